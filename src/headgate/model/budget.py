@@ -1,0 +1,32 @@
+"""The budget: bytes per second over time, how many crawlers at once, and to what end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headgate.model.timetable import Timetable
+from headgate.model.units import BytesPerSecond
+
+__all__ = ["DEFAULT_CRAWLERS", "Budget", "Objective"]
+
+DEFAULT_CRAWLERS = 5
+
+
+class Objective(StrEnum):
+    """What is made small once no deadline suffers by it."""
+
+    MAKESPAN = "makespan"
+    """The end of the last site."""
+    TOTAL_TIME = "total-time"
+    """The sum over sites of the time from start to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the crawl may use."""
+
+    bandwidth: BytesPerSecond | Timetable
+    crawlers: int = DEFAULT_CRAWLERS
+    """Sites crawled at once at the most: m in the papers."""
+    objective: Objective = Objective.MAKESPAN

@@ -1,0 +1,37 @@
+"""Every error Headgate raises on purpose, under one root.
+
+Two families: the user's mistakes (exit code 2) and the world's faults (exit code 1). Each message
+says what is wrong and where in one line, and the remedy where there is one.
+"""
+
+from __future__ import annotations
+
+__all__ = ["HeadgateError", "PlanningError", "SiteFileError", "UserMistake", "WorldFault"]
+
+
+class HeadgateError(Exception):
+    """Root of all of Headgate's own errors."""
+
+
+class UserMistake(HeadgateError):
+    """Something the user wrote cannot be used; the message says what to write instead."""
+
+
+class WorldFault(HeadgateError):
+    """Something outside the program failed: a disk, a server, a network."""
+
+
+class PlanningError(UserMistake):
+    """What was asked of a planning algorithm lies outside what it is defined for."""
+
+
+class SiteFileError(UserMistake):
+    """A fault in a site file, with its place: ``sites.toml:7: [site.docs] deadline: ...``."""
+
+    def __init__(self, problem: str, *, path: str, line: int | None = None, key: str = "") -> None:
+        place = path if line is None else f"{path}:{line}"
+        super().__init__(": ".join(part for part in (place, key, problem) if part))
+        self.problem = problem
+        self.path = path
+        self.line = line
+        self.key = key

@@ -1,0 +1,85 @@
+"""A schedule: rate segments of sites, and the figures by which schedules are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headgate.model.budget import Objective
+from headgate.model.plan import LATE_AFTER_SECONDS
+from headgate.planning.arrays import FloatArray, IntArray
+from headgate.planning.problem import Problem
+
+__all__ = ["Schedule", "ScheduleBuilder"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """Segments in order of their start; a site's first start and last end are its own.
+
+    A site keeps its slot from its start to its end, even while its rate is 0.
+    """
+
+    sites: IntArray
+    starts: FloatArray
+    ends: FloatArray
+    rates: FloatArray
+    site_starts: FloatArray
+    site_ends: FloatArray
+
+    @property
+    def makespan(self) -> float:
+        return float(self.site_ends.max(initial=0.0))
+
+    @property
+    def total_time(self) -> float:
+        """Sum of execution times, end - start."""
+        return float((self.site_ends - self.site_starts).sum())
+
+    def lateness(self, problem: Problem) -> FloatArray:
+        """Seconds after the deadline per site: Zhu 2020, Eq. 2."""
+        late = self.site_ends - problem.deadlines
+        return np.where(late > LATE_AFTER_SECONDS, late, 0.0)
+
+    def tardiness(self, problem: Problem) -> float:
+        return float(self.lateness(problem).sum())
+
+    def objective_value(self, objective: Objective) -> float:
+        return self.makespan if objective is Objective.MAKESPAN else self.total_time
+
+    def paper_objective(self, problem: Problem) -> float:
+        """ln(makespan or total time) + ln(total lateness), lateness counted as 1 s at the least."""
+        late = max(self.tardiness(problem), 1.0)
+        return float(np.log(self.objective_value(problem.objective)) + np.log(late))
+
+
+@dataclass(slots=True)
+class ScheduleBuilder:
+    """Collects segments as a simulation goes forward; touching ones of equal rate become one."""
+
+    count: int
+    _segments: list[list[float]] = field(default_factory=list)
+    _last_of: dict[int, int] = field(default_factory=dict)
+
+    def add(self, site: int, start: float, end: float, rate: float) -> None:
+        if end <= start or rate <= 0:
+            return
+        last = self._last_of.get(site)
+        if last is not None:
+            segment = self._segments[last]
+            if segment[2] == start and segment[3] == rate:
+                segment[2] = end
+                return
+        self._last_of[site] = len(self._segments)
+        self._segments.append([site, start, end, rate])
+
+    def build(self) -> Schedule:
+        table = np.array(self._segments, dtype=np.float64).reshape(-1, 4)
+        table = table[np.argsort(table[:, 1], kind="stable")]
+        sites = table[:, 0].astype(np.intp)
+        site_starts = np.full(self.count, np.inf)
+        site_ends = np.zeros(self.count)
+        np.minimum.at(site_starts, sites, table[:, 1])
+        np.maximum.at(site_ends, sites, table[:, 2])
+        return Schedule(sites, table[:, 1], table[:, 2], table[:, 3], site_starts, site_ends)
