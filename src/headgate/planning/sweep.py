@@ -52,5 +52,7 @@ def _theta(slope: FloatArray, floor: FloatArray, ceiling: FloatArray, total: flo
     at_floor = leaves_floor >= middle
     at_ceiling = meets_ceiling <= middle
     free = ~(at_floor | at_ceiling)
+    if not free.any():  # the piece is a point: every site sits on a bound there
+        return float(points[piece])
     left = total - floor[at_floor].sum() - ceiling[at_ceiling].sum()
     return float(left / slope[free].sum())
