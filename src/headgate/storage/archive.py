@@ -1,0 +1,129 @@
+"""From a finished fetch to its WARC records and its row.
+
+Payloads seen before in the same site run are archived as revisits of the first one. The memory for
+that is bounded: the oldest entry is forgotten first, after which its duplicates are simply kept in
+full. Payloads below `_WORTH_BYTES` are not looked up, since a revisit would not be smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headgate.model.fetch import Fetched, FetchFailure
+from headgate.storage import records
+from headgate.storage.page import Earlier, Page, PageRow
+from headgate.storage.warc import Mark, Position, WarcWriter
+
+__all__ = ["SiteArchive"]
+
+_WORTH_BYTES = 1024
+_REMEMBERED = 50_000
+
+
+class SiteArchive:
+    """Stores pages of one site run; durable after `sync`."""
+
+    __slots__ = ("_originals", "_remembered", "_writer")
+
+    def __init__(self, writer: WarcWriter, remembered: int = _REMEMBERED) -> None:
+        self._writer = writer
+        self._remembered = remembered
+        self._originals: dict[bytes, tuple[str, float]] = {}
+        """Digest of a payload: URL and time of the record that holds it; oldest first."""
+
+    def store(self, page: Page) -> PageRow:
+        """Append the page's records."""
+        if isinstance(page.outcome, FetchFailure):
+            return self._store_failure(page, page.outcome)
+        fetched = page.outcome
+        digest = records.payload_digest(fetched.payload)
+        earlier = self._earlier(page, fetched, digest)
+        identity = self._writer.warcinfo_id(fetched.wall_time)
+        position = self._writer.write(*records.exchange(fetched, digest, earlier, identity))
+        row = _row(page, fetched, digest, earlier, position)
+        self.remember((row,))
+        return row
+
+    def note(self, url: str, wall_time: float, fields: Iterable[tuple[str, str]]) -> None:
+        """Append a metadata record about a URL."""
+        identity = self._writer.warcinfo_id(wall_time)
+        self._writer.write(records.note(url, wall_time, fields, identity))
+
+    def remember(self, rows: Iterable[PageRow]) -> None:
+        """Let later payloads that equal one of these become revisits of it."""
+        for row in rows:
+            if row.payload_bytes >= _WORTH_BYTES and not (row.original_url or row.truncated):
+                self._originals[row.digest] = (row.url, row.fetched_at)
+        while len(self._originals) > self._remembered:
+            del self._originals[next(iter(self._originals))]
+
+    def sync(self) -> Mark:
+        return self._writer.sync()
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def _earlier(self, page: Page, fetched: Fetched, digest: bytes) -> Earlier | None:
+        """The record this one is a revisit of, if it is one."""
+        if records.revisit_profile(fetched, digest, page.earlier):
+            return page.earlier
+        original = self._originals.get(digest)
+        if original is None or fetched.truncated or len(fetched.payload) < _WORTH_BYTES:
+            return None
+        return Earlier(*original, digest)
+
+    def _store_failure(self, page: Page, failed: FetchFailure) -> PageRow:
+        identity = self._writer.warcinfo_id(failed.wall_time)
+        position = self._writer.write(records.failure(failed, identity))
+        return PageRow(
+            url=failed.url,
+            role=page.role.value,
+            status=0,
+            content_type="",
+            depth=page.depth,
+            payload_bytes=0,
+            wire_bytes=failed.wire_bytes,
+            first_byte_seconds=0.0,
+            seconds=failed.seconds,
+            fetched_at=failed.wall_time,
+            digest=b"",
+            warc_file=position.file,
+            warc_offset=position.offset,
+            warc_length=position.length,
+            error=failed.kind.value,
+            error_detail=failed.detail,
+        )
+
+
+def _row(
+    page: Page, fetched: Fetched, digest: bytes, earlier: Earlier | None, position: Position
+) -> PageRow:
+    headers = dict(reversed(fetched.headers))
+    etag, last_modified = headers.get("etag", ""), headers.get("last-modified", "")
+    if earlier is not None and earlier is page.earlier:
+        digest = earlier.digest or digest
+        etag, last_modified = etag or earlier.etag, last_modified or earlier.last_modified
+    return PageRow(
+        url=fetched.url,
+        role=page.role.value,
+        status=fetched.status,
+        content_type=headers.get("content-type", ""),
+        depth=page.depth,
+        payload_bytes=len(fetched.payload),
+        wire_bytes=fetched.wire_bytes,
+        first_byte_seconds=fetched.first_byte_seconds,
+        seconds=fetched.seconds,
+        fetched_at=fetched.wall_time,
+        digest=digest,
+        title=page.title,
+        language=page.language,
+        location=headers.get("location", ""),
+        etag=etag,
+        last_modified=last_modified,
+        original_url=earlier.url if earlier else "",
+        original_at=earlier.wall_time if earlier else 0.0,
+        truncated=fetched.truncated,
+        warc_file=position.file,
+        warc_offset=position.offset,
+        warc_length=position.length,
+    )

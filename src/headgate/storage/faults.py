@@ -1,0 +1,62 @@
+"""The disk's errors, told as Headgate's own: one line with the file, the reason and the remedy."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headgate.model.errors import UserMistake, WorldFault
+
+__all__ = ["opening_collection", "reading", "writing"]
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space, then go on with --resume",
+    errno.EDQUOT: "the quota is used up; free some space, then go on with --resume",
+    errno.EFBIG: "the largest size of a file is reached (ulimit -f); raise it, then --resume",
+    errno.EMFILE: "too many open files (ulimit -n); raise the limit, then --resume",
+    errno.EIO: "the disk may be failing; what was stored before is untouched",
+}
+_NO_ENTRY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST})
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Around everything that writes ``path``: raises `WorldFault` for what the disk refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise WorldFault(f"cannot write {path}: {_reason(error)}") from error
+    except sqlite3.OperationalError as error:
+        raise WorldFault(f"cannot write {path}: {error}") from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """The same around everything that reads ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise WorldFault(f"cannot read {path}: {_reason(error)}") from error
+
+
+@contextmanager
+def opening_collection(path: Path) -> Iterator[None]:
+    """Around the making of the output folder: a wrong place is the user's to mend."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ENTRY:
+            raise UserMistake(
+                f"cannot write to {path}: {_reason(error)}; name another folder with --out"
+            ) from error
+        raise WorldFault(f"cannot write to {path}: {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    text = os.strerror(error.errno) if error.errno else str(error)
+    remedy = _REMEDIES.get(error.errno or 0)
+    return f"{text} ({remedy})" if remedy else text

@@ -1,0 +1,207 @@
+"""WARC 1.1 records as bytes, before compression. ISO 28500:2017; nothing here touches a disk.
+
+A response keeps the head exactly as received, with one exception that Common Crawl makes as well:
+the payload is kept without transfer coding and may be cut short, so a ``Transfer-Encoding`` or a
+``Content-Length`` that no longer tells the truth is renamed to ``X-Crawl-…`` and the true length is
+added. Without that, readers would try to undo chunks that are not there.
+
+Dates carry whole seconds: replay tools look revisits up by fourteen digits.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha1
+
+from headgate.model.fetch import Fetched, FetchFailure
+from headgate.storage.page import Earlier
+
+__all__ = [
+    "digest_text",
+    "exchange",
+    "failure",
+    "note",
+    "payload_digest",
+    "record_id",
+    "revisit_profile",
+    "stored_head",
+    "utc_text",
+    "warcinfo",
+]
+
+_NOT_MODIFIED = 304
+_BODILESS = frozenset({100, 101, 103, 204, _NOT_MODIFIED})
+_PROFILES = "http://netpreserve.org/warc/1.1/revisit"
+_FRAMING_HEADERS = re.compile(rb"^(transfer-encoding|content-length)(?=[ \t]*:)", re.I | re.M)
+_CONTROL = re.compile(r"[\x00-\x20\x7f]")
+_LINE_BREAKS = re.compile(r"[\r\n]+")
+
+
+_BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_PAIRS = [first + second for first in _BASE32 for second in _BASE32]
+_SHIFTS = range(150, -10, -10)
+
+
+def payload_digest(payload: bytes) -> bytes:
+    return sha1(payload, usedforsecurity=False).digest()
+
+
+def digest_text(digest: bytes) -> str:
+    """A SHA-1 as WARC writes it; ten bits a step, as base64.b32encode takes twice as long.
+
+    >>> digest_text(payload_digest(b""))
+    'sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ'
+    """
+    number = int.from_bytes(digest)
+    return "sha1:" + "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
+
+
+def record_id() -> str:
+    digits = os.urandom(16).hex()
+    return f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}>"
+
+
+@lru_cache(maxsize=64)
+def _utc_text(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def utc_text(wall_time: float) -> str:
+    """
+    >>> utc_text(1794770403.9)
+    '2026-11-15T19:20:03Z'
+    """
+    return _utc_text(int(wall_time))
+
+
+def warcinfo(
+    identity: str, filename: str, wall_time: float, fields: Iterable[tuple[str, str]]
+) -> bytes:
+    """The record at the head of each file: who wrote it, by which rules."""
+    head = (
+        f"WARC-Type: warcinfo\r\nWARC-Record-ID: {identity}\r\n"
+        f"WARC-Date: {utc_text(wall_time)}\r\nWARC-Filename: {filename}\r\n"
+    )
+    return _with_block(head, "application/warc-fields", _fields(fields))
+
+
+def revisit_profile(fetched: Fetched, digest: bytes, earlier: Earlier | None) -> str:
+    """Which revisit this response is to ``earlier``; "": it is none and must be kept in full."""
+    if earlier is None:
+        return ""
+    if fetched.status == _NOT_MODIFIED:
+        return "server-not-modified"
+    same = bool(earlier.digest) and earlier.digest == digest and not fetched.truncated
+    return "identical-payload-digest" if same else ""
+
+
+def exchange(
+    fetched: Fetched, digest: bytes, earlier: Earlier | None, warcinfo_id: str
+) -> tuple[bytes, bytes]:
+    """A response (or the revisit that stands for it), and its request."""
+    identity = record_id()
+    common = (
+        f"WARC-Warcinfo-ID: {warcinfo_id}\r\nWARC-Target-URI: {_uri(fetched.url)}\r\n"
+        f"WARC-Date: {utc_text(fetched.wall_time)}\r\n"
+    )
+    if fetched.address:
+        common += f"WARC-IP-Address: {fetched.address}\r\n"
+    profile = revisit_profile(fetched, digest, earlier)
+    if profile and earlier is not None:
+        kind, payload = _revisit_fields(profile, digest, earlier), b""
+    else:
+        kind, payload = (
+            f"response\r\nWARC-Payload-Digest: {digest_text(digest)}\r\n",
+            fetched.payload,
+        )
+        if fetched.truncated:
+            kind += f"WARC-Truncated: {fetched.truncated}\r\n"
+    response = _with_http(
+        f"WARC-Type: {kind}WARC-Record-ID: {identity}\r\n{common}",
+        "response",
+        (stored_head(fetched), payload),
+    )
+    request = _with_http(
+        f"WARC-Type: request\r\nWARC-Record-ID: {record_id()}\r\n{common}"
+        f"WARC-Concurrent-To: {identity}\r\n",
+        "request",
+        (fetched.request_head, b""),
+    )
+    return response, request
+
+
+def failure(failed: FetchFailure, warcinfo_id: str) -> bytes:
+    """A metadata record: nothing came, and why."""
+    fields = (
+        ("fetch-failure", failed.kind.value),
+        ("detail", failed.detail),
+        ("seconds", f"{failed.seconds:.3f}"),
+    )
+    return note(failed.url, failed.wall_time, fields, warcinfo_id)
+
+
+def note(url: str, wall_time: float, fields: Iterable[tuple[str, str]], warcinfo_id: str) -> bytes:
+    """A metadata record about a URL: a failure, or what robots.txt said of it."""
+    head = (
+        f"WARC-Type: metadata\r\nWARC-Record-ID: {record_id()}\r\n"
+        f"WARC-Warcinfo-ID: {warcinfo_id}\r\nWARC-Target-URI: {_uri(url)}\r\n"
+        f"WARC-Date: {utc_text(wall_time)}\r\n"
+    )
+    return _with_block(head, "application/warc-fields", _fields(fields))
+
+
+def stored_head(fetched: Fetched) -> bytes:
+    """The response's head as the archive keeps it: see the module's head."""
+    head = fetched.response_head
+    length = fetched.header("content-length")
+    coded = fetched.header("transfer-encoding") is not None
+    if fetched.status in _BODILESS or not (
+        coded or (length is not None and length != str(len(fetched.payload)))
+    ):
+        return head
+    head = _FRAMING_HEADERS.sub(rb"X-Crawl-\1", head)
+    end = 2 if head.endswith(b"\r\n\r\n") else 1
+    return b"%bContent-Length: %d\r\n%b" % (head[:-end], len(fetched.payload), head[-end:])
+
+
+def _revisit_fields(profile: str, digest: bytes, earlier: Earlier) -> str:
+    known = earlier.digest if profile == "server-not-modified" else digest
+    digest_line = f"WARC-Payload-Digest: {digest_text(known)}\r\n" if known else ""
+    return (
+        f"revisit\r\nWARC-Profile: {_PROFILES}/{profile}\r\n{digest_line}"
+        f"WARC-Refers-To-Target-URI: {_uri(earlier.url)}\r\n"
+        f"WARC-Refers-To-Date: {utc_text(earlier.wall_time)}\r\n"
+    )
+
+
+def _with_http(head: str, message: str, parts: tuple[bytes, bytes]) -> bytes:
+    block = sha1(parts[0], usedforsecurity=False)
+    block.update(parts[1])
+    lines = (
+        f"WARC/1.1\r\n{head}WARC-Block-Digest: {digest_text(block.digest())}\r\n"
+        f"Content-Type: application/http; msgtype={message}\r\n"
+        f"Content-Length: {len(parts[0]) + len(parts[1])}\r\n\r\n"
+    )
+    return b"".join((lines.encode("utf-8", "replace"), *parts, b"\r\n\r\n"))
+
+
+def _with_block(head: str, content_type: str, block: bytes) -> bytes:
+    lines = (
+        f"WARC/1.1\r\n{head}WARC-Block-Digest: {digest_text(payload_digest(block))}\r\n"
+        f"Content-Type: {content_type}\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    return b"".join((lines.encode("utf-8", "replace"), block, b"\r\n\r\n"))
+
+
+def _fields(fields: Iterable[tuple[str, str]]) -> bytes:
+    lines = (f"{name}: {_LINE_BREAKS.sub(' ', value)}\r\n" for name, value in fields)
+    return "".join(lines).encode("utf-8", "replace")
+
+
+def _uri(url: str) -> str:
+    """No URL, however bad, may end its line early."""
+    return _CONTROL.sub(lambda found: f"%{ord(found[0]):02X}", url)

@@ -1,0 +1,154 @@
+"""What one site run has done so far, so that a crash costs nothing that was reported stored.
+
+The crawler gives pages, new URLs and notes at any time; they wait in memory. `SiteSpool.commit`
+takes all that wait, appends their WARC records, makes those durable, and only then writes one
+journal group that names them and makes that durable, too. A page counts as stored from there on,
+together with the URLs found on it: both are in one group.
+
+Opening a spool recovers it. The journal is cut to its last whole group, the WARC files to the mark
+in that group; whatever was written behind them was never reported stored. `replay` then gives the
+frontier everything it needs to go on: URLs added and not done are to do again.
+
+One thread may give while another commits. Commits run one at a time. After a commit has failed,
+the spool refuses to go on; opened again, it stands where the last good commit left it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from headgate.model.errors import WorldFault
+from headgate.model.fetch import Fetched
+from headgate.storage.archive import SiteArchive
+from headgate.storage.journal import Added, Group, Journal, PageLinks, read_groups
+from headgate.storage.page import Page
+from headgate.storage.warc import NO_FILES, WarcFiles, WarcWriter
+
+__all__ = ["SitePlace", "SiteSpool"]
+
+_ROW_BYTES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SitePlace:
+    """Where one site run keeps its files."""
+
+    journal: Path
+    warc: WarcFiles
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    url: str
+    wall_time: float
+    fields: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Given, but not yet part of a commit."""
+
+    pages: list[Page] = field(default_factory=list)
+    added: list[Added] = field(default_factory=list)
+    notes: list[_Note] = field(default_factory=list)
+    finished: bool = False
+    bytes: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.pages or self.added or self.notes or self.finished)
+
+
+class SiteSpool:
+    """The durable state of one site run."""
+
+    def __init__(self, place: SitePlace) -> None:
+        self._journal = Journal(place.journal)
+        last = self._journal.last
+        self._archive = SiteArchive(WarcWriter(place.warc, last.mark if last else NO_FILES))
+        self._finished = last is not None and last.finished
+        self._waiting = _Waiting()
+        self._giving = Lock()
+        self._committing = Lock()
+        self._given = 0
+        self._stored = 0
+        self._broken = False
+
+    @property
+    def finished(self) -> bool:
+        """The site run came to its end, durably."""
+        return self._finished
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Memory held by what waits for a commit, roughly."""
+        return self._waiting.bytes
+
+    def put(self, page: Page, *found: Added) -> int:
+        """Give a finished page with the URLs found on it that are new to the site.
+
+        The answer is the page's number in this process, from 1 on."""
+        outcome = page.outcome
+        size = _ROW_BYTES + (len(outcome.payload) if isinstance(outcome, Fetched) else 0)
+        with self._giving:
+            self._waiting.pages.append(page)
+            self._waiting.added.extend(found)
+            self._waiting.bytes += size
+            self._given += 1
+            return self._given
+
+    def add(self, *added: Added) -> None:
+        """Give URLs new to the site that come from no page: seeds, and those of sitemaps."""
+        with self._giving:
+            self._waiting.added.extend(added)
+
+    def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None:
+        """Give a remark for the archive, such as what robots.txt forbids."""
+        with self._giving:
+            self._waiting.notes.append(_Note(url, wall_time, tuple(fields)))
+
+    def finish(self) -> None:
+        """Say that nothing is left to do; durable with the next commit."""
+        with self._giving:
+            self._waiting.finished = True
+
+    def commit(self) -> int:
+        """Store all that waits; the answer is the number of the last page that is now stored."""
+        with self._committing:
+            if self._broken:
+                raise WorldFault(f"{self._journal.path} could not be written before; use --resume")
+            with self._giving:
+                taken, self._waiting = self._waiting, _Waiting()
+            if taken:
+                self._broken = True
+                self._store(taken)
+                self._broken = False
+            return self._stored
+
+    def replay(self) -> Iterator[Group]:
+        """Everything stored, in order. To be read before the first `put`, as often as needed."""
+        for group in read_groups(self._journal.path):
+            self._archive.remember(group.pages)
+            yield group
+
+    def close(self) -> None:
+        """Let go of the files. What waits and was not committed is dropped."""
+        with self._committing:
+            self._archive.close()
+            self._journal.close()
+
+    def _store(self, taken: _Waiting) -> None:
+        rows = [self._archive.store(page) for page in taken.pages]
+        for remark in taken.notes:
+            self._archive.note(remark.url, remark.wall_time, remark.fields)
+        links = [
+            PageLinks(page.outcome.url, page.depth, page.links)
+            for page in taken.pages
+            if page.links is not None and page.links.targets
+        ]
+        mark = self._archive.sync()
+        self._journal.append(Group(taken.added, rows, mark, taken.finished), links)
+        self._stored += len(rows)
+        self._finished = self._finished or taken.finished
