@@ -54,6 +54,13 @@ class Capacity:
     def peak(self) -> float:
         return float(self.rates.max())
 
+    @property
+    def mean_rate(self) -> float:
+        """The mean over all pieces that end; the rate itself when constant."""
+        if self.is_constant:
+            return float(self.rates[0])
+        return float(self.passed[-1] / self.starts[-1])
+
     def rate_at(self, time: float) -> float:
         return float(self.rates[self._piece_at(time)])
 
@@ -79,6 +86,12 @@ class Capacity:
 
     def scaled(self, factor: float) -> Capacity:
         return Capacity(self.starts, self.rates * factor, self.passed * factor)
+
+    def from_time(self, time: float) -> Capacity:
+        """The same budget seen from a later moment."""
+        piece = self._piece_at(time)
+        later = zip(self.starts[piece + 1 :], self.rates[piece + 1 :], strict=True)
+        return Capacity.of([(0.0, self.rates[piece]), *((at - time, rate) for at, rate in later)])
 
     def _piece_at(self, time: float) -> int:
         return max(int(np.searchsorted(self.starts, time, side="right")) - 1, 0)

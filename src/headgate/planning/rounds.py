@@ -29,7 +29,7 @@ from headgate.planning.slots import Allocate, Slots
 from headgate.planning.stet import m_stet
 from headgate.planning.sufficiency import is_sufficient
 
-__all__ = ["alloc_once", "re_alloc", "re_alloc_pro_data_amount"]
+__all__ = ["alloc_once", "instant_allocation", "re_alloc", "re_alloc_pro_data_amount"]
 
 
 def re_alloc(
@@ -41,7 +41,7 @@ def re_alloc(
     >>> re_alloc(problem).site_ends
     array([4.5, 4.5, 6. ])
     """
-    allocate = _instant_allocation(when_sufficient, when_not)
+    allocate = instant_allocation(when_sufficient, when_not)
     slots = Slots.filled(problem, _by_deadline(problem))
     while slots.running:
         _one_round(slots, allocate)
@@ -60,7 +60,7 @@ def alloc_once(problem: Problem) -> Schedule:
     while slots.running:
         budget = slots.wait_for_capacity()
         if allocated_for is None:
-            slots.allocate(_instant_allocation(m_maxt, m_stet), budget)
+            slots.allocate(instant_allocation(m_maxt, m_stet), budget)
         else:
             slots.granted *= budget / allocated_for
         allocated_for = budget
@@ -96,7 +96,7 @@ def _one_round(slots: Slots, allocate: Allocate) -> None:
     slots.serve_until(min(slots.last_end(), slots.problem.capacity.next_turn(slots.time)))
 
 
-def _instant_allocation(when_sufficient: Allocate, when_not: Allocate) -> Allocate:
+def instant_allocation(when_sufficient: Allocate, when_not: Allocate) -> Allocate:
     """Lines 20 to 27 of Algorithm 4."""
 
     def allocate(

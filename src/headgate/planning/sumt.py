@@ -24,7 +24,7 @@ def m_sumt(
 ) -> FloatArray:
     """Rates per site; refuses when the deadlines can't be met by constant rates.
 
-    >>> m_sumt(np.array([1.0, 4.0, 9.0]), np.full(3, np.inf), 60.0)
+    >>> m_sumt(np.array([1.0, 4.0, 9.0]), np.full(3, np.inf), 60.0).round(9)
     array([10., 20., 30.])
     """
     if not is_sufficient(work, deadlines, budget, caps):

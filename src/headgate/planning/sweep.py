@@ -50,7 +50,7 @@ def _theta(slope: FloatArray, floor: FloatArray, ceiling: FloatArray, total: flo
     # sites are free, so theta follows from fresh sums.
     middle = (points[piece] + points[piece + 1]) / 2 if piece + 1 < len(points) else np.inf
     at_floor = leaves_floor >= middle
-    at_ceiling = meets_ceiling <= middle
+    at_ceiling = bounded & (meets_ceiling <= middle)
     free = ~(at_floor | at_ceiling)
     if not free.any():  # the piece is a point: every site sits on a bound there
         return float(points[piece])

@@ -1,0 +1,117 @@
+"""Headgate's own policy: the least total lateness, then the user's objective.
+
+Where no cap binds, one site at a time at the full rate is optimal (dominance theorem,
+docs/algorithms/event.md), so only the order is in question, and up to some hundred sites it is
+found exactly. Where caps bind, several orders are tried in the EVENT list schedule, the best one
+improved by search; a water-filling schedule (when every site has a crawler) and the paper's own
+rounds stand beside them, so the answer is never later than theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from headgate.planning.arrays import IntArray
+from headgate.planning.bounds import Bounds, lower_bounds
+from headgate.planning.event import EventSimulator, Outcome, event_schedule
+from headgate.planning.maxt import m_maxt
+from headgate.planning.order_search import improve_order
+from headgate.planning.problem import Problem
+from headgate.planning.rounds import re_alloc
+from headgate.planning.schedule import Schedule
+from headgate.planning.stet import m_stet
+from headgate.planning.sumt import m_sumt
+from headgate.planning.tardiness import (
+    edd_order,
+    mdd_order,
+    smith_order,
+    total_tardiness_order,
+)
+from headgate.planning.water_filling import water_filling_schedule
+
+__all__ = ["best_schedule"]
+
+_CLOSE_ENOUGH = 1e-3
+"""An objective within this part of its bound is not worth a search."""
+_MOST_SITES_FOR_WATER_FILLING = 1000
+"""Its schedule costs O(n^2)."""
+
+
+def best_schedule(problem: Problem, rng: np.random.Generator) -> Schedule:
+    """The schedule Headgate follows; deterministic for a given generator state."""
+    if not problem.capped:
+        order = _order_without_caps(problem)
+        if order is not None:
+            return event_schedule(problem, order)
+    return _searched(problem, rng)
+
+
+def _order_without_caps(problem: Problem) -> IntArray | None:
+    """A provably optimal order, or None."""
+    # In bytes instead of seconds a changing budget is a constant one.
+    on_time = smith_order(problem.work, problem.capacity.bytes_by(problem.deadlines))
+    if on_time is not None:
+        return on_time
+    if problem.capacity.is_constant:
+        return total_tardiness_order(problem.work / problem.capacity.peak, problem.deadlines)
+    return None
+
+
+def _searched(problem: Problem, rng: np.random.Generator) -> Schedule:
+    bounds = lower_bounds(problem)
+    simulator = EventSimulator(problem)
+
+    def merit(order: IntArray) -> tuple[float, float]:
+        outcome = simulator.run(order.tolist())
+        assert outcome is not None
+        return _merit(problem, outcome)
+
+    order = min(_simple_orders(problem), key=merit)
+    if _worth_searching(problem, merit(order), bounds):
+        order = improve_order(
+            problem,
+            order,
+            rng,
+            least_makespan=bounds.makespan,
+            least_total_time=bounds.total_time,
+        )
+    candidates = [event_schedule(problem, order), *_other_schedules(problem)]
+    return min(candidates, key=lambda schedule: _merit(problem, _outcome(problem, schedule)))
+
+
+def _simple_orders(problem: Problem) -> Iterator[IntArray]:
+    durations = problem.work / problem.capacity.rates.mean()
+    alone = problem.work / np.minimum(problem.caps, problem.capacity.peak)
+    yield edd_order(durations, problem.deadlines)
+    yield mdd_order(durations, problem.deadlines)
+    yield np.lexsort((-alone, problem.deadlines - alone))  # least slack; longest first among equals
+    if not np.isfinite(problem.deadlines).all():
+        yield np.argsort(-alone, kind="stable")  # longest first: what ends last starts first
+
+
+def _other_schedules(problem: Problem) -> Iterator[Schedule]:
+    if len(problem) <= min(problem.slots, _MOST_SITES_FOR_WATER_FILLING):
+        on_time = water_filling_schedule(problem)
+        if on_time is not None:
+            yield on_time
+    if problem.capped:
+        yield re_alloc(problem, m_maxt, m_stet)
+        yield re_alloc(problem, m_sumt, m_stet)
+
+
+def _worth_searching(problem: Problem, merit: tuple[float, float], bounds: Bounds) -> bool:
+    late, value = merit
+    least = _merit(problem, Outcome(bounds.tardiness, bounds.makespan, bounds.total_time))
+    return late > least[0] * (1 + _CLOSE_ENOUGH) or value > least[1] * (1 + _CLOSE_ENOUGH)
+
+
+def _merit(problem: Problem, outcome: Outcome) -> tuple[float, float]:
+    """Smaller is better: lateness first, to the millisecond, then the objective."""
+    makespan = problem.objective.value == "makespan"
+    return round(outcome.tardiness, 3), outcome.makespan if makespan else outcome.total_time
+
+
+def _outcome(problem: Problem, schedule: Schedule) -> Outcome:
+    return Outcome(schedule.tardiness(problem), schedule.makespan, schedule.total_time)

@@ -1,0 +1,75 @@
+"""What would make all deadlines hold: more bandwidth, or more time for some sites."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from headgate.model.plan import LATE_AFTER_SECONDS, Remedy
+from headgate.planning.event import event_schedule
+from headgate.planning.problem import Problem
+from headgate.planning.tardiness import edd_order, mdd_order
+from headgate.planning.water_filling import least_budget_scale
+
+__all__ = ["find_remedy"]
+
+_MOST_SITES_TO_TRY = 1000
+_MOST_SCALE = 64.0
+_PRECISION = 1e-3
+"""Relative, of the bandwidth that is enough."""
+
+
+def find_remedy(problem: Problem, late: dict[str, float]) -> Remedy:
+    """Remedies for a problem; ``late`` names the plan's late sites and their lateness.
+
+    The extra time is the plan's own lateness: with it this very schedule meets every deadline, and
+    where the plan is optimal no smaller total will do.
+    """
+    needed = least_budget_scale(problem)
+    enough = needed
+    if needed is not None and len(problem) > problem.slots:
+        enough = _enough(problem, needed, on_time_now=not late)
+    mean = problem.capacity.mean_rate
+    return Remedy(
+        needed_bandwidth=None if needed is None else needed * mean,
+        enough_bandwidth=None if enough is None else enough * mean,
+        scale=None if problem.capacity.is_constant else needed,
+        relax=late,
+    )
+
+
+def _enough(problem: Problem, needed: float, *, on_time_now: bool) -> float | None:
+    """With fewer crawlers than sites: the least scale at which a schedule on time was found."""
+    if needed > 0 and _some_order_is_on_time(problem, needed):
+        return needed
+    if len(problem) > _MOST_SITES_TO_TRY:
+        return 1.0 if on_time_now else None
+    low, high = needed, 1.0
+    if not on_time_now:
+        high = max(needed, 1.0)
+        while not _some_order_is_on_time(problem, high):
+            low, high = high, 2 * high
+            if high > _MOST_SCALE * max(needed, 1.0):
+                return None  # caps or crawlers bind, not the budget
+    while high - low > _PRECISION * high:
+        middle = (low + high) / 2
+        if _some_order_is_on_time(problem, middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _some_order_is_on_time(problem: Problem, scale: float) -> bool:
+    wider = dataclasses.replace(problem, capacity=problem.capacity.scaled(scale))
+    durations = wider.work / wider.capacity.peak
+    alone = wider.work / np.minimum(wider.caps, wider.capacity.peak)
+    orders = (
+        edd_order(durations, wider.deadlines),
+        np.argsort(wider.deadlines - alone, kind="stable"),
+        mdd_order(durations, wider.deadlines),
+    )
+    return any(
+        event_schedule(wider, order).tardiness(wider) <= LATE_AFTER_SECONDS for order in orders
+    )

@@ -1,0 +1,258 @@
+"""Can all deadlines be met? Exactly, with caps and a budget that changes over time.
+
+Water-filling (the normal form of Beaumont, Bonichon, Eyraud-Dubois and Marchal, IPDPS 2012): cut
+time at the deadlines and at the budget's turns, take the sites by deadline, and pour each into
+the time before its deadline so that what is left of the budget stays as level as its cap allows:
+site i takes clip(r_k - z, 0, c_i) in interval k, where r_k is what earlier sites left there and z
+makes its bytes come out. All deadlines can be met if and only if no z falls below 0.
+
+Why it is exact also under a timetable: the sites that follow may use all the same intervals, so
+what they can still get depends only on the multiset of leftovers, and is most when these are most
+even; clip(z, r_k - c_i, r_k) is the most even leftover there is.
+
+Exact when sites may share time freely (preemption, no more sites than crawlers); with fewer
+crawlers, "no" is still proven and "yes" is necessary only.
+
+Cost: O(n * levels), levels being the distinct leftovers: few, as every pour makes many equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.planning.arrays import FloatArray, IntArray
+from headgate.planning.capacity import Capacity
+from headgate.planning.problem import Problem
+from headgate.planning.schedule import Schedule, ScheduleBuilder
+from headgate.planning.tardiness import edd_order
+
+__all__ = [
+    "deadlines_can_be_met",
+    "least_budget_scale",
+    "water_filling_rates",
+    "water_filling_schedule",
+]
+
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Pour:
+    """How far the pouring came."""
+
+    levels: FloatArray
+    """The level z of each site poured, in order of deadline."""
+    missing: float
+    """Bytes the first site that did not fit could not place; 0: all fit."""
+    exhausted: float
+    """Bytes that the intervals now empty of budget had: what a larger budget would widen."""
+
+
+def deadlines_can_be_met(problem: Problem) -> bool:
+    """Whether some schedule meets every deadline, slots aside."""
+    order = _by_deadline(problem)
+    return _pour(problem, order, problem.capacity).missing == 0
+
+
+def least_budget_scale(problem: Problem) -> float | None:
+    """The least factor on the whole budget at which all deadlines can be met, slots aside.
+
+    None when caps forbid it at any factor. Newton from below: the bytes that can be placed are a
+    concave function of the factor, and the exhausted intervals give its slope.
+    """
+    order = _by_deadline(problem)
+    if not len(order):
+        return 0.0
+    deadlines = problem.deadlines[order]
+    if (problem.work[order] > problem.caps[order] * deadlines * (1 + _TOLERANCE)).any():
+        return None
+    available = problem.capacity.bytes_by(deadlines)
+    if (available <= 0).any():
+        return None
+    scale = float((np.cumsum(problem.work[order]) / available).max())
+    while (pour := _pour(problem, order, problem.capacity.scaled(scale))).missing:
+        if pour.exhausted <= 0:
+            return None  # no interval lacks budget: a cap under a paused timetable forbids it
+        scale += pour.missing / (pour.exhausted / scale)
+    return scale
+
+
+def water_filling_schedule(problem: Problem) -> Schedule | None:
+    """A schedule that meets all deadlines when every site has a crawler; None: there is none.
+
+    O((n + intervals) * n).
+    """
+    reservations = _reserve(problem)
+    if reservations is None:
+        return None
+    builder = ScheduleBuilder(len(problem))
+    urgency = edd_order(problem.work, problem.deadlines)
+    remaining = problem.work.copy()
+    time = 0.0
+    while (remaining > 0).any():
+        rates = reservations.rates(problem, remaining > 0, urgency, time)
+        turn = min(reservations.next_bound(time), problem.capacity.next_turn(time))
+        ends = np.divide(remaining, rates, out=np.full(len(rates), np.inf), where=rates > 0)
+        step = min(float(ends.min()), turn - time)
+        until = turn if step == turn - time else time + step
+        for site in np.flatnonzero(rates > 0):
+            builder.add(int(site), time, until, float(rates[site]))
+        remaining -= rates * step
+        remaining[(ends <= step) | (remaining <= _TOLERANCE * problem.work)] = 0.0
+        time = until
+    return builder.build()
+
+
+def water_filling_rates(problem: Problem, urgency: IntArray) -> FloatArray | None:
+    """The rates to begin with so that all deadlines stay within reach; None: they are not.
+
+    What nobody reserved goes to the sites in order of ``urgency``.
+    """
+    reservations = _reserve(problem)
+    if reservations is None:
+        return None
+    return reservations.rates(problem, np.ones(len(problem), dtype=np.bool_), urgency, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reservations:
+    """A rate per interval and site that together meet all deadlines."""
+
+    bounds: FloatArray
+    reserved: FloatArray
+    """One row per interval and a last one of zeros for the time after them."""
+
+    def rates(
+        self, problem: Problem, active: NDArray[np.bool_], urgency: IntArray, time: float
+    ) -> FloatArray:
+        """What is reserved now, and what is idle handed out by urgency up to the caps: bytes flow
+        as early as they can, and a site ahead of its reservations only ends earlier."""
+        interval = int(np.searchsorted(self.bounds, time, side="right")) - 1
+        rates = np.where(active, self.reserved[interval], 0.0)
+        room = np.where(active, problem.caps - rates, 0.0)[urgency]
+        idle = max(problem.capacity.rate_at(time) - float(rates.sum()), 0.0)
+        before = np.concatenate(([0.0], np.cumsum(np.minimum(room, idle))[:-1]))
+        rates[urgency] += np.clip(idle - before, 0.0, room)
+        return rates
+
+    def next_bound(self, time: float) -> float:
+        following = int(np.searchsorted(self.bounds, time, side="right"))
+        return float(self.bounds[following]) if following < len(self.bounds) else np.inf
+
+
+def _reserve(problem: Problem) -> _Reservations | None:
+    order = _by_deadline(problem)
+    pour = _pour(problem, order, problem.capacity)
+    if pour.missing or len(problem) > problem.slots:
+        return None
+    bounds = _interval_bounds(problem, order)
+    left = _rates_within(problem.capacity, bounds)
+    reserved = np.zeros((len(bounds), len(problem)))
+    for site, level in zip(order, pour.levels, strict=True):
+        mine = np.flatnonzero(bounds[1:] <= problem.deadlines[site])
+        reserved[mine, site] = np.clip(left[mine] - level, 0.0, problem.caps[site])
+        left[mine] -= reserved[mine, site]
+    return _Reservations(bounds, reserved)
+
+
+def _by_deadline(problem: Problem) -> IntArray:
+    with_deadline = np.flatnonzero(np.isfinite(problem.deadlines))
+    return with_deadline[np.argsort(problem.deadlines[with_deadline], kind="stable")]
+
+
+def _interval_bounds(problem: Problem, order: IntArray) -> FloatArray:
+    last = float(problem.deadlines[order].max(initial=0.0))
+    turns = problem.capacity.starts[problem.capacity.starts < last]
+    return np.unique(np.concatenate(([0.0], turns, np.maximum(problem.deadlines[order], 0.0))))
+
+
+def _rates_within(capacity: Capacity, bounds: FloatArray) -> FloatArray:
+    rates: FloatArray = capacity.rates[
+        np.searchsorted(capacity.starts, bounds[:-1], side="right") - 1
+    ]
+    return rates.copy()
+
+
+def _pour(problem: Problem, order: IntArray, capacity: Capacity) -> _Pour:
+    bounds = _interval_bounds(problem, order)
+    interval_rates = _rates_within(capacity, bounds)
+    interval_lengths = np.diff(bounds)
+    leftovers = _Leftovers()
+    levels = np.zeros(len(order))
+    opened = 0
+    for place, site in enumerate(order):
+        upto = int(np.searchsorted(bounds, problem.deadlines[site]))
+        if upto > opened:
+            leftovers.add(interval_rates[opened:upto], interval_lengths[opened:upto])
+            opened = upto
+        level = leftovers.take(float(problem.work[site]), float(problem.caps[site]))
+        if level is None:
+            return _Pour(levels, leftovers.missing, leftovers.exhausted)
+        levels[place] = level
+    return _Pour(levels, 0.0, 0.0)
+
+
+class _Leftovers:
+    """The multiset of budget left: rates from high to low, each with its length of time.
+
+    Equal leftovers are one entry, since all that follows treats them alike.
+    """
+
+    __slots__ = ("exhausted", "lengths", "missing", "original", "rates")
+
+    def __init__(self) -> None:
+        self.rates = np.zeros(0)
+        self.lengths = np.zeros(0)
+        self.original = np.zeros(0)
+        """Bytes the entry's intervals had before anything was taken."""
+        self.missing = 0.0
+        self.exhausted = 0.0
+
+    def add(self, rates: FloatArray, lengths: FloatArray) -> None:
+        order = np.argsort(-np.concatenate((self.rates, rates)), kind="stable")
+        self.rates = np.concatenate((self.rates, rates))[order]
+        self.lengths = np.concatenate((self.lengths, lengths))[order]
+        self.original = np.concatenate((self.original, rates * lengths))[order]
+
+    def take(self, work: float, cap: float) -> float | None:
+        """Take the bytes as evenly as the cap allows; the level, or None when they do not fit."""
+        most = float(np.minimum(self.rates, cap) @ self.lengths)
+        if most < work * (1 - _TOLERANCE):
+            self.missing = work - most
+            self.exhausted = float(self.original[self.rates <= cap].sum())
+            return None
+        level = self._level(work, cap)
+        above = int(np.searchsorted(-self.rates, -level))  # entries higher than the level
+        full = int(np.searchsorted(-self.rates[:above], -(level + cap), side="right"))
+        self.rates[:full] -= cap
+        if above - full > 1:
+            self._merge(full, above)
+        if above > full:
+            self.rates[full] = level
+        return level
+
+    def _level(self, work: float, cap: float) -> float:
+        """z with sum_k len_k clip(r_k - z, 0, cap) = work: a sweep over falling z."""
+        points = np.concatenate((self.rates, self.rates - cap))
+        slopes = np.concatenate((self.lengths, -self.lengths))
+        finite = np.isfinite(points)
+        order = np.argsort(-points[finite], kind="stable")
+        points, slope = points[finite][order], np.cumsum(slopes[finite][order])
+        taken = np.concatenate(([0.0], np.cumsum(slope[:-1] * -np.diff(points))))
+        piece = max(int(np.searchsorted(taken, work)) - 1, 0)
+        if slope[piece] <= 0:
+            return float(max(points[piece], 0.0))
+        return float(max(points[piece] - (work - taken[piece]) / slope[piece], 0.0))
+
+    def _merge(self, first: int, last: int) -> None:
+        keep = np.r_[0 : first + 1, last : len(self.rates)]
+        lengths, original = self.lengths[first:last].sum(), self.original[first:last].sum()
+        self.rates, self.lengths, self.original = (
+            self.rates[keep],
+            self.lengths[keep],
+            self.original[keep],
+        )
+        self.lengths[first], self.original[first] = lengths, original
