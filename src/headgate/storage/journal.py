@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
-import pyarrow as pa  # type: ignore[import-untyped]
+import zstandard
 from isal import isal_zlib
 
 from headgate.model.errors import WorldFault
@@ -38,9 +38,7 @@ _SIGNATURE = b"headgate journal 1\n"
 _FRAME_MARK = b"\xf5HG\xa1"
 _FRAME = struct.Struct("<4sIII")
 """Mark, bytes of the group, bytes of the links, CRC-32 of both."""
-_SECTION = struct.Struct("<I")
-"""Before the compressed bytes: their length when decompressed."""
-_CODEC = pa.Codec("zstd", compression_level=1)
+_LEVEL = 1
 
 
 class Added(msgspec.Struct, frozen=True, array_like=True):
@@ -77,11 +75,12 @@ _decode_links = msgspec.msgpack.Decoder(list[PageLinks]).decode
 class Journal:
     """Opened for writing; a torn tail is cut off first."""
 
-    __slots__ = ("_file", "last")
+    __slots__ = ("_compressor", "_file", "last")
 
     def __init__(self, path: Path) -> None:
         self.last: Group | None = None
         """The last group committed; None in a new journal."""
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
         good = 0
         if path.exists():
             good, self.last = _find_end(path)
@@ -97,7 +96,8 @@ class Journal:
 
     def append(self, group: Group, links: Sequence[PageLinks]) -> None:
         """Write a group and make it durable."""
-        first, second = _pack(_encode(group)), _pack(_encode(links)) if links else b""
+        first = self._compressor.compress(_encode(group))
+        second = self._compressor.compress(_encode(links)) if links else b""
         check = isal_zlib.crc32(second, isal_zlib.crc32(first))
         self._file.append(_FRAME.pack(_FRAME_MARK, len(first), len(second), check))
         self._file.append(first)
@@ -111,24 +111,17 @@ class Journal:
 
 def read_groups(path: Path) -> Iterator[Group]:
     """All whole groups, in the order of their commits."""
+    plain = zstandard.ZstdDecompressor().decompress
     for first, _ in _frames(path):
-        yield _decode_group(_unpack(first))
+        yield _decode_group(plain(first))
 
 
 def read_links(path: Path) -> Iterator[list[PageLinks]]:
     """The links of all whole groups, in the same order."""
+    plain = zstandard.ZstdDecompressor().decompress
     for _, second in _frames(path):
         if second:
-            yield _decode_links(_unpack(second))
-
-
-def _pack(data: bytes) -> bytes:
-    return _SECTION.pack(len(data)) + bytes(_CODEC.compress(data, asbytes=True))
-
-
-def _unpack(section: bytes) -> bytes:
-    (length,) = _SECTION.unpack_from(section)
-    return bytes(_CODEC.decompress(memoryview(section)[_SECTION.size :], length, asbytes=True))
+            yield _decode_links(plain(second))
 
 
 def _frames(path: Path) -> Iterator[tuple[bytes, bytes]]:
@@ -163,7 +156,7 @@ def _find_end(path: Path) -> tuple[int, Group | None]:
         while (frame := _read_frame(file)) is not None:
             end, last = file.tell(), frame[0]
         _refuse_hole(path, file, end)
-    return end, _decode_group(_unpack(last)) if last else None
+    return end, _decode_group(zstandard.ZstdDecompressor().decompress(last)) if last else None
 
 
 def _refuse_foreign(path: Path, signature: bytes) -> None:

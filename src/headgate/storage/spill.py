@@ -1,0 +1,137 @@
+"""The frontier's overflow on disk: the adapter of `headgate.frontier.ports.Spill`.
+
+Chunks go one after another into nameless files of about `_SEGMENT_BYTES`; memory holds only where
+each chunk of each lane lies. A file is let go when its last chunk has been taken, so the disk holds
+little more than what waits. Nothing is ever made durable: the files have no name, vanish with the
+process, and are rebuilt from the journal after a crash.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import zstandard
+
+from headgate.model.errors import WorldFault
+from headgate.storage.faults import reading, writing
+
+__all__ = ["DiskSpill"]
+
+_SEGMENT_BYTES = 16 << 20
+_LEVEL = 1
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[str]).decode
+
+
+@dataclass(slots=True)
+class _Segment:
+    fd: int
+    """-1 once let go."""
+    end: int = 0
+    chunks: int = 0
+    """In the file and not yet taken."""
+
+    def close(self) -> None:
+        os.close(self.fd)
+        self.fd = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    segment: _Segment
+    offset: int
+    length: int
+
+
+class DiskSpill:
+    """Lanes of chunks in a folder that exists already."""
+
+    def __init__(self, folder: Path, segment_bytes: int = _SEGMENT_BYTES) -> None:
+        self._folder = folder
+        self._segment_bytes = segment_bytes
+        self._lanes: dict[int, deque[_Chunk]] = {}
+        self._newest: _Segment | None = None
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._decompressor = zstandard.ZstdDecompressor()
+
+    def append(self, lane: int, urls: Sequence[str]) -> None:
+        packed = self._compressor.compress(_encode(urls))
+        segment = self._segment()
+        with writing(self._folder):
+            _write_all(segment.fd, packed, segment.end)
+        chunk = _Chunk(segment, segment.end, len(packed))
+        segment.end += len(packed)
+        segment.chunks += 1
+        self._lanes.setdefault(lane, deque()).append(chunk)
+
+    def take(self, lane: int) -> list[str]:
+        chunks = self._lanes[lane]
+        chunk = chunks[0]
+        with reading(self._folder):
+            packed = os.pread(chunk.segment.fd, chunk.length, chunk.offset)
+        if len(packed) < chunk.length:
+            raise WorldFault(f"cannot read {self._folder}: waiting URLs were cut short; --resume")
+        urls = _decode(self._decompressor.decompress(packed))
+        chunks.popleft()
+        if not chunks:
+            del self._lanes[lane]
+        self._let_go(chunk.segment)
+        return urls
+
+    def close(self) -> None:
+        """Give all space back; the lanes are lost."""
+        segments = {
+            id(chunk.segment): chunk.segment for lane in self._lanes.values() for chunk in lane
+        }
+        if self._newest is not None:
+            segments[id(self._newest)] = self._newest
+        for segment in segments.values():
+            segment.close()
+        self._lanes.clear()
+        self._newest = None
+
+    def check(self) -> None:
+        """Invariant: each segment counts exactly the chunks that lanes hold in it."""
+        held: dict[int, int] = {}
+        for lane in self._lanes.values():
+            if not lane:
+                raise AssertionError("an empty lane is kept")
+            for chunk in lane:
+                held[id(chunk.segment)] = held.get(id(chunk.segment), 0) + 1
+                if chunk.segment.fd < 0:
+                    raise AssertionError("a chunk lies in a file that was let go")
+        for lane in self._lanes.values():
+            for chunk in lane:
+                if held[id(chunk.segment)] != chunk.segment.chunks:
+                    raise AssertionError("a segment miscounts its chunks")
+
+    def _segment(self) -> _Segment:
+        if self._newest is None or self._newest.end >= self._segment_bytes:
+            with writing(self._folder):
+                fd, name = tempfile.mkstemp(prefix="overflow-", dir=self._folder)
+                Path(name).unlink()
+            self._newest = _Segment(fd)
+        return self._newest
+
+    def _let_go(self, segment: _Segment) -> None:
+        segment.chunks -= 1
+        if segment.chunks:
+            return
+        if segment is self._newest:
+            segment.end = 0
+        else:
+            segment.close()
+
+
+def _write_all(fd: int, data: bytes, offset: int) -> None:
+    rest = memoryview(data)
+    while rest:
+        written = os.pwrite(fd, rest, offset)
+        rest = rest[written:]
+        offset += written
