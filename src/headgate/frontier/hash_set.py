@@ -1,0 +1,141 @@
+"""A set of 64-bit hashes in about 16 bytes each, for tens of millions of them.
+
+Open addressing with linear probing in 64 segments; the low six bits of a hash choose the segment,
+its remainder by the segment's odd size the slot where probing starts. 0 marks an empty slot, so
+that hash is none.
+
+A segment that is 65 % full is rebuilt half as large again. The segments start at sizes spread over
+that factor, so they come to it one after the other: growth costs one segment's copy at a time
+(12 ms at ten million hashes, not a second) and no moment needs the whole set twice.
+
+Pages are the unit of work, and a page has about a hundred links. At that size a plain loop over a
+memoryview is three times as fast as vectorised probing, whose fixed costs need thousands of hashes
+to pay; ``bench/frontier.py`` shows both. Rebuilding and bulk filling are vectorised.
+
+Invariants, kept by every method: each hash is stored once, and between the slot where its probing
+starts and the one that holds it no slot is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["HashSet", "Hashes"]
+
+Hashes = npt.NDArray[np.uint64]
+
+_SEGMENTS = 64
+_FULL = 0.65
+_GROWTH = 1.5
+_SMALLEST = 33
+_SMALL = 500
+_GROWTH_WHEN_SMALL = 4
+"""A rebuild costs 20 µs however small the segment; young sets would do little else."""
+
+
+class HashSet:
+    """Filled by its owner, never emptied."""
+
+    __slots__ = ("_room", "_segments")
+
+    def __init__(self) -> None:
+        sizes = [int(_SMALLEST * _GROWTH ** (k / _SEGMENTS)) | 1 for k in range(_SEGMENTS)]
+        self._segments = [_table(np.empty(0, np.uint64), size) for size in sizes]
+        self._room = [int(size * _FULL) for size in sizes]
+        """Per segment: how many hashes it takes before it is rebuilt. Always positive."""
+
+    def __len__(self) -> int:
+        return sum(
+            int(size * _FULL) - room
+            for (_, size), room in zip(self._segments, self._room, strict=True)
+        )
+
+    def __contains__(self, value: int) -> bool:
+        slots, size = self._segments[value & 63]
+        at = value % size
+        while held := slots[at]:
+            if held == value:
+                return True
+            at = at + 1 if at + 1 < size else 0
+        return False
+
+    def add(self, hashes: Iterable[int]) -> list[int]:
+        """Put hashes in; the answer is the positions of those that were not there before.
+
+        >>> seen = HashSet()
+        >>> seen.add([7, 8, 7, 9]), seen.add([9, 10])
+        ([0, 1, 3], [1])
+        """
+        segments, room = self._segments, self._room
+        new: list[int] = []
+        for position, value in enumerate(hashes):
+            segment = value & 63
+            slots, size = segments[segment]
+            at = value % size
+            held = slots[at]
+            while held and held != value:
+                at += 1
+                if at == size:
+                    at = 0
+                held = slots[at]
+            if not held:
+                slots[at] = value
+                new.append(position)
+                room[segment] -= 1
+                if not room[segment]:
+                    self._rebuild(segment, np.empty(0, np.uint64))
+        return new
+
+    def fill(self, hashes: Hashes) -> None:
+        """Put many in at once, for a rebuild after a crash; none may be 0."""
+        segment_of = (hashes & np.uint64(_SEGMENTS - 1)).astype(np.uint8)
+        ordered = hashes[np.argsort(segment_of, kind="stable")]
+        ends = np.cumsum(np.bincount(segment_of, minlength=_SEGMENTS))
+        for segment, part in enumerate(np.split(ordered, ends[:-1])):
+            self._rebuild(segment, part)
+
+    def check(self) -> None:
+        """Every hash is reachable, stored once and counted."""
+        for (slots, size), room in zip(self._segments, self._room, strict=True):
+            held = [value for value in slots.tolist() if value]
+            assert len(slots) == size
+            assert len(held) == len(set(held)) == int(size * _FULL) - room
+            assert room > 0
+            assert all(value in self for value in held)
+
+    def _rebuild(self, segment: int, added: Hashes) -> None:
+        slots, size = self._segments[segment]
+        held = np.asarray(slots)
+        held = held[held != 0]
+        if added.size:
+            held = np.union1d(held, added)
+        while len(held) >= int(size * _FULL):
+            size = int(size * (_GROWTH if size > _SMALL else _GROWTH_WHEN_SMALL)) | 1
+        self._segments[segment] = _table(held, size)
+        self._room[segment] = int(size * _FULL) - len(held)
+
+
+def _table(hashes: Hashes, size: int) -> tuple[memoryview[int], int]:
+    """Slots with these distinct hashes in them.
+
+    Taken in the order of the slots where their probing starts, the hash number k comes to lie at
+    max over j <= k of start[j] + (k - j): linear probing without probing. The few that run over
+    the end go on at its beginning.
+    """
+    table = np.zeros(size, np.uint64)
+    start = (hashes % np.uint64(size)).astype(np.int64)
+    order = np.argsort(start)
+    rank = np.arange(len(hashes))
+    at = np.maximum.accumulate(start[order] - rank) + rank
+    inside = int(np.searchsorted(at, size))
+    table[at[:inside]] = hashes[order[:inside]]
+    slots = table.data
+    free = 0
+    for value in hashes[order[inside:]].tolist():
+        while slots[free]:
+            free += 1
+        slots[free] = value
+    return slots, size

@@ -1,0 +1,176 @@
+"""One host's pace: when the next request may leave, and when to leave the host alone for good.
+
+Asked by the bench before each fetch, told by the frontier how each fetch ended. Four things hold
+a request back, and all must agree:
+
+connections   at most ``connections`` at once; one where robots.txt sets a Crawl-delay. An answer
+              429 or 503 halves the number, twenty good answers in a row give one back.
+delay         from the start of one request to the start of the next: the user's minimum or the
+              Crawl-delay, whichever is longer. A Crawl-delay above ``longest_crawl_delay`` is cut
+              to it: at ten minutes a page nothing would be crawled, which robots.txt can say
+              better.
+busy pause    after 429 or 503: Retry-After if given, else 2, 4, 8 ... seconds.
+failure pause after the second network failure in a row: 1, 2, 4 ... seconds.
+
+Requests under way when a pause begins were sent too early to know of it: they neither lengthen
+the pause nor count again. There is no jitter: one frontier alone talks to a host, so there is
+nobody to fall out of step with, and a run can be repeated exactly.
+
+A host is given up, with a reason for the report, when it is busy ``busy_limit`` times in a row,
+asks to be left alone longer than ``longest_pause``, fails ``failure_limit`` times in a row on the
+network, or when more than ``error_share`` of its latest hundred or so answers are failures or
+server errors (an average that forgets, taken after the first fifty).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["HostPace", "PaceRules"]
+
+_GOOD_ANSWERS_PER_CONNECTION = 20
+_SHARE_MEMORY = 100
+_SHARE_FIRST = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PaceRules:
+    """How hosts are treated. Seconds throughout."""
+
+    connections: int = 6
+    delay: float = 0.0
+    longest_crawl_delay: float = 60.0
+    first_busy_pause: float = 2.0
+    first_failure_pause: float = 1.0
+    longest_pause: float = 3600.0
+    busy_limit: int = 7
+    failure_limit: int = 7
+    error_share: float = 0.5
+
+
+class HostPace:
+    """State of one host. ``in_flight`` never exceeds the connections allowed when it last rose."""
+
+    __slots__ = (
+        "_busy",
+        "_calm_from",
+        "_connections",
+        "_delay",
+        "_error_share",
+        "_failures",
+        "_most_connections",
+        "_outcomes",
+        "_rules",
+        "_well",
+        "given_up",
+        "in_flight",
+        "next_start",
+    )
+
+    def __init__(self, rules: PaceRules) -> None:
+        self._rules = rules
+        self._most_connections = rules.connections
+        self._connections = rules.connections
+        self._delay = rules.delay
+        self._busy = 0
+        """Times busy in a row."""
+        self._failures = 0
+        """Network failures in a row."""
+        self._well = 0
+        """Good answers in a row."""
+        self._calm_from = -math.inf
+        """Requests that left before this moment tell nothing new about trouble."""
+        self._error_share = 0.0
+        self._outcomes = 0
+        self.in_flight = 0
+        self.next_start = -math.inf
+        """No request leaves before."""
+        self.given_up = ""
+        """Why; empty while the host is crawled."""
+
+    @property
+    def full(self) -> bool:
+        return self.in_flight >= self._connections
+
+    def ready(self, now: float) -> bool:
+        """Whether a request may leave. A host given up is always ready: its URLs are to go."""
+        return bool(self.given_up) or (now >= self.next_start and not self.full)
+
+    def crawl_delay(self, seconds: float) -> None:
+        """What robots.txt asks for."""
+        self._delay = max(self._delay, min(seconds, self._rules.longest_crawl_delay))
+        if seconds > 0:
+            self._most_connections = self._connections = 1
+
+    def started(self, now: float) -> None:
+        self.in_flight += 1
+        self.next_start = max(self.next_start, now + self._delay)
+
+    def answered(self) -> None:
+        """The host answered as it should: anything but 429, 503 and other errors of its own."""
+        self.in_flight -= 1
+        self._busy = self._failures = 0
+        self._well += 1
+        if self._well % _GOOD_ANSWERS_PER_CONNECTION == 0:
+            self._connections = min(self._connections + 1, self._most_connections)
+        self._weigh(error=False)
+
+    def erred(self, reason: str) -> None:
+        """The host answered with an error of its own, such as 500."""
+        self.in_flight -= 1
+        self._failures = self._well = 0
+        self._weigh(error=True, reason=reason)
+
+    def failed(self, reason: str, started: float, now: float) -> None:
+        """The network failed: no whole answer to a request that left at ``started``."""
+        self.in_flight -= 1
+        self._well = 0
+        self._weigh(error=True, reason=reason)
+        if started < self._calm_from:
+            return
+        self._failures += 1
+        if self._failures >= self._rules.failure_limit:
+            self._give_up(f"{self._failures} network failures in a row, last: {reason}")
+        elif self._failures > 1:
+            self._pause(self._rules.first_failure_pause * 2.0 ** (self._failures - 2), now)
+
+    def busy(self, reason: str, started: float, now: float, retry_after: float | None) -> None:
+        """The host asked for patience, for ``retry_after`` seconds if it said so."""
+        self.in_flight -= 1
+        self._failures = self._well = 0
+        if retry_after is not None and retry_after > self._rules.longest_pause:
+            self._give_up(f"{reason}: asks to come back in {retry_after:.0f} s")
+            return
+        if started >= self._calm_from:
+            self._busy += 1
+            self._connections = max(1, self._connections // 2)
+        if self._busy >= self._rules.busy_limit:
+            self._give_up(f"busy {self._busy} times in a row, last: {reason}")
+        elif retry_after is not None:
+            self._pause(retry_after, now)
+        elif started >= self._calm_from:
+            self._pause(self._rules.first_busy_pause * 2.0 ** (self._busy - 1), now)
+
+    def check(self) -> None:
+        assert 0 <= self.in_flight <= self._rules.connections
+        assert 1 <= self._connections <= self._most_connections <= max(1, self._rules.connections)
+        assert 0.0 <= self._error_share <= 1.0
+        assert self._busy <= self._rules.busy_limit
+        assert self._failures <= self._rules.failure_limit
+
+    def _pause(self, seconds: float, now: float) -> None:
+        self.next_start = max(self.next_start, now + min(seconds, self._rules.longest_pause))
+        self._calm_from = max(self._calm_from, now)
+
+    def _weigh(self, *, error: bool, reason: str = "") -> None:
+        self._outcomes += 1
+        weight = 1 / min(self._outcomes, _SHARE_MEMORY)
+        self._error_share += ((1.0 if error else 0.0) - self._error_share) * weight
+        if self._outcomes >= _SHARE_FIRST and self._error_share > self._rules.error_share:
+            self._give_up(
+                f"{self._error_share:.0%} of the latest answers are errors, last: {reason}"
+            )
+
+    def _give_up(self, reason: str) -> None:
+        self.given_up = self.given_up or reason

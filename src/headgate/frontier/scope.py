@@ -1,0 +1,146 @@
+"""Which URLs belong to the site, by the user's word.
+
+Without expressions, a site is the hosts of its seeds: all their paths, over http and https, with
+``www.`` and without (the two are one site nearly everywhere, and where they are not, an exclude
+says so). A port other than the scheme's own is part of the host.
+
+``include`` narrows that: a URL of those hosts must match one of the expressions. It also widens
+it: an expression that speaks of a host itself, recognised by ``://``, lets in whatever it matches
+on any host. ``exclude`` has the last word. Expressions are searched for in the whole URL.
+
+Seeds are the user's own choice and are fetched whatever the expressions say, and so is the page of
+the same hosts that a seed redirects to. Where no include is given, a seed may redirect to another
+host, which then joins the site: ``http://golang.org/`` is meant to crawl ``https://go.dev/``.
+
+``depth`` bounds the links followed from a seed; pages at that depth are fetched, their links are
+not even looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Self
+
+from headgate.model.errors import UserMistake
+from headgate.model.site import Site
+
+__all__ = ["Scope", "host_of", "is_web_url", "origin_of"]
+
+_SCHEMES = ("http://", "https://")
+
+_Search = Callable[[str], object]
+
+
+class Scope:
+    """The bounds of one site."""
+
+    def __init__(
+        self,
+        seeds: Iterable[str],
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        depth: int | None = None,
+    ) -> None:
+        self.depth = depth
+        self._include = [_search(pattern, "include") for pattern in include]
+        self._include_anywhere = [
+            search
+            for pattern, search in zip(include, self._include, strict=True)
+            if "://" in pattern.replace("\\", "")
+        ]
+        self._exclude = [_search(pattern, "exclude") for pattern in exclude]
+        self._prefixes: tuple[str, ...] = ()
+        for seed in seeds:
+            self._add_host(seed)
+
+    @classmethod
+    def of(cls, site: Site) -> Self:
+        return cls(site.seeds, site.include, site.exclude, site.depth)
+
+    def candidates(self, urls: Sequence[str]) -> list[str]:
+        """The cheap test, for all links of a page: URLs that may be in scope by their host.
+
+        >>> scope = Scope(["https://example.org/docs/"])
+        >>> scope.candidates(["http://www.example.org/x", "https://example.com/", "mailto:a@b"])
+        ['http://www.example.org/x']
+        """
+        prefixes = _SCHEMES if self._include_anywhere else self._prefixes
+        return [url for url in urls if url.startswith(prefixes)]
+
+    def inside(self, candidates: Sequence[str]) -> list[str]:
+        """Those candidates that are in scope: the dear test, for URLs not met before.
+
+        >>> scope = Scope(["http://a.org/"], include=["/3/", r"^https://b\\.org/"], exclude=["old"])
+        >>> scope.inside(["http://a.org/3/", "http://a.org/2/", "http://c.org/3/"])
+        ['http://a.org/3/']
+        >>> scope.inside(["https://b.org/2/", "https://b.org/old"])
+        ['https://b.org/2/']
+        """
+        inside = list(candidates)
+        if self._include:
+            inside = [url for url in inside if self._included(url)]
+        for search in self._exclude:
+            inside = [url for url in inside if not search(url)]
+        return inside
+
+    def follows_seed(self, target: str) -> bool:
+        """Whether a seed's redirect may lead there; its host joins the site if it may join."""
+        if not is_web_url(target):
+            return False
+        if not self._include:
+            self._add_host(target)
+        return target.startswith(self._prefixes) or bool(self.inside([target]))
+
+    def deeper(self, depth: int) -> bool:
+        """Whether links on a page at this depth are followed."""
+        return self.depth is None or depth < self.depth
+
+    def _included(self, url: str) -> bool:
+        at_home = url.startswith(self._prefixes)
+        return any(search(url) for search in (self._include if at_home else self._include_anywhere))
+
+    def _add_host(self, url: str) -> None:
+        if not is_web_url(url) or url.startswith(self._prefixes):
+            return
+        names = _names(host_of(url))
+        self._prefixes += tuple(f"{scheme}{name}/" for name in names for scheme in _SCHEMES)
+
+
+def is_web_url(url: str) -> bool:
+    return url.startswith(_SCHEMES)
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port: what robots.txt speaks for.
+
+    >>> origin_of("http://example.org:8080/a/b"), origin_of("https://example.org/")
+    ('http://example.org:8080', 'https://example.org')
+    """
+    end = url.find("/", 8)
+    return url if end < 0 else url[:end]
+
+
+def host_of(url: str) -> str:
+    """Host, with its port unless it is the scheme's own: what pacing speaks of.
+
+    >>> host_of("http://example.org:8080/a/b")
+    'example.org:8080'
+    """
+    return url.split("/", 3)[2]
+
+
+def _names(host: str) -> tuple[str, ...]:
+    name = host.partition(":")[0]
+    if host.startswith("www."):
+        return host, host[4:]
+    if "." not in name or host.startswith("[") or name.replace(".", "").isdigit():
+        return (host,)
+    return host, f"www.{host}"
+
+
+def _search(pattern: str, key: str) -> _Search:
+    try:
+        return re.compile(pattern).search
+    except re.error as error:
+        raise UserMistake(f"{key}: {pattern!r} is not a regular expression: {error}") from None

@@ -1,0 +1,141 @@
+"""URLtodo: accepted URLs that wait for their turn, breadth first.
+
+All URLs of one depth come out before those of the next, in the order in which they went in. At
+most ``memory`` of them stay in memory (SARSS 2010: 1000), the rest lies in the spill. Filled by
+admission, emptied by the bench.
+
+Each depth has a lane of three parts, in this order:
+
+    head   in memory, taken from          └ a small site lives in heads alone
+    spill  chunks outside, counted here
+    tail   in memory, added to
+
+When memory is full, tails go out chunk by chunk, from the deepest lane up, until half of it is
+free: what is needed last leaves first, and each URL leaves at most once. A head follows only if
+that was not enough, which takes several lanes interrupted while being read; its URLs then queue
+up again behind their own depth.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from headgate.frontier.ports import Spill
+
+__all__ = ["UrlTodo"]
+
+
+@dataclass(slots=True)
+class _Lane:
+    head: deque[str] = field(default_factory=deque)
+    spilled: int = 0
+    """URLs in the spill."""
+    tail: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.head) + self.spilled + len(self.tail)
+
+
+class UrlTodo:
+    """A queue by depth. Every lane it keeps has a URL in it."""
+
+    def __init__(self, spill: Spill, memory: int = 1000) -> None:
+        self._spill = spill
+        self._memory = memory
+        self._chunk = max(1, memory // 4)
+        self._lanes: dict[int, _Lane] = {}
+        self._held = 0
+        """URLs in memory."""
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def in_memory(self) -> int:
+        return self._held
+
+    @property
+    def depth(self) -> int | None:
+        """Of the URLs that come out next; None when there are none."""
+        return min(self._lanes, default=None)
+
+    def put(self, depth: int, urls: Sequence[str]) -> None:
+        """Queue URLs up behind all others of their depth."""
+        if not urls:
+            return
+        lane = self._lanes.setdefault(depth, _Lane())
+        (lane.tail if lane.spilled else lane.head).extend(urls)
+        self._length += len(urls)
+        self._held += len(urls)
+        self._relieve()
+
+    def take(self, most: int) -> list[str]:
+        """Up to so many URLs of the least depth there is; at least one unless empty."""
+        if not self._lanes:
+            return []
+        depth = min(self._lanes)
+        lane = self._lanes[depth]
+        if not lane.head:
+            self._load(depth, lane)
+        head = lane.head
+        taken = [head.popleft() for _ in range(min(most, len(head)))]
+        self._length -= len(taken)
+        self._held -= len(taken)
+        if not lane:
+            del self._lanes[depth]
+        self._relieve()
+        return taken
+
+    def check(self) -> None:
+        """Counts agree, memory is bounded, order is kept: no tail without a spill before it."""
+        assert self._length == sum(len(lane) for lane in self._lanes.values())
+        assert self._held == sum(len(x.head) + len(x.tail) for x in self._lanes.values())
+        assert self._held <= self._memory
+        assert all(lane.spilled or not lane.tail for lane in self._lanes.values())
+        assert all(len(lane) for lane in self._lanes.values())
+
+    def _load(self, depth: int, lane: _Lane) -> None:
+        chunk = self._spill.take(depth)
+        lane.head.extend(chunk)
+        lane.spilled -= len(chunk)
+        self._held += len(chunk)
+        if not lane.spilled:
+            lane.head.extend(lane.tail)
+            lane.tail.clear()
+
+    def _relieve(self) -> None:
+        if self._held <= self._memory:
+            return
+        deepest_first = sorted(self._lanes.items(), reverse=True)
+        for depth, lane in deepest_first:
+            if not lane.spilled:
+                self._move_to_tail(lane, keep=self._chunk if depth == self.depth else 0)
+            self._spill_tail(depth, lane)
+            if 2 * self._held <= self._memory:
+                return
+        for depth, lane in deepest_first:
+            if self._held <= self._memory:
+                return
+            self._move_to_tail(lane, keep=0)
+            self._spill_tail(depth, lane)
+
+    def _move_to_tail(self, lane: _Lane, keep: int) -> None:
+        if len(lane.head) > keep:
+            lane.tail.extend(_from(lane.head, keep))
+            for _ in range(len(lane.head) - keep):
+                lane.head.pop()
+
+    def _spill_tail(self, depth: int, lane: _Lane) -> None:
+        while lane.tail:
+            chunk = lane.tail[: self._chunk]
+            self._spill.append(depth, chunk)
+            del lane.tail[: self._chunk]
+            lane.spilled += len(chunk)
+            self._held -= len(chunk)
+
+
+def _from(head: Iterable[str], start: int) -> list[str]:
+    return list(head)[start:]

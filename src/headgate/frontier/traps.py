@@ -1,0 +1,173 @@
+"""Guards against URL spaces without end.
+
+A trap is a place where every page links to more pages of the same kind: relative links that
+resolve ever deeper, calendars with a next month, listings with a parameter for everything. Each
+guard here refuses a URL by its form, or by how many of its kind were accepted before. A refusal
+costs one page at the worst and is counted by its reason, so the rules lean towards letting in:
+
+too long          more than 2,000 characters.
+too deep          more than 25 path segments.
+repeating         a run of segments three times in a row in a path of more than 5 segments,
+                  ``/a/b/a/b/a/b/``. Runs of digits alone don't count: ``/1/1/1`` is a place in a
+                  book.
+calendar          a year and month more than 2 years ahead, in the path (``/2031/05/``,
+                  ``/2031-05-01``) or the query (``date=2031-05-01``, ``year=2031``); or more than
+                  50 back in a path that also says calendar, events or the like. Only the 30 years
+                  beyond either bound count, because ``/9041/12/`` is somebody's number; a calendar
+                  is walked month by month and cannot jump over them.
+same parameters   one ``name=value`` three times in a query.
+many variants     a script (host and path) with 10,000 different queries already accepted.
+
+Session ids are no refusal: see :mod:`headgate.frontier.sessions`.
+
+Which script has how many variants is counted by hash in a table of fixed size. Scripts that share
+a counter are counted together; with 65,536 counters of 10,000 that takes a very large site.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from xxhash import xxh3_64_intdigest
+
+__all__ = ["Trap", "TrapRules", "Traps"]
+
+_COUNTERS = 1 << 16
+_REPEATS = 3
+_SHALLOW = 5
+"""Paths of so many segments are not looked at for repeats: a trap goes deeper soon enough."""
+_CALENDAR_BAND_YEARS = 30
+
+_PATH_DATE = re.compile(r"/(\d{4})[-/](?:0[1-9]|1[0-2])(?!\d)")
+_CALENDAR_WORD = re.compile(r"calend|kalend|event|agenda|termin|month|monat|/week|/day", re.I)
+_QUERY_NUMBER = re.compile(r"=(\d{4})")
+_QUERY_DATE = re.compile(r"=(\d{4})-?(?:0[1-9]|1[0-2])(?:-?(?:0[1-9]|[12]\d|3[01]))?(?![\w.-])")
+_QUERY_YEAR = re.compile(r"(?:^|&)\w*(?:year|yr|jahr)=(\d{4})(?=&|$)", re.I)
+
+
+class Trap(StrEnum):
+    """Why a URL looks like a trap."""
+
+    TOO_LONG = "too long"
+    TOO_DEEP = "too deep"
+    REPEATING = "repeating segments"
+    CALENDAR = "calendar without end"
+    SAME_PARAMETERS = "same parameter again"
+    MANY_VARIANTS = "too many queries of one script"
+
+
+@dataclass(frozen=True, slots=True)
+class TrapRules:
+    """Bounds; ``this_year`` is when the crawl runs."""
+
+    this_year: int
+    longest: int = 2000
+    segments: int = 25
+    variants: int = 10_000
+    years_ahead: int = 2
+    years_back: int = 50
+
+
+class Traps:
+    """The guards of one site run. The only state is how many variants each script has."""
+
+    __slots__ = ("_ahead", "_back", "_rules", "_variants")
+
+    def __init__(self, rules: TrapRules) -> None:
+        self._rules = rules
+        first_ahead = rules.this_year + rules.years_ahead + 1
+        last_back = rules.this_year - rules.years_back
+        self._ahead = range(first_ahead, first_ahead + _CALENDAR_BAND_YEARS)
+        self._back = range(last_back - _CALENDAR_BAND_YEARS, last_back)
+        self._variants: array[int] | None = None
+
+    def sift(self, urls: Sequence[str]) -> tuple[list[str], list[Trap]]:
+        """The URLs that lead into no trap, in their order, and the traps of the others.
+
+        Most URLs are short, shallow, without query or date, and are known for harmless here.
+        """
+        longest = self._rules.longest
+        dated = _PATH_DATE.search("\n".join(urls)) is not None
+        harmless: list[str] = []
+        traps: list[Trap] = []
+        for url in urls:
+            if dated or "?" in url or url.count("/") >= _SHALLOW + 3 or len(url) > longest:
+                trap = self.trap(url)
+                if trap is not None:
+                    traps.append(trap)
+                    continue
+            harmless.append(url)
+        return harmless, traps
+
+    def trap(self, url: str) -> Trap | None:
+        """The trap this URL seems to lead into; one that leads into none is counted.
+
+        >>> Traps(TrapRules(2026)).trap("http://a/b/c/b/c/b/c/")
+        <Trap.REPEATING: 'repeating segments'>
+        """
+        rules = self._rules
+        if len(url) > rules.longest:
+            return Trap.TOO_LONG
+        path, _, query = url.partition("?")
+        segments = path.split("/")[3:]
+        if len(segments) > rules.segments:
+            return Trap.TOO_DEEP
+        if len(segments) > _SHALLOW and _repeats(segments):
+            return Trap.REPEATING
+        if (date := _PATH_DATE.search(path)) and self._far(int(date[1]), path):
+            return Trap.CALENDAR
+        return self._query_trap(path, query) if query else None
+
+    def count(self, urls: Iterable[str]) -> None:
+        """Count URLs accepted before a crash."""
+        for url in urls:
+            if "?" in url:
+                self._count(url.partition("?")[0])
+
+    def _far(self, year: int, path: str) -> bool:
+        if year in self._ahead:
+            return True
+        return year in self._back and _CALENDAR_WORD.search(path) is not None
+
+    def _query_trap(self, path: str, query: str) -> Trap | None:
+        if any(int(year) in self._ahead for year in _QUERY_NUMBER.findall(f"={query}")):
+            years = _QUERY_DATE.findall(f"={query}") + _QUERY_YEAR.findall(query)
+            if any(int(year) in self._ahead for year in years):
+                return Trap.CALENDAR
+        if query.count("&") >= _REPEATS - 1:
+            parameters = query.split("&")
+            if len(parameters) - len(set(parameters)) >= _REPEATS - 1:
+                ((_, times),) = Counter(parameters).most_common(1)
+                if times >= _REPEATS:
+                    return Trap.SAME_PARAMETERS
+        return Trap.MANY_VARIANTS if self._count(path) > self._rules.variants else None
+
+    def _count(self, script: str) -> int:
+        if self._variants is None:
+            self._variants = array("I", bytes(4 * _COUNTERS))
+        counter = xxh3_64_intdigest(script.encode()) % _COUNTERS
+        count = min(self._variants[counter] + 1, self._rules.variants + 1)
+        self._variants[counter] = count
+        return count
+
+
+def _repeats(segments: list[str]) -> bool:
+    """Whether a run of segments stands three times in a row.
+
+    >>> _repeats(["x", "a", "b", "a", "b", "a", "b", "c"]), _repeats(["1", "1", "1"])
+    (True, False)
+    """
+    for period in range(1, len(segments) // _REPEATS + 1):
+        same = 0
+        for k in range(period, len(segments)):
+            same = same + 1 if segments[k] == segments[k - period] else 0
+            if same == (_REPEATS - 1) * period:
+                run = "".join(segments[k - period + 1 : k + 1])
+                if run and not run.isdigit():
+                    return True
+    return False
