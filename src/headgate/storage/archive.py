@@ -18,6 +18,7 @@ __all__ = ["SiteArchive"]
 
 _WORTH_BYTES = 1024
 _REMEMBERED = 50_000
+_LONGEST_TEXT = 1000
 
 
 class SiteArchive:
@@ -76,7 +77,7 @@ class SiteArchive:
         identity = self._writer.warcinfo_id(failed.wall_time)
         position = self._writer.write(records.failure(failed, identity))
         return PageRow(
-            url=failed.url,
+            url=_writable(failed.url),
             role=page.role.value,
             status=0,
             content_type="",
@@ -91,7 +92,7 @@ class SiteArchive:
             warc_offset=position.offset,
             warc_length=position.length,
             error=failed.kind.value,
-            error_detail=failed.detail,
+            error_detail=_bounded(failed.detail),
         )
 
 
@@ -115,8 +116,8 @@ def _row(
         seconds=fetched.seconds,
         fetched_at=fetched.wall_time,
         digest=digest,
-        title=page.title,
-        language=page.language,
+        title=_bounded(page.title),
+        language=_bounded(page.language),
         location=headers.get("location", ""),
         etag=etag,
         last_modified=last_modified,
@@ -127,3 +128,13 @@ def _row(
         warc_offset=position.offset,
         warc_length=position.length,
     )
+
+
+def _bounded(text: str) -> str:
+    """What a page says of itself, at a length that cannot flood the tables."""
+    return _writable(text[:_LONGEST_TEXT])
+
+
+def _writable(text: str) -> str:
+    """Half a surrogate pair, as a hostile page may hold, has no UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

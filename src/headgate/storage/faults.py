@@ -30,7 +30,9 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise WorldFault(f"cannot write {path}: {_reason(error)}") from error
-    except sqlite3.OperationalError as error:
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+            raise
         raise WorldFault(f"cannot write {path}: {error}") from error
 
 

@@ -32,9 +32,10 @@ from headgate.storage.faults import reading
 from headgate.storage.page import Links, PageRow
 from headgate.storage.warc import Mark
 
-__all__ = ["Added", "Group", "Journal", "PageLinks", "read_groups", "read_links"]
+__all__ = ["Added", "Group", "Journal", "PageLinks", "read_groups", "read_links", "read_site"]
 
-_SIGNATURE = b"headgate journal 1\n"
+_SIGNATURE = b"headgate journal 1 "
+"""Begins the first line; the site's name as JSON ends it."""
 _FRAME_MARK = b"\xf5HG\xa1"
 _FRAME = struct.Struct("<4sIII")
 """Mark, bytes of the group, bytes of the links, CRC-32 of both."""
@@ -77,16 +78,17 @@ class Journal:
 
     __slots__ = ("_compressor", "_file", "last")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, site: str) -> None:
         self.last: Group | None = None
         """The last group committed; None in a new journal."""
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        first_line = _SIGNATURE + msgspec.json.encode(site) + b"\n"
         good = 0
         if path.exists():
-            good, self.last = _find_end(path)
+            good, self.last = _find_end(path, first_line)
         self._file = AppendFile(path, good)
         if good == 0:
-            self._file.append(_SIGNATURE)
+            self._file.append(first_line)
             self._file.sync()
             sync_folder(path.parent)
 
@@ -97,7 +99,7 @@ class Journal:
     def append(self, group: Group, links: Sequence[PageLinks]) -> None:
         """Write a group and make it durable."""
         first = self._compressor.compress(_encode(group))
-        second = self._compressor.compress(_encode(links)) if links else b""
+        second = self._compressor.compress(_encode_links(links)) if links else b""
         check = isal_zlib.crc32(second, isal_zlib.crc32(first))
         self._file.append(_FRAME.pack(_FRAME_MARK, len(first), len(second), check))
         self._file.append(first)
@@ -107,6 +109,15 @@ class Journal:
 
     def close(self) -> None:
         self._file.close()
+
+
+def read_site(path: Path) -> str:
+    """Whose journal it is; empty: nobody's yet, it was torn at birth."""
+    with reading(path), path.open("rb") as file:
+        line = file.readline()
+    if not (line.startswith(_SIGNATURE) and line.endswith(b"\n")):
+        return ""
+    return msgspec.json.decode(line[len(_SIGNATURE) :], type=str)
 
 
 def read_groups(path: Path) -> Iterator[Group]:
@@ -124,9 +135,25 @@ def read_links(path: Path) -> Iterator[list[PageLinks]]:
             yield _decode_links(plain(second))
 
 
+def _encode_links(links: Sequence[PageLinks]) -> bytes:
+    try:
+        return _encode(links)
+    except UnicodeEncodeError:
+        return _encode([_writable(page) for page in links])
+
+
+def _writable(page: PageLinks) -> PageLinks:
+    """A hostile page can hold half a surrogate pair, which has no UTF-8."""
+    plain = [
+        [text.encode("utf-8", "replace").decode() for text in texts]
+        for texts in (page.links.targets, page.links.rels)
+    ]
+    return PageLinks(page.source, page.depth, Links(*plain))
+
+
 def _frames(path: Path) -> Iterator[tuple[bytes, bytes]]:
     with reading(path), path.open("rb") as file:
-        if file.read(len(_SIGNATURE)) != _SIGNATURE:
+        if not file.readline().startswith(_SIGNATURE):
             return
         while (frame := _read_frame(file)) is not None:
             yield frame
@@ -145,12 +172,12 @@ def _read_frame(file: BinaryIO) -> tuple[bytes, bytes] | None:
     return first, second
 
 
-def _find_end(path: Path) -> tuple[int, Group | None]:
+def _find_end(path: Path, first_line: bytes) -> tuple[int, Group | None]:
     """Bytes up to the end of the last whole frame, and its group."""
     with reading(path), path.open("rb") as file:
-        signature = file.read(len(_SIGNATURE))
-        if signature != _SIGNATURE:
-            _refuse_foreign(path, signature)
+        found = file.readline()
+        if found != first_line:
+            _refuse_foreign(path, found, first_line)
             return 0, None
         end, last = file.tell(), b""
         while (frame := _read_frame(file)) is not None:
@@ -159,9 +186,9 @@ def _find_end(path: Path) -> tuple[int, Group | None]:
     return end, _decode_group(zstandard.ZstdDecompressor().decompress(last)) if last else None
 
 
-def _refuse_foreign(path: Path, signature: bytes) -> None:
-    if not _SIGNATURE.startswith(signature.rstrip(b"\0")):
-        raise WorldFault(f"{path} is not a journal of this version of Headgate; move it away")
+def _refuse_foreign(path: Path, found: bytes, first_line: bytes) -> None:
+    if not first_line.startswith(found.rstrip(b"\0")):
+        raise WorldFault(f"{path} is not this site's journal, or not of this version; move it away")
 
 
 def _refuse_hole(path: Path, file: BinaryIO, end: int) -> None:

@@ -41,6 +41,10 @@ class Links(msgspec.Struct, frozen=True, array_like=True):
     rels: Sequence[str] = ()
     """``rel`` of each target, in the same order; empty when no link has one."""
 
+    def __post_init__(self) -> None:
+        if self.rels and len(self.rels) != len(self.targets):
+            raise ValueError(f"{len(self.targets)} targets have {len(self.rels)} rels")
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -65,7 +65,7 @@ class SiteSpool:
     """The durable state of one site run."""
 
     def __init__(self, place: SitePlace) -> None:
-        self._journal = Journal(place.journal)
+        self._journal = Journal(place.journal, place.warc.site)
         last = self._journal.last
         self._archive = SiteArchive(WarcWriter(place.warc, last.mark if last else NO_FILES))
         self._finished = last is not None and last.finished

@@ -1,0 +1,104 @@
+"""``index.cdxj``: which record holds which page, sorted by SURT key and time, for pywb.
+
+One line for each URL of the run that got a response, and never two: should a URL have been fetched
+more than once (a robots.txt, asked for again after a day), the newest record stands. The lines of
+any number of pages are sorted in bounded memory: sorted pieces go to a scratch folder and are
+merged.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from functools import lru_cache
+from itertools import groupby, islice
+from pathlib import Path
+
+import msgspec
+
+from headgate.storage.faults import writing
+from headgate.storage.page import PageRow
+from headgate.storage.records import digest_text
+from headgate.storage.surt import surt_key
+
+__all__ = ["index_lines", "write_index"]
+
+_PIECE_LINES = 100_000
+_encode = msgspec.json.Encoder().encode
+
+
+class _Fields(msgspec.Struct, omit_defaults=True):
+    """All of them text, as pywb writes them."""
+
+    url: str
+    mime: str
+    status: str
+    digest: str
+    length: str
+    offset: str
+    filename: str
+
+
+def index_lines(rows: Iterable[PageRow], warc_folder: str) -> Iterator[str]:
+    """The unsorted lines of rows that have a response.
+
+    ``warc_folder`` comes before each file's name: the folder's path within the collection."""
+    for row in rows:
+        if row.status:
+            fields = _Fields(
+                url=row.url,
+                mime="warc/revisit" if row.original_url else _mime(row.content_type),
+                status=str(row.status),
+                digest=digest_text(row.digest) if row.digest else "-",
+                length=str(row.warc_length),
+                offset=str(row.warc_offset),
+                filename=f"{warc_folder}/{row.warc_file}",
+            )
+            stamp = _stamp(int(row.fetched_at))
+            yield f"{surt_key(row.url)} {stamp} {_encode(fields).decode()}\n"
+
+
+def write_index(path: Path, lines: Iterable[str], piece_lines: int = _PIECE_LINES) -> None:
+    """Sort lines into a file; pieces lie beside it meanwhile."""
+    pieces: list[Path] = []
+    with writing(path), ExitStack() as stack:
+        remaining = iter(lines)
+        while piece := sorted(islice(remaining, piece_lines)):
+            pieces.append(path.with_name(f"{path.name}.piece-{len(pieces)}"))
+            stack.callback(pieces[-1].unlink, missing_ok=True)
+            pieces[-1].write_text("".join(piece), encoding="utf-8", newline="\n")
+        opened = [
+            stack.enter_context(piece.open(encoding="utf-8", newline="\n")) for piece in pieces
+        ]
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(_newest(heapq.merge(*opened)))
+
+
+def _newest(lines: Iterable[str]) -> Iterator[str]:
+    """Of sorted lines, the last of each URL."""
+    for _, group in groupby(lines, key=lambda line: line.partition(" ")[0]):
+        same_key = list(group)
+        if len(same_key) == 1:
+            yield same_key[0]
+        else:
+            by_url = {_url(line): line for line in same_key}
+            yield from sorted(by_url.values())
+
+
+def _url(line: str) -> str:
+    return msgspec.json.decode(line.split(" ", 2)[2], type=_Fields).url
+
+
+def _mime(content_type: str) -> str:
+    """
+    >>> _mime("Text/HTML; charset=utf-8"), _mime("")
+    ('text/html', 'unk')
+    """
+    return content_type.partition(";")[0].strip().lower() or "unk"
+
+
+@lru_cache(maxsize=64)
+def _stamp(seconds: int) -> str:
+    return time.strftime("%Y%m%d%H%M%S", time.gmtime(seconds))

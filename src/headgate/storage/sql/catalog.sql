@@ -1,0 +1,113 @@
+-- The catalog: sites and runs, never pages, so that it stays small at any scale.
+-- Times are seconds since 1970, sizes bytes, rates bytes per second.
+
+-- name: version
+-- Which layout of the tables the file has; 0 in a new one.
+PRAGMA user_version;
+
+-- name: schema
+-- Lays the tables out; the number at the end is what `version` answers from then on.
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS runs (
+    stamp    TEXT PRIMARY KEY,            -- the name of the run's folder
+    started  REAL NOT NULL,
+    finished REAL,                        -- null: not yet, or the process died
+    outcome  TEXT NOT NULL DEFAULT 'running'
+             CHECK (outcome IN ('running', 'finished', 'interrupted', 'failed')),
+    settings TEXT NOT NULL                -- JSON: what the run was asked to do
+) STRICT;
+CREATE TABLE IF NOT EXISTS sites (
+    name      TEXT PRIMARY KEY,
+    first_run TEXT NOT NULL REFERENCES runs (stamp),
+    last_run  TEXT NOT NULL REFERENCES runs (stamp)
+) STRICT;
+CREATE TABLE IF NOT EXISTS visits (
+    site          TEXT NOT NULL REFERENCES sites (name),
+    run           TEXT NOT NULL REFERENCES runs (stamp),
+    started       REAL NOT NULL,
+    finished      REAL NOT NULL,
+    seconds       REAL NOT NULL,          -- spent crawling, pauses left out
+    pages         INTEGER NOT NULL,
+    payload_bytes INTEGER NOT NULL,
+    wire_bytes    INTEGER NOT NULL,
+    alpha         REAL,                   -- Zhu 2020, Eq. 17; null: not measured
+    complete      INTEGER NOT NULL,       -- 0: stopped with URLs left to do
+    PRIMARY KEY (site, run)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS visit_errors (
+    site  TEXT NOT NULL,
+    run   TEXT NOT NULL,
+    kind  TEXT NOT NULL,                  -- a failure kind, or a status like '404'
+    count INTEGER NOT NULL,
+    PRIMARY KEY (site, run, kind),
+    FOREIGN KEY (site, run) REFERENCES visits (site, run)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS server_speeds (
+    host               TEXT PRIMARY KEY,
+    measured           REAL NOT NULL,
+    bytes_per_second   REAL NOT NULL,     -- the most the server gave
+    first_byte_seconds REAL NOT NULL      -- from a request to the first byte of its response
+) STRICT, WITHOUT ROWID;
+PRAGMA user_version = 1;
+COMMIT;
+
+-- name: begin_run
+-- A run starts, or goes on after an interruption.
+INSERT INTO runs (stamp, started, settings) VALUES (:stamp, :started, :settings)
+ON CONFLICT (stamp) DO UPDATE SET finished = NULL, outcome = 'running';
+
+-- name: end_run
+-- A run came to its end, this way or that.
+UPDATE runs SET finished = :finished, outcome = :outcome WHERE stamp = :stamp;
+
+-- name: runs
+-- All runs, the newest first.
+SELECT stamp, started, finished, outcome, settings FROM runs ORDER BY started DESC, stamp DESC;
+
+-- name: see_site
+-- Remembers that a run visits a site.
+INSERT INTO sites (name, first_run, last_run) VALUES (:site, :run, :run)
+ON CONFLICT (name) DO UPDATE SET last_run = :run;
+
+-- name: sites
+-- Names of all sites ever visited.
+SELECT name FROM sites ORDER BY name;
+
+-- name: record_visit
+-- What a visit amounted to; a resumed visit replaces what was known of it.
+INSERT OR REPLACE INTO visits
+    (site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, alpha, complete)
+VALUES
+    (:site, :run, :started, :finished, :seconds, :pages, :payload_bytes, :wire_bytes, :alpha,
+     :complete);
+
+-- name: clear_errors
+-- Makes room for the error counts of a visit that is recorded again.
+DELETE FROM visit_errors WHERE site = :site AND run = :run;
+
+-- name: record_errors
+-- How often a visit failed in one way.
+INSERT INTO visit_errors (site, run, kind, count) VALUES (:site, :run, :kind, :count);
+
+-- name: history
+-- The last visits to a site, the newest first: what predictions are made from.
+SELECT site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, alpha, complete
+FROM visits WHERE site = :site ORDER BY started DESC, run DESC LIMIT :limit;
+
+-- name: errors
+-- Error counts of one visit.
+SELECT kind, count FROM visit_errors WHERE site = :site AND run = :run ORDER BY kind;
+
+-- name: record_speed
+-- How fast a server was; the newest measurement stands.
+INSERT INTO server_speeds (host, measured, bytes_per_second, first_byte_seconds)
+VALUES (:host, :measured, :bytes_per_second, :first_byte_seconds)
+ON CONFLICT (host) DO UPDATE SET
+    measured = excluded.measured,
+    bytes_per_second = excluded.bytes_per_second,
+    first_byte_seconds = excluded.first_byte_seconds
+WHERE excluded.measured >= server_speeds.measured;
+
+-- name: speed
+-- How fast a server was when last measured.
+SELECT host, measured, bytes_per_second, first_byte_seconds FROM server_speeds WHERE host = :host;
