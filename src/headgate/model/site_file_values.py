@@ -15,7 +15,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from datetime import date, time
 from typing import TypeVar
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from headgate.model.budget import Objective
@@ -45,6 +44,11 @@ __all__ = [
     "read_timetable",
     "read_zone",
 ]
+
+_WEB_ADDRESS = re.compile(
+    r"https?://(?:[^\s/?#@]*@)?(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?(?:[/?#]\S*)?",
+    re.IGNORECASE,
+)
 
 _LARGEST = {"size": 1e18, "rate": 1e18, "duration": 100 * 365 * 86400.0}
 """An exabyte, that much in a second, and a century: more is a slip of the pen."""
@@ -142,21 +146,10 @@ def _first_bad_entry(entries: list[str], problem: str) -> int:
 def read_seeds(value: object) -> tuple[str, ...]:
     seeds = _strings(value, example='["https://example.org/"]')
     for index, seed in enumerate(seeds):
-        if not _is_web_address(seed):
+        if not (_WEB_ADDRESS.fullmatch(seed) and seed.isprintable()):
             problem = f"{seed!r} is not an http or https URL; write it like 'https://example.org/'"
             raise ElementMistake(problem, index)
     return tuple(seeds)
-
-
-def _is_web_address(seed: str) -> bool:
-    if not seed.isprintable() or " " in seed:
-        return False
-    try:
-        parts = urlsplit(seed)
-        parts.port  # noqa: B018 - looking at it checks it
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def read_patterns(value: object) -> tuple[str, ...]:

@@ -1,0 +1,65 @@
+"""Headgate: a web crawler that keeps its promises about bandwidth and deadlines.
+
+The few names most people need are here; everything else is reached by its room. They are loaded
+when first used, so that ``import headgate`` and the command line start at once.
+
+>>> import headgate
+>>> sites = [headgate.Site("docs", expect=8e6, deadline=60), headgate.Site("news", expect=2e6)]
+>>> headgate.plan(sites, headgate.Budget(200_000)).feasible
+True
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headgate.model.budget import Budget, Objective
+    from headgate.model.plan import Plan
+    from headgate.model.site import Site, SiteStatistics
+    from headgate.model.timetable import Timetable
+    from headgate.planning.maxt import m_maxt
+    from headgate.planning.planner import compare, plan
+    from headgate.planning.stet import m_stet
+    from headgate.planning.sumt import m_sumt
+
+__all__ = [
+    "Budget",
+    "Objective",
+    "Plan",
+    "Site",
+    "SiteStatistics",
+    "Timetable",
+    "compare",
+    "m_maxt",
+    "m_stet",
+    "m_sumt",
+    "plan",
+]
+
+_HOMES = {
+    "Budget": "model.budget",
+    "Objective": "model.budget",
+    "Plan": "model.plan",
+    "Site": "model.site",
+    "SiteStatistics": "model.site",
+    "Timetable": "model.timetable",
+    "compare": "planning.planner",
+    "m_maxt": "planning.maxt",
+    "m_stet": "planning.stet",
+    "m_sumt": "planning.sumt",
+    "plan": "planning.planner",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

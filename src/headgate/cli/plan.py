@@ -1,0 +1,215 @@
+"""``headgate plan``: answers before a crawl whether its deadlines can be met, and how."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from headgate.cli.site_files import OpenedSiteFile, open_site_file
+from headgate.model.budget import Budget, Objective
+from headgate.model.errors import UserMistake
+from headgate.model.plan import Plan
+from headgate.model.site import Site
+from headgate.model.site_file import site_error
+from headgate.model.site_file_values import read_bandwidth, read_crawlers
+from headgate.model.timetable import Timetable
+
+__all__ = ["configure", "run"]
+
+NOT_FEASIBLE = 3
+PLOT_SUFFIXES = (".svg", ".png", ".html")
+
+_DESCRIPTION = """\
+Plan a crawl before it starts: can every site be done by its deadline within the budget, at which
+rate and when is each one crawled, and if not, what would help. Nothing is fetched.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate plan sites.toml                             the answer, a table and a Gantt chart
+  headgate plan sites.toml --bandwidth "2 MB/s"        what if the line were wider?
+  headgate plan sites.toml --start "2026-11-16 18:00"  with a timetable: from that hour on
+  headgate plan sites.toml --compare                   every policy side by side
+  headgate plan sites.toml --plot plan.svg             the same as a picture
+  headgate plan sites.toml --json | jq .late_sites     for scripts
+  headgate plan sites.toml --strict && start-crawl     exit code 3 when it is not feasible
+"""
+
+_Value = TypeVar("_Value")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument("file", metavar="FILE", help="the site file (TOML); - reads stdin")
+    change = parser.add_argument_group("instead of what the file says")
+    change.add_argument(
+        "--bandwidth", metavar="RATE", type=_by(read_bandwidth), help="the budget, like '1.5 MB/s'"
+    )
+    change.add_argument(
+        "--crawlers", metavar="N", type=_by(_crawlers), help="sites crawled at once at the most"
+    )
+    change.add_argument(
+        "--objective",
+        choices=[str(objective) for objective in Objective],
+        help="what to make small once no deadline suffers by it",
+    )
+    how = parser.add_argument_group("how to plan")
+    how.add_argument(
+        "--policy",
+        metavar="NAME",
+        help="the algorithm, by its published name (default: headgate; --compare names them)",
+    )
+    how.add_argument(
+        "--compare", action="store_true", help="plan by every policy that fits, side by side"
+    )
+    how.add_argument(
+        "--start",
+        metavar="TIME",
+        type=_by(_moment),
+        help="when the crawl starts, in the timetable's zone (default: now)",
+    )
+    how.add_argument(
+        "--seed", metavar="N", type=_by(_seed), default=0, help="for policies that draw lots"
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="print one JSON document instead")
+    output.add_argument(
+        "--plot",
+        metavar="FILE",
+        type=_by(_plot_path),
+        help="also draw the plan into a .svg, .png or .html file",
+    )
+    output.add_argument(
+        "--strict", action="store_true", help="exit with code 3 when the plan is not feasible"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan as asked, print, and say by the exit code whether it is feasible."""
+    if args.compare and args.policy:
+        raise UserMistake("--compare plans by every policy; drop --policy, or drop --compare")
+    opened = open_site_file(args.file, bandwidth=args.bandwidth)
+    sites = _with_sizes(opened)
+    budget = _budget(args, opened.contents.budget)
+    start = _start(args.start, budget)
+    plans = _plans(args, sites, budget, start)
+    if args.plot:
+        _plot(plans[0], args.plot, _began(start))
+    _print(plans, args, _began(start))
+    return NOT_FEASIBLE if args.strict and not plans[0].feasible else 0
+
+
+def _plans(
+    args: argparse.Namespace, sites: Sequence[Site], budget: Budget, start: datetime | None
+) -> list[Plan]:
+    from headgate.planning.planner import compare, plan
+    from headgate.planning.policies import DEFAULT_POLICY
+
+    if args.compare:
+        return compare(sites, budget, start=start, seed=args.seed)
+    return [plan(sites, budget, args.policy or DEFAULT_POLICY, start=start, seed=args.seed)]
+
+
+def _print(plans: list[Plan], args: argparse.Namespace, began: str) -> None:
+    if args.json:
+        from headgate.cli.plan_json import comparison_as_json, plan_as_json
+
+        print(comparison_as_json(plans) if args.compare else plan_as_json(plans[0]))
+        return
+    from headgate.cli.plan_text import print_comparison, print_plan
+
+    if args.compare:
+        print_comparison(plans, began=began)
+    else:
+        print_plan(plans[0], began=began)
+
+
+def _plot(plan: Plan, path: Path, began: str) -> None:
+    from headgate.cli.plan_plot import save_plot
+
+    try:
+        save_plot(plan, path, began=began)
+    except FileNotFoundError:
+        raise UserMistake(f"{path}: there is no such folder") from None
+
+
+def _with_sizes(opened: OpenedSiteFile) -> tuple[Site, ...]:
+    for site in opened.contents.sites:
+        if site.expect is None:
+            problem = 'a plan needs the size; add a line like expect = "120 MB"'
+            raise site_error(opened.text, opened.path, site.name, "expect", problem)
+    return opened.contents.sites
+
+
+def _budget(args: argparse.Namespace, budget: Budget) -> Budget:
+    return replace(
+        budget,
+        crawlers=args.crawlers or budget.crawlers,
+        objective=Objective(args.objective) if args.objective else budget.objective,
+    )
+
+
+def _start(asked: datetime | None, budget: Budget) -> datetime | None:
+    """The start of the run; only a timetable needs one."""
+    if not isinstance(budget.bandwidth, Timetable):
+        if asked is not None:
+            raise UserMistake("--start matters only with a timetable of bandwidths; drop it")
+        return None
+    zone = budget.bandwidth.zone
+    if asked is None:
+        return datetime.now(zone).replace(microsecond=0)
+    return asked.replace(tzinfo=zone) if asked.tzinfo is None else asked.astimezone(zone)
+
+
+def _began(start: datetime | None) -> str:
+    return f", from {start:%a %Y-%m-%d %H:%M %Z}" if start else ""
+
+
+def _by(reader: Callable[[str], _Value]) -> Callable[[str], _Value]:
+    """A reader as argparse wants it, so that the error names the option."""
+
+    def read(text: str) -> _Value:
+        try:
+            return reader(text)
+        except UserMistake as mistake:
+            raise argparse.ArgumentTypeError(str(mistake)) from None
+
+    return read
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UserMistake(f"{text!r} is not a whole number") from None
+
+
+def _crawlers(text: str) -> int:
+    return read_crawlers(_whole(text))
+
+
+def _seed(text: str) -> int:
+    seed = _whole(text)
+    if seed < 0:
+        raise UserMistake(f"{seed} is too small; it must be 0 or more")
+    return seed
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise UserMistake(f"{text!r} is not a time; write it like '2026-11-16 08:00'") from None
+
+
+def _plot_path(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in PLOT_SUFFIXES:
+        raise UserMistake(f"{text!r} ends in none of {', '.join(PLOT_SUFFIXES)}")
+    return path

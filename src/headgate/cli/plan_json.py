@@ -1,0 +1,86 @@
+"""A plan as JSON. The keys are a contract; scripts rely on them.
+
+Seconds from the start of the run, bytes, bytes per second. What is not a finite number is null.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from headgate.model.plan import Plan, PlannedSite
+from headgate.model.timetable import Timetable
+
+__all__ = ["comparison_as_json", "plan_as_json"]
+
+
+def plan_as_json(plan: Plan) -> str:
+    return _dumped(_plan(plan))
+
+
+def comparison_as_json(plans: Sequence[Plan]) -> str:
+    return _dumped({"plans": [_plan(plan) for plan in plans]})
+
+
+def _dumped(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=2, allow_nan=False)
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {
+        "policy": plan.policy,
+        "feasible": plan.feasible,
+        "verdict": str(plan.verdict),
+        "needed_bandwidth": _number(plan.remedy.needed_bandwidth),
+        "enough_bandwidth": _number(plan.remedy.enough_bandwidth),
+        "budget": _budget(plan),
+        "objective": str(plan.budget.objective),
+        "makespan": _number(plan.makespan),
+        "total_time": _number(plan.total_time),
+        "tardiness": _number(plan.tardiness),
+        "late_sites": list(plan.late_sites),
+        "relax": {name: _number(seconds) for name, seconds in plan.remedy.relax.items()},
+        "scale": _number(plan.remedy.scale),
+        "bounds": {
+            "makespan": _number(plan.makespan_bound),
+            "total_time": _number(plan.total_time_bound),
+            "tardiness": _number(plan.tardiness_bound),
+        },
+        "sites": [_site(site) for site in plan.sites],
+    }
+
+
+def _budget(plan: Plan) -> float | list[dict[str, float | None]] | None:
+    """One rate, or the timetable's rates for as long as the plan takes."""
+    if not isinstance(plan.budget.bandwidth, Timetable):
+        return _number(plan.budget_pieces[0].rate)
+    return [
+        {"start": _number(piece.start), "rate": _number(piece.rate)}
+        for piece in plan.budget_pieces
+        if piece.start < plan.makespan
+    ]
+
+
+def _site(site: PlannedSite) -> dict[str, Any]:
+    return {
+        "name": site.name,
+        "bytes": _number(site.bytes),
+        "deadline": _number(site.deadline),
+        "start": _number(site.start),
+        "end": _number(site.end),
+        "late": _number(site.late),
+        "segments": [
+            {
+                "start": _number(segment.start),
+                "end": _number(segment.end),
+                "rate": _number(segment.rate),
+            }
+            for segment in site.segments
+        ],
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,0 +1,55 @@
+"""Reading site files from disk or stdin."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from headgate.model.errors import SiteFileError, UserMistake
+from headgate.model.site_file import SiteFile, parse_site_file
+from headgate.model.units import BytesPerSecond
+
+__all__ = ["OpenedSiteFile", "open_site_file"]
+
+MOST_BYTES = 256_000_000
+"""More than the largest file that could pass, so that an endless one is not read to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSiteFile:
+    """A site file with its text, for errors that are found later."""
+
+    text: str
+    path: str
+    contents: SiteFile
+
+
+def open_site_file(name: str, *, bandwidth: BytesPerSecond | None = None) -> OpenedSiteFile:
+    """Read and parse a file; ``-`` is stdin."""
+    path = "<stdin>" if name == "-" else name
+    text = _decoded(_bytes_of(name), path)
+    return OpenedSiteFile(text, path, parse_site_file(text, path, bandwidth=bandwidth))
+
+
+def _bytes_of(name: str) -> bytes:
+    if name == "-":
+        return sys.stdin.buffer.read(MOST_BYTES + 1)
+    try:
+        with Path(name).open("rb") as file:
+            return file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise UserMistake(f"{name}: there is no such file") from None
+    except IsADirectoryError:
+        raise UserMistake(f"{name}: this is a folder, not a site file") from None
+
+
+def _decoded(data: bytes, path: str) -> str:
+    if len(data) > MOST_BYTES:
+        raise SiteFileError("the file is larger than any site file can be", path=path, line=1)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problem = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise SiteFileError(problem, path=path, line=line) from None
