@@ -1,0 +1,65 @@
+"""A token bucket that may owe.
+
+Tokens grow by ``rate`` per second up to ``burst`` and fall by what is taken. Taking asks for
+nothing but ``tokens >= 0``, so an amount larger than the burst is possible: the bucket goes into
+debt and the next taker waits until it is paid back. From this, over any stretch of t seconds, no
+more than ``rate * t + burst + the largest amount taken`` leaves the bucket.
+
+An infinite rate never runs out; a rate of 0 never recovers. Time does not go back: a moment before
+the last one counts as the last one.
+"""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["Bucket"]
+
+
+class Bucket:
+    """One rate. Invariant: ``tokens <= burst``."""
+
+    __slots__ = ("_at", "_tokens", "burst", "rate")
+
+    def __init__(self, rate: float, burst: float, now: float) -> None:
+        self.rate = rate
+        self.burst = math.inf if math.isinf(rate) else burst
+        self._tokens = self.burst
+        self._at = now
+
+    def tokens(self, now: float) -> float:
+        """What may be taken; negative when in debt.
+
+        >>> bucket = Bucket(rate=100.0, burst=10.0, now=0.0)
+        >>> bucket.take(60.0, now=0.0)
+        >>> bucket.tokens(0.1), bucket.ready_time(), bucket.tokens(9.0)
+        (-40.0, 0.5, 10.0)
+        """
+        if self.rate == math.inf or now <= self._at:
+            return self._tokens
+        return min(self.burst, self._tokens + self.rate * (now - self._at))
+
+    def ready_time(self) -> float:
+        """The first moment without debt: a past one when there is none now."""
+        if self._tokens >= 0:
+            return self._at
+        return self._at - self._tokens / self.rate if self.rate > 0 else math.inf
+
+    def take(self, amount: float, now: float) -> None:
+        """Take, into debt if need be; a negative amount gives back, and what overflows is lost."""
+        self._tokens = min(self.burst, self.tokens(now) - amount)
+        self._at = max(self._at, now)
+
+    def set_rate(self, rate: float, burst: float, now: float) -> None:
+        """From now on another rate; debts stay, savings shrink to the new burst."""
+        tokens = self.tokens(now)
+        self._at = max(self._at, now)
+        self.rate = rate
+        self.burst = math.inf if math.isinf(rate) else burst
+        self._tokens = math.inf if math.isinf(rate) else min(tokens, burst)
+
+    def check(self) -> None:
+        assert self.rate >= 0
+        assert self.burst >= 0
+        assert self._tokens <= self.burst
+        assert not math.isnan(self._tokens)

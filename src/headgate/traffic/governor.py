@@ -1,0 +1,160 @@
+"""The governor: one tree of buckets, total > site, and turns among the sites that wait.
+
+A claim asks for an amount of one site's credit. It is granted when neither the total nor the site
+is in debt; then both pay. Claims of one site keep their order, and `turns` says which site is next,
+so none starves. What was paid and what arrived are settled afterwards, in both buckets, up or down.
+Rates change at any moment: nothing is promised ahead, so the next `wake_time` is by the new ones.
+
+The root's burst is what the line may carry above its rate at the start or after a pause: 20 ms of
+it, at least two frames. A site's is 200 ms of its rate, at least four frames: the root sees to the
+line, and a site that had to wait for others must not lose its share by it.
+
+Filled by `fetching.metering`, which also sleeps until `wake_time`. A site that was never given a
+rate has none of its own. Where nothing is limited nothing need be asked: `free` says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from headgate.traffic.bucket import Bucket
+from headgate.traffic.turns import Turns
+from headgate.traffic.window import FRAME_HEADERS, SEGMENT
+
+__all__ = ["Claim", "Governor"]
+
+_FRAME = SEGMENT + FRAME_HEADERS
+
+
+class Claim:
+    """A wish for credit. ``granted`` turns true once; a withdrawn claim is never granted."""
+
+    __slots__ = ("amount", "granted", "site")
+
+    def __init__(self, site: str, amount: float) -> None:
+        self.site = site
+        self.amount = amount
+        self.granted = False
+
+
+class _Site:
+    """One site's rate and its line of claims."""
+
+    __slots__ = ("bucket", "claims")
+
+    def __init__(self, now: float) -> None:
+        self.bucket = Bucket(math.inf, math.inf, now)
+        self.claims: deque[Claim] = deque()
+
+
+class Governor:
+    """A site is in ``_turns`` exactly while it has claims."""
+
+    def __init__(self, total: float, now: float) -> None:
+        self._total = Bucket(total, _root_burst(total), now)
+        self._sites: dict[str, _Site] = {}
+        self._turns = Turns()
+
+    @property
+    def total(self) -> float:
+        return self._total.rate
+
+    def set_total(self, rate: float, now: float) -> None:
+        self._total.set_rate(rate, _root_burst(rate), now)
+
+    def set_site(self, name: str, rate: float, now: float) -> None:
+        """Give a site a rate of its own, or an infinite one: none."""
+        site = self._site(name, now)
+        site.bucket.set_rate(rate, _site_burst(rate), now)
+        self._place(name, site, now)
+
+    def forget_site(self, name: str) -> None:
+        """The site is done. With claims still waiting, it stays."""
+        site = self._sites.get(name)
+        if site is not None and not site.claims:
+            del self._sites[name]
+            self._turns.forget(name)
+
+    def free(self, name: str) -> bool:
+        """Whether neither level limits the site: then it need not claim."""
+        if self._total.rate != math.inf:
+            return False
+        site = self._sites.get(name)
+        return site is None or site.bucket.rate == math.inf
+
+    def share(self, name: str) -> float:
+        """The rate to size a site's windows by: its own, or an equal part where it has none."""
+        site = self._sites.get(name)
+        own = math.inf if site is None else site.bucket.rate
+        if own == math.inf:
+            return self._total.rate / max(1, len(self._sites))
+        return min(own, self._total.rate)
+
+    def claim(self, name: str, amount: float, now: float) -> Claim:
+        """Wait in line for an amount; `grant` says when it is there."""
+        site = self._site(name, now)
+        claim = Claim(name, amount)
+        site.claims.append(claim)
+        if len(site.claims) == 1:
+            self._place(name, site, now)
+        return claim
+
+    def withdraw(self, claim: Claim) -> None:
+        """Leave the line; nothing was paid. A granted claim is out of line already."""
+        if claim.granted:
+            return
+        site = self._sites[claim.site]
+        site.claims.remove(claim)
+        if not site.claims:
+            self._turns.leave(claim.site)
+
+    def settle(self, name: str, surplus: float, now: float) -> None:
+        """Put right what was paid: a positive surplus is given back, a negative one is owed."""
+        site = self._site(name, now)
+        self._total.take(-surplus, now)
+        site.bucket.take(-surplus, now)
+        self._place(name, site, now)
+
+    def grant(self, now: float) -> list[Claim]:
+        """Every claim whose turn has come, in the order of turns; they have paid."""
+        granted: list[Claim] = []
+        while self._total.ready_time() <= now and (name := self._turns.first(now)) is not None:
+            site = self._sites[name]
+            claim = site.claims.popleft()
+            claim.granted = True
+            granted.append(claim)
+            self._total.take(claim.amount, now)
+            site.bucket.take(claim.amount, now)
+            self._turns.serve(name, claim.amount)
+            self._place(name, site, now)
+        return granted
+
+    def wake_time(self) -> float:
+        """The first moment at which `grant` will grant something; infinite when none waits."""
+        return max(self._turns.moment(), self._total.ready_time())
+
+    def _site(self, name: str, now: float) -> _Site:
+        site = self._sites.get(name)
+        if site is None:
+            site = self._sites[name] = _Site(now)
+        return site
+
+    def _place(self, name: str, site: _Site, now: float) -> None:
+        if site.claims:
+            self._turns.wait(name, site.bucket.ready_time(), now)
+
+    def check(self) -> None:
+        self._total.check()
+        self._turns.check()
+        for site in self._sites.values():
+            site.bucket.check()
+            assert not any(claim.granted for claim in site.claims)
+
+
+def _root_burst(rate: float) -> float:
+    return max(0.02 * rate, 2.0 * _FRAME)
+
+
+def _site_burst(rate: float) -> float:
+    return max(0.2 * rate, 4.0 * _FRAME)

@@ -1,0 +1,86 @@
+"""Whose turn it is among the sites that wait.
+
+Among the sites that may pay, the one that was served the fewest bytes goes first. A site that
+comes back after a pause starts where service stands now, so that it can neither claim what it did
+not use nor be passed over. (Start-time fair queueing, Goyal, Vin and Cheng 1996, with equal
+weights: a round robin that is fair in bytes whatever the size of a turn.) Sites in debt wait for
+their moment in a second heap.
+
+An entry of either heap is current when it bears its site's last stamp; the others are stale and
+fall out when they come to the top.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+
+__all__ = ["Turns"]
+
+_Entry = tuple[float, int, str]
+
+
+class Turns:
+    """``_may_pay`` holds (bytes served, stamp, site), ``_in_debt`` (moment free of debt, …)."""
+
+    __slots__ = ("_in_debt", "_last_stamp", "_may_pay", "_served", "_service", "_stamps")
+
+    def __init__(self) -> None:
+        self._may_pay: list[_Entry] = []
+        self._in_debt: list[_Entry] = []
+        self._stamps: dict[str, int] = {}
+        """The sites that wait."""
+        self._served: dict[str, float] = {}
+        self._last_stamp = 0
+        self._service = 0.0
+        """Where the site whose turn was last stood then."""
+
+    def wait(self, site: str, free_of_debt: float, now: float) -> None:
+        """The site waits, or goes on waiting with another debt."""
+        self._last_stamp += 1
+        self._stamps[site] = self._last_stamp
+        if free_of_debt <= now:
+            served = self._served[site] = max(self._served.get(site, 0.0), self._service)
+            heapq.heappush(self._may_pay, (served, self._last_stamp, site))
+        elif free_of_debt < math.inf:
+            heapq.heappush(self._in_debt, (free_of_debt, self._last_stamp, site))
+
+    def leave(self, site: str) -> None:
+        """The site waits no more."""
+        self._stamps.pop(site, None)
+
+    def forget(self, site: str) -> None:
+        self.leave(site)
+        self._served.pop(site, None)
+
+    def first(self, now: float) -> str | None:
+        """The site whose turn it is."""
+        while (entry := self._current(self._in_debt)) and entry[0] <= now:
+            heapq.heappop(self._in_debt)
+            self.wait(entry[2], entry[0], now)
+        entry = self._current(self._may_pay)
+        return None if entry is None else entry[2]
+
+    def serve(self, site: str, amount: float) -> None:
+        """The site had its turn; it waits no more."""
+        served = self._served[site]
+        self._service = max(self._service, served)
+        self._served[site] = served + amount
+        self.leave(site)
+
+    def moment(self) -> float:
+        """From when on there is a first; infinite when nobody waits or debts never end."""
+        if self._current(self._may_pay):
+            return -math.inf
+        entry = self._current(self._in_debt)
+        return math.inf if entry is None else entry[0]
+
+    def _current(self, heap: list[_Entry]) -> _Entry | None:
+        while heap and self._stamps.get(heap[0][2]) != heap[0][1]:
+            heapq.heappop(heap)
+        return heap[0] if heap else None
+
+    def check(self) -> None:
+        stamps = [entry[1] for entry in (*self._may_pay, *self._in_debt)]
+        assert len(set(stamps)) == len(stamps)
+        assert all(stamp <= self._last_stamp for stamp in stamps)

@@ -1,0 +1,71 @@
+"""A bucket owes, earns and never lets more out than its rate, its burst and one amount."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.traffic.bucket import Bucket
+
+_STEPS = st.lists(st.tuples(st.floats(0, 5), st.floats(0, 5000)), max_size=60)
+
+
+@given(rate=st.floats(1, 1e7), burst=st.floats(0, 1e6), steps=_STEPS)
+def test_takes_no_more_than_rate_burst_and_one_amount(
+    rate: float, burst: float, steps: list[tuple[float, float]]
+) -> None:
+    bucket = Bucket(rate, burst, 0.0)
+    now, taken = 0.0, [(0.0, 0.0)]
+    for pause, amount in steps:
+        now += pause
+        if bucket.ready_time() <= now:
+            bucket.take(amount, now)
+            taken.append((now, amount))
+        bucket.check()
+    largest = max(amount for _, amount in taken)
+    for first in range(len(taken)):
+        window = 0.0
+        for moment, amount in taken[first:]:
+            window += amount
+            allowed = rate * (moment - taken[first][0]) + burst + largest
+            assert window <= allowed * (1 + 1e-9) + 1e-6
+
+
+@given(rate=st.floats(1, 1e6), debt=st.floats(0, 1e6), start=st.floats(0, 1e6))
+def test_is_ready_when_it_said(rate: float, debt: float, start: float) -> None:
+    bucket = Bucket(rate, 0.0, start)
+    bucket.take(debt, start)
+    ready = bucket.ready_time()
+    assert abs(bucket.tokens(ready)) <= 1e-6 * rate + 1e-6
+    assert ready >= start
+
+
+def test_a_rate_of_zero_never_recovers_until_it_changes() -> None:
+    bucket = Bucket(0.0, 10.0, 0.0)
+    bucket.take(30.0, 1.0)
+    assert bucket.ready_time() == math.inf
+    bucket.set_rate(10.0, 10.0, 5.0)
+    assert bucket.ready_time() == 7.0
+
+
+def test_an_infinite_rate_never_runs_out() -> None:
+    bucket = Bucket(math.inf, 10.0, 0.0)
+    bucket.take(1e12, 0.0)
+    assert bucket.tokens(0.0) == math.inf
+    bucket.set_rate(10.0, 5.0, 1.0)
+    assert bucket.tokens(1.0) == 5.0
+
+
+def test_a_refund_goes_no_higher_than_the_burst() -> None:
+    bucket = Bucket(10.0, 100.0, 0.0)
+    bucket.take(50.0, 0.0)
+    bucket.take(-500.0, 0.0)
+    assert bucket.tokens(0.0) == 100.0
+
+
+def test_time_does_not_go_back() -> None:
+    bucket = Bucket(10.0, 100.0, 10.0)
+    bucket.take(100.0, 10.0)
+    assert bucket.tokens(5.0) == 0.0

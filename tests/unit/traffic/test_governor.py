@@ -1,0 +1,223 @@
+"""The governor's promises, on any sequence of claims, grants, settlements and rate changes."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from headgate.traffic.governor import Claim, Governor
+
+_SITES = ("a", "b", "c", "d")
+_RATES = st.one_of(st.floats(1e3, 1e7), st.just(math.inf))
+_AMOUNTS = st.floats(1, 50_000)
+
+
+class _Ledger:
+    """What one level let through, and what it was allowed: checked over every stretch of time."""
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self.rate = rate
+        self.burst = burst
+        self.largest = 0.0
+        self.events: list[tuple[float, float]] = [(0.0, 0.0)]
+        """(bytes allowed by the rate so far, bytes let through so far)."""
+        self._earned = 0.0
+        self._let = 0.0
+
+    def advance(self, seconds: float) -> None:
+        self._earned += 1e18 if math.isinf(self.rate) else self.rate * seconds
+
+    def let(self, amount: float) -> None:
+        self.events.append((self._earned, self._let))
+        self._let += amount
+        self.largest = max(self.largest, amount)
+        self.events.append((self._earned, self._let))
+
+    def set_rate(self, rate: float, burst: float) -> None:
+        if math.isinf(self.rate) or math.isinf(rate):
+            self.events = [(self._earned, self._let)]
+        self.rate = rate
+        self.burst = max(self.burst, burst)
+
+    def check(self) -> None:
+        if math.isinf(self.rate):
+            return
+        lowest_lead = math.inf
+        for earned, let in self.events:
+            lowest_lead = min(lowest_lead, let - earned)
+            over = (let - earned) - lowest_lead
+            assert over <= (self.burst + self.largest) * (1 + 1e-9) + 1e-3
+
+
+def _burst(rate: float, seconds: float, frames: int) -> float:
+    return 0.0 if math.isinf(rate) else max(seconds * rate, frames * 1514.0)
+
+
+class GovernorMachine(RuleBasedStateMachine):
+    """Claims are paid in full; settlements are tested on their own below."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.governor = Governor(1e5, self.now)
+        self.total = _Ledger(1e5, _burst(1e5, 0.02, 2))
+        self.sites = {name: _Ledger(math.inf, 0.0) for name in _SITES}
+        self.waiting: list[Claim] = []
+
+    @rule(site=st.sampled_from(_SITES), amount=_AMOUNTS)
+    def claim(self, site: str, amount: float) -> None:
+        self.waiting.append(self.governor.claim(site, amount, self.now))
+
+    @rule(seconds=st.floats(0, 0.5))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        for ledger in (self.total, *self.sites.values()):
+            ledger.advance(seconds)
+
+    @rule()
+    def grant(self) -> None:
+        promised = self.governor.wake_time() <= self.now
+        granted = self.governor.grant(self.now)
+        assert bool(granted) == promised
+        order: dict[str, list[Claim]] = defaultdict(list)
+        for claim in granted:
+            self.total.let(claim.amount)
+            self.sites[claim.site].let(claim.amount)
+            order[claim.site].append(claim)
+        for site, claims in order.items():
+            queue = [claim for claim in self.waiting if claim.site == site]
+            assert queue[: len(claims)] == claims
+        self.waiting = [claim for claim in self.waiting if not claim.granted]
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data())
+    def withdraw(self, data: st.DataObject) -> None:
+        claim = data.draw(st.sampled_from(self.waiting))
+        self.governor.withdraw(claim)
+        self.waiting.remove(claim)
+
+    @rule(rate=_RATES)
+    def change_total(self, rate: float) -> None:
+        self.governor.set_total(rate, self.now)
+        self.total.set_rate(rate, _burst(rate, 0.02, 2))
+
+    @rule(site=st.sampled_from(_SITES), rate=_RATES)
+    def change_site(self, site: str, rate: float) -> None:
+        self.governor.set_site(site, rate, self.now)
+        self.sites[site].set_rate(rate, _burst(rate, 0.2, 4))
+
+    @invariant()
+    def holds(self) -> None:
+        self.governor.check()
+        self.total.check()
+        for ledger in self.sites.values():
+            ledger.check()
+
+    def teardown(self) -> None:
+        """Nobody starves: whoever waits is granted, in about the time all the bytes take."""
+        slowest = min(self.governor.share(name) for name in _SITES)
+        bytes_waiting = sum(claim.amount for claim in self.waiting)
+        owed = 50_000.0 * (1 + len(self.sites))
+        end = self.now + (bytes_waiting + owed) / min(slowest, 1e9) + 1.0
+        while self.waiting:
+            self.now = max(self.now, self.governor.wake_time())
+            assert self.now <= end
+            assert self.governor.grant(self.now)
+            self.waiting = [claim for claim in self.waiting if not claim.granted]
+
+
+TestGovernorMachine = GovernorMachine.TestCase
+TestGovernorMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+@given(st.lists(st.tuples(_AMOUNTS, st.floats(-1, 1)), min_size=1, max_size=40))
+def test_settlements_conserve_bytes(payments: list[tuple[float, float]]) -> None:
+    """What arrived, and nothing else, is what the rate has to earn back."""
+    rate = 10_000.0
+    governor = Governor(rate, 0.0)
+    now, arrived = 0.0, 0.0
+    for paid, error in payments:
+        governor.claim("site", paid, now)
+        now = max(now, governor.wake_time())
+        assert len(governor.grant(now)) == 1
+        governor.settle("site", paid * -error, now)
+        arrived += paid * (1 + error)
+    burst = max(0.02 * rate, 2 * 1514.0)
+    governor.claim("site", 1.0, now)
+    ready = max(now, governor.wake_time())
+    assert ready >= (arrived - burst) / rate - 1e-6
+    lost_to_overflow = sum(paid * max(0.0, -error) for paid, error in payments)
+    assert ready <= now + (arrived + lost_to_overflow) / rate + 1e-6
+
+
+def _serve(governor: Governor, seconds: float, size: dict[str, float]) -> dict[str, float]:
+    """Every site always has a claim of its size waiting; bytes granted to each in so much time."""
+    got = dict.fromkeys(size, 0.0)
+    for name, amount in size.items():
+        governor.claim(name, amount, 0.0)
+    now = 0.0
+    while (now := max(now, governor.wake_time())) <= seconds:
+        for claim in governor.grant(now):
+            got[claim.site] += claim.amount
+            governor.claim(claim.site, claim.amount, now)
+    return got
+
+
+def test_sites_without_rates_share_in_bytes_whatever_they_ask_for() -> None:
+    got = _serve(
+        Governor(100_000.0, 0.0), 20.0, {"small": 500.0, "middle": 4000.0, "big": 30_000.0}
+    )
+    assert sum(got.values()) == pytest.approx(2_000_000, rel=0.03)
+    assert all(bytes_ == pytest.approx(2_000_000 / 3, rel=0.06) for bytes_ in got.values())
+
+
+def test_sites_keep_their_rates() -> None:
+    governor = Governor(100_000.0, 0.0)
+    rates = {"a": 10_000.0, "b": 30_000.0, "c": 60_000.0}
+    for name, rate in rates.items():
+        governor.set_site(name, rate, 0.0)
+    got = _serve(governor, 20.0, dict.fromkeys(rates, 4500.0))
+    for name, rate in rates.items():
+        assert got[name] == pytest.approx(rate * 20, rel=0.06)
+
+
+def test_a_pending_wake_up_follows_a_change_of_rate() -> None:
+    governor = Governor(1000.0, 0.0)
+    governor.claim("a", 103_028.0, 0.0)
+    governor.grant(0.0)
+    governor.claim("a", 1.0, 0.0)
+    assert governor.wake_time() == pytest.approx(100.0)
+    governor.set_total(100_000.0, 10.0)
+    assert governor.wake_time() == pytest.approx(10.9)
+    governor.set_total(0.0, 10.5)
+    assert governor.wake_time() == math.inf
+    governor.set_total(math.inf, 11.0)
+    assert governor.wake_time() <= 11.0
+
+
+def test_only_what_is_limited_has_to_claim() -> None:
+    governor = Governor(math.inf, 0.0)
+    assert governor.free("a")
+    governor.set_site("a", 1000.0, 0.0)
+    assert not governor.free("a")
+    assert governor.free("b")
+    governor.set_total(1e6, 0.0)
+    assert not governor.free("b")
+    assert governor.share("a") == 1000.0
+
+
+def test_a_forgotten_site_leaves_nothing() -> None:
+    governor = Governor(1e6, 0.0)
+    governor.set_site("a", 1000.0, 0.0)
+    claim = governor.claim("a", 10.0, 0.0)
+    governor.forget_site("a")
+    assert governor.share("a") == 1000.0
+    governor.withdraw(claim)
+    governor.forget_site("a")
+    assert governor.share("a") == 1e6
+    assert governor.wake_time() == math.inf
