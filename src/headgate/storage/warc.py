@@ -147,7 +147,7 @@ def file_safe(site: str) -> str:
     """A site's name as part of a file's; names that had to change stay distinct by a hash.
 
     >>> file_safe("python-docs"), file_safe("a/b c"), file_safe("..")
-    ('python-docs', 'a_b_c-89c9b2', '_.-0f60e6')
+    ('python-docs', 'a_b_c-9614a9', '_.-8539e5')
     """
     safe = _UNSAFE.sub("_", site)[:_LONGEST_NAME]
     if safe[:1] in {".", "-", ""}:

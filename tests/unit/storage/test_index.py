@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from headgate.storage.index import index_lines, write_index
+from headgate.storage.page import PageRow
+
+from .making import NOON, make_url
+
+
+def make_row(url: str, at: float = NOON, status: int = 200) -> PageRow:
+    return PageRow(
+        url, "page", status, "text/html; charset=x", 0, 10, 20, 0.1, 0.2, at, bytes(20),
+        warc_file="s-00001.warc.gz", warc_offset=5, warc_length=7,
+    )  # fmt: skip
+
+
+def test_a_line_holds_what_pywb_asks_for() -> None:
+    (line,) = index_lines([make_row("http://www.a.example/X")], "runs/r/warc")
+    key, stamp, fields = line.split(" ", 2)
+    assert (key, stamp) == ("example,a)/x", "20261115120000")
+    assert json.loads(fields) == {
+        "url": "http://www.a.example/X",
+        "mime": "text/html",
+        "status": "200",
+        "digest": "sha1:" + "A" * 32,
+        "length": "7",
+        "offset": "5",
+        "filename": "runs/r/warc/s-00001.warc.gz",
+    }
+
+
+def test_a_revisit_says_so_and_a_failure_is_left_out() -> None:
+    revisit = msgspec.structs.replace(make_row(make_url(1)), original_url=make_url(2))
+    (line,) = index_lines([revisit, make_row(make_url(3), status=0)], "warc")
+    assert '"mime":"warc/revisit"' in line
+
+
+def test_any_number_of_lines_is_sorted_in_pieces(tmp_path: Path) -> None:
+    order = np.random.default_rng(7).permutation(1000)
+    rows = [make_row(make_url(int(number), f"h{number % 7}.example")) for number in order]
+    path = tmp_path / "index.cdxj"
+    write_index(path, index_lines(rows, "warc"), piece_lines=64)
+    lines = path.read_bytes().splitlines()
+    assert len(lines) == 1000
+    assert lines == sorted(lines)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_of_one_url_only_the_newest_record_stands(tmp_path: Path) -> None:
+    same_key = ["http://a.example/X", "http://a.example/x", "https://www.a.example/x/"]
+    rows = [make_row(url, NOON + k) for k in range(3) for url in same_key]
+    path = tmp_path / "index.cdxj"
+    write_index(path, index_lines(rows, "warc"), piece_lines=2)
+    lines = path.read_text().splitlines()
+    assert [line.split(" ")[1] for line in lines] == ["20261115120002"] * 3
+    assert sorted(json.loads(line.split(" ", 2)[2])["url"] for line in lines) == sorted(same_key)
+
+
+def test_a_run_without_pages_has_an_empty_index(tmp_path: Path) -> None:
+    write_index(tmp_path / "index.cdxj", [])
+    assert (tmp_path / "index.cdxj").read_bytes() == b""
