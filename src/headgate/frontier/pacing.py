@@ -116,6 +116,10 @@ class HostPace:
             self._connections = min(self._connections + 1, self._most_connections)
         self._weigh(error=False)
 
+    def excused(self) -> None:
+        """The fetch ended for a reason that says nothing about the host."""
+        self.in_flight -= 1
+
     def erred(self, reason: str) -> None:
         """The host answered with an error of its own, such as 500."""
         self.in_flight -= 1

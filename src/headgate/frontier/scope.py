@@ -92,9 +92,9 @@ class Scope:
             self._add_host(target)
         return target.startswith(self._prefixes) or bool(self.inside([target]))
 
-    def deeper(self, depth: int) -> bool:
-        """Whether links on a page at this depth are followed."""
-        return self.depth is None or depth < self.depth
+    def has(self, depth: int) -> bool:
+        """Whether URLs at this depth are part of the site."""
+        return self.depth is None or depth <= self.depth
 
     def _included(self, url: str) -> bool:
         at_home = url.startswith(self._prefixes)

@@ -11,7 +11,7 @@ where nobody gains by a collision, and takes 0.09 µs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
@@ -56,8 +56,8 @@ class UrlSeen:
         self._hashes.check()
 
 
-def url_hashes(urls: Sequence[str]) -> Hashes:
-    """The hashes by which URLseen knows these URLs."""
-    hashes = np.fromiter((xxh3_64_intdigest(url.encode()) for url in urls), np.uint64, len(urls))
+def url_hashes(urls: Iterable[str]) -> Hashes:
+    """The hashes by which URLseen knows these URLs; the URLs themselves need not fit in memory."""
+    hashes = np.fromiter((xxh3_64_intdigest(url.encode()) for url in urls), np.uint64)
     hashes[hashes == 0] = _EMPTY_SLOT_STAND_IN
     return hashes

@@ -1,0 +1,110 @@
+"""The bench: URLs next in turn, sorted by origin, each waiting for its host to be ready.
+
+URLtodo is one queue. If only its first URL could go, one slow host would hold up all others of the
+site; from the bench, the first URL of any host that is ready goes. It is filled from URLtodo no
+further than needed, and to a bound, so hosts can still wait for one another when the bound is full
+of URLs of one of them; that host is then the one the whole site waits for anyhow.
+
+Retries wait here for their moment. Redirect targets go to the front: they belong to a fetch that
+has begun.
+
+Origins take turns. An origin on hold (its robots.txt is being fetched) has no turn. URLs of a host
+given up come out at once, for dispatch to drop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from heapq import heappop, heappush
+
+from headgate.frontier.commands import Fetch
+from headgate.frontier.pacing import HostPace, PaceRules
+from headgate.frontier.scope import host_of, origin_of
+
+__all__ = ["Bench"]
+
+
+class Bench:
+    """Filled by dispatch from URLtodo, by retries and redirects; emptied by dispatch."""
+
+    def __init__(self, rules: PaceRules) -> None:
+        self._rules = rules
+        self._queues: dict[str, deque[Fetch]] = {}
+        """By origin, in the order of their turns. No queue is empty."""
+        self._paces: dict[str, HostPace] = {}
+        """By origin; origins of one host share theirs."""
+        self._hosts: dict[str, HostPace] = {}
+        self._on_hold: set[str] = set()
+        self._later: list[tuple[float, int, Fetch]] = []
+        """Heap of retries by their moment; the number keeps equal moments in order."""
+        self._number = 0
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def pace(self, origin: str) -> HostPace:
+        """How the host of this origin is treated."""
+        pace = self._paces.get(origin)
+        if pace is None:
+            pace = self._hosts.setdefault(host_of(origin), HostPace(self._rules))
+            self._paces[origin] = pace
+        return pace
+
+    def put(self, fetch: Fetch) -> None:
+        self._queue(fetch).append(fetch)
+        self._length += 1
+
+    def put_first(self, fetch: Fetch) -> None:
+        self._queue(fetch).appendleft(fetch)
+        self._length += 1
+
+    def put_later(self, fetch: Fetch, moment: float) -> None:
+        self._number += 1
+        heappush(self._later, (moment, self._number, fetch))
+        self._length += 1
+
+    def next(self, now: float) -> Fetch | None:
+        """Take out the next URL whose host is ready; None when no host is."""
+        while self._later and self._later[0][0] <= now:
+            _, _, fetch = heappop(self._later)
+            self._queue(fetch).appendleft(fetch)
+        for origin, queue in self._queues.items():
+            pace = self.pace(origin)
+            if not pace.ready(now) or (origin in self._on_hold and not pace.given_up):
+                continue
+            fetch = queue.popleft()
+            self._length -= 1
+            del self._queues[origin]
+            if queue:
+                self._queues[origin] = queue
+            return fetch
+        return None
+
+    def next_moment(self) -> float:
+        """When time alone will make a URL ready; infinite when only an event can."""
+        moments = [self._later[0][0]] if self._later else []
+        for origin in self._queues:
+            pace = self.pace(origin)
+            if pace.given_up:
+                moments.append(-math.inf)
+            elif origin not in self._on_hold and not pace.full:
+                moments.append(pace.next_start)
+        return min(moments, default=math.inf)
+
+    def hold(self, origin: str) -> None:
+        self._on_hold.add(origin)
+
+    def release(self, origin: str) -> None:
+        self._on_hold.discard(origin)
+
+    def check(self) -> None:
+        assert all(self._queues.values())
+        waiting = sum(len(queue) for queue in self._queues.values())
+        assert self._length == waiting + len(self._later)
+        for pace in self._hosts.values():
+            pace.check()
+
+    def _queue(self, fetch: Fetch) -> deque[Fetch]:
+        return self._queues.setdefault(origin_of(fetch.url), deque())

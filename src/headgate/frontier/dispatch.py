@@ -1,0 +1,170 @@
+"""Dispatch: from to do to in flight, as fast as hosts, robots rules and slots let it.
+
+It owns every URL that was accepted and has not come to its end: those in URLtodo, on the bench and
+in flight, each in exactly one of the three.
+
+Depth and order. Without a maximum depth, URLs of the next depth may start while some of this depth
+are still under way. With one, they may not: the depth at which a URL is first met decides whether
+its links are followed, so a page that comes late (a retry, a slow host) could otherwise change
+which pages are crawled. Levels then follow each other strictly, and the pages crawled depend on
+the site alone, not on timing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from headgate.frontier.bench import Bench
+from headgate.frontier.commands import FINISHED, Command, Done, Fetch, LearnRobots, Wait
+from headgate.frontier.pacing import HostPace, PaceRules
+from headgate.frontier.ports import Spill
+from headgate.frontier.scope import origin_of
+from headgate.frontier.todo import UrlTodo
+
+__all__ = ["HOST_GIVEN_UP", "ROBOTS", "Dispatch", "DispatchRules", "Flight"]
+
+ROBOTS = "robots.txt"
+HOST_GIVEN_UP = "host given up"
+
+_DROPS_AT_A_TIME = 1000
+"""URLs dropped in one go at the most, lest a site closed by robots.txt hold up everything else."""
+_REFILL = 50
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchRules:
+    """How URLs go out."""
+
+    slots: int = 6
+    """Fetches under way at once, over all hosts."""
+    memory: int = 1000
+    """URLs in memory at the most, to do and on the bench."""
+    robots: bool = True
+    """Learn robots.txt of an origin before its first fetch."""
+    pace: PaceRules = field(default_factory=PaceRules)
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """A fetch under way."""
+
+    fetch: Fetch
+    pace: HostPace
+    started: float
+
+
+class Dispatch:
+    """URLs that are accepted and not settled."""
+
+    def __init__(self, spill: Spill, rules: DispatchRules, *, strict_levels: bool) -> None:
+        self.todo = UrlTodo(spill, rules.memory - rules.memory // 4)
+        self.slots = rules.slots
+        self.stopping = ""
+        """Why no more fetches begin; empty: they do."""
+        self.dropped: Counter[str] = Counter()
+        """URLs that ended without a fetch, by reason."""
+        self._bench = Bench(rules.pace)
+        self._bench_bound = max(1, rules.memory // 4)
+        self._flights: dict[str, Flight] = {}
+        self._robots: dict[str, Callable[[str], bool]] = {}
+        self._robots_first = rules.robots
+        self._strict_levels = strict_levels
+        self._level = 0
+        """Depth of the URLs last taken out of URLtodo."""
+
+    def __len__(self) -> int:
+        return len(self.todo) + len(self._bench) + len(self._flights)
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._flights)
+
+    def land(self, url: str) -> Flight:
+        """A fetch came to its end; its pace has still to be told how."""
+        flight = self._flights.pop(url, None)
+        if flight is None:
+            raise ValueError(f"{url} is not in flight")
+        return flight
+
+    def retry(self, fetch: Fetch, moment: float) -> None:
+        self._bench.put_later(fetch, moment)
+
+    def follow(self, fetch: Fetch) -> None:
+        """A redirect's target goes next."""
+        self._bench.put_first(fetch)
+
+    def learn(self, origin: str, allows: Callable[[str], bool], crawl_delay: float | None) -> None:
+        self._robots[origin] = allows
+        self._bench.release(origin)
+        if crawl_delay is not None:
+            self._bench.pace(origin).crawl_delay(crawl_delay)
+
+    def commands(self, now: float) -> list[Command]:
+        """All that can start now, and what comes after."""
+        commands: list[Command] = []
+        drops = 0
+        while len(self._flights) < self.slots and drops < _DROPS_AT_A_TIME and not self.stopping:
+            fetch = self._bench.next(now)
+            if fetch is not None:
+                command = self._launch(fetch, now)
+                if command is None:
+                    drops += 1
+                else:
+                    commands.append(command)
+            elif not self._refill():
+                break
+        outlook = self._outlook(now)
+        if outlook is not None:
+            commands.append(outlook)
+        return commands
+
+    def check(self) -> None:
+        self.todo.check()
+        self._bench.check()
+        assert all(url == flight.fetch.url for url, flight in self._flights.items())
+        by_host = Counter(id(flight.pace) for flight in self._flights.values())
+        for flight in self._flights.values():
+            assert flight.pace.in_flight == by_host[id(flight.pace)]
+
+    def _launch(self, fetch: Fetch, now: float) -> Command | None:
+        origin = origin_of(fetch.url)
+        pace = self._bench.pace(origin)
+        allows = self._robots.get(origin)
+        if pace.given_up:
+            self.dropped[HOST_GIVEN_UP] += 1
+            return None
+        if allows is None and self._robots_first:
+            self._bench.put_first(fetch)
+            self._bench.hold(origin)
+            return LearnRobots(origin)
+        if allows is not None and not allows(fetch.url):
+            self.dropped[ROBOTS] += 1
+            return None
+        pace.started(now)
+        self._flights[fetch.url] = Flight(fetch, pace, now)
+        return fetch
+
+    def _refill(self) -> bool:
+        """Bring URLs from URLtodo to the bench; False when none may come."""
+        depth, room = self.todo.depth, self._bench_bound - len(self._bench)
+        if depth is None or room <= 0:
+            return False
+        if self._strict_levels and depth > self._level and (self._flights or self._bench):
+            return False
+        self._level = depth
+        for url in self.todo.take(min(room, _REFILL)):
+            self._bench.put(Fetch(url, depth))
+        return True
+
+    def _outlook(self, now: float) -> Done | Wait | None:
+        if self.stopping:
+            return None if self._flights else Done(self.stopping)
+        if len(self) == 0:
+            return Done(FINISHED)
+        if len(self._flights) >= self.slots:
+            return None
+        moment = self._bench.next_moment()
+        return None if moment == math.inf else Wait(max(moment, now))

@@ -1,0 +1,130 @@
+"""Landing: what becomes of a URL whose fetch has ended.
+
+    PageFetched    settled; its links are offered one level deeper
+    Redirected     settled; its target is offered at the same level and goes next
+    ErrorStatus    429, 503: tried again when the host is ready; 408, 425, 500, 502, 504: tried
+                   again a little later; else settled
+    FetchFailed    tried again a little later, or settled
+
+Redirects. A target met before, in a loop for one, ends the chain, and so does the eleventh hop. A
+page that redirects to itself wants to see its cookie back: it is fetched again, as a try.
+
+The host's pace is told of each ending. When that makes the host given up, the URL at hand gets no
+more tries, and GiveUp is said once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from headgate.frontier.admission import Admission
+from headgate.frontier.commands import Command, Fetch, GiveUp
+from headgate.frontier.dispatch import Dispatch, Flight
+from headgate.frontier.events import ErrorStatus, FetchFailed, PageFetched, Redirected
+from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.ledger import Ledger
+from headgate.frontier.page_seen import PageSeen
+from headgate.frontier.retries import blames_host, is_busy, is_momentary
+from headgate.frontier.rules import FrontierRules
+from headgate.frontier.scope import host_of
+
+__all__ = ["Ending", "Landing"]
+
+Ending = PageFetched | Redirected | ErrorStatus | FetchFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Empties the flights; fills Pageseen, and URLtodo with what pages bring."""
+
+    rules: FrontierRules
+    admission: Admission
+    dispatch: Dispatch
+    ledger: Ledger
+    pages: PageSeen
+
+    def land(self, event: Ending, now: float) -> list[Command]:
+        flight = self.dispatch.land(event.url)
+        if isinstance(event, PageFetched):
+            return [self._page(flight, event)]
+        if isinstance(event, Redirected):
+            commands = self._redirect(flight, event, now)
+        elif isinstance(event, ErrorStatus):
+            commands = self._error_status(flight, event, now)
+        else:
+            commands = self._failure(flight, event, now)
+        return commands + self._farewell(flight)
+
+    def _page(self, flight: Flight, event: PageFetched) -> Command:
+        flight.pace.answered()
+        depth = flight.fetch.depth + 1
+        copies = self.pages.meet(event.digest) if event.digest else 0
+        found: list[str] = []
+        if event.links and copies < self.rules.copies_followed and self.admission.scope.has(depth):
+            found = self.admission.links(event.links)
+            self.dispatch.todo.put(depth, found)
+            self.ledger.accepted += len(found)
+        outcome = Outcome.DUPLICATE if copies else Outcome.PAGE
+        return self.ledger.settle(JournalEntry(outcome, event.url, found, depth, event.digest))
+
+    def _redirect(self, flight: Flight, event: Redirected, now: float) -> list[Command]:
+        flight.pace.answered()
+        fetch = flight.fetch
+        if event.target == event.url:
+            return self._retry(flight, Outcome.REDIRECT, "redirects to itself", now)
+        entry = JournalEntry(Outcome.REDIRECT, event.url, depth=fetch.depth)
+        if fetch.hops >= self.rules.hops:
+            return [self.ledger.settle(replace(entry, detail="too many redirects"))]
+        found = self.admission.redirect(event.target, fetch.depth)
+        if not found:
+            return [self.ledger.settle(replace(entry, detail="target met before or refused"))]
+        self.ledger.accepted += 1
+        self.dispatch.follow(Fetch(found[0], fetch.depth, hops=fetch.hops + 1))
+        return [self.ledger.settle(replace(entry, found=found))]
+
+    def _error_status(self, flight: Flight, event: ErrorStatus, now: float) -> list[Command]:
+        reason = f"status {event.status}"
+        if is_busy(event.status):
+            flight.pace.busy(reason, flight.started, now, event.retry_after)
+            return self._retry_busy(flight, reason, now)
+        if event.status < 500:
+            flight.pace.answered()
+        else:
+            flight.pace.erred(reason)
+        if is_momentary(event.status):
+            return self._retry(flight, Outcome.ERROR, reason, now)
+        return self._end(flight, Outcome.ERROR, reason)
+
+    def _failure(self, flight: Flight, event: FetchFailed, now: float) -> list[Command]:
+        if blames_host(event.kind):
+            flight.pace.failed(event.kind, flight.started, now)
+        else:
+            flight.pace.excused()
+        if is_momentary(event.kind):
+            return self._retry(flight, Outcome.FAILURE, event.kind, now)
+        return self._end(flight, Outcome.FAILURE, event.kind)
+
+    def _retry(self, flight: Flight, outcome: Outcome, reason: str, now: float) -> list[Command]:
+        tries = flight.fetch.tries + 1
+        if tries >= self.rules.retries.tries or flight.pace.given_up:
+            return self._end(flight, outcome, reason)
+        moment = now + self.rules.retries.wait(tries)
+        self.dispatch.retry(replace(flight.fetch, tries=tries), moment)
+        return []
+
+    def _retry_busy(self, flight: Flight, reason: str, now: float) -> list[Command]:
+        busy = flight.fetch.busy + 1
+        if busy >= self.rules.retries.busy_tries or flight.pace.given_up:
+            return self._end(flight, Outcome.ERROR, reason)
+        self.dispatch.retry(replace(flight.fetch, busy=busy), now)
+        return []
+
+    def _end(self, flight: Flight, outcome: Outcome, reason: str) -> list[Command]:
+        return [self.ledger.settle(JournalEntry(outcome, flight.fetch.url, detail=reason))]
+
+    def _farewell(self, flight: Flight) -> list[Command]:
+        reason, host = flight.pace.given_up, host_of(flight.fetch.url)
+        if not reason or host in self.ledger.given_up:
+            return []
+        self.ledger.given_up[host] = reason
+        return [GiveUp(host, reason)]

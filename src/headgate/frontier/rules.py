@@ -1,0 +1,24 @@
+"""All bounds of a site run, beside its scope. Each room's own rules say what their numbers mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headgate.frontier.dispatch import DispatchRules
+from headgate.frontier.retries import RetryRules
+from headgate.frontier.traps import TrapRules
+
+__all__ = ["FrontierRules"]
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierRules:
+    """The year is the least that must be said: ``FrontierRules(TrapRules(this_year=2026))``."""
+
+    traps: TrapRules
+    dispatch: DispatchRules = field(default_factory=DispatchRules)
+    retries: RetryRules = field(default_factory=RetryRules)
+    hops: int = 10
+    """Redirects followed in a chain."""
+    copies_followed: int = 16
+    """Addresses of one content whose links are followed."""
