@@ -4,22 +4,27 @@ Where no cap binds, one site at a time at the full rate is optimal (dominance th
 docs/algorithms/event.md), so only the order is in question, and up to some hundred sites it is
 found exactly. Where caps bind, several orders are tried in the EVENT list schedule, the best one
 improved by search; a water-filling schedule (when every site has a crawler) and the paper's own
-rounds stand beside them, so the answer is never later than theirs.
+rounds stand beside them, so the answer is never later than theirs. When every site has a crawler
+and some must be late, water-filling tightens the best of all these: it finds the smallest part of
+that lateness, the same part for every site, that has to be.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
 
-from headgate.planning.arrays import IntArray
+from headgate.model.budget import Objective
+from headgate.planning.arrays import FloatArray, IntArray
 from headgate.planning.bounds import Bounds, lower_bounds
 from headgate.planning.event import EventSimulator, Outcome, event_schedule
 from headgate.planning.maxt import m_maxt
 from headgate.planning.order_search import improve_order
 from headgate.planning.problem import Problem
-from headgate.planning.rounds import re_alloc
+from headgate.planning.proportional import pro_bandwidth
+from headgate.planning.rounds import alloc_once, re_alloc, re_alloc_pro_data_amount
 from headgate.planning.schedule import Schedule
 from headgate.planning.stet import m_stet
 from headgate.planning.sumt import m_sumt
@@ -29,7 +34,7 @@ from headgate.planning.tardiness import (
     smith_order,
     total_tardiness_order,
 )
-from headgate.planning.water_filling import water_filling_schedule
+from headgate.planning.water_filling import deadlines_can_be_met, water_filling_schedule
 
 __all__ = ["best_schedule"]
 
@@ -78,7 +83,8 @@ def _searched(problem: Problem, rng: np.random.Generator) -> Schedule:
             least_total_time=bounds.total_time,
         )
     candidates = [event_schedule(problem, order), *_other_schedules(problem)]
-    return min(candidates, key=lambda schedule: _merit(problem, _outcome(problem, schedule)))
+    best = min(candidates, key=lambda schedule: _merit(problem, _outcome(problem, schedule)))
+    return _tightened(problem, best)
 
 
 def _simple_orders(problem: Problem) -> Iterator[IntArray]:
@@ -92,13 +98,41 @@ def _simple_orders(problem: Problem) -> Iterator[IntArray]:
 
 
 def _other_schedules(problem: Problem) -> Iterator[Schedule]:
-    if len(problem) <= min(problem.slots, _MOST_SITES_FOR_WATER_FILLING):
+    if _water_filling_applies(problem):
         on_time = water_filling_schedule(problem)
         if on_time is not None:
             yield on_time
     if problem.capped:
         yield re_alloc(problem, m_maxt, m_stet)
         yield re_alloc(problem, m_sumt, m_stet)
+        yield re_alloc(problem, pro_bandwidth, pro_bandwidth)
+        yield re_alloc_pro_data_amount(problem)
+        yield alloc_once(problem)
+
+
+def _tightened(problem: Problem, schedule: Schedule) -> Schedule:
+    late = schedule.lateness(problem)
+    if not late.any() or not _water_filling_applies(problem):
+        return schedule
+    low, high = 0.0, 1.0
+    while high - low > _CLOSE_ENOUGH:
+        middle = (low + high) / 2
+        if deadlines_can_be_met(_relaxed(problem, middle * late)):
+            high = middle
+        else:
+            low = middle
+    if high == 1.0:
+        return schedule
+    return water_filling_schedule(_relaxed(problem, high * late)) or schedule
+
+
+def _relaxed(problem: Problem, extra_seconds: FloatArray) -> Problem:
+    return dataclasses.replace(problem, deadlines=problem.deadlines + extra_seconds)
+
+
+def _water_filling_applies(problem: Problem) -> bool:
+    few = len(problem) <= min(problem.slots, _MOST_SITES_FOR_WATER_FILLING)
+    return few and problem.capped
 
 
 def _worth_searching(problem: Problem, merit: tuple[float, float], bounds: Bounds) -> bool:
@@ -109,7 +143,7 @@ def _worth_searching(problem: Problem, merit: tuple[float, float], bounds: Bound
 
 def _merit(problem: Problem, outcome: Outcome) -> tuple[float, float]:
     """Smaller is better: lateness first, to the millisecond, then the objective."""
-    makespan = problem.objective.value == "makespan"
+    makespan = problem.objective is Objective.MAKESPAN
     return round(outcome.tardiness, 3), outcome.makespan if makespan else outcome.total_time
 
 

@@ -25,6 +25,10 @@ __all__ = ["EVENTS_SPENT", "improve_order"]
 EVENTS_SPENT = 500_000
 """Simulated site ends one search may use: about a second, whatever the number of sites."""
 
+_MOVES_PER_SITE = 200
+"""Few sites have few orders."""
+_FEWEST_MOVES = 100
+"""Fewer would be noise: with thousands of sites the simple orders stand."""
 _FIRST_TEMPERATURE = 0.03
 _SHARE_OF_INSERTIONS = 0.6
 _SHARE_OF_NEAR_MOVES = 0.5
@@ -59,8 +63,8 @@ def improve_order(
     events: int = EVENTS_SPENT,
 ) -> IntArray:
     """The best order found from ``order`` on; costs O(events * m)."""
-    moves = events // max(len(problem), 1)
-    if len(problem) < 2 or moves == 0:
+    moves = min(events // max(len(problem), 1), _MOVES_PER_SITE * len(problem))
+    if len(problem) < 2 or moves < _FEWEST_MOVES:
         return order
     makespan = problem.objective is Objective.MAKESPAN
     least_objective = least_makespan if makespan else least_total_time

@@ -45,22 +45,24 @@ def plan(
     """
     chosen = find_policy(policy)
     problem, schedule = _solve(sites, budget, chosen, start, seed)
-    bounds = _bounds(problem, schedule)
-    return _plan(sites, budget, chosen, problem, schedule, bounds)
+    return _plan(sites, budget, chosen, problem, schedule, _bounds(problem, schedule))
 
 
 def compare(
     sites: Sequence[Site], budget: Budget, *, start: datetime | None = None, seed: int = 0
 ) -> list[Plan]:
-    """A plan by every policy that fits so many sites and crawlers; the default one first."""
-    plans = []
+    """A plan by every policy that fits so many sites and crawlers; the default one first.
+
+    What is proven of one plan holds for all, so they share the bounds of the default.
+    """
+    plans: list[Plan] = []
+    bounds: Bounds | None = None
     for policy in POLICIES.values():
         if policy.all_at_once and len(sites) > budget.crawlers:
             continue
         problem, schedule = _solve(sites, budget, policy, start, seed)
-        plans.append(
-            _plan(sites, budget, policy, problem, schedule, _bounds(problem, schedule))
-        )
+        bounds = bounds or _bounds(problem, schedule)
+        plans.append(_plan(sites, budget, policy, problem, schedule, bounds))
     return plans
 
 
@@ -80,9 +82,7 @@ def _solve(
         weeks = max(2 * weeks, int(schedule.makespan / _WEEK) + 1)
 
 
-def _problem(
-    sites: Sequence[Site], budget: Budget, start: datetime | None, weeks: int
-) -> Problem:
+def _problem(sites: Sequence[Site], budget: Budget, start: datetime | None, weeks: int) -> Problem:
     work = np.array([_expected_bytes(site) for site in sites], dtype=np.float64)
     caps = np.array([_cap(site) for site in sites], dtype=np.float64)
     deadlines = np.array([_deadline(site) for site in sites], dtype=np.float64)

@@ -33,16 +33,22 @@ __all__ = ["alloc_once", "instant_allocation", "re_alloc", "re_alloc_pro_data_am
 
 
 def re_alloc(
-    problem: Problem, when_sufficient: Allocate = m_maxt, when_not: Allocate = m_stet
+    problem: Problem,
+    when_sufficient: Allocate = m_maxt,
+    when_not: Allocate = m_stet,
+    *,
+    order: IntArray | None = None,
 ) -> Schedule:
     """Algorithm 4: ReAlloc-MAXT, -SUMT or -PROBandwidth by the allocations given.
+
+    Any other order of waiting than by deadline is for experiments.
 
     >>> problem = Problem.of([60.0, 30.0, 30.0], [6.0, 9.0, np.inf], budget=20.0, slots=2)
     >>> re_alloc(problem).site_ends
     array([4.5, 4.5, 6. ])
     """
     allocate = instant_allocation(when_sufficient, when_not)
-    slots = Slots.filled(problem, _by_deadline(problem))
+    slots = Slots.filled(problem, _by_deadline(problem) if order is None else order)
     while slots.running:
         _one_round(slots, allocate)
     return slots.builder.build()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from itertools import pairwise
 
 from headgate.planning.problem import Problem
 from headgate.planning.schedule import Schedule
@@ -38,10 +39,11 @@ def check_schedule(problem: Problem, schedule: Schedule) -> None:
 
 def _check_budget(problem: Problem, segments: list[tuple[int, float, float, float]]) -> None:
     moments = sorted(
-        {start for _, start, _, _ in segments} | {end for _, _, end, _ in segments}
+        {start for _, start, _, _ in segments}
+        | {end for _, _, end, _ in segments}
         | {float(t) for t in problem.capacity.starts}
     )
-    for left, right in zip(moments, moments[1:], strict=False):
+    for left, right in pairwise(moments):
         if right - left <= TOLERANCE * max(1.0, right):
             continue  # narrower than rounding
         middle = (left + right) / 2
@@ -58,7 +60,7 @@ def _check_budget(problem: Problem, segments: list[tuple[int, float, float, floa
 
 def _check_slots(problem: Problem, span: dict[int, tuple[float, float]]) -> None:
     moments = sorted({moment for pair in span.values() for moment in pair})
-    for left, right in zip(moments, moments[1:], strict=False):
+    for left, right in pairwise(moments):
         if right - left <= TOLERANCE * max(1.0, right):
             continue
         middle = (left + right) / 2

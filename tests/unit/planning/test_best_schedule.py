@@ -1,0 +1,98 @@
+"""Headgate's own policy: valid always, never worse than the paper's, optimal where proven."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from headgate.planning.best_schedule import best_schedule
+from headgate.planning.bounds import linear_bound, lower_bounds
+from headgate.planning.event import EventSimulator, event_schedule
+from headgate.planning.policies import POLICIES
+from headgate.planning.problem import Problem
+
+from .checker import check_schedule
+from .problems import problems, random_problem
+
+
+def planned(problem: Problem) -> tuple[float, float, float]:
+    schedule = best_schedule(problem, np.random.default_rng(0))
+    check_schedule(problem, schedule)
+    return schedule.tardiness(problem), schedule.makespan, schedule.total_time
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_every_schedule_is_valid_and_above_its_bounds(problem: Problem) -> None:
+    late, makespan, total_time = planned(problem)
+    bounds = lower_bounds(problem)
+    assert late >= bounds.tardiness - 1e-4
+    assert makespan >= bounds.makespan * (1 - 1e-9)
+    assert total_time >= bounds.total_time * (1 - 1e-9)
+    assert late >= linear_bound(problem, makespan) - 1e-4 * makespan
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_is_never_later_than_a_policy_of_the_paper(problem: Problem) -> None:
+    late, _, _ = planned(problem)
+    for policy in POLICIES.values():
+        if policy.fits(problem) and policy.name not in {"GA", "DE", "headgate"}:
+            schedule = policy.schedule(problem, np.random.default_rng(0))
+            check_schedule(problem, schedule)
+            assert late <= schedule.tardiness(problem) + 2e-3, policy.name
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(capped=False, timetable=False))
+def test_without_caps_no_order_of_whole_sites_is_better(problem: Problem) -> None:
+    if len(problem) > 6:
+        return
+    late, makespan, total_time = planned(problem)
+    simulator = EventSimulator(problem)
+    outcomes = [simulator.run(list(p)) for p in permutations(range(len(problem)))]
+    assert late <= min(o.tardiness for o in outcomes if o) + 1e-6
+    assert makespan == pytest.approx(float(problem.capacity.time_of(problem.work.sum())))
+    assert total_time == pytest.approx(problem.work.sum() / problem.capacity.peak)
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_any_order_gives_a_valid_list_schedule(problem: Problem) -> None:
+    order = np.random.default_rng(1).permutation(len(problem))
+    schedule = event_schedule(problem, order)
+    check_schedule(problem, schedule)
+    outcome = EventSimulator(problem).run(order.tolist())
+    assert outcome is not None
+    assert outcome.tardiness == pytest.approx(schedule.tardiness(problem), abs=1e-5)
+    assert outcome.makespan == pytest.approx(schedule.makespan)
+
+
+def test_the_simulation_stops_where_lateness_passes_the_limit() -> None:
+    problem = Problem.of([10.0, 10.0], [1.0, 1.0], budget=1.0)
+    assert EventSimulator(problem).run([0, 1], most_tardiness=5.0) is None
+    assert EventSimulator(problem).run([0, 1], most_tardiness=50.0) is not None
+
+
+def test_search_improves_on_the_simple_orders() -> None:
+    """Over many capped problems the search must pay: else it is not worth its second."""
+    gained = 0
+    for seed in range(30):
+        problem = dataclasses.replace(
+            random_problem(seed, most_sites=20, timetable=False, tightness=(0.5, 1.2)), slots=3
+        )
+        late, _, _ = planned(problem)
+        alone = problem.work / np.minimum(problem.caps, problem.capacity.peak)
+        slack = event_schedule(problem, np.argsort(problem.deadlines - alone))
+        gained += late < 0.9 * slack.tardiness(problem)
+    assert gained >= 10
+
+
+def test_the_same_seed_gives_the_same_schedule() -> None:
+    problem = dataclasses.replace(random_problem(7, most_sites=20), slots=3)
+    first, second = (best_schedule(problem, np.random.default_rng(5)) for _ in range(2))
+    assert first.site_ends.tolist() == second.site_ends.tolist()

@@ -1,0 +1,130 @@
+"""Re-planning event by event leads to what the plan said, and keeps its invariants."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headgate.planning.capacity import Capacity
+from headgate.planning.event import event_schedule
+from headgate.planning.problem import Problem
+from headgate.planning.replan import (
+    BudgetChanged,
+    CapChanged,
+    CrawlState,
+    Event,
+    Progressed,
+    Reordered,
+    SiteArrived,
+    SiteEnded,
+    SiteState,
+    Started,
+    replan,
+)
+from headgate.planning.water_filling import deadlines_can_be_met
+
+from .problems import problems
+
+
+def state_of(problem: Problem, order: list[int]) -> CrawlState:
+    sites = {
+        str(i): SiteState(float(work), float(deadline), float(cap))
+        for i, (work, deadline, cap) in enumerate(
+            zip(problem.work, problem.deadlines, problem.caps, strict=True)
+        )
+    }
+    return CrawlState(sites, deque(str(i) for i in order), problem.capacity, problem.slots)
+
+
+def crawl(state: CrawlState) -> dict[str, float]:
+    """Run the state to its end as a crawl would that goes exactly as planned."""
+    ends: dict[str, float] = {}
+    rates = replan(state, Started(0.0))
+    while state.sites:
+        state.check()
+        turn = state.capacity.next_turn(state.now)
+        finish = {
+            name: state.now + state.sites[name].remaining / rate
+            for name, rate in rates.items()
+            if rate > 0
+        }
+        name = min(finish, key=lambda site: finish[site], default=None)
+        if name is None or finish[name] >= turn:
+            rates = replan(state, Started(turn))
+        else:
+            ends[name] = finish[name]
+            rates = replan(state, SiteEnded(finish[name], name))
+    return ends
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(capped=False))
+def test_a_crawl_that_goes_as_planned_ends_as_planned(problem: Problem) -> None:
+    order = np.random.default_rng(0).permutation(len(problem)).tolist()
+    ends = crawl(state_of(problem, order))
+    expected = event_schedule(problem, order).site_ends
+    assert [ends[str(i)] for i in range(len(problem))] == pytest.approx(expected.tolist())
+
+
+@settings(max_examples=80, deadline=None)
+@given(problems(enough_slots=True, capped=True))
+def test_deadlines_that_can_be_met_are_met(problem: Problem) -> None:
+    ends = crawl(state_of(problem, list(range(len(problem)))))
+    if deadlines_can_be_met(problem):
+        late = [ends[str(i)] - problem.deadlines[i] for i in range(len(problem))]
+        assert max(late) <= 1e-5 * max(1.0, float(problem.deadlines.max()))
+
+
+def something_happens(state: CrawlState, rng: np.random.Generator) -> Event:
+    now = state.now + float(rng.exponential(1.0))
+    amount = float(rng.uniform(0.1, 30.0))
+    kinds = 6 if state.sites else 2
+    name = str(rng.choice(list(state.sites))) if state.sites else ""
+    match int(rng.integers(kinds)):
+        case 0:
+            return BudgetChanged(now, Capacity.constant(amount))
+        case 1:
+            return SiteArrived(now, f"new-{now}", SiteState(amount, now + 9))
+        case 2:
+            return SiteEnded(now, name)
+        case 3:
+            return Progressed(now, {name: amount})
+        case 4:
+            return CapChanged(now, name, amount)
+        case _:
+            return Reordered(now, sorted(state.waiting))
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(), st.integers(0, 2**32))
+def test_invariants_hold_whatever_happens(problem: Problem, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    state = state_of(problem, list(range(len(problem))))
+    replan(state, Started(0.0))
+    for _ in range(30):
+        rates = replan(state, something_happens(state, rng))
+        state.check()
+        assert set(rates) == set(state.running)
+        if state.sites and state.capacity.rate_at(state.now) > 0:
+            assert any(rates.values()), "budget and work, but nobody is served"
+
+
+def test_a_corrected_estimate_moves_bandwidth() -> None:
+    sites = {"a": SiteState(100.0, deadline=10.0, cap=8.0), "b": SiteState(100.0, deadline=30.0)}
+    state = CrawlState(sites, deque(["a", "b"]), Capacity.constant(10.0), slots=2)
+    before = replan(state, Started(0.0))
+    after = replan(state, Progressed(1.0, {"a": 0.5, "b": 250.0}))
+    assert before == {"a": 8.0, "b": 2.0}
+    assert after["b"] > 2.0
+
+
+def test_an_urgent_arrival_goes_before_the_patient() -> None:
+    sites = {"a": SiteState(50.0), "b": SiteState(50.0, deadline=90.0), "c": SiteState(50.0)}
+    state = CrawlState(sites, deque(["a", "b", "c"]), Capacity.constant(10.0), slots=1)
+    replan(state, Started(0.0))
+    replan(state, SiteArrived(1.0, "new", SiteState(10.0, deadline=20.0)))
+    assert list(state.waiting) == ["new", "b", "c"]
