@@ -1,0 +1,1 @@
+"""The papers, reproduced: their instances, their figures, and whether what they say holds."""

@@ -1,0 +1,10 @@
+"""One folder per paper."""
+
+from __future__ import annotations
+
+__all__ = ["PAPERS"]
+
+PAPERS = {
+    "zhu2020": "Bandwidth allocation for a web crawler system with time constraints (Zhu et al.)",
+}
+"""Folder name and title."""
