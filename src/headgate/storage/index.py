@@ -1,9 +1,10 @@
 """``index.cdxj``: which record holds which page, sorted by SURT key and time, for pywb.
 
 One line for each URL of the run that got a response, and never two: should a URL have been fetched
-more than once (a robots.txt, asked for again after a day), the newest record stands. The lines of
-any number of pages are sorted in bounded memory: sorted pieces go to a scratch folder and are
-merged.
+more than once (a robots.txt, asked for again after a day), the newest record stands. A 304 has no
+line, because pywb would replay it as the empty answer that it is; the capture of the earlier run
+serves instead. The lines of any number of pages are sorted in bounded memory: sorted pieces go to
+files beside the index and are merged.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from headgate.storage.surt import surt_key
 
 __all__ = ["index_lines", "write_index"]
 
+_NOT_MODIFIED = 304
 _PIECE_LINES = 100_000
 _encode = msgspec.json.Encoder().encode
 
@@ -42,11 +44,11 @@ class _Fields(msgspec.Struct, omit_defaults=True):
 
 
 def index_lines(rows: Iterable[PageRow], warc_folder: str) -> Iterator[str]:
-    """The unsorted lines of rows that have a response.
+    """The unsorted lines of rows that can be replayed.
 
     ``warc_folder`` comes before each file's name: the folder's path within the collection."""
     for row in rows:
-        if row.status:
+        if row.status not in (0, _NOT_MODIFIED):
             fields = _Fields(
                 url=row.url,
                 mime="warc/revisit" if row.original_url else _mime(row.content_type),

@@ -34,10 +34,15 @@ def test_a_line_holds_what_pywb_asks_for() -> None:
     }
 
 
-def test_a_revisit_says_so_and_a_failure_is_left_out() -> None:
+def test_a_revisit_says_so() -> None:
     revisit = msgspec.structs.replace(make_row(make_url(1)), original_url=make_url(2))
-    (line,) = index_lines([revisit, make_row(make_url(3), status=0)], "warc")
+    (line,) = index_lines([revisit], "warc")
     assert '"mime":"warc/revisit"' in line
+
+
+def test_failures_and_not_modified_are_left_out() -> None:
+    rows = [make_row(make_url(3), status=0), make_row(make_url(4), status=304)]
+    assert list(index_lines(rows, "warc")) == []
 
 
 def test_any_number_of_lines_is_sorted_in_pieces(tmp_path: Path) -> None:

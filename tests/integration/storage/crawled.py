@@ -1,0 +1,77 @@
+"""A small finished run to look at: every kind of record there is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.unit.storage.making import (
+    NOON,
+    make_body,
+    make_chunked,
+    make_failure,
+    make_fetched,
+    make_not_modified,
+    make_page,
+    make_url,
+)
+
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journal import Added
+from headgate.storage.page import Page, Role
+from headgate.storage.sealing import seal
+from headgate.storage.spool import SiteSpool
+from headgate.storage.validators import Validators
+
+STARTED = datetime.fromtimestamp(NOON, UTC)
+SHARED_BODY = make_body(99, 4000)
+WARCINFO = (("software", "Headgate"), ("format", "WARC File Format 1.1"))
+
+
+def crawl_once(folder: Path) -> RunFolder:
+    """Ten pages, two with one payload, one chunked, one cut short, one failed, a robots.txt."""
+    collection = Collection(folder)
+    with collection.lock():
+        run = collection.new_run(STARTED)
+        spool = SiteSpool(run.place("docs", WARCINFO))
+        spool.add(Added(0, [make_url(0)]))
+        for number in range(5):
+            spool.put(make_page(number))
+        spool.commit()
+        tagged = make_fetched(5, SHARED_BODY, [("ETag", '"v1"'), ("Last-Modified", "long ago")])
+        spool.put(Page(tagged, 2))
+        spool.put(Page(make_fetched(6, SHARED_BODY), 2))
+        spool.put(Page(make_chunked(7), 2))
+        whole = make_fetched(8)
+        spool.put(Page(replace(whole, payload=whole.payload[:50], truncated="time"), 2))
+        spool.put(Page(make_failure(9), 2))
+        spool.put(Page(replace(make_fetched(10), url=make_robots_url()), 0, role=Role.ROBOTS))
+        spool.note(make_url(11), NOON, [("robots", "Disallow: /page/11")])
+        spool.finish()
+        spool.commit()
+        spool.close()
+        seal(run)
+        run.finish()
+    return run
+
+
+def crawl_again(folder: Path) -> RunFolder:
+    """A second run a day later: page 5 is not modified, page 1 comes with the same payload."""
+    collection = Collection(folder)
+    with collection.lock(), Validators(collection.validator_files()) as known:
+        run = collection.new_run(datetime.fromtimestamp(NOON + 86_400, UTC))
+        spool = SiteSpool(run.place("docs", WARCINFO))
+        spool.put(Page(make_not_modified(5), 0, earlier=known.find(make_url(5))))
+        same = replace(make_fetched(1), wall_time=NOON + 86_401)
+        spool.put(Page(same, 0, earlier=known.find(make_url(1))))
+        spool.finish()
+        spool.commit()
+        spool.close()
+        seal(run)
+        run.finish()
+    return run
+
+
+def make_robots_url() -> str:
+    return "http://site.example/robots.txt"
