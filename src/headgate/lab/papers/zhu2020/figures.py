@@ -44,6 +44,7 @@ class Panel:
 
     label: str
     series: dict[str, tuple[float, ...]]
+    log_scale: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def scheduling_figures(
     cells = [Cell("P", "no caps", bandwidth) for bandwidth in bandwidths]
     comparison = compare([Task(cell, seed, k) for cell in cells for k in range(instances)], mapper)
 
-    def panel(label: str, figure_of_merit: str) -> Panel:
+    def panel(label: str, figure_of_merit: str, *, log_scale: bool = False) -> Panel:
         value = attrgetter(figure_of_merit)
         return Panel(
             label,
@@ -132,6 +133,7 @@ def scheduling_figures(
                 policy: tuple(value(mean_outcome(comparison[cell][policy])) for cell in cells)
                 for policy in (*PAPER_POLICIES, DEFAULT_POLICY)
             },
+            log_scale,
         )
 
     def figure(number: int, title: str, *panels: Panel) -> Figure:
@@ -143,7 +145,7 @@ def scheduling_figures(
         figure(
             10,
             "time constraints",
-            panel("total lateness (s)", "lateness"),
+            panel("total lateness (s)", "lateness", log_scale=True),
             panel("sites on time (%)", "on_time_percent"),
         ),
     ]
