@@ -1,0 +1,79 @@
+"""A crawl without a network, to be killed: says on its output which pages it reports stored.
+
+Its web is a tree: page n links to pages 2n+1 and 2n+2. Run as
+``python -m tests.integration.storage.crawl_child FOLDER PAGES SEED``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+from tests.integration.storage.crawled import STARTED
+from tests.unit.storage.making import make_page, make_url
+
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journal import Added
+from headgate.storage.spool import SiteSpool
+
+ROLL_BYTES = 30_000
+MOST_PAGES_PER_COMMIT = 40
+
+
+def main(folder: Path, pages: int, seed: int) -> None:
+    collection = Collection(folder)
+    with collection.lock():
+        run = collection.unfinished_run() or collection.new_run(STARTED)
+        crawl(run, pages, np.random.default_rng(seed))
+        say("sealing")
+        from headgate.storage.sealing import seal  # brings pyarrow, which most children never need
+
+        seal(run)
+        run.finish()
+        say("finished")
+
+
+def crawl(run: RunFolder, pages: int, chance: np.random.Generator) -> None:
+    spool = SiteSpool(run.place("tree", max_warc_bytes=ROLL_BYTES))
+    to_do = recover(spool)
+    say("crawling")
+    while to_do:
+        size = min(len(to_do), int(chance.integers(1, MOST_PAGES_PER_COMMIT)))
+        batch = [to_do.popleft() for _ in range(size)]
+        for number in batch:
+            found = [child for child in (2 * number + 1, 2 * number + 2) if child < pages]
+            spool.put(make_page(number), Added(1, [make_url(child) for child in found]))
+            to_do.extend(found)
+        spool.commit()
+        for number in batch:
+            say(f"stored {make_url(number)}")
+    spool.finish()
+    spool.commit()
+    spool.close()
+
+
+def recover(spool: SiteSpool) -> deque[int]:
+    """What was added and not done, in the order of addition."""
+    to_do: dict[str, None] = {}
+    for group in spool.replay():
+        for added in group.added:
+            for url in added.urls:
+                assert url not in to_do, "a URL was added twice"
+                to_do[url] = None
+        for row in group.pages:
+            del to_do[row.url]
+    if not to_do and not spool.finished:
+        spool.add(Added(0, [make_url(0)]))
+        to_do[make_url(0)] = None
+    return deque(int(url.rpartition("/")[2].removesuffix(".html")) for url in to_do)
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
