@@ -20,10 +20,10 @@ from headgate.planning.arrays import IntArray
 from headgate.planning.event import EventSimulator, Outcome
 from headgate.planning.problem import Problem
 
-__all__ = ["EVENTS_SPENT", "improve_order"]
+__all__ = ["STEPS_SPENT", "improve_order"]
 
-EVENTS_SPENT = 500_000
-"""Simulated site ends one search may use: about a second, whatever the number of sites."""
+STEPS_SPENT = 2_500_000
+"""Rates set in simulation, by all moves together: about a second, whatever the number of sites."""
 
 _MOVES_PER_SITE = 200
 """Few sites have few orders."""
@@ -60,19 +60,19 @@ def improve_order(
     *,
     least_makespan: float,
     least_total_time: float,
-    events: int = EVENTS_SPENT,
+    steps: int = STEPS_SPENT,
 ) -> IntArray:
-    """The best order found from ``order`` on; costs O(events * m)."""
-    moves = min(events // max(len(problem), 1), _MOVES_PER_SITE * len(problem))
+    """The best order found from ``order`` on, in O(steps)."""
+    simulator = EventSimulator(problem)
+    current = order.tolist()
+    first = simulator.run(current)
+    assert first is not None
+    moves = _affordable_moves(len(problem), first, steps)
     if len(problem) < 2 or moves < _FEWEST_MOVES:
         return order
     makespan = problem.objective is Objective.MAKESPAN
     least_objective = least_makespan if makespan else least_total_time
     energy = _Energy(problem.objective, 1e-4 * least_makespan, least_objective)
-    simulator = EventSimulator(problem)
-    current = order.tolist()
-    first = simulator.run(current)
-    assert first is not None
     now = best = energy.of(first)
     best_order = list(current)
     floor = energy.of(Outcome(0.0, least_objective, least_objective))
@@ -92,6 +92,13 @@ def improve_order(
                 if best <= floor + 1e-9:
                     break
     return np.array(best_order, dtype=np.intp)
+
+
+def _affordable_moves(sites: int, outcome: Outcome, steps: int) -> int:
+    """A move simulates every end, and each end sets the rates of the sites that run then."""
+    at_once = outcome.total_time / outcome.makespan if sites else 0.0
+    cost = sites * (1 + at_once)
+    return min(int(steps / max(cost, 1.0)), _MOVES_PER_SITE * sites)
 
 
 def _moved(order: list[int], insert: bool, nearness: float, from_: float, to: float) -> list[int]:

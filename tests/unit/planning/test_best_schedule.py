@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 from headgate.planning.best_schedule import best_schedule
-from headgate.planning.bounds import linear_bound, lower_bounds
+from headgate.planning.bounds import lower_bounds
 from headgate.planning.event import EventSimulator, event_schedule
+from headgate.planning.linear_bound import linear_bound
 from headgate.planning.policies import POLICIES
 from headgate.planning.problem import Problem
 

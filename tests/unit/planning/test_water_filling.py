@@ -58,6 +58,7 @@ def largest_deliverable_share(problem: Problem, scale: float = 1.0) -> float:
         bounds=[*upper, (0.0, None)], method="highs",
     )  # fmt: skip
     assert result.success
+    assert result.x is not None
     return float(result.x[share])
 
 
