@@ -195,7 +195,7 @@ def _enqueue(state: CrawlState, name: str, site: SiteState) -> None:
 
 def _set_rates(state: CrawlState) -> None:
     budget = state.capacity.rate_at(state.now)
-    if _caps_bind_and_all_have_crawlers(state, budget) and _guard_deadlines(state):
+    if _caps_bind_and_all_have_crawlers(state) and _guard_deadlines(state):
         return
     left = budget
     for name in state.running:
@@ -211,11 +211,11 @@ def _grant(site: SiteState, left: float) -> float:
     return site.rate
 
 
-def _caps_bind_and_all_have_crawlers(state: CrawlState, budget: float) -> bool:
+def _caps_bind_and_all_have_crawlers(state: CrawlState) -> bool:
     if not 0 < len(state.sites) <= state.slots:
         return False
     deadlines = any(site.deadline < np.inf for site in state.sites.values())
-    return deadlines and any(site.cap < budget for site in state.sites.values())
+    return deadlines and any(site.cap < state.capacity.peak for site in state.sites.values())
 
 
 def _guard_deadlines(state: CrawlState) -> bool:
