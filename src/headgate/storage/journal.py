@@ -1,18 +1,18 @@
 """The journal of one site run: the only truth about what was done, beside the WARC bytes.
 
-It is a file of frames, one for each commit. A frame is one `Group` (pages done, URLs added, how far
-the WARC files reach) and the links of its pages, both as compressed MessagePack, under one CRC: a
-group is there wholly or not at all. The links come as a section of their own because a restart
-needs the groups quickly and the links not at all.
+It is a file of frames, one for each commit. A frame has three sections under one CRC, each of them
+compressed MessagePack: the frontier's entries with how far the WARC files reach (`Group`), the rows
+of the pages, and their links. A commit is therefore there wholly or not at all, and each reader
+decodes its own section only: a restart the first, the tables the others.
 
-Invariants: every URL is added once and every page done once, so there is nothing to compact; the
+Invariants: every URL is found once and every page done once, so there is nothing to compact; the
 file grows by about 20 bytes for each URL and 7 for each link, and is deleted when the run has been
 sealed. A frame is written only after the WARC bytes it speaks of are durable.
 
 A restart finds at most one frame that is not whole, the last one, and cuts it off. A bad frame with
 a good one behind it was not made by a crash; it is reported and nothing is cut.
 
-Why not SQLite: one row per URL cost it 4 to 5 µs, here 0.1 (``bench/archive.py``).
+Why not SQLite: one row per URL cost it 4 to 5 µs, here below 1 (``bench/archive.py``).
 """
 
 from __future__ import annotations
@@ -26,27 +26,22 @@ import msgspec
 import zstandard
 from isal import isal_zlib
 
+from headgate.frontier.journal import JournalEntry
 from headgate.model.errors import WorldFault
 from headgate.storage.appending import AppendFile, sync_folder
 from headgate.storage.faults import reading
 from headgate.storage.page import Links, PageRow
 from headgate.storage.warc import Mark
 
-__all__ = ["Added", "Group", "Journal", "PageLinks", "read_groups", "read_links", "read_site"]
+__all__ = ["Group", "Journal", "PageLinks", "read_groups", "read_links", "read_pages", "read_site"]
 
 _SIGNATURE = b"headgate journal 1 "
 """Begins the first line; the site's name as JSON ends it."""
 _FRAME_MARK = b"\xf5HG\xa1"
-_FRAME = struct.Struct("<4sIII")
-"""Mark, bytes of the group, bytes of the links, CRC-32 of both."""
+_FRAME = struct.Struct("<4sIIII")
+"""Mark, bytes of the three sections, CRC-32 of them."""
+_GROUP, _PAGES, _LINKS = range(3)
 _LEVEL = 1
-
-
-class Added(msgspec.Struct, frozen=True, array_like=True):
-    """URLs new to the site, all at one depth."""
-
-    depth: int
-    urls: Sequence[str]
 
 
 class PageLinks(msgspec.Struct, frozen=True, array_like=True):
@@ -58,18 +53,18 @@ class PageLinks(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Group(msgspec.Struct, frozen=True, array_like=True):
-    """What one commit made durable."""
+    """What one commit made durable for the frontier."""
 
-    added: Sequence[Added]
-    pages: Sequence[PageRow]
+    entries: Sequence[JournalEntry]
     mark: Mark
-    """How far the WARC files reach with these pages."""
+    """How far the WARC files reach with the pages of this commit."""
     finished: bool = False
     """Nothing is left to do; the last group of the journal."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_group = msgspec.msgpack.Decoder(Group).decode
+_decode_pages = msgspec.msgpack.Decoder(list[PageRow]).decode
 _decode_links = msgspec.msgpack.Decoder(list[PageLinks]).decode
 
 
@@ -96,14 +91,13 @@ class Journal:
     def path(self) -> Path:
         return self._file.path
 
-    def append(self, group: Group, links: Sequence[PageLinks]) -> None:
-        """Write a group and make it durable."""
-        first = self._compressor.compress(_encode(group))
-        second = self._compressor.compress(_encode_links(links)) if links else b""
-        check = isal_zlib.crc32(second, isal_zlib.crc32(first))
-        self._file.append(_FRAME.pack(_FRAME_MARK, len(first), len(second), check))
-        self._file.append(first)
-        self._file.append(second)
+    def append(self, group: Group, pages: Sequence[PageRow], links: Sequence[PageLinks]) -> None:
+        """Write one commit and make it durable."""
+        plain = (_encode(group), _encode(pages), _encode_links(links))
+        sections = [self._compressor.compress(section) for section in plain]
+        self._file.append(_FRAME.pack(_FRAME_MARK, *map(len, sections), _check(sections)))
+        for section in sections:
+            self._file.append(section)
         self._file.sync()
         self.last = group
 
@@ -121,18 +115,18 @@ def read_site(path: Path) -> str:
 
 
 def read_groups(path: Path) -> Iterator[Group]:
-    """All whole groups, in the order of their commits."""
-    plain = zstandard.ZstdDecompressor().decompress
-    for first, _ in _frames(path):
-        yield _decode_group(plain(first))
+    """Of all whole commits, in their order."""
+    return map(_decode_group, _sections(path, _GROUP))
+
+
+def read_pages(path: Path) -> Iterator[list[PageRow]]:
+    """The rows of each commit, in the same order."""
+    return map(_decode_pages, _sections(path, _PAGES))
 
 
 def read_links(path: Path) -> Iterator[list[PageLinks]]:
-    """The links of all whole groups, in the same order."""
-    plain = zstandard.ZstdDecompressor().decompress
-    for _, second in _frames(path):
-        if second:
-            yield _decode_links(plain(second))
+    """The links of each commit, in the same order."""
+    return map(_decode_links, _sections(path, _LINKS))
 
 
 def _encode_links(links: Sequence[PageLinks]) -> bytes:
@@ -151,25 +145,31 @@ def _writable(page: PageLinks) -> PageLinks:
     return PageLinks(page.source, page.depth, Links(*plain))
 
 
-def _frames(path: Path) -> Iterator[tuple[bytes, bytes]]:
+def _sections(path: Path, which: int) -> Iterator[bytes]:
+    plain = zstandard.ZstdDecompressor().decompress
     with reading(path), path.open("rb") as file:
         if not file.readline().startswith(_SIGNATURE):
             return
         while (frame := _read_frame(file)) is not None:
-            yield frame
+            yield plain(frame[which])
 
 
-def _read_frame(file: BinaryIO) -> tuple[bytes, bytes] | None:
+def _read_frame(file: BinaryIO) -> list[bytes] | None:
     header = file.read(_FRAME.size)
     if len(header) < _FRAME.size:
         return None
-    mark, first_length, second_length, check = _FRAME.unpack(header)
+    mark, *lengths, check = _FRAME.unpack(header)
     if mark != _FRAME_MARK:
         return None
-    first, second = file.read(first_length), file.read(second_length)
-    if isal_zlib.crc32(second, isal_zlib.crc32(first)) != check:
-        return None
-    return first, second
+    sections = [file.read(length) for length in lengths]
+    return sections if _check(sections) == check else None
+
+
+def _check(sections: Sequence[bytes]) -> int:
+    check = 0
+    for section in sections:
+        check = isal_zlib.crc32(section, check)
+    return check
 
 
 def _find_end(path: Path, first_line: bytes) -> tuple[int, Group | None]:
@@ -181,7 +181,7 @@ def _find_end(path: Path, first_line: bytes) -> tuple[int, Group | None]:
             return 0, None
         end, last = file.tell(), b""
         while (frame := _read_frame(file)) is not None:
-            end, last = file.tell(), frame[0]
+            end, last = file.tell(), frame[_GROUP]
         _refuse_hole(path, file, end)
     return end, _decode_group(zstandard.ZstdDecompressor().decompress(last)) if last else None
 

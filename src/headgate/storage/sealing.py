@@ -12,7 +12,7 @@ from pathlib import Path
 
 from headgate.storage.collection import RunFolder
 from headgate.storage.index import index_lines, write_index
-from headgate.storage.journal import PageLinks, read_groups, read_links, read_site
+from headgate.storage.journal import PageLinks, read_links, read_pages, read_site
 from headgate.storage.page import PageRow
 from headgate.storage.replacing import replacing
 from headgate.storage.tables import write_links, write_pages
@@ -36,7 +36,7 @@ def seal(run: RunFolder) -> None:
 
 
 def _rows(journal: Path) -> Iterator[PageRow]:
-    return chain.from_iterable(group.pages for group in read_groups(journal))
+    return chain.from_iterable(read_pages(journal))
 
 
 def _links(journal: Path) -> Iterator[PageLinks]:

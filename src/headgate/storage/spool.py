@@ -1,13 +1,13 @@
 """What one site run has done so far, so that a crash costs nothing that was reported stored.
 
-The crawler gives pages, new URLs and notes at any time; they wait in memory. `SiteSpool.commit`
-takes all that wait, appends their WARC records, makes those durable, and only then writes one
-journal group that names them and makes that durable, too. A page counts as stored from there on,
-together with the URLs found on it: both are in one group.
+The crawler gives pages, the frontier's entries and notes at any time; they wait in memory.
+`SiteSpool.commit` takes all that wait, appends their WARC records, makes those durable, and only
+then writes one journal frame that names them and makes that durable, too. A page counts as stored
+from there on, together with the frontier's entry for it: both are in one frame.
 
-Opening a spool recovers it. The journal is cut to its last whole group, the WARC files to the mark
-in that group; whatever was written behind them was never reported stored. `replay` then gives the
-frontier everything it needs to go on: URLs added and not done are to do again.
+Opening a spool recovers it. The journal is cut to its last whole frame, the WARC files to the mark
+in that frame; whatever was written behind them was never reported stored. `entries` then is all
+that the frontier's replay needs, and `pages` all that the crawl's counters need.
 
 One thread may give while another commits. Commits run one at a time. After a commit has failed,
 the spool refuses to go on; opened again, it stands where the last good commit left it.
@@ -20,11 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
+from headgate.frontier.journal import JournalEntry
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import Fetched
 from headgate.storage.archive import SiteArchive
-from headgate.storage.journal import Added, Group, Journal, PageLinks, read_groups
-from headgate.storage.page import Page
+from headgate.storage.journal import Group, Journal, PageLinks, read_groups, read_pages
+from headgate.storage.page import Page, PageRow
 from headgate.storage.warc import NO_FILES, WarcFiles, WarcWriter
 
 __all__ = ["SitePlace", "SiteSpool"]
@@ -52,13 +53,13 @@ class _Waiting:
     """Given, but not yet part of a commit."""
 
     pages: list[Page] = field(default_factory=list)
-    added: list[Added] = field(default_factory=list)
+    entries: list[JournalEntry] = field(default_factory=list)
     notes: list[_Note] = field(default_factory=list)
     finished: bool = False
     bytes: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.pages or self.added or self.notes or self.finished)
+        return bool(self.pages or self.entries or self.notes or self.finished)
 
 
 class SiteSpool:
@@ -86,23 +87,24 @@ class SiteSpool:
         """Memory held by what waits for a commit, roughly."""
         return self._waiting.bytes
 
-    def put(self, page: Page, *found: Added) -> int:
-        """Give a finished page with the URLs found on it that are new to the site.
+    def put(self, page: Page, entry: JournalEntry | None = None) -> int:
+        """Give a finished page with the frontier's entry for it; None: the frontier has none.
 
         The answer is the page's number in this process, from 1 on."""
         outcome = page.outcome
         size = _ROW_BYTES + (len(outcome.payload) if isinstance(outcome, Fetched) else 0)
         with self._giving:
             self._waiting.pages.append(page)
-            self._waiting.added.extend(found)
+            if entry is not None:
+                self._waiting.entries.append(entry)
             self._waiting.bytes += size
             self._given += 1
             return self._given
 
-    def add(self, *added: Added) -> None:
-        """Give URLs new to the site that come from no page: seeds, and those of sitemaps."""
+    def record(self, entry: JournalEntry) -> None:
+        """Give an entry that comes with no page: seeds, and what sitemaps brought."""
         with self._giving:
-            self._waiting.added.extend(added)
+            self._waiting.entries.append(entry)
 
     def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None:
         """Give a remark for the archive, such as what robots.txt forbids."""
@@ -127,11 +129,17 @@ class SiteSpool:
                 self._broken = False
             return self._stored
 
-    def replay(self) -> Iterator[Group]:
-        """Everything stored, in order. To be read before the first `put`, as often as needed."""
+    def entries(self) -> Iterator[JournalEntry]:
+        """The frontier's entries as stored, in order; may be read again and again."""
         for group in read_groups(self._journal.path):
-            self._archive.remember(group.pages)
-            yield group
+            yield from group.entries
+
+    def pages(self) -> Iterator[PageRow]:
+        """The rows of all pages stored. Read before the first `put`, it lets payloads that equal
+        one of theirs become revisits."""
+        for rows in read_pages(self._journal.path):
+            self._archive.remember(rows)
+            yield from rows
 
     def close(self) -> None:
         """Let go of the files. What waits and was not committed is dropped."""
@@ -149,6 +157,6 @@ class SiteSpool:
             if page.links is not None and page.links.targets
         ]
         mark = self._archive.sync()
-        self._journal.append(Group(taken.added, rows, mark, taken.finished), links)
+        self._journal.append(Group(taken.entries, mark, taken.finished), rows, links)
         self._stored += len(rows)
         self._finished = self._finished or taken.finished

@@ -14,8 +14,8 @@ import numpy as np
 from tests.integration.storage.crawled import STARTED
 from tests.unit.storage.making import make_page, make_url
 
+from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journal import Added
 from headgate.storage.spool import SiteSpool
 
 ROLL_BYTES = 30_000
@@ -44,7 +44,9 @@ def crawl(run: RunFolder, pages: int, chance: np.random.Generator) -> None:
         batch = [to_do.popleft() for _ in range(size)]
         for number in batch:
             found = [child for child in (2 * number + 1, 2 * number + 2) if child < pages]
-            spool.put(make_page(number), Added(1, [make_url(child) for child in found]))
+            urls = [make_url(child) for child in found]
+            entry = JournalEntry(Outcome.PAGE, make_url(number), urls, 1)
+            spool.put(make_page(number), entry)
             to_do.extend(found)
         spool.commit()
         for number in batch:
@@ -55,17 +57,16 @@ def crawl(run: RunFolder, pages: int, chance: np.random.Generator) -> None:
 
 
 def recover(spool: SiteSpool) -> deque[int]:
-    """What was added and not done, in the order of addition."""
+    """What was found and not done, in the order of its finding."""
     to_do: dict[str, None] = {}
-    for group in spool.replay():
-        for added in group.added:
-            for url in added.urls:
-                assert url not in to_do, "a URL was added twice"
-                to_do[url] = None
-        for row in group.pages:
-            del to_do[row.url]
+    for entry in spool.entries():
+        for url in entry.found:
+            assert url not in to_do, "a URL was found twice"
+            to_do[url] = None
+        if entry.url:
+            del to_do[entry.url]
     if not to_do and not spool.finished:
-        spool.add(Added(0, [make_url(0)]))
+        spool.record(JournalEntry(Outcome.FOUND, found=[make_url(0)]))
         to_do[make_url(0)] = None
     return deque(int(url.rpartition("/")[2].removesuffix(".html")) for url in to_do)
 

@@ -17,8 +17,8 @@ from tests.unit.storage.making import (
     make_url,
 )
 
+from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journal import Added
 from headgate.storage.page import Page, Role
 from headgate.storage.sealing import seal
 from headgate.storage.spool import SiteSpool
@@ -35,7 +35,7 @@ def crawl_once(folder: Path) -> RunFolder:
     with collection.lock():
         run = collection.new_run(STARTED)
         spool = SiteSpool(run.place("docs", WARCINFO))
-        spool.add(Added(0, [make_url(0)]))
+        spool.record(JournalEntry(Outcome.FOUND, found=[make_url(0)]))
         for number in range(5):
             spool.put(make_page(number))
         spool.commit()

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from tests.unit.storage.making import make_body, make_failure, make_fetched, make_page, make_url
 
+from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.errors import WorldFault
-from headgate.storage.journal import Added, Group, read_links
-from headgate.storage.page import Links, Page
+from headgate.storage.journal import read_groups, read_links
+from headgate.storage.page import Links, Page, PageRow
 from headgate.storage.spool import SitePlace, SiteSpool
 from headgate.storage.warc import WarcFiles
 
@@ -21,46 +22,57 @@ def place_in(folder: Path, max_bytes: int = 1_000_000) -> SitePlace:
     return SitePlace(folder / "s.journal", WarcFiles(folder / "warc", "s", (), max_bytes))
 
 
-def urls_of(groups: list[Group]) -> list[str]:
-    return [row.url for group in groups for row in group.pages]
+def make_entry(number: int) -> JournalEntry:
+    return JournalEntry(
+        Outcome.PAGE, make_url(number), [make_url(1000 + number)], 2, b"digest", "x"
+    )
 
 
-def replayed(place: SitePlace) -> list[Group]:
+def replayed(place: SitePlace) -> list[JournalEntry]:
+    """The entries after a restart; each has its page."""
     spool = SiteSpool(place)
-    groups = list(spool.replay())
+    entries = list(spool.entries())
+    assert list(spool.entries()) == entries
+    assert [row.url for row in spool.pages()] == [entry.url for entry in entries if entry.url]
     spool.close()
-    return groups
+    return entries
+
+
+def rows_of(place: SitePlace) -> list[PageRow]:
+    spool = SiteSpool(place)
+    rows = list(spool.pages())
+    spool.close()
+    return rows
 
 
 def fill(place: SitePlace, first: int, commits: int, pages_each: int = 3) -> None:
     spool = SiteSpool(place)
-    list(spool.replay())
     for commit in range(commits):
         for k in range(pages_each):
             number = first + commit * pages_each + k
-            spool.put(make_page(number), Added(2, [make_url(1000 + number)]))
+            spool.put(make_page(number), make_entry(number))
         spool.commit()
     spool.close()
 
 
 def test_what_was_committed_is_replayed_in_order(tmp_path: Path) -> None:
     place = place_in(tmp_path)
+    seeds = JournalEntry(Outcome.FOUND, found=[make_url(0), "http://ä/"])
+    failed = JournalEntry(Outcome.FAILURE, make_url(2), [], detail="dns")
     spool = SiteSpool(place)
-    spool.add(Added(0, [make_url(0)]))
+    spool.record(seeds)
     assert spool.commit() == 0
-    assert spool.put(make_page(1), Added(2, ["http://a/", "http://b/"])) == 1
-    assert spool.put(Page(make_failure(2), depth=1)) == 2
+    assert spool.put(make_page(1), make_entry(1)) == 1
+    assert spool.put(Page(make_failure(2), depth=1), failed) == 2
     assert spool.commit() == 2
-    spool.put(make_page(3))
+    spool.put(make_page(3), make_entry(3))
     assert spool.waiting_bytes > 2000
     spool.close()
 
-    seeds, group = replayed(place)
-    assert list(seeds.added) == [Added(0, [make_url(0)])]
-    assert list(group.added) == [Added(2, ["http://a/", "http://b/"])]
-    stored, failed = group.pages
-    assert (stored.url, stored.status, stored.title) == (make_url(1), 200, "page 1")
-    assert (failed.url, failed.status, failed.error) == (make_url(2), 0, "dns")
+    assert replayed(place) == [seeds, make_entry(1), failed]
+    first, second = rows_of(place)
+    assert (first.url, first.status, first.title) == (make_url(1), 200, "page 1")
+    assert (second.url, second.status, second.error) == (make_url(2), 0, "dns")
 
 
 def test_a_commit_of_nothing_writes_nothing(tmp_path: Path) -> None:
@@ -99,11 +111,10 @@ def test_a_journal_torn_at_any_byte_loses_only_what_was_not_committed(tmp_path: 
         place.journal.write_bytes(whole[:cut])
         place.warc.path(1).write_bytes(warc)
         survived = sum(end <= cut for end in ends)
-        groups = replayed(place)
-        assert urls_of(groups) == [make_url(number) for number in range(2 * survived)]
+        assert replayed(place) == [make_entry(number) for number in range(2 * survived)]
         if survived:
             stored = place.warc.path(1).read_bytes()
-            assert len(stored) == groups[-1].mark.length
+            assert len(stored) == list(read_groups(place.journal))[-1].mark.length
             gzip.decompress(stored)
         else:
             assert not place.warc.path(1).exists()
@@ -117,7 +128,7 @@ def test_junk_behind_the_journal_and_the_archive_is_cut_off(tmp_path: Path, junk
     place.journal.write_bytes(journal + junk)
     place.warc.path(1).write_bytes(warc + junk)
     place.warc.path(2).write_bytes(junk)
-    assert len(urls_of(replayed(place))) == 6
+    assert len(replayed(place)) == 6
     assert place.journal.read_bytes() == journal
     assert place.warc.path(1).read_bytes() == warc
     assert not place.warc.path(2).exists()
@@ -127,7 +138,7 @@ def test_a_resumed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     place = place_in(tmp_path)
     fill(place, 0, commits=2)
     fill(place, 6, commits=2)
-    assert urls_of(replayed(place)) == [make_url(number) for number in range(12)]
+    assert replayed(place) == [make_entry(number) for number in range(12)]
     text = gzip.decompress(place.warc.path(1).read_bytes())
     assert text.count(b"WARC-Type: warcinfo") == 1
     assert len(set(text.split(b"WARC-Warcinfo-ID: ")[1:])) == 24
@@ -176,7 +187,7 @@ def test_files_are_rolled_by_size_and_hold_whole_pages(tmp_path: Path) -> None:
         text = gzip.decompress(file.read_bytes())
         assert text.count(b"WARC-Type: response") == text.count(b"WARC-Type: request")
         assert text.startswith(b"WARC/1.1\r\nWARC-Type: warcinfo")
-    rows = [row for group in replayed(place) for row in group.pages]
+    rows = rows_of(place)
     assert {row.warc_file for row in rows} == {file.name for file in files}
     for row in rows:
         data = (place.warc.folder / row.warc_file).read_bytes()
@@ -189,14 +200,14 @@ def test_the_same_payload_is_archived_once_even_across_a_restart(tmp_path: Path)
     body = make_body(0, 5000)
     for number in range(3):
         spool = SiteSpool(place)
-        list(spool.replay())
+        list(spool.pages())
         spool.put(Page(make_fetched(number, body), depth=0))
         spool.commit()
         spool.close()
     text = gzip.decompress(place.warc.path(1).read_bytes())
     assert text.count(body) == 1
     assert text.count(b"WARC-Refers-To-Target-URI: " + make_url(0).encode()) == 2
-    rows = [row for group in replayed(place) for row in group.pages]
+    rows = rows_of(place)
     assert [row.original_url for row in rows] == ["", make_url(0), make_url(0)]
     assert len({row.digest for row in rows}) == 1
 
@@ -208,8 +219,8 @@ def test_hostile_text_is_stored_all_the_same(tmp_path: Path) -> None:
     spool.put(Page(make_fetched(1), 0, title="\ud800" * 5000, language="\udfff", links=links))
     spool.commit()
     spool.close()
-    ((group),) = replayed(place)
-    assert group.pages[0].title == "?" * 1000
+    (row,) = rows_of(place)
+    assert row.title == "?" * 1000
     ((page,),) = read_links(place.journal)
     assert list(page.links.targets) == ["http://x/?", "http://y/"]
 
@@ -226,13 +237,9 @@ def test_one_thread_may_give_while_another_commits(tmp_path: Path) -> None:
     thread = threading.Thread(target=commit_all_the_time)
     thread.start()
     for number in range(400):
-        spool.put(make_page(number), Added(2, [make_url(1000 + number)]))
+        spool.put(make_page(number), make_entry(number))
     done.set()
     thread.join()
     assert spool.commit() == 400
     spool.close()
-    groups = replayed(place)
-    assert urls_of(groups) == [make_url(number) for number in range(400)]
-    for group in groups:
-        found = [url for added in group.added for url in added.urls]
-        assert found == [make_url(1000 + int(row.title[5:])) for row in group.pages]
+    assert replayed(place) == [make_entry(number) for number in range(400)]
