@@ -171,10 +171,9 @@ class HostPace:
         self._outcomes += 1
         weight = 1 / min(self._outcomes, _SHARE_MEMORY)
         self._error_share += ((1.0 if error else 0.0) - self._error_share) * weight
-        if self._outcomes >= _SHARE_FIRST and self._error_share > self._rules.error_share:
-            self._give_up(
-                f"{self._error_share:.0%} of the latest answers are errors, last: {reason}"
-            )
+        too_many = self._outcomes >= _SHARE_FIRST and self._error_share > self._rules.error_share
+        if error and too_many:
+            self._give_up(f"{self._error_share:.0%} of late answers are errors, last: {reason}")
 
     def _give_up(self, reason: str) -> None:
         self.given_up = self.given_up or reason

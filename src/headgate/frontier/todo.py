@@ -18,9 +18,11 @@ up again behind their own depth.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from headgate.frontier.ports import Spill
 
@@ -46,6 +48,8 @@ class UrlTodo:
         self._memory = memory
         self._chunk = max(1, memory // 4)
         self._lanes: dict[int, _Lane] = {}
+        self._depths: list[int] = []
+        """Of all lanes, in order."""
         self._held = 0
         """URLs in memory."""
         self._length = 0
@@ -60,13 +64,16 @@ class UrlTodo:
     @property
     def depth(self) -> int | None:
         """Of the URLs that come out next; None when there are none."""
-        return min(self._lanes, default=None)
+        return self._depths[0] if self._depths else None
 
     def put(self, depth: int, urls: Sequence[str]) -> None:
         """Queue URLs up behind all others of their depth."""
         if not urls:
             return
-        lane = self._lanes.setdefault(depth, _Lane())
+        lane = self._lanes.get(depth)
+        if lane is None:
+            lane = self._lanes[depth] = _Lane()
+            insort(self._depths, depth)
         (lane.tail if lane.spilled else lane.head).extend(urls)
         self._length += len(urls)
         self._held += len(urls)
@@ -74,9 +81,9 @@ class UrlTodo:
 
     def take(self, most: int) -> list[str]:
         """Up to so many URLs of the least depth there is; at least one unless empty."""
-        if not self._lanes:
+        if not self._depths:
             return []
-        depth = min(self._lanes)
+        depth = self._depths[0]
         lane = self._lanes[depth]
         if not lane.head:
             self._load(depth, lane)
@@ -85,12 +92,13 @@ class UrlTodo:
         self._length -= len(taken)
         self._held -= len(taken)
         if not lane:
-            del self._lanes[depth]
+            del self._lanes[depth], self._depths[0]
         self._relieve()
         return taken
 
     def check(self) -> None:
         """Counts agree, memory is bounded, order is kept: no tail without a spill before it."""
+        assert self._depths == sorted(self._lanes)
         assert self._length == sum(len(lane) for lane in self._lanes.values())
         assert self._held == sum(len(x.head) + len(x.tail) for x in self._lanes.values())
         assert self._held <= self._memory
@@ -109,24 +117,24 @@ class UrlTodo:
     def _relieve(self) -> None:
         if self._held <= self._memory:
             return
-        deepest_first = sorted(self._lanes.items(), reverse=True)
-        for depth, lane in deepest_first:
+        for depth in reversed(self._depths):
+            lane = self._lanes[depth]
             if not lane.spilled:
                 self._move_to_tail(lane, keep=self._chunk if depth == self.depth else 0)
             self._spill_tail(depth, lane)
             if 2 * self._held <= self._memory:
                 return
-        for depth, lane in deepest_first:
+        for depth in reversed(self._depths):
             if self._held <= self._memory:
                 return
-            self._move_to_tail(lane, keep=0)
-            self._spill_tail(depth, lane)
+            self._move_to_tail(self._lanes[depth], keep=0)
+            self._spill_tail(depth, self._lanes[depth])
 
-    def _move_to_tail(self, lane: _Lane, keep: int) -> None:
+    @staticmethod
+    def _move_to_tail(lane: _Lane, keep: int) -> None:
         if len(lane.head) > keep:
-            lane.tail.extend(_from(lane.head, keep))
-            for _ in range(len(lane.head) - keep):
-                lane.head.pop()
+            lane.tail.extend(islice(lane.head, keep, None))
+            lane.head = deque(islice(lane.head, keep))
 
     def _spill_tail(self, depth: int, lane: _Lane) -> None:
         while lane.tail:
@@ -135,7 +143,3 @@ class UrlTodo:
             del lane.tail[: self._chunk]
             lane.spilled += len(chunk)
             self._held -= len(chunk)
-
-
-def _from(head: Iterable[str], start: int) -> list[str]:
-    return list(head)[start:]

@@ -1,0 +1,58 @@
+"""A frontier driven by hand: short names for what tests of events and commands do all the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headgate.frontier.commands import Command, Fetch, Record
+from headgate.frontier.dispatch import DispatchRules
+from headgate.frontier.events import Event
+from headgate.frontier.frontier import Frontier
+from headgate.frontier.journal import JournalEntry
+from headgate.frontier.pacing import PaceRules
+from headgate.frontier.ports import MemorySpill
+from headgate.frontier.rules import FrontierRules
+from headgate.frontier.scope import Scope
+from headgate.frontier.traps import TrapRules
+
+HOME = "http://a.org/"
+TRAPS = TrapRules(this_year=2026)
+
+
+def rules(
+    *, slots: int = 6, memory: int = 1000, robots: bool = False, pace: PaceRules | None = None
+) -> FrontierRules:
+    """Rules without robots.txt, unless asked for."""
+    return FrontierRules(TRAPS, DispatchRules(slots, memory, robots, pace or PaceRules()))
+
+
+class Driver:
+    """Sends events, checks every invariant after each, keeps the journal and the flights."""
+
+    def __init__(self, scope: Scope | None = None, site_rules: FrontierRules | None = None) -> None:
+        self.frontier = Frontier(scope or Scope([HOME]), MemorySpill(), site_rules or rules())
+        self.journal: list[JournalEntry] = []
+        self.flights: list[Fetch] = []
+        self.now = 0.0
+
+    def send(self, event: Event) -> list[Command]:
+        """What the frontier commands, without the records."""
+        url = getattr(event, "url", None)
+        self.flights = [fetch for fetch in self.flights if fetch.url != url]
+        commands = self.frontier.handle(event, self.now)
+        self.frontier.check()
+        self.journal += [command.entry for command in commands if isinstance(command, Record)]
+        self.flights += [command for command in commands if isinstance(command, Fetch)]
+        return [command for command in commands if not isinstance(command, Record)]
+
+    @property
+    def in_flight(self) -> list[str]:
+        return [fetch.url for fetch in self.flights]
+
+    @property
+    def last(self) -> JournalEntry:
+        return self.journal[-1]
+
+
+def urls(*paths: str) -> Sequence[str]:
+    return [HOME + path for path in paths]
