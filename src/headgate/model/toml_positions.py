@@ -23,7 +23,7 @@ __all__ = ["DEEPEST", "Path", "Statement", "TomlPositions"]
 Path: TypeAlias = tuple[str | int, ...]
 
 DEEPEST = 50
-"""Values nested deeper than this are noted in `TomlPositions.too_deep`: no site file needs it."""
+"""No site file nests values deeper than this; where one does, their places are not kept."""
 
 _TOKEN = re.compile(
     r"""
@@ -183,17 +183,20 @@ class _Walk:
                 self._open(opening, path, levels)
 
     def _open(self, token: _Token, path: Path, levels: list[_Level]) -> None:
-        if token.kind == "mark" and token.text in "[{":
-            levels.append(_Level(path, is_array=token.text == "["))
-            if len(levels) > DEEPEST and self._positions.too_deep is None:
+        if token.kind != "mark" or token.text not in "[{":
+            return
+        if len(levels) >= DEEPEST:
+            path = levels[-1].path
+            if self._positions.too_deep is None:
                 self._positions.too_deep = token.line
+        levels.append(_Level(path, is_array=token.text == "["))
 
     def _note_statement(self, line: int, path: Path) -> None:
         self._positions.statements.append(Statement(line, path))
         self._note(line, path)
 
     def _note(self, line: int, path: Path) -> None:
-        for length in range(1, len(path) + 1):
+        for length in range(1, min(len(path), DEEPEST) + 1):
             self._positions.lines.setdefault(path[:length], line)
 
 
