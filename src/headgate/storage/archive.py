@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headgate.model.fetch import Fetched, FetchFailure
+from headgate.model.page import Earlier, Page
 from headgate.storage import records
-from headgate.storage.page import Earlier, Page, PageRow
+from headgate.storage.page import PageRow
 from headgate.storage.warc import Mark, Position, WarcWriter
 
 __all__ = ["SiteArchive"]

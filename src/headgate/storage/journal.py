@@ -28,9 +28,10 @@ from isal import isal_zlib
 
 from headgate.frontier.journal import JournalEntry
 from headgate.model.errors import WorldFault
+from headgate.model.page import Links
 from headgate.storage.appending import AppendFile, sync_folder
 from headgate.storage.faults import reading
-from headgate.storage.page import Links, PageRow
+from headgate.storage.page import PageRow
 from headgate.storage.warc import Mark
 
 __all__ = ["Group", "Journal", "PageLinks", "read_groups", "read_links", "read_pages", "read_site"]

@@ -18,7 +18,7 @@ from functools import lru_cache
 from hashlib import sha1
 
 from headgate.model.fetch import Fetched, FetchFailure
-from headgate.storage.page import Earlier
+from headgate.model.page import Earlier
 
 __all__ = [
     "digest_text",

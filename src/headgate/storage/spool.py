@@ -23,9 +23,10 @@ from threading import Lock
 from headgate.frontier.journal import JournalEntry
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import Fetched
+from headgate.model.page import Page
 from headgate.storage.archive import SiteArchive
 from headgate.storage.journal import Group, Journal, PageLinks, read_groups, read_pages
-from headgate.storage.page import Page, PageRow
+from headgate.storage.page import PageRow
 from headgate.storage.warc import NO_FILES, WarcFiles, WarcWriter
 
 __all__ = ["SitePlace", "SiteSpool"]

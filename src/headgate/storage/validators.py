@@ -31,8 +31,9 @@ import numpy as np
 import numpy.typing as npt
 
 from headgate.model.errors import WorldFault
+from headgate.model.page import Earlier
 from headgate.storage.faults import reading, writing
-from headgate.storage.page import Earlier, PageRow
+from headgate.storage.page import PageRow
 
 __all__ = ["Validators", "write_validators"]
 

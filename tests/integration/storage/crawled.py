@@ -18,8 +18,8 @@ from tests.unit.storage.making import (
 )
 
 from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.model.page import Page, Role
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.page import Page, Role
 from headgate.storage.sealing import seal
 from headgate.storage.spool import SiteSpool
 from headgate.storage.validators import Validators

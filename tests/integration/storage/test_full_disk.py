@@ -15,9 +15,9 @@ from tests.unit.storage.making import make_fetched, make_url
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from headgate.model.errors import WorldFault
+from headgate.model.page import Page
 from headgate.storage.catalog import Catalog
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.page import Page
 from headgate.storage.sealing import seal
 from headgate.storage.spill import DiskSpill
 from headgate.storage.spool import SiteSpool

@@ -11,8 +11,9 @@ from tests.unit.storage.making import make_body, make_failure, make_fetched, mak
 
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.errors import WorldFault
+from headgate.model.page import Links, Page
 from headgate.storage.journal import read_groups, read_links
-from headgate.storage.page import Links, Page, PageRow
+from headgate.storage.page import PageRow
 from headgate.storage.spool import SitePlace, SiteSpool
 from headgate.storage.warc import WarcFiles
 

@@ -8,7 +8,8 @@ from tests.unit.storage.making import NOON, make_url
 from tests.unit.storage.test_index import make_row
 
 from headgate.model.errors import WorldFault
-from headgate.storage.page import Earlier, PageRow
+from headgate.model.page import Earlier
+from headgate.storage.page import PageRow
 from headgate.storage.validators import Validators, write_validators
 
 

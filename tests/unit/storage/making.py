@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import blake2b
 
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure
-from headgate.storage.page import Links, Page
+from headgate.model.page import Links, Page
 
 NOON = 1_794_744_000.0
 """2026-11-15 12:00:00 UTC."""

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model.fetch import Fetched
+from headgate.model.page import Earlier
 from headgate.storage import records
-from headgate.storage.page import Earlier
 
 from .making import NOON, make_chunked, make_failure, make_fetched, make_not_modified
 

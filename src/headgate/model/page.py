@@ -1,0 +1,62 @@
+"""A finished fetch as the crawler hands it over to be stored, and what links it to earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from headgate.model.fetch import Fetched, FetchFailure
+
+__all__ = ["Earlier", "Links", "Page", "Role"]
+
+
+class Role(StrEnum):
+    """Why a URL was fetched."""
+
+    PAGE = "page"
+    """It stood in the frontier."""
+    ROBOTS = "robots"
+    SITEMAP = "sitemap"
+
+
+class Earlier(msgspec.Struct, frozen=True, array_like=True):
+    """An archived response whose payload may be the same, of this run or of an earlier one."""
+
+    url: str
+    wall_time: float
+    """When it was fetched: of the record that holds the payload, not of a revisit between."""
+    digest: bytes
+    """SHA-1 of the payload; empty: unknown."""
+    etag: str = ""
+    last_modified: str = ""
+
+
+class Links(msgspec.Struct, frozen=True, array_like=True):
+    """The links of one page, in the page's order."""
+
+    targets: Sequence[str]
+    rels: Sequence[str] = ()
+    """``rel`` of each target, in the same order; empty when no link has one."""
+
+    def __post_init__(self) -> None:
+        if self.rels and len(self.rels) != len(self.targets):
+            raise ValueError(f"{len(self.targets)} targets have {len(self.rels)} rels")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the crawler hands over once nothing more will be asked of a URL."""
+
+    outcome: Fetched | FetchFailure
+    depth: int
+    """Links followed from a seed; 0 for a seed."""
+    title: str = ""
+    language: str = ""
+    links: Links | None = None
+    earlier: Earlier | None = None
+    """What the conditional request was based on. A 304, or a payload with its digest, becomes a
+    revisit record; anything else is archived in full."""
+    role: Role = Role.PAGE
