@@ -71,7 +71,7 @@ class Remedy:
     enough_bandwidth: float | None
     """The least constant rate at which a plan that meets them all was found."""
     scale: float | None
-    """The same for a timetable: all its rates times this (``needed_bandwidth`` is its mean then)."""
+    """The same for a timetable: all its rates times this; ``needed_bandwidth`` is then its mean."""
     relax: dict[str, float]
     """Or: give these sites so many seconds more, and this very plan meets all deadlines."""
 

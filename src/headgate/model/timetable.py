@@ -109,7 +109,9 @@ class Timetable:
 def _read_entry(entry: str) -> Iterator[tuple[int, time, bool, BytesPerSecond]]:
     match = _ENTRY.fullmatch(entry)
     if match is None:
-        raise UserMistake(f"{entry!r} is not a timetable entry; write it like 'Mon-Fri 08:00 300 KB/s'")
+        raise UserMistake(
+            f"{entry!r} is not a timetable entry; write it like 'Mon-Fri 08:00 300 KB/s'"
+        )
     at = time(int(match["hour"]), int(match["minute"]))
     rate = parse_rate(match["rate"])
     if match["first"] is None:
