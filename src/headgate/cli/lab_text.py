@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from headgate.lab.papers.zhu2020.comparison import Cell, mean_outcome
-from headgate.lab.papers.zhu2020.families import CAP_SHARES
 from headgate.lab.papers.zhu2020.reference import FIGURES_OF_MERIT
 from headgate.lab.papers.zhu2020.reproduction import Reproduction
 from headgate.planning.policies import DEFAULT_POLICY
@@ -24,7 +23,7 @@ def print_reproduction(reproduction: Reproduction) -> None:
     if not console.is_terminal:
         console.width = max(_PIPED_WIDTH, console.width)
     _print_six_sites(console, reproduction)
-    for caps in CAP_SHARES:
+    for caps in dict.fromkeys(cell.caps for cell in reproduction.comparison):
         _print_fifty_sites(console, reproduction, caps)
     _print_references(console, reproduction)
     _print_claims(console, reproduction)
