@@ -103,7 +103,7 @@ def _row(
     headers = dict(reversed(fetched.headers))
     etag, last_modified = headers.get("etag", ""), headers.get("last-modified", "")
     if earlier is not None and earlier is page.earlier:
-        digest = earlier.digest or digest
+        digest = earlier.digest
         etag, last_modified = etag or earlier.etag, last_modified or earlier.last_modified
     return PageRow(
         url=fetched.url,

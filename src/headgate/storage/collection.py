@@ -113,6 +113,7 @@ class Collection:
                 folder.mkdir(parents=True, exist_ok=True)
             fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
+            sync_folder(self.path)
             self._hold(fd)
             for done in (self.path / "spool").glob(f"{_DONE}*"):
                 shutil.rmtree(done, ignore_errors=True)

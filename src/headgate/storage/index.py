@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import lru_cache
+from http import HTTPStatus
 from itertools import groupby, islice
 from pathlib import Path
 
@@ -26,7 +27,6 @@ from headgate.storage.surt import surt_key
 
 __all__ = ["index_lines", "write_index"]
 
-_NOT_MODIFIED = 304
 _PIECE_LINES = 100_000
 _encode = msgspec.json.Encoder().encode
 
@@ -48,7 +48,7 @@ def index_lines(rows: Iterable[PageRow], warc_folder: str) -> Iterator[str]:
 
     ``warc_folder`` comes before each file's name: the folder's path within the collection."""
     for row in rows:
-        if row.status not in (0, _NOT_MODIFIED):
+        if row.status not in (0, HTTPStatus.NOT_MODIFIED):
             fields = _Fields(
                 url=row.url,
                 mime="warc/revisit" if row.original_url else _mime(row.content_type),

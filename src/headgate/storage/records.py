@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha1
+from http import HTTPStatus
 
 from headgate.model.fetch import Fetched, FetchFailure
 from headgate.model.page import Earlier
@@ -33,8 +34,7 @@ __all__ = [
     "warcinfo",
 ]
 
-_NOT_MODIFIED = 304
-_BODILESS = frozenset({100, 101, 103, 204, _NOT_MODIFIED})
+_BODILESS = frozenset({100, 101, 103, HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 _PROFILES = "http://netpreserve.org/warc/1.1/revisit"
 _FRAMING_HEADERS = re.compile(rb"^(transfer-encoding|content-length)(?=[ \t]*:)", re.I | re.M)
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
@@ -93,7 +93,7 @@ def revisit_profile(fetched: Fetched, digest: bytes, earlier: Earlier | None) ->
     """Which revisit this response is to ``earlier``; "": it is none and must be kept in full."""
     if earlier is None:
         return ""
-    if fetched.status == _NOT_MODIFIED:
+    if fetched.status == HTTPStatus.NOT_MODIFIED:
         return "server-not-modified"
     same = bool(earlier.digest) and earlier.digest == digest and not fetched.truncated
     return "identical-payload-digest" if same else ""

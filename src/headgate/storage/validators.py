@@ -23,6 +23,7 @@ import struct
 from array import array
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from http import HTTPStatus
 from pathlib import Path
 from typing import BinaryIO, Self
 
@@ -42,7 +43,6 @@ _COUNT = struct.Struct("<Q")
 _KEYS_START = len(_SIGNATURE) + _COUNT.size
 _WORD_BYTES = 8
 _ENTRY = struct.Struct("<8sI")
-_ANSWERED = frozenset({200, 304})
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Earlier).decode
 _Words = npt.NDArray[np.uint64]
@@ -125,6 +125,14 @@ def _hash(url: str) -> bytes:
     return blake2b(url.encode("utf-8", "replace"), digest_size=2 * _WORD_BYTES).digest()
 
 
+def _can_be_revalidated(row: PageRow) -> bool:
+    """Its body is whole and in the archive, here or, for a 304, in an earlier run."""
+    held = row.status == HTTPStatus.OK or (
+        row.status == HTTPStatus.NOT_MODIFIED and bool(row.original_url)
+    )
+    return held and bool(row.digest) and not row.truncated
+
+
 def _earlier(row: PageRow) -> Earlier:
     """An empty URL stands for the row's own, which need not be kept twice."""
     return Earlier(
@@ -139,7 +147,7 @@ def _earlier(row: PageRow) -> Earlier:
 def _write_heap(file: BinaryIO, rows: Iterable[PageRow]) -> tuple[array[int], array[int]]:
     keys, starts, end = array("Q"), array("Q"), 0
     for row in rows:
-        if row.status not in _ANSWERED or row.truncated or not row.digest:
+        if not _can_be_revalidated(row):
             continue
         hashed, packed = _hash(row.url), _encode(_earlier(row))
         keys.append(int.from_bytes(hashed[:_WORD_BYTES], "little"))

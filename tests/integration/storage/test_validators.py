@@ -67,7 +67,8 @@ def test_a_revisit_leads_to_the_record_with_the_payload(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"status": 404}, {"status": 0}, {"truncated": "length"}, {"digest": b""}]
+    "change",
+    [{"status": 404}, {"status": 0}, {"status": 304}, {"truncated": "length"}, {"digest": b""}],
 )
 def test_what_cannot_be_revalidated_is_left_out(tmp_path: Path, change: dict[str, object]) -> None:
     path = tmp_path / "validators.bin"
