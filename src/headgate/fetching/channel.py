@@ -1,0 +1,119 @@
+"""Bytes in and out of one socket, sealed by TLS or plain.
+
+All channels of a loop receive into the same two buffers, since each piece is used up before the
+next is read: memory does not grow with connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+
+from headgate.fetching.faults import FetchFault
+from headgate.fetching.reply import Reply
+from headgate.fetching.tcp import Line
+from headgate.fetching.tls import TlsStream
+from headgate.model.fetch import FailureKind
+
+__all__ = ["Buffers", "Channel"]
+
+
+class Buffers:
+    """What was received, and what came out of TLS."""
+
+    __slots__ = ("plain", "received")
+
+    def __init__(self) -> None:
+        self.received = bytearray(256 * 1024)
+        self.plain = bytearray(64 * 1024)
+
+
+class Channel:
+    """``_unsent`` is what the kernel did not take yet; as long as there is some, a writer waits."""
+
+    __slots__ = ("_buffers", "_loop", "_sock", "_unsent", "line", "stream")
+
+    def __init__(self, line: Line, stream: TlsStream | None, buffers: Buffers) -> None:
+        self.line = line
+        self.stream = stream
+        self._sock = line.sock
+        self._buffers = buffers
+        self._loop = asyncio.get_running_loop()
+        self._unsent = b""
+
+    def watch(self, on_readable: Callable[[], None]) -> None:
+        self._loop.add_reader(self._sock, on_readable)
+
+    def look_away(self) -> None:
+        self._loop.remove_reader(self._sock)
+
+    def send(self, data: bytes) -> None:
+        """Send all of it, the rest later if need be; raises OSError."""
+        self._push(data if self.stream is None else self.stream.seal(data))
+
+    def receive(self, most: int) -> int:
+        """Read up to so many bytes into the buffer: how many came, -1 for none yet.
+
+        0 is the end of the stream; OSError is raised for other ends.
+        """
+        received = self._buffers.received
+        try:
+            size = self._sock.recv_into(received, min(most, len(received)))
+        except (BlockingIOError, InterruptedError):
+            return -1
+        self.line.read += size
+        return size
+
+    def feed(self, reply: Reply, size: int) -> bool:
+        """Give the buffer's first ``size`` bytes to a reply; true when that is whole."""
+        if self.stream is None:
+            return reply.feed(self._buffers.received, size)
+        plain = self._buffers.plain
+        self.stream.take(memoryview(self._buffers.received)[:size])
+        while (count := self._unseal(self.stream)) > 0:
+            if reply.feed(plain, count):
+                return True
+        return reply.end() if count < 0 else False
+
+    def intact(self, size: int) -> bool:
+        """Whether unasked-for bytes are in order: TLS may send new session tickets at any time."""
+        if self.stream is None:
+            return False
+        self.stream.take(memoryview(self._buffers.received)[:size])
+        try:
+            return self._unseal(self.stream) == 0
+        except FetchFault:
+            return False
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._sock)
+        if self._unsent:
+            self._loop.remove_writer(self._sock)
+        self.line.close()
+
+    def _unseal(self, stream: TlsStream) -> int:
+        try:
+            return stream.read_into(self._buffers.plain)
+        except ssl.SSLError as error:
+            raise FetchFault(FailureKind.TLS, error.reason or str(error)) from error
+
+    def _push(self, data: bytes) -> None:
+        try:
+            sent = self._sock.send(data)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        rest = data[sent:]
+        if rest and not self._unsent:
+            self._loop.add_writer(self._sock, self._push_rest)
+        elif self._unsent and not rest:
+            self._loop.remove_writer(self._sock)
+        self._unsent = rest
+
+    def _push_rest(self) -> None:
+        try:
+            self._push(self._unsent)
+        except OSError:
+            # Reading will find out why, and what the server said before it hung up.
+            self._loop.remove_writer(self._sock)
+            self._unsent = b""

@@ -1,0 +1,116 @@
+"""Cookies, kept per site, as far as a crawler needs RFC 6265.
+
+A jar belongs to one site of the user's, not to a browser: nothing set on one site is ever sent for
+another, so the list of public suffixes, which guards just that, is not needed. Domain and path
+match as in sections 5.1.3 and 5.1.4, Secure is honoured, HttpOnly and SameSite mean nothing here.
+
+Bounded whatever servers set: so many cookies per jar (the oldest go), so long each, and a header of
+so many bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+__all__ = ["CookieJar"]
+
+MOST_COOKIES = 100
+LONGEST_COOKIE = 4096
+LONGEST_HEADER = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class _Cookie:
+    value: str
+    host_only: bool
+    secure: bool
+    expires: float | None
+
+    def alive(self, now: float) -> bool:
+        return self.expires is None or self.expires > now
+
+
+class CookieJar:
+    """One site's cookies, by (domain, path, name), oldest first."""
+
+    def __init__(self) -> None:
+        self._cookies: dict[tuple[str, str, str], _Cookie] = {}
+
+    def store(self, host: str, target: str, line: str, now: float) -> None:
+        """Keep one Set-Cookie line of a response to ``target`` on ``host``; junk is ignored."""
+        pair, *rest = line.split(";")
+        name, equals, value = pair.partition("=")
+        name, value = name.strip(), value.strip()
+        if not equals or not name or len(line) > LONGEST_COOKIE or not (name + value).isprintable():
+            return
+        attributes = _attributes(rest)
+        domain = attributes.get("domain", "").lstrip(".").lower()
+        if domain and not _domain_matches(host, domain):
+            return
+        path = attributes.get("path", "")
+        if not path.startswith("/"):
+            path = _folder(target)
+        cookie = _Cookie(value, not domain, "secure" in attributes, _expiry(attributes, now))
+        self._keep((domain or host, path, name), cookie, now)
+
+    def header(self, host: str, target: str, *, secure: bool, now: float) -> str:
+        """The Cookie header's value; empty when there is none to send."""
+        path = target.partition("?")[0]
+        fitting = [
+            (len(key[1]), f"{key[2]}={cookie.value}")
+            for key, cookie in self._cookies.items()
+            if cookie.alive(now)
+            and (host == key[0] or (not cookie.host_only and _domain_matches(host, key[0])))
+            and _path_matches(path, key[1])
+            and (secure or not cookie.secure)
+        ]
+        fitting.sort(key=lambda entry: -entry[0])
+        header = ""
+        for _, pair in fitting:
+            longer = f"{header}; {pair}" if header else pair
+            header = longer if len(longer) <= LONGEST_HEADER else header
+        return header
+
+    def _keep(self, key: tuple[str, str, str], cookie: _Cookie, now: float) -> None:
+        self._cookies.pop(key, None)
+        if cookie.alive(now):
+            self._cookies[key] = cookie
+        while len(self._cookies) > MOST_COOKIES:
+            del self._cookies[next(iter(self._cookies))]
+
+    def __len__(self) -> int:
+        return len(self._cookies)
+
+
+def _attributes(parts: list[str]) -> dict[str, str]:
+    pairs = (part.partition("=") for part in parts)
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+def _domain_matches(host: str, domain: str) -> bool:
+    if host == domain:
+        return True
+    return "." in domain and host.endswith(f".{domain}") and not host[-1].isdigit()
+
+
+def _path_matches(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
+
+
+def _folder(target: str) -> str:
+    folder = target.partition("?")[0].rpartition("/")[0]
+    return folder or "/"
+
+
+def _expiry(attributes: dict[str, str], now: float) -> float | None:
+    """Max-Age goes before Expires; a date that cannot be read is none."""
+    age = attributes.get("max-age", "")
+    if age.lstrip("-").isdecimal():
+        return now + int(age[:12])
+    if "expires" not in attributes:
+        return None
+    try:
+        return parsedate_to_datetime(attributes["expires"].replace("-", " ")).timestamp()
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,150 @@
+"""Names to addresses, without blocking, remembered for as long as the answer says.
+
+c-ares (aiodns) asks: no thread waits on a dead name server, and answers carry their time to live,
+which getaddrinfo hides. It reads the hosts file and resolv.conf as the system does.
+
+A lifetime is held within bounds: a name with a lifetime of zero is not asked for on every fetch,
+and none is believed for longer than an hour. That a name does not exist is remembered for a shorter
+time. Those who ask for a name that is being asked for wait for the same answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import aiodns
+
+from headgate.fetching.faults import FetchFault
+from headgate.model.fetch import FailureKind
+
+__all__ = ["Answer", "CachedResolver", "FixedResolver", "NetworkResolver", "Resolver"]
+
+LEAST_LIFETIME_SECONDS = 60.0
+GREATEST_LIFETIME_SECONDS = 3600.0
+FAILURE_LIFETIME_SECONDS = 60.0
+REMEMBERED_NAMES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Where a name leads."""
+
+    addresses: tuple[str, ...]
+    lifetime_seconds: float
+
+
+class Resolver(Protocol):
+    """Finds a name's addresses or raises a FetchFault of kind DNS."""
+
+    async def resolve(self, host: str) -> Answer: ...
+
+    async def close(self) -> None: ...
+
+
+class NetworkResolver:
+    """Asks the configured name servers."""
+
+    def __init__(self, timeout_seconds: float = 5.0, tries: int = 2) -> None:
+        self._resolver = aiodns.DNSResolver(timeout=timeout_seconds, tries=tries)
+
+    async def resolve(self, host: str) -> Answer:
+        try:
+            found = await self._resolver.getaddrinfo(
+                host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM
+            )
+        except aiodns.error.DNSError as error:
+            raise FetchFault(FailureKind.DNS, f"{host}: {error.args[-1]}") from error
+        # IPv4 first: where both exist, the older path is the one that hardly ever is broken.
+        nodes = sorted(found.nodes, key=lambda node: node.family != socket.AF_INET)
+        addresses = tuple(
+            dict.fromkeys(
+                raw.decode() if isinstance(raw := node.addr[0], bytes) else str(raw)
+                for node in nodes
+            )
+        )
+        if not addresses:
+            raise FetchFault(FailureKind.DNS, f"{host}: the name has no address")
+        return Answer(addresses, float(min(node.ttl for node in nodes)))
+
+    async def close(self) -> None:
+        await self._resolver.close()
+
+
+class FixedResolver:
+    """Answers from a table; for tests and closed worlds. ``*`` stands for any other name."""
+
+    def __init__(self, table: Mapping[str, str]) -> None:
+        self._table = dict(table)
+        self.asked: list[str] = []
+
+    async def resolve(self, host: str) -> Answer:
+        self.asked.append(host)
+        address = self._table.get(host) or self._table.get("*")
+        if address is None:
+            raise FetchFault(FailureKind.DNS, f"{host}: Domain name not found")
+        return Answer((address,), 0.0)
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    until: float
+    answer: Answer | FetchFault
+
+
+class CachedResolver:
+    """Remembers another resolver's answers, the least used of too many forgotten first."""
+
+    def __init__(self, resolver: Resolver, clock: Callable[[], float] = time.monotonic) -> None:
+        self._resolver = resolver
+        self._clock = clock
+        self._known: OrderedDict[str, _Remembered] = OrderedDict()
+        self._asking: dict[str, asyncio.Task[Answer | FetchFault]] = {}
+
+    async def resolve(self, host: str) -> Answer:
+        known = self._known.get(host)
+        if known is not None and known.until > self._clock():
+            self._known.move_to_end(host)
+            return _told(known.answer)
+        task = self._asking.get(host)
+        if task is None:
+            task = asyncio.ensure_future(self._ask(host))
+            self._asking[host] = task
+            task.add_done_callback(lambda _: self._asking.pop(host, None))
+        return _told(await asyncio.shield(task))
+
+    async def close(self) -> None:
+        for task in list(self._asking.values()):
+            task.cancel()
+        await self._resolver.close()
+
+    async def _ask(self, host: str) -> Answer | FetchFault:
+        try:
+            answer: Answer | FetchFault = await self._resolver.resolve(host)
+        except FetchFault as fault:
+            answer = fault
+        self._known[host] = _Remembered(self._clock() + _lifetime(answer), answer)
+        self._known.move_to_end(host)
+        while len(self._known) > REMEMBERED_NAMES:
+            self._known.popitem(last=False)
+        return answer
+
+
+def _told(answer: Answer | FetchFault) -> Answer:
+    if isinstance(answer, FetchFault):
+        raise FetchFault(answer.kind, answer.detail)
+    return answer
+
+
+def _lifetime(answer: Answer | FetchFault) -> float:
+    if isinstance(answer, FetchFault):
+        return FAILURE_LIFETIME_SECONDS
+    return min(max(answer.lifetime_seconds, LEAST_LIFETIME_SECONDS), GREATEST_LIFETIME_SECONDS)

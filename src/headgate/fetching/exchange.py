@@ -1,0 +1,88 @@
+"""One request and its response, with the moments that matter and the time-outs that follow."""
+
+from __future__ import annotations
+
+import asyncio
+
+from headgate.fetching.faults import FetchFault
+from headgate.fetching.limits import Limits
+from headgate.fetching.reply import Reply
+from headgate.fetching.tap import Tap
+from headgate.model.fetch import FailureKind
+
+__all__ = ["Exchange"]
+
+_PARTIAL = {
+    FailureKind.CLOSED: "disconnect",
+    FailureKind.STALLED: "time",
+    FailureKind.TOO_SLOW: "time",
+}
+
+
+class Exchange:
+    """Moments are monotonic seconds, 0 before they happened."""
+
+    __slots__ = (
+        "expected",
+        "finished",
+        "first_byte",
+        "latest",
+        "over",
+        "reply",
+        "sent",
+        "site",
+        "tap",
+        "waiting_since",
+        "wire_bytes",
+    )
+
+    def __init__(self, site: str, expected: float, reply: Reply) -> None:
+        self.site = site
+        self.expected = expected
+        self.reply = reply
+        self.tap: Tap | None = None
+        """None: nothing limits the site."""
+        self.over: asyncio.Future[None]
+        self.sent = 0.0
+        self.first_byte = 0.0
+        self.latest = 0.0
+        """The last arrival, or the request's leaving."""
+        self.finished = 0.0
+        self.waiting_since = 0.0
+        """When the claim in line was made; 0: none is."""
+        self.wire_bytes = 0
+
+    def overdue(self, limits: Limits, now: float) -> FetchFault | None:
+        """The time-out that has struck; none does while we ourselves wait for credit."""
+        if self.waiting_since:
+            return None
+        if now - self.sent > limits.total_seconds:
+            return FetchFault(FailureKind.TOO_SLOW, f"not done in {limits.total_seconds:g} s")
+        if not self.first_byte:
+            if now - self.sent > limits.first_byte_seconds:
+                late = f"no answer in {limits.first_byte_seconds:g} s"
+                return FetchFault(FailureKind.FIRST_BYTE_TIMEOUT, late)
+        elif now - self.latest > limits.stall_seconds:
+            late = f"nothing more in {limits.stall_seconds:g} s"
+            return FetchFault(FailureKind.STALLED, late)
+        return None
+
+    def resume(self, now: float) -> None:
+        """Credit came: the time in line is not the server's."""
+        self.sent += now - self.waiting_since
+        self.latest = now
+        self.waiting_since = 0.0
+
+    def succeed(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+    def fail(self, fault: FetchFault, *, keep_partial: bool) -> None:
+        """End it: as a truncated body where one broke off and is wanted, else with the fault."""
+        body = self.reply.body
+        if keep_partial and fault.kind in _PARTIAL and body is not None and not body.empty:
+            body.truncated = _PARTIAL[fault.kind]
+            body.clean = False
+            self.succeed()
+        elif not self.over.done():
+            self.over.set_exception(fault)

@@ -1,0 +1,239 @@
+"""The fetcher: one GET, one answer.
+
+Redirects are answers here; the crawl follows them under its site's rules. A response is given out
+with its exact head and its body still in its content coding, as an archive keeps it.
+
+Order of things: find the origin, take a connection or open one, pay for what the response may
+bring, send, wait. A kept connection that the server closed before a byte of the response came is
+replaced once, without anyone noticing: a GET may be repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from types import TracebackType
+from typing import Self
+
+from headgate.fetching.addresses import AddressGuard
+from headgate.fetching.connection import Connection, Surroundings
+from headgate.fetching.cookies import CookieJar
+from headgate.fetching.dns import CachedResolver, NetworkResolver, Resolver
+from headgate.fetching.exchange import Exchange
+from headgate.fetching.faults import FetchFault
+from headgate.fetching.limits import Limits
+from headgate.fetching.metering import Meter
+from headgate.fetching.opener import Opener
+from headgate.fetching.origin import Origin, Origins
+from headgate.fetching.pool import Pool
+from headgate.fetching.reply import Reply
+from headgate.fetching.tap import Tap
+from headgate.fetching.tls import Tls
+from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.traffic import window
+
+__all__ = ["FetcherSettings", "HttpFetcher"]
+
+_TICKS_PER_TIMEOUT = 8
+_SLOWEST_TICK_SECONDS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class FetcherSettings:
+    """How to behave on the web."""
+
+    contact: str
+    """Where a webmaster reaches whoever runs this: a URL or a mail address."""
+    limits: Limits = field(default=Limits())
+    named: frozenset[str] = frozenset()
+    """Hosts, addresses and networks that the user named: these may be private."""
+    verify_tls: bool = True
+    authorities: str | None = None
+    """A file of certificates to trust instead of the system's."""
+    accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+    @property
+    def user_agent(self) -> str:
+        return f"Headgate/{version('headgate')} (+{self.contact})"
+
+
+class HttpFetcher:
+    """Use as ``async with HttpFetcher(...) as fetcher``, within one event loop."""
+
+    def __init__(
+        self,
+        settings: FetcherSettings,
+        meter: Meter | None = None,
+        resolver: Resolver | None = None,
+    ) -> None:
+        self.meter = meter or Meter()
+        """Rates are set there."""
+        self._limits = settings.limits
+        self._around = Surroundings(settings.limits, self.meter)
+        self._pool = Pool(settings.limits)
+        self._around.dropped = self._pool.forget
+        self._resolver = resolver or CachedResolver(NetworkResolver())
+        tls = Tls(verify=settings.verify_tls, authorities=settings.authorities)
+        guard = AddressGuard(settings.named)
+        self._opener = Opener(self._around, self._resolver, guard, tls)
+        self._origins = Origins()
+        self._jars: dict[str, CookieJar] = {}
+        self._under_way: set[Connection] = set()
+        self._same_lines = (
+            f"User-Agent: {settings.user_agent}\r\nAccept: {settings.accept}\r\n"
+            "Accept-Encoding: gzip, deflate, br, zstd\r\n"
+        )
+        self._ticker = asyncio.get_running_loop().call_later(self._tick_seconds(), self._tick)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close what is idle. Fetches under way are the caller's to cancel first."""
+        self._ticker.cancel()
+        self._pool.close()
+        self.meter.close()
+        await self._resolver.close()
+
+    async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
+        """The response, or why there is none; raises nothing but cancellation."""
+        left = time.time()
+        began = time.monotonic()
+        try:
+            origin, target = self._origins.locate(request.url)
+            return await self._fetch(request, origin, target)
+        except FetchFault as fault:
+            seconds = time.monotonic() - began
+            return FetchFailure(
+                request.url, fault.kind, fault.detail, left, seconds, fault.wire_bytes
+            )
+
+    def connections(self, site: str, url: str, expected_bytes: float) -> int:
+        """How many fetches at once use up the site's share on its host, within politeness."""
+        governor = self.meter.governor
+        rtt = self._opener.rtt(self._origins.locate(url)[0].host)
+        wanted = window.connections(
+            governor.total, governor.share(site), rtt or 0.0, expected_bytes
+        )
+        return min(wanted, self._limits.connections_per_host)
+
+    async def _fetch(self, request: FetchRequest, origin: Origin, target: str) -> Fetched:
+        head = self._request_head(request, origin, target)
+        connection = self._fitting(origin, request.site) or await self._open(origin, request.site)
+        try:
+            return await self._exchange(request, connection, head, target)
+        except FetchFault as fault:
+            if not fault.untouched:
+                raise
+        connection = await self._open(origin, request.site)
+        return await self._exchange(request, connection, head, target)
+
+    def _fitting(self, origin: Origin, site: str) -> Connection | None:
+        """A kept connection, as wide as today's rates ask for; others are closed on the way."""
+        while (connection := self._pool.take(origin)) is not None:
+            if self._opener.fits(connection, site):
+                return connection
+            self._pool.drop(origin, connection)
+        return None
+
+    async def _open(self, origin: Origin, site: str) -> Connection:
+        connection = await self._pool.claim(origin)
+        if connection is not None and self._opener.fits(connection, site):
+            return connection
+        if connection is not None:
+            connection.close()
+        try:
+            return await self._opener.open(origin, site)
+        except BaseException:
+            self._pool.drop(origin, None)
+            raise
+
+    async def _exchange(
+        self, request: FetchRequest, connection: Connection, head: bytes, target: str
+    ) -> Fetched:
+        reply = Reply(request.max_bytes, self._limits)
+        exchange = Exchange(request.site, request.expected_bytes, reply)
+        try:
+            if not self.meter.governor.free(request.site):
+                line = connection.channel.line
+                exchange.tap = Tap(self.meter, request.site, line, request.expected_bytes)
+                await exchange.tap.pay_for_request()
+            self._under_way.add(connection)
+            left = time.time()
+            await connection.start(head, exchange)
+        except BaseException as error:
+            self._pool.drop(connection.origin, connection)
+            if isinstance(error, FetchFault):
+                error.wire_bytes = exchange.wire_bytes
+            raise
+        finally:
+            self._under_way.discard(connection)
+        self._release(connection, exchange)
+        self._keep_cookies(request.site, connection.origin, target, reply)
+        return _fetched(request.url, head, connection.address, left, exchange)
+
+    def _release(self, connection: Connection, exchange: Exchange) -> None:
+        if connection.served == 1:
+            self._opener.learn(connection)
+        if exchange.reply.reusable and not connection.closed:
+            self._pool.give(connection, exchange.finished)
+        else:
+            self._pool.drop(connection.origin, connection)
+
+    def _request_head(self, request: FetchRequest, origin: Origin, target: str) -> bytes:
+        lines = f"GET {target} HTTP/1.1\r\nHost: {origin.host_line}\r\n{self._same_lines}"
+        jar = self._jars.get(request.site)
+        if jar is not None:
+            cookies = jar.header(origin.host, target, secure=origin.secure, now=time.time())
+            if cookies:
+                lines += f"Cookie: {cookies}\r\n"
+        for name, value in request.headers:
+            lines += f"{name}: {value}\r\n"
+        return f"{lines}\r\n".encode("latin-1", "replace")
+
+    def _keep_cookies(self, site: str, origin: Origin, target: str, reply: Reply) -> None:
+        for name, value in reply.head.headers:
+            if name == "set-cookie":
+                jar = self._jars.setdefault(site, CookieJar())
+                jar.store(origin.host, target, value, time.time())
+
+    def _tick_seconds(self) -> float:
+        limits = self._limits
+        shortest = min(limits.first_byte_seconds, limits.stall_seconds, limits.total_seconds)
+        return min(shortest / _TICKS_PER_TIMEOUT, _SLOWEST_TICK_SECONDS)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        for connection in list(self._under_way):
+            connection.expire(now)
+        self._pool.sweep(now)
+        self._ticker = asyncio.get_running_loop().call_later(self._tick_seconds(), self._tick)
+
+
+def _fetched(url: str, head: bytes, address: str, left: float, exchange: Exchange) -> Fetched:
+    reply = exchange.reply
+    assert reply.body is not None
+    return Fetched(
+        url,
+        reply.head.status,
+        tuple(reply.head.headers),
+        head,
+        reply.head.raw,
+        reply.body.payload,
+        address,
+        left,
+        exchange.first_byte - exchange.sent,
+        exchange.finished - exchange.sent,
+        exchange.wire_bytes,
+        reply.body.truncated,
+    )

@@ -1,0 +1,33 @@
+"""What a server may cost: seconds, bytes, connections.
+
+Time spent waiting for our own credit counts in none of the times: a slow budget is no slow server.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of every fetch."""
+
+    connect_seconds: float = 15.0
+    """Name, TCP and TLS together."""
+    first_byte_seconds: float = 30.0
+    stall_seconds: float = 30.0
+    """Between two arrivals."""
+    total_seconds: float = 600.0
+    """From the request's leaving to the last byte."""
+    head_bytes: int = 64 * 1024
+    """Status line and headers, provisional responses included."""
+    head_lines: int = 256
+    connections_per_host: int = 8
+    idle_seconds: float = 30.0
+    """How long an unused connection is kept."""
+    idle_connections: int = 1024
+    """Unused connections kept at the most, over all hosts."""
+    keep_partial: bool = False
+    """Whether a body that broke off is given out, marked truncated, or the fetch has failed."""

@@ -1,0 +1,116 @@
+"""Where the program waits for the governor: the one place that knows its arithmetic and the time.
+
+`Meter` holds the governor and one timer, set to the governor's wake-up and set again whenever a
+rate changes. Nobody waits under a lock: a waiter is a callback beside its claim, and leaving the
+line is taking both away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+
+from headgate.traffic.governor import Claim, Governor
+
+__all__ = ["Meter"]
+
+_TIMER_SECONDS = 0.001
+"""uvloop's timers are no finer; what they are late by, the buckets save up."""
+
+
+class Meter:
+    """``_waiters`` has the callback of every claim in line."""
+
+    def __init__(
+        self, total: float = math.inf, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.governor = Governor(total, clock())
+        self.changes = 0
+        """Goes up whenever a rate changes, so that windows are looked at again."""
+        self._clock = clock
+        self._waiters: dict[Claim, Callable[[], None]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = math.inf
+
+    def set_total(self, rate: float) -> None:
+        """A new budget, from now on."""
+        self.governor.set_total(rate, self._clock())
+        self._changed()
+
+    def set_site(self, site: str, rate: float) -> None:
+        """A new share, from now on."""
+        self.governor.set_site(site, rate, self._clock())
+        self._changed()
+
+    def forget_site(self, site: str) -> None:
+        self.governor.forget_site(site)
+
+    def claim(self, site: str, amount: float, then: Callable[[], None]) -> Claim | None:
+        """Ask for credit: None when it is there at once, otherwise ``then`` is called with it."""
+        claim = self.governor.claim(site, amount, self._clock())
+        self._waiters[claim] = then
+        self._grant(silent=claim)
+        self._set_timer()
+        return None if claim.granted else claim
+
+    def withdraw(self, claim: Claim) -> None:
+        """Leave the line; no harm when the claim was granted already."""
+        if self._waiters.pop(claim, None) is not None:
+            self.governor.withdraw(claim)
+
+    async def pay(self, site: str, amount: float) -> None:
+        """Wait for credit. Cancelled, it has cost nothing."""
+        if amount <= 0 or self.governor.free(site):
+            return
+        paid = asyncio.get_running_loop().create_future()
+        claim = self.claim(site, amount, lambda: None if paid.done() else paid.set_result(None))
+        if claim is None:
+            return
+        try:
+            await paid
+        except asyncio.CancelledError:
+            self.withdraw(claim)
+            if claim.granted:
+                self.settle(site, amount)
+            raise
+
+    def settle(self, site: str, surplus: float) -> None:
+        """Give back what was paid too much, or owe what was paid too little."""
+        if not self.governor.free(site):
+            self.governor.settle(site, surplus, self._clock())
+            self._set_timer()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_at = math.inf
+
+    def _changed(self) -> None:
+        self.changes += 1
+        if self._waiters:
+            self._set_timer()
+
+    def _grant(self, silent: Claim | None = None) -> None:
+        for claim in self.governor.grant(self._clock()):
+            waiter = self._waiters.pop(claim)
+            if claim is not silent:
+                waiter()
+
+    def _set_timer(self) -> None:
+        moment = self.governor.wake_time() if self._waiters else math.inf
+        if moment == self._timer_at or abs(moment - self._timer_at) < _TIMER_SECONDS:
+            return
+        self.close()
+        self._timer_at = moment
+        if moment < math.inf:
+            delay = max(moment - self._clock(), _TIMER_SECONDS)
+            self._timer = asyncio.get_running_loop().call_later(delay, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._timer_at = math.inf
+        self._grant()
+        self._set_timer()

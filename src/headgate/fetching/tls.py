@@ -1,0 +1,123 @@
+"""TLS on memory: the connection moves ciphertext, so that it alone decides what is read and when.
+
+An event loop's own TLS reads ahead into buffers of its own, which would take bytes off the wire
+unasked. Certificates are verified against the system's store, or certifi's where there is none;
+sessions are offered again to the same origin, which spares a round trip and a certificate chain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from pathlib import Path
+
+import certifi
+
+from headgate.fetching.faults import FetchFault
+from headgate.fetching.origin import Origin
+from headgate.model.fetch import FailureKind
+
+__all__ = ["Tls", "TlsStream"]
+
+_REMEMBERED_SESSIONS = 2048
+_PIECE = 32 * 1024
+
+
+class TlsStream:
+    """One connection's cipher. Ciphertext goes in by `take` and comes out of `seal`."""
+
+    __slots__ = ("_incoming", "_object", "_outgoing")
+
+    def __init__(self, context: ssl.SSLContext, host: str, session: ssl.SSLSession | None) -> None:
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._object = context.wrap_bio(
+            self._incoming, self._outgoing, server_hostname=host, session=session
+        )
+
+    async def handshake(self, sock: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                self._object.do_handshake()
+            except ssl.SSLWantReadError:
+                await loop.sock_sendall(sock, self._outgoing.read())
+                piece = await loop.sock_recv(sock, _PIECE)
+                if not piece:
+                    raise ConnectionResetError("closed in the TLS handshake") from None
+                self._incoming.write(piece)
+            else:
+                await loop.sock_sendall(sock, self._outgoing.read())
+                return
+
+    @property
+    def session(self) -> ssl.SSLSession | None:
+        return self._object.session
+
+    def seal(self, data: bytes) -> bytes:
+        self._object.write(data)
+        return self._outgoing.read()
+
+    def take(self, ciphertext: memoryview) -> None:
+        self._incoming.write(ciphertext)
+
+    def read_into(self, buffer: bytearray) -> int:
+        """Plain bytes; 0 when no more can be had yet, -1 at the peer's proper end."""
+        try:
+            return int(self._object.read(len(buffer), buffer)) or -1
+        except ssl.SSLWantReadError:
+            return 0
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            return -1
+
+
+class Tls:
+    """What all connections share: trust, and sessions by origin."""
+
+    def __init__(self, *, verify: bool = True, authorities: str | None = None) -> None:
+        """``authorities``: a file of certificates to trust instead of the system's."""
+        self._verify = verify
+        self._authorities = authorities
+        self._context: ssl.SSLContext | None = None
+        """Made when first needed: reading the store takes longer than many a short crawl."""
+        self._sessions: dict[Origin, ssl.SSLSession] = {}
+
+    async def secure(self, sock: socket.socket, origin: Origin) -> TlsStream:
+        if self._context is None:
+            self._context = _context(self._verify, self._authorities)
+        stream = TlsStream(self._context, origin.host, self._sessions.get(origin))
+        try:
+            await stream.handshake(sock)
+        except ssl.SSLCertVerificationError as error:
+            raise FetchFault(FailureKind.TLS, f"certificate: {error.verify_message}") from error
+        except ssl.SSLError as error:
+            raise FetchFault(FailureKind.TLS, error.reason or str(error)) from error
+        except OSError as error:
+            raise FetchFault(FailureKind.TLS, str(error)) from error
+        return stream
+
+    def remember(self, origin: Origin, stream: TlsStream) -> None:
+        """Keep the session for the next connection; tickets came with the first response."""
+        session = stream.session
+        if session is not None and session.has_ticket:
+            if len(self._sessions) >= _REMEMBERED_SESSIONS:
+                self._sessions.clear()
+            self._sessions[origin] = session
+
+
+def _context(verify: bool, authorities: str | None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=authorities or _store())
+    context.set_alpn_protocols(["http/1.1"])
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _store() -> str | None:
+    """None: the system's own; certifi's file where the system has none."""
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile is not None or (paths.capath is not None and any(Path(paths.capath).iterdir())):
+        return None
+    return certifi.where()
