@@ -1,0 +1,60 @@
+"""Group commit: what a site run gives is made durable in batches, off the event loop.
+
+A batch goes when it is a little old or a little large, so that one sync serves many pages. When
+the disk is slower than the line, `room` makes fetches wait: memory stays bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from headgate.crawling.ports import SiteStore
+from headgate.crawling.progress import Progress
+
+__all__ = ["Commits"]
+
+_EVERY_SECONDS = 0.5
+_BATCH_BYTES = 8_000_000
+_MOST_WAITING_BYTES = 48_000_000
+
+
+class Commits:
+    """Commits of one store: one at a time, and one more at the end."""
+
+    def __init__(self, store: SiteStore, progress: Progress) -> None:
+        self._store = store
+        self._progress = progress
+        self._before = progress.stored
+        self._wanted = asyncio.Event()
+        self._committed = asyncio.Condition()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(_EVERY_SECONDS):
+                    await self._wanted.wait()
+            except TimeoutError:
+                pass
+            self._wanted.clear()
+            await self.commit()
+
+    async def commit(self) -> None:
+        stored = await asyncio.to_thread(self._store.commit)
+        self._progress.stored = self._before + stored
+        async with self._committed:
+            self._committed.notify_all()
+
+    def given(self) -> None:
+        """Something was given to the store."""
+        if self._store.waiting_bytes >= _BATCH_BYTES:
+            self._wanted.set()
+
+    async def room(self) -> None:
+        """Wait until the store can take more."""
+        if self._store.waiting_bytes < _MOST_WAITING_BYTES:
+            return
+        async with self._committed:
+            await self._committed.wait_for(
+                lambda: self._store.waiting_bytes < _MOST_WAITING_BYTES
+            )

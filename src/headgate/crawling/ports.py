@@ -1,0 +1,110 @@
+"""What crawling needs from outside, as narrow as it can be.
+
+| port        | adapters                                          |
+|-------------|---------------------------------------------------|
+| `Clock`     | `crawling.clock.SystemClock`; a virtual one       |
+| `Fetcher`   | `fetching.http.HttpFetcher`; a simulated web      |
+| `SiteStore` | `storage.spool.SiteSpool`; one in memory          |
+| `Known`     | `storage.known_pages.KnownPages`; nothing known   |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from headgate.frontier.journal import JournalEntry
+from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.model.page import Earlier, Page
+
+__all__ = ["Clock", "Fetcher", "Known", "Rates", "SiteStore", "StoredPage"]
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds of a clock that does not go back."""
+        ...
+
+    def wall(self) -> float:
+        """Seconds since 1970."""
+        ...
+
+
+class Rates(Protocol):
+    """Bytes per second on the line; infinity: no limit. A change holds at once."""
+
+    def set_total(self, rate: float) -> None: ...
+
+    def set_site(self, site: str, rate: float) -> None: ...
+
+    def forget_site(self, site: str) -> None: ...
+
+
+class Fetcher(Protocol):
+    @property
+    def meter(self) -> Rates: ...
+
+    async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
+        """One GET, no redirects followed; raises nothing but cancellation."""
+        ...
+
+    def connections(self, site: str, url: str, expected_bytes: float) -> int:
+        """How many fetches at once use up the site's rate, within politeness."""
+        ...
+
+
+class StoredPage(Protocol):
+    """A page that an interrupted run had stored, as far as its counters need it."""
+
+    @property
+    def role(self) -> str: ...
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def error(self) -> str: ...
+
+    @property
+    def payload_bytes(self) -> int: ...
+
+    @property
+    def wire_bytes(self) -> int: ...
+
+
+class SiteStore(Protocol):
+    """One site run's durable state. Given at any time, stored by `commit`, which may block."""
+
+    @property
+    def finished(self) -> bool: ...
+
+    @property
+    def waiting_bytes(self) -> int: ...
+
+    def put(self, page: Page, entry: JournalEntry | None = None) -> int: ...
+
+    def record(self, entry: JournalEntry) -> None: ...
+
+    def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def commit(self) -> int:
+        """Store all that waits; the number of pages this process has stored so far."""
+        ...
+
+    def entries(self) -> Iterator[JournalEntry]: ...
+
+    def pages(self) -> Iterable[StoredPage]: ...
+
+    def close(self) -> None: ...
+
+
+class Known(Protocol):
+    """What earlier runs know of a site's pages."""
+
+    def find(self, url: str) -> Earlier | None: ...
+
+    def urls(self, site: str) -> Iterator[tuple[int, Sequence[str]]]:
+        """The pages an earlier run stored of a site, in batches with their depth."""
+        ...

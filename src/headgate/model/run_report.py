@@ -1,0 +1,82 @@
+"""What was promised and what was kept: the report of one run, as report.json holds it.
+
+Times are seconds from the start of the run unless a name says otherwise; sizes are bytes on the
+line where they speak of rates, and rates bytes per second.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headgate.model.plan import RateSegment
+
+__all__ = ["HostFigures", "RunReport", "SiteReport", "TimelinePoint"]
+
+
+class SiteReport(msgspec.Struct, frozen=True):
+    """One site's part."""
+
+    name: str
+    state: str
+    """"done", "stopped", "crawling" or "waiting"."""
+    pages: int
+    fetches: int
+    bytes: int
+    """Of payload, as archived."""
+    wire_bytes: int
+    errors: dict[str, int]
+    """By failure kind, or by status such as "404"."""
+    started: float | None
+    finished: float | None
+    deadline: float | None
+    met: bool | None
+    """None without a deadline, or while it is open."""
+    planned_start: float | None
+    planned_end: float | None
+    planned_segments: tuple[RateSegment, ...] = ()
+    reason: str = ""
+    """Why it ended, when it did not simply finish."""
+    given_up: dict[str, str] = {}
+    """Hosts, and why nothing more was asked of them."""
+
+
+class TimelinePoint(msgspec.Struct, frozen=True):
+    """Wire bytes that arrived since the point before, by site; sites without any are left out."""
+
+    time: float
+    bytes: dict[str, int]
+
+
+class HostFigures(msgspec.Struct, frozen=True):
+    host: str
+    fetches: int
+    mean_seconds: float
+    mean_first_byte_seconds: float
+
+
+class RunReport(msgspec.Struct, frozen=True):
+    """One run."""
+
+    stamp: str
+    started_at: float
+    """Seconds since 1970."""
+    seconds: float
+    policy: str
+    budget: float | None
+    """Bytes per second at the start; None: unlimited."""
+    budget_changes: tuple[tuple[float, float | None], ...]
+    """(time, rate from then on), the start included."""
+    crawlers: int
+    pages: int
+    bytes: int
+    wire_bytes: int
+    mean_rate: float
+    """Wire bytes per second from the first byte to the last."""
+    peak_rate_1s: float
+    """In the worst whole second of the timeline."""
+    utilisation: float | None
+    """Wire bytes against what the budget allowed while work remained; None: unlimited."""
+    sites: tuple[SiteReport, ...]
+    timeline: tuple[TimelinePoint, ...]
+    slowest_hosts: tuple[HostFigures, ...] = ()
+    interrupted: bool = False
