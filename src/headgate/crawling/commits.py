@@ -55,6 +55,4 @@ class Commits:
         if self._store.waiting_bytes < _MOST_WAITING_BYTES:
             return
         async with self._committed:
-            await self._committed.wait_for(
-                lambda: self._store.waiting_bytes < _MOST_WAITING_BYTES
-            )
+            await self._committed.wait_for(lambda: self._store.waiting_bytes < _MOST_WAITING_BYTES)

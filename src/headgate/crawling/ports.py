@@ -6,18 +6,20 @@
 | `Fetcher`   | `fetching.http.HttpFetcher`; a simulated web      |
 | `SiteStore` | `storage.spool.SiteSpool`; one in memory          |
 | `Known`     | `storage.known_pages.KnownPages`; nothing known   |
+| `Fleet`     | `crawling.node.Node`; `grid.processes`            |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from headgate.crawling.progress import Progress
 from headgate.frontier.journal import JournalEntry
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page
 
-__all__ = ["Clock", "Fetcher", "Known", "Rates", "SiteStore", "StoredPage"]
+__all__ = ["Clock", "Fetcher", "Fleet", "Known", "Rates", "SiteStore", "StoredPage"]
 
 
 class Clock(Protocol):
@@ -98,6 +100,28 @@ class SiteStore(Protocol):
     def pages(self) -> Iterable[StoredPage]: ...
 
     def close(self) -> None: ...
+
+
+class Fleet(Protocol):
+    """Those who crawl: one node, or several."""
+
+    def set_rates(self, rates: Mapping[str, float]) -> None:
+        """New rates, from now on; a site that does not run yet is started."""
+        ...
+
+    def stop(self, site: str, reason: str) -> None: ...
+
+    def progress(self) -> Sequence[Progress]:
+        """Of all sites that were started, the newest figures there are."""
+        ...
+
+    async def wait(self, seconds: float) -> Sequence[Progress]:
+        """The sites that ended since the last call; returns at the first, or when time is up."""
+        ...
+
+    async def close(self, reason: str) -> None:
+        """Stop whatever runs, durably."""
+        ...
 
 
 class Known(Protocol):

@@ -39,7 +39,6 @@ from headgate.frontier.events import (
     RobotsLearned,
     Seeds,
     Slots,
-    Stop,
     Tick,
 )
 from headgate.frontier.frontier import Frontier
@@ -99,9 +98,16 @@ class SiteRun:
         return self.progress
 
     def stop(self, reason: str) -> None:
-        """Begin no more fetches; the run ends when those under way have."""
+        """End at once: fetches under way are given up, and their URLs stay to do."""
         if not self._ended.done():
-            self._tell(Stop(reason))
+            self._ended.set_result(reason)
+
+    def look(self) -> Progress:
+        """The counters, brought up to date."""
+        tally = self._tools.frontier.tally
+        self.progress.to_do = tally.to_do + tally.in_flight
+        self.progress.seen = tally.seen
+        return self.progress
 
     def rate_changed(self) -> None:
         """The site's share is another now: other connections may be needed."""

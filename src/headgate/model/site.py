@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 
-__all__ = ["Site", "SiteStatistics"]
+__all__ = ["OnDeadline", "Site", "SiteStatistics"]
+
+
+class OnDeadline(StrEnum):
+    """What happens to a site whose deadline has come before its end."""
+
+    GO_ON = "go-on"
+    """It is crawled to its end, late."""
+    STOP = "stop"
+    """It ends there; what was fetched stays, and breadth-first order has put the pages nearest to
+    the seeds first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +41,7 @@ class Site:
     """Links followed from a seed at the most; None: no bound."""
     deadline: Seconds | None = None
     """Seconds from the start of the run; None: none."""
+    on_deadline: OnDeadline = OnDeadline.GO_ON
     expect: Bytes | None = None
     """Bytes the visit will transfer; None: to be predicted."""
     max_rate: BytesPerSecond | None = None

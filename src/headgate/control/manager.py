@@ -1,0 +1,181 @@
+"""The manager's decisions: events in, commands out; no clock, no I/O.
+
+It keeps the planner's state of the crawl (planning/replan.py) true to what nodes report: bytes
+that came, URLs still to do, servers slower or faster than thought. At every event it asks the
+planner for rates and passes on those that changed. A site is started by the first rate it gets.
+
+An unlimited budget needs no planner: m sites run without limit, in the order of the plan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headgate.control.forecast import Forecast, remaining_bytes
+from headgate.control.speed_watch import SpeedWatch
+from headgate.crawling.progress import Progress
+from headgate.model.site import OnDeadline, Site
+from headgate.planning.capacity import Capacity
+from headgate.planning.replan import (
+    BudgetChanged,
+    CrawlState,
+    Progressed,
+    SiteEnded,
+    SiteState,
+    Started,
+    replan,
+)
+
+__all__ = ["Command", "Manager", "SetRates", "StopSite"]
+
+_WORTH_TELLING = 0.01
+"""Relative gain of a rate below which nobody is told."""
+_FIRST_LOOK_SECONDS = 2.0
+"""A site's speed says nothing while its connections open."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetRates:
+    """Bytes per second from now on; a site not yet running is to be started."""
+
+    rates: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class StopSite:
+    site: str
+    reason: str
+
+
+Command = SetRates | StopSite
+_PlannerEvent = Started | SiteEnded | Progressed | BudgetChanged
+
+
+@dataclass(slots=True)
+class _Watched:
+    site: Site
+    expected: float
+    speed: SpeedWatch
+    started: float | None = None
+    wire_bytes: int = 0
+    looked: float = 0.0
+
+
+@dataclass(slots=True)
+class Manager:
+    """``state`` holds unfinished sites only; ``told`` the rates nodes were given last."""
+
+    capacity: Capacity | None
+    """None: unlimited."""
+    slots: int
+    _state: CrawlState = field(init=False)
+    _watched: dict[str, _Watched] = field(default_factory=dict)
+    _told: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        sites: Sequence[Site],
+        forecasts: Mapping[str, Forecast],
+        capacity: Capacity | None,
+        slots: int,
+    ) -> Manager:
+        """``sites`` in the order of the plan."""
+        manager = cls(capacity, slots)
+        budget = capacity or Capacity.constant(1.0)
+        fair = budget.peak / max(min(slots, len(sites)), 1)
+        states = {}
+        for site in sites:
+            known = forecasts[site.name]
+            most = site.max_rate or math.inf
+            cap = min(known.cap or fair, most)
+            manager._watched[site.name] = _Watched(site, known.bytes, SpeedWatch(cap, most))
+            deadline = math.inf if site.deadline is None else float(site.deadline)
+            states[site.name] = SiteState(max(known.bytes, 1.0), deadline, cap)
+        order = deque(site.name for site in sites)
+        manager._state = CrawlState(states, order, budget, slots)
+        return manager
+
+    @property
+    def done(self) -> bool:
+        return not self._state.sites
+
+    @property
+    def rates(self) -> Mapping[str, float]:
+        """What running sites were given last."""
+        return self._told
+
+    def begin(self, now: float) -> list[Command]:
+        """The crawl begins, or a turn of the timetable has come."""
+        return self._rates_after(Started(now))
+
+    def next_turn(self, now: float) -> float:
+        """When the budget changes by itself; infinity: never."""
+        return math.inf if self.capacity is None else self.capacity.next_turn(now)
+
+    def set_budget(self, capacity: Capacity | None, now: float) -> list[Command]:
+        """The user changed the budget."""
+        self.capacity = capacity
+        return self._rates_after(BudgetChanged(now, capacity or Capacity.constant(1.0)))
+
+    def ended(self, site: str, now: float) -> list[Command]:
+        self._told.pop(site, None)
+        self._watched.pop(site)
+        return self._rates_after(SiteEnded(now, site))
+
+    def progressed(self, reports: Sequence[Progress], now: float) -> list[Command]:
+        """Correct what is thought of the running sites, and stop those whose time is up."""
+        commands: list[Command] = []
+        remaining: dict[str, float] = {}
+        for report in reports:
+            watched = self._watched.get(report.site)
+            if watched is None or report.site not in self._told:
+                continue
+            remaining[report.site] = remaining_bytes(
+                watched.expected, report.wire_bytes, report.to_do, report.mean_wire_bytes
+            )
+            self._look_at_speed(watched, report, now)
+            if _time_is_up(watched.site, now):
+                commands.append(StopSite(report.site, "deadline"))
+        return commands + self._rates_after(Progressed(now, remaining))
+
+    def _look_at_speed(self, watched: _Watched, report: Progress, now: float) -> None:
+        granted = self._told[report.site]
+        since = now - watched.looked
+        if watched.started is None:
+            watched.started = now
+        elif now - watched.started >= _FIRST_LOOK_SECONDS and since > 0:
+            came = (report.wire_bytes - watched.wire_bytes) / since
+            cap = watched.speed.look(came, granted, busy=report.to_do > 0)
+            self._state.sites[report.site].cap = cap
+        watched.wire_bytes, watched.looked = report.wire_bytes, now
+
+    def _rates_after(self, event: _PlannerEvent) -> list[Command]:
+        rates = self._unlimited(event) if self.capacity is None else replan(self._state, event)
+        changed = {
+            site: rate
+            for site, rate in rates.items()
+            if site not in self._told or _differs(rate, self._told[site])
+        }
+        self._told.update(changed)
+        return [SetRates(changed)] if changed else []
+
+    def _unlimited(self, event: _PlannerEvent) -> dict[str, float]:
+        replan(self._state, event)
+        while self._state.waiting and len(self._state.running) < self.slots:
+            self._state.running.append(self._state.waiting.popleft())
+        return dict.fromkeys(self._state.running, math.inf)
+
+
+def _time_is_up(site: Site, now: float) -> bool:
+    return (
+        site.on_deadline is OnDeadline.STOP and site.deadline is not None and now >= site.deadline
+    )
+
+
+def _differs(rate: float, told: float) -> bool:
+    """Less is always told, lest the sum pass the budget; more when it is worth it."""
+    return rate < told or rate > told * (1 + _WORTH_TELLING)

@@ -1,0 +1,68 @@
+"""What came when: the timeline that the report draws, in bounded memory.
+
+One point per look, wire bytes by site. When there are twice as many points as wanted, neighbours
+are put together two by two: a run of any length keeps between `_WANTED` and twice that many, and no
+byte is lost. The worst second is kept beside them, since putting points together would blur it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headgate.crawling.progress import Progress
+from headgate.model.run_report import TimelinePoint
+
+__all__ = ["Samples"]
+
+_WANTED = 1000
+
+
+class Samples:
+    """Points in order of time; each holds what came since the one before."""
+
+    def __init__(self) -> None:
+        self._points: list[TimelinePoint] = []
+        self._before: dict[str, int] = {}
+        self._last_time = 0.0
+        self.peak_rate = 0.0
+        """Of any look that lasted about a second or longer."""
+
+    def take(self, time: float, reports: Sequence[Progress]) -> dict[str, float]:
+        """Add a look; the rates of the sites since the last one."""
+        came = {
+            report.site: report.wire_bytes - self._before.get(report.site, 0)
+            for report in reports
+            if report.wire_bytes > self._before.get(report.site, 0)
+        }
+        self._before.update({report.site: report.wire_bytes for report in reports})
+        seconds = time - self._last_time
+        if seconds <= 0:
+            return {}
+        self._last_time = time
+        self._points.append(TimelinePoint(time, came))
+        if seconds > 0.8:
+            self.peak_rate = max(self.peak_rate, sum(came.values()) / seconds)
+        if len(self._points) >= 2 * _WANTED:
+            self._halve()
+        return {site: count / seconds for site, count in came.items()}
+
+    def skip(self, reports: Sequence[Progress]) -> None:
+        """What an interrupted run had stored is no part of this timeline."""
+        self._before.update({report.site: report.wire_bytes for report in reports})
+
+    @property
+    def timeline(self) -> tuple[TimelinePoint, ...]:
+        return tuple(self._points)
+
+    def _halve(self) -> None:
+        pairs = zip(self._points[::2], self._points[1::2], strict=False)
+        self._points = [
+            TimelinePoint(
+                second.time,
+                {
+                    site: first.bytes.get(site, 0) + second.bytes.get(site, 0)
+                    for site in first.bytes.keys() | second.bytes.keys()
+                },
+            )
+            for first, second in pairs
+        ]

@@ -1,0 +1,53 @@
+"""How fast a server can be: learnt from what it gives against what it was granted.
+
+A site that uses its whole grant may be able to do more, so its cap rises by half at each look until
+the server, not the grant, sets the pace. A site that leaves part of its grant unused at three looks
+in a row is as fast as it can be: its cap falls to a little above what came, so that others get the
+rest. A user's max_rate is never passed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["SpeedWatch"]
+
+_USED_UP = 0.9
+_RAISE = 1.5
+_HEADROOM = 1.15
+_LOOKS = 3
+_LEAST_CAP = 1_000.0
+"""Bytes per second: no server is written off as slower."""
+
+
+@dataclass(slots=True)
+class SpeedWatch:
+    """Of one site. ``cap`` never exceeds ``most``."""
+
+    cap: float
+    most: float = math.inf
+    _slow_looks: int = 0
+    _fastest_of_slow: float = 0.0
+
+    def look(self, came: float, granted: float, *, busy: bool) -> float:
+        """The cap after another look; rates in bytes per second.
+
+        ``busy``: there was work for all of the time, so that a low rate is the server's doing.
+        """
+        if granted <= 0 or not busy:
+            self._slow_looks = 0
+        elif came >= _USED_UP * granted:
+            self._slow_looks = 0
+            if granted >= 0.99 * self.cap:
+                self.cap = min(self.cap * _RAISE, self.most)
+        else:
+            self._note_slow(came)
+        return self.cap
+
+    def _note_slow(self, came: float) -> None:
+        self._fastest_of_slow = max(came, self._fastest_of_slow if self._slow_looks else 0.0)
+        self._slow_looks += 1
+        if self._slow_looks >= _LOOKS:
+            self.cap = min(max(self._fastest_of_slow * _HEADROOM, _LEAST_CAP), self.cap, self.most)
+            self._slow_looks = 0

@@ -1,0 +1,72 @@
+"""A node: several site runs at once in one event loop, under one fetcher.
+
+Filled by `set_rates`, which starts a site when it names it for the first time; emptied as site runs
+end. A fault of one site run (a full disk, say) is a fault of this machine: `wait` raises it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from headgate.crawling.ports import Rates
+from headgate.crawling.progress import Progress
+from headgate.crawling.site_run import SiteRun
+
+__all__ = ["Node"]
+
+
+class Node:
+    """Sites known to it are running or ended, each once."""
+
+    def __init__(self, open_run: Callable[[str], SiteRun], rates: Rates) -> None:
+        self._open_run = open_run
+        self._rates = rates
+        self._runs: dict[str, SiteRun] = {}
+        self._tasks: dict[str, asyncio.Task[Progress]] = {}
+        self._ended: asyncio.Queue[asyncio.Task[Progress]] = asyncio.Queue()
+
+    def set_rates(self, rates: Mapping[str, float]) -> None:
+        for site, rate in rates.items():
+            self._rates.set_site(site, rate)
+        for site in rates:
+            run = self._runs.get(site)
+            if run is None:
+                self._start(site)
+            else:
+                run.rate_changed()
+
+    def stop(self, site: str, reason: str) -> None:
+        if site in self._runs:
+            self._runs[site].stop(reason)
+
+    def progress(self) -> Sequence[Progress]:
+        return [run.look() for run in self._runs.values()]
+
+    async def wait(self, seconds: float) -> Sequence[Progress]:
+        ended = []
+        try:
+            async with asyncio.timeout(max(seconds, 0.0)):
+                ended.append(await self._ended.get())
+        except TimeoutError:
+            return []
+        while not self._ended.empty():
+            ended.append(self._ended.get_nowait())
+        return [task.result() for task in ended]
+
+    async def close(self, reason: str) -> None:
+        for run in self._runs.values():
+            run.stop(reason)
+        if self._tasks:
+            await asyncio.wait(self._tasks.values())
+
+    def _start(self, site: str) -> None:
+        run = self._runs[site] = self._open_run(site)
+        task = self._tasks[site] = asyncio.get_running_loop().create_task(run.run())
+
+        def note_end(ended: asyncio.Task[Progress]) -> None:
+            self._tasks.pop(site, None)
+            self._rates.forget_site(site)
+            self._ended.put_nowait(ended)
+
+        task.add_done_callback(note_end)

@@ -1,0 +1,70 @@
+"""A node, put together from its parts: the one place that knows which adapters a crawl uses."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from headgate.crawling.clock import SystemClock
+from headgate.crawling.node import Node
+from headgate.crawling.page_reading import PageReader
+from headgate.crawling.site_run import SiteRun, Tools
+from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.frontier.frontier import Frontier
+from headgate.frontier.rules import FrontierRules
+from headgate.frontier.scope import Scope
+from headgate.frontier.traps import TrapRules
+from headgate.model.site import Site
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.known_pages import KnownPages
+from headgate.storage.spill import DiskSpill
+from headgate.storage.spool import SiteSpool
+
+__all__ = ["NodeJob", "open_node"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeJob:
+    """What a node needs to know; plain values, so that it can be sent to another process."""
+
+    collection: Path
+    stamp: str
+    """The run's."""
+    sites: tuple[Site, ...]
+    fetcher: FetcherSettings
+    total_rate: float
+    """What this node may never pass, bytes per second; infinity: no bound of its own."""
+    warcinfo: tuple[tuple[str, str], ...] = field(default=())
+
+    @property
+    def run(self) -> RunFolder:
+        return RunFolder(self.collection, self.stamp)
+
+
+@asynccontextmanager
+async def open_node(job: NodeJob) -> AsyncIterator[Node]:
+    """A node in this event loop."""
+    sites = {site.name: site for site in job.sites}
+    known = KnownPages(Collection(job.collection))
+    clock = SystemClock()
+    rules = FrontierRules(TrapRules(this_year=datetime.fromtimestamp(clock.wall(), UTC).year))
+    spools: list[SiteSpool] = []
+    async with HttpFetcher(job.fetcher) as fetcher:
+        fetcher.meter.set_total(job.total_rate)
+
+        def open_run(name: str) -> SiteRun:
+            site = sites[name]
+            spool = SiteSpool(job.run.place(name, job.warcinfo))
+            spools.append(spool)
+            frontier = Frontier(Scope.of(site), DiskSpill(job.run.spool), rules)
+            return SiteRun(site, Tools(frontier, fetcher, spool, known, PageReader(), clock))
+
+        try:
+            yield Node(open_run, fetcher.meter)
+        finally:
+            for spool in spools:
+                spool.close()
+            known.close()
