@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headgate.control.manager import Command, Manager, SetRates, StopSite
+from headgate.control.manager import Command, Manager, SetRates, SetTotal, StopSite
 from headgate.crawling.ports import Clock, Fleet
 from headgate.crawling.progress import Progress
 from headgate.planning.capacity import Capacity
@@ -70,5 +70,7 @@ class Conducting:
             match command:
                 case SetRates(rates=rates):
                     self.fleet.set_rates(rates)
+                case SetTotal(rate=rate):
+                    self.fleet.set_total(rate)
                 case StopSite(site=site, reason=reason):
                     self.fleet.stop(site, reason)

@@ -29,7 +29,7 @@ from headgate.planning.replan import (
     replan,
 )
 
-__all__ = ["Command", "Manager", "SetRates", "StopSite"]
+__all__ = ["Command", "Manager", "SetRates", "SetTotal", "StopSite"]
 
 _WORTH_TELLING = 0.01
 """Relative gain of a rate below which nobody is told."""
@@ -50,7 +50,14 @@ class StopSite:
     reason: str
 
 
-Command = SetRates | StopSite
+@dataclass(frozen=True, slots=True)
+class SetTotal:
+    """The budget of now, bytes per second; infinity: none."""
+
+    rate: float
+
+
+Command = SetRates | SetTotal | StopSite
 _PlannerEvent = Started | SiteEnded | Progressed | BudgetChanged
 
 
@@ -110,7 +117,7 @@ class Manager:
 
     def begin(self, now: float) -> list[Command]:
         """The crawl begins, or a turn of the timetable has come."""
-        return self._rates_after(Started(now))
+        return [self._total(now), *self._rates_after(Started(now))]
 
     def next_turn(self, now: float) -> float:
         """When the budget changes by itself; infinity: never."""
@@ -119,7 +126,8 @@ class Manager:
     def set_budget(self, capacity: Capacity | None, now: float) -> list[Command]:
         """The user changed the budget."""
         self.capacity = capacity
-        return self._rates_after(BudgetChanged(now, capacity or Capacity.constant(1.0)))
+        event = BudgetChanged(now, capacity or Capacity.constant(1.0))
+        return [self._total(now), *self._rates_after(event)]
 
     def ended(self, site: str, now: float) -> list[Command]:
         self._told.pop(site, None)
@@ -141,6 +149,9 @@ class Manager:
             if _time_is_up(watched.site, now):
                 commands.append(StopSite(report.site, "deadline"))
         return commands + self._rates_after(Progressed(now, remaining))
+
+    def _total(self, now: float) -> SetTotal:
+        return SetTotal(math.inf if self.capacity is None else self.capacity.rate_at(now))
 
     def _look_at_speed(self, watched: _Watched, report: Progress, now: float) -> None:
         granted = self._told[report.site]

@@ -36,6 +36,9 @@ class Node:
             else:
                 run.rate_changed()
 
+    def set_total(self, rate: float) -> None:
+        self._rates.set_total(rate)
+
     def stop(self, site: str, reason: str) -> None:
         if site in self._runs:
             self._runs[site].stop(reason)

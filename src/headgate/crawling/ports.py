@@ -109,6 +109,10 @@ class Fleet(Protocol):
         """New rates, from now on; a site that does not run yet is started."""
         ...
 
+    def set_total(self, rate: float) -> None:
+        """The budget of all together; no node passes it, whatever its sites' rates add up to."""
+        ...
+
     def stop(self, site: str, reason: str) -> None: ...
 
     def progress(self) -> Sequence[Progress]:

@@ -35,8 +35,6 @@ class NodeJob:
     """The run's."""
     sites: tuple[Site, ...]
     fetcher: FetcherSettings
-    total_rate: float
-    """What this node may never pass, bytes per second; infinity: no bound of its own."""
     warcinfo: tuple[tuple[str, str], ...] = field(default=())
 
     @property
@@ -53,7 +51,6 @@ async def open_node(job: NodeJob) -> AsyncIterator[Node]:
     rules = FrontierRules(TrapRules(this_year=datetime.fromtimestamp(clock.wall(), UTC).year))
     spools: list[SiteSpool] = []
     async with HttpFetcher(job.fetcher) as fetcher:
-        fetcher.meter.set_total(job.total_rate)
 
         def open_run(name: str) -> SiteRun:
             site = sites[name]

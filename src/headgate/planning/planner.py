@@ -22,7 +22,7 @@ from headgate.planning.remedies import find_remedy
 from headgate.planning.schedule import Schedule
 from headgate.planning.water_filling import deadlines_can_be_met
 
-__all__ = ["compare", "plan"]
+__all__ = ["budget_capacity", "compare", "plan"]
 
 _WEEK = 7 * 86400.0
 _MOST_WEEKS = 1024
@@ -113,6 +113,11 @@ def _deadline(site: Site) -> float:
     if np.isnan(site.deadline):
         raise PlanningError(f"site {site.name!r}: deadline must be a duration")
     return site.deadline
+
+
+def budget_capacity(budget: Budget, start: datetime, weeks: int) -> Capacity:
+    """The budget over so many weeks, for a crawl that follows it; unlimited is a terabyte/s."""
+    return _capacity(budget, start, weeks, usable=1e12)
 
 
 def _capacity(budget: Budget, start: datetime | None, weeks: int, usable: float) -> Capacity:

@@ -1,0 +1,126 @@
+"""The report of a run, from what was planned and what came: pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from headgate.control.samples import Samples
+from headgate.crawling.progress import Progress, SiteState
+from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite
+from headgate.model.run_report import HostFigures, RunReport, SiteReport
+from headgate.model.site import Site
+
+__all__ = ["RunLog", "make_report"]
+
+_HOSTS_SHOWN = 20
+
+
+@dataclass(slots=True)
+class RunLog:
+    """What a run's observer notes down."""
+
+    stamp: str
+    started_at: float
+    samples: Samples = field(default_factory=Samples)
+    budget_changes: list[tuple[float, float | None]] = field(default_factory=list)
+    started: dict[str, float] = field(default_factory=dict)
+    finished: dict[str, float] = field(default_factory=dict)
+    progress: dict[str, Progress] = field(default_factory=dict)
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    def look(self, now: float, reports: Sequence[Progress]) -> dict[str, float]:
+        """Note a look; the sites' rates since the last one."""
+        for report in reports:
+            self.progress[report.site] = report
+            self.started.setdefault(report.site, now)
+            if report.state in (SiteState.DONE, SiteState.STOPPED):
+                self.finished.setdefault(report.site, now)
+        self.seconds = now
+        return self.samples.take(now, reports)
+
+
+def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: RunLog) -> RunReport:
+    planned = {site.name: site for site in plan.sites} if plan else {}
+    reports = tuple(_site_report(site, planned.get(site.name), log) for site in sites)
+    wire_bytes = sum(site.wire_bytes for site in reports)
+    last = max(log.finished.values(), default=log.seconds)
+    return RunReport(
+        stamp=log.stamp,
+        started_at=log.started_at,
+        seconds=log.seconds,
+        policy=plan.policy if plan else "unlimited",
+        budget=log.budget_changes[0][1] if log.budget_changes else None,
+        budget_changes=tuple(log.budget_changes),
+        crawlers=crawlers,
+        pages=sum(site.pages for site in reports),
+        bytes=sum(site.bytes for site in reports),
+        wire_bytes=wire_bytes,
+        mean_rate=wire_bytes / last if last > 0 else 0.0,
+        peak_rate_1s=log.samples.peak_rate,
+        utilisation=_utilisation(log, last),
+        sites=reports,
+        timeline=log.samples.timeline,
+        slowest_hosts=_slowest(log.progress.values()),
+        interrupted=log.interrupted,
+    )
+
+
+def _site_report(site: Site, planned: PlannedSite | None, log: RunLog) -> SiteReport:
+    progress = log.progress.get(site.name) or Progress(site.name)
+    finished = log.finished.get(site.name)
+    return SiteReport(
+        name=site.name,
+        state=progress.state.value,
+        pages=progress.pages,
+        fetches=progress.fetches,
+        bytes=progress.payload_bytes,
+        wire_bytes=progress.wire_bytes,
+        errors=dict(progress.errors),
+        started=log.started.get(site.name),
+        finished=finished,
+        deadline=site.deadline,
+        met=_met(site, progress, finished, log.seconds),
+        planned_start=planned.start if planned else None,
+        planned_end=planned.end if planned else None,
+        planned_segments=planned.segments if planned else (),
+        reason=progress.reason if progress.state is SiteState.STOPPED else "",
+        given_up=dict(progress.given_up),
+    )
+
+
+def _met(site: Site, progress: Progress, finished: float | None, now: float) -> bool | None:
+    if site.deadline is None:
+        return None
+    if progress.state is SiteState.DONE and finished is not None:
+        return finished <= site.deadline + LATE_AFTER_SECONDS
+    return False if now > site.deadline or progress.state is SiteState.STOPPED else None
+
+
+def _utilisation(log: RunLog, last: float) -> float | None:
+    """Bytes that came against those the budget allowed, up to the end of the last site."""
+    allowed = 0.0
+    changes = [*log.budget_changes, (last, None)]
+    for (start, rate), (end, _) in pairwise(changes):
+        if rate is None:
+            return None
+        allowed += rate * max(min(end, last) - start, 0.0)
+    came = sum(sum(point.bytes.values()) for point in log.samples.timeline)
+    return came / allowed if allowed > 0 and math.isfinite(allowed) else None
+
+
+def _slowest(progresses: Iterable[Progress]) -> tuple[HostFigures, ...]:
+    figures = [
+        HostFigures(
+            progress.site,
+            progress.fetches,
+            progress.fetch_seconds / progress.fetches,
+            progress.first_byte_seconds / progress.fetches,
+        )
+        for progress in progresses
+        if progress.fetches
+    ]
+    return tuple(sorted(figures, key=lambda host: -host.mean_seconds)[:_HOSTS_SHOWN])

@@ -1,0 +1,109 @@
+"""A first look at a site nobody knows: how large it is, and how fast its server.
+
+The paper's master and task configuration (Zhu 2020): robots.txt, the sitemap if it names one, the
+seeds and a few pages they link to. Under the site's robots rules, one request at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from headgate.control.forecast import Scouted
+from headgate.crawling.page_reading import PageReader
+from headgate.crawling.ports import Fetcher
+from headgate.crawling.robots import learn_robots
+from headgate.frontier.scope import Scope, origin_of
+from headgate.model.fetch import Fetched, FetchRequest
+from headgate.model.site import Site
+
+__all__ = ["scout", "scout_all"]
+
+_PAGES = 5
+_SITEMAPS = 3
+_EXPECTED_BYTES = 20_000
+_MOST_BYTES = 2_000_000
+_TELLING_BYTES = 4_000
+"""A shorter response says nothing about the rate."""
+
+
+async def scout_all(
+    sites: Sequence[Site], fetcher: Fetcher, reader: PageReader, at_once: int
+) -> dict[str, Scouted]:
+    """Look at several sites; those that do not answer are left out."""
+    turns = asyncio.Semaphore(at_once)
+
+    async def look(site: Site) -> Scouted | None:
+        async with turns:
+            return await scout(site, fetcher, reader)
+
+    found = await asyncio.gather(*(look(site) for site in sites))
+    return {
+        site.name: result for site, result in zip(sites, found, strict=True) if result is not None
+    }
+
+
+async def scout(site: Site, fetcher: Fetcher, reader: PageReader) -> Scouted | None:
+    """What a few fetches tell; None when the site does not answer."""
+    look = _Look(site, fetcher, reader, Scope.of(site))
+    seed = site.seeds[0]
+    robots = await learn_robots(origin_of(seed), site.name, fetcher, reader.agent)
+    for sitemap in robots.rules.sitemaps[:_SITEMAPS]:
+        look.in_sitemap |= set(look.scope.candidates(await look.sitemap(sitemap)))
+    waiting = [url for url in site.seeds if robots.rules.allows(url)]
+    while waiting and look.pages < _PAGES:
+        for url in await look.page(waiting.pop(0)):
+            if url not in look.seen and robots.rules.allows(url):
+                look.seen.add(url)
+                waiting.append(url)
+    return look.result()
+
+
+@dataclass(slots=True)
+class _Look:
+    site: Site
+    fetcher: Fetcher
+    reader: PageReader
+    scope: Scope
+    seen: set[str] = field(default_factory=set)
+    in_sitemap: set[str] = field(default_factory=set)
+    pages: int = 0
+    wire_bytes: int = 0
+    telling_bytes: int = 0
+    telling_seconds: float = 0.0
+
+    async def page(self, url: str) -> Sequence[str]:
+        """Fetch a page; the links of the site on it."""
+        self.pages += 1
+        fetched = await self._fetch(url)
+        if fetched is None:
+            return ()
+        self.wire_bytes += fetched.wire_bytes
+        if fetched.wire_bytes >= _TELLING_BYTES and fetched.seconds > 0:
+            self.telling_bytes += fetched.wire_bytes
+            self.telling_seconds += fetched.seconds
+        target = self.reader.redirect_target(fetched)
+        if target:
+            return self.scope.candidates([target])
+        return self.scope.inside(self.scope.candidates(self.reader.read(fetched).to_follow))
+
+    async def sitemap(self, url: str) -> Sequence[str]:
+        fetched = await self._fetch(url)
+        return () if fetched is None else self.reader.read_sitemap(fetched)
+
+    def result(self) -> Scouted | None:
+        if not self.wire_bytes:
+            return None
+        rate = self.telling_bytes / self.telling_seconds if self.telling_seconds else None
+        return Scouted(
+            len(self.in_sitemap),
+            len(self.seen | set(self.site.seeds)),
+            self.wire_bytes / self.pages,
+            rate,
+        )
+
+    async def _fetch(self, url: str) -> Fetched | None:
+        request = FetchRequest(url, self.site.name, _EXPECTED_BYTES, _MOST_BYTES)
+        outcome = await self.fetcher.fetch(request)
+        return outcome if isinstance(outcome, Fetched) else None

@@ -1,0 +1,322 @@
+"""A crawl from end to end on one machine: look, plan, crawl, archive, report.
+
+    lock the collection ─► new run, or the unfinished one ─► forecasts (history, a first look)
+      ─► plan ─► node or processes under the manager ─► catalog, index, tables, report
+
+Everything that outlives the process is in the collection; `crawl` may be called again after a crash
+with ``resume`` and goes on where the journals stand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import math
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from headgate.control.conducting import Conducting
+from headgate.control.forecast import Forecast, PastVisit, Source, forecast
+from headgate.control.manager import Manager
+from headgate.control.run_report import RunLog, make_report
+from headgate.control.scouting import scout_all
+from headgate.crawling.clock import SystemClock
+from headgate.crawling.page_reading import PageReader
+from headgate.crawling.ports import Fleet
+from headgate.crawling.progress import Progress, SiteState
+from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.grid.parts import NodeJob, open_node
+from headgate.grid.processes import ProcessFleet
+from headgate.model.budget import Budget
+from headgate.model.errors import UserMistake
+from headgate.model.plan import Plan
+from headgate.model.run_report import RunReport
+from headgate.model.site import Site, SiteStatistics
+from headgate.model.timetable import Timetable
+from headgate.model.units import Bytes, BytesPerSecond, Seconds
+from headgate.planning.capacity import Capacity
+from headgate.planning.planner import budget_capacity, plan
+from headgate.storage.catalog import Catalog, Outcome, ServerSpeed, Visit
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.replacing import write_whole
+from headgate.storage.sealing import seal
+
+__all__ = ["CrawlJob", "Watcher", "crawl", "forecast_sites"]
+
+_SAVE_EVERY_SECONDS = 5.0
+_CRAWL_WEEKS = 104
+"""How far a timetable is unrolled."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlJob:
+    """What is to be crawled, and how."""
+
+    sites: tuple[Site, ...]
+    budget: Budget
+    out: Path
+    fetcher: FetcherSettings
+    processes: int = 1
+    resume: bool = False
+    request: bytes = b""
+    """Whatever the caller needs to ask the same again; kept with the run for ``resume``."""
+
+
+class Watcher(Protocol):
+    """Who looks on. Called from the event loop, so it must not take long."""
+
+    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None: ...
+
+    def look(
+        self,
+        now: float,
+        reports: Sequence[Progress],
+        granted: Mapping[str, float],
+        measured: Mapping[str, float],
+        budget: float | None,
+    ) -> None: ...
+
+    def attach(self, conducting: Conducting) -> None:
+        """The crawl begins; it can be interrupted from now on."""
+        ...
+
+
+async def crawl(job: CrawlJob, watcher: Watcher) -> RunReport:
+    """Crawl; the report is also in the run's folder."""
+    collection = Collection(job.out)
+    clock = SystemClock()
+    with collection.lock():
+        run = _open_run(collection, job, _moment(clock))
+        with Catalog(collection.catalog) as catalog:
+            catalog.begin_run(run.stamp, clock.wall(), job.request.decode() or "{}")
+            return await _Crawl(job, run, catalog, watcher, clock).run()
+
+
+async def forecast_sites(
+    sites: Sequence[Site], budget: Budget, settings: FetcherSettings, catalog: Catalog | None
+) -> dict[str, Forecast]:
+    """What each site will take: from its history, or a first look where there is none."""
+    visits = {site.name: _history(catalog, site.name) for site in sites}
+    unknown = [site for site in sites if site.expect is None and not visits[site.name]]
+    scouted = {}
+    if unknown:
+        async with HttpFetcher(settings) as fetcher:
+            fetcher.meter.set_total(_rate_at(budget, _moment(SystemClock())))
+            scouted = await scout_all(unknown, fetcher, PageReader(), budget.crawlers)
+    return {site.name: forecast(site, visits[site.name], scouted.get(site.name)) for site in sites}
+
+
+def _rate_at(budget: Budget, now: datetime) -> float:
+    if isinstance(budget.bandwidth, Timetable):
+        return float(budget.bandwidth.rate_at(now))
+    return float(budget.bandwidth)
+
+
+def _open_run(collection: Collection, job: CrawlJob, started: datetime) -> RunFolder:
+    unfinished = collection.unfinished_run()
+    if job.resume:
+        if unfinished is None:
+            raise UserMistake(f"{collection.path} has no unfinished run; leave out --resume")
+        return unfinished
+    if unfinished is not None:
+        raise UserMistake(
+            f"{collection.path} has an unfinished run ({unfinished.stamp});"
+            " go on with --resume, or name another folder with --out"
+        )
+    run = collection.new_run(started)
+    run.save("request", job.request)
+    return run
+
+
+@dataclass(slots=True)
+class _Crawl:
+    """One call of `crawl`: holds what its steps share."""
+
+    job: CrawlJob
+    run_folder: RunFolder
+    catalog: Catalog
+    watcher: Watcher
+    clock: SystemClock
+    log: RunLog = field(init=False)
+    _plan: Plan | None = None
+    _conducting: Conducting | None = None
+    _elapsed: float = 0.0
+    _saved: float = -math.inf
+    _budget_text: bytes | None = None
+
+    async def run(self) -> RunReport:
+        self.log = RunLog(self.run_folder.stamp, self.clock.wall())
+        self._elapsed = json.loads(self.run_folder.load("elapsed") or b"0")
+        sites = [_less_time(site, self._elapsed) for site in self.job.sites]
+        forecasts = await self._forecasts(sites)
+        self._plan = self._make_plan(sites, forecasts)
+        self.watcher.planned(self._plan, forecasts)
+        manager = Manager.of(
+            _in_order(sites, self._plan), forecasts, self._capacity(), self.job.budget.crawlers
+        )
+        self._note_budget(0.0, manager.capacity)
+        async with self._fleet(sites) as fleet:
+            self._conducting = Conducting(manager, fleet, self.clock, self._look)
+            self.watcher.attach(self._conducting)
+            await self._conducting.run()
+            if not self._conducting.interrupted:
+                await fleet.close("finished")
+        return await asyncio.to_thread(self._wrap_up)
+
+    async def _forecasts(self, sites: Sequence[Site]) -> dict[str, Forecast]:
+        unplanned = self._capacity() is None and all(site.deadline is None for site in sites)
+        if unplanned:
+            return {site.name: Forecast(1.0, Source.GUESS) for site in sites}
+        return await forecast_sites(sites, self.job.budget, self.job.fetcher, self.catalog)
+
+    def _make_plan(self, sites: Sequence[Site], forecasts: Mapping[str, Forecast]) -> Plan | None:
+        if self._capacity() is None:
+            return None
+        fair = BytesPerSecond(
+            _rate_at(self.job.budget, _moment(self.clock))
+            / min(len(sites), self.job.budget.crawlers)
+        )
+        foreseen = [
+            dataclasses.replace(
+                site,
+                expect=Bytes(forecasts[site.name].bytes),
+                max_rate=BytesPerSecond(forecasts[site.name].cap or fair or 1.0),
+                statistics=SiteStatistics(),
+            )
+            for site in sites
+        ]
+        return plan(foreseen, self.job.budget, start=_moment(self.clock))
+
+    def _capacity(self) -> Capacity | None:
+        """The budget over time; None: unlimited for ever."""
+        bandwidth = self.job.budget.bandwidth
+        if not isinstance(bandwidth, Timetable) and math.isinf(bandwidth):
+            return None
+        return budget_capacity(self.job.budget, _moment(self.clock), _CRAWL_WEEKS)
+
+    @contextlib.asynccontextmanager
+    async def _fleet(self, sites: Sequence[Site]) -> AsyncIterator[Fleet]:
+        job = NodeJob(
+            self.job.out, self.run_folder.stamp, tuple(sites), self.job.fetcher,
+            (("software", self.job.fetcher.user_agent),),
+        )  # fmt: skip
+        if self.job.processes > 1:
+            yield ProcessFleet(job, self.job.processes)
+        else:
+            async with open_node(job) as node:
+                yield node
+
+    def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
+        measured = self.log.look(now, reports)
+        self._obey_new_budget(now)
+        if now - self._saved >= _SAVE_EVERY_SECONDS:
+            self._saved = now
+            self.run_folder.save("elapsed", json.dumps(self._elapsed + now).encode())
+        assert self._conducting is not None
+        capacity = self._conducting.manager.capacity
+        budget = None if capacity is None else capacity.rate_at(now)
+        if not self.log.budget_changes or self.log.budget_changes[-1][1] != budget:
+            self.log.budget_changes.append((now, budget))
+        self.watcher.look(now, reports, granted, measured, budget)
+
+    def _obey_new_budget(self, now: float) -> None:
+        """`headgate budget` leaves a rate in the run's folder."""
+        text = self.run_folder.load("budget")
+        if text is None or text == self._budget_text or self._conducting is None:
+            return
+        self._budget_text = text
+        rate = float(text)
+        capacity = None if math.isinf(rate) else Capacity.constant(max(rate, 1.0))
+        self._conducting.set_budget(capacity)
+        self._note_budget(now, capacity)
+
+    def _note_budget(self, now: float, capacity: Capacity | None) -> None:
+        rate = None if capacity is None else capacity.rate_at(now)
+        self.log.budget_changes.append((now, rate))
+
+    def _wrap_up(self) -> RunReport:
+        """Everything that is made of what was stored; done again after a crash, it is the same."""
+        unfinished = [
+            site.name for site in self.job.sites
+            if self._state(site.name) not in (SiteState.DONE, SiteState.STOPPED)
+        ]  # fmt: skip
+        self.log.interrupted = bool(self._conducting and self._conducting.interrupted)
+        report = make_report(self.job.sites, self.job.budget.crawlers, self._plan, self.log)
+        wall = self.clock.wall()
+        for progress in self.log.progress.values():
+            self.catalog.record_visit(self._visit(progress, wall))
+        self.catalog.record_speeds(self._speeds(wall))
+        seal(self.run_folder)
+        write_whole(self.run_folder.path / "report.json", msgspec.json.encode(report))
+        if self.log.interrupted or unfinished:
+            self.catalog.end_run(self.run_folder.stamp, wall, Outcome.INTERRUPTED)
+        else:
+            self.run_folder.finish()
+            self.catalog.end_run(self.run_folder.stamp, wall, Outcome.FINISHED)
+        return report
+
+    def _state(self, site: str) -> SiteState:
+        progress = self.log.progress.get(site)
+        return progress.state if progress else SiteState.WAITING
+
+    def _visit(self, progress: Progress, wall: float) -> Visit:
+        began = self.log.started.get(progress.site, 0.0)
+        ended = self.log.finished.get(progress.site, self.log.seconds)
+        return Visit(
+            site=progress.site,
+            run=self.run_folder.stamp,
+            started=self.log.started_at + began,
+            finished=min(self.log.started_at + ended, wall),
+            seconds=max(ended - began, 0.0),
+            pages=progress.pages,
+            payload_bytes=progress.payload_bytes,
+            wire_bytes=progress.wire_bytes,
+            complete=progress.state is SiteState.DONE,
+            errors=dict(progress.errors),
+        )
+
+    def _speeds(self, wall: float) -> list[ServerSpeed]:
+        return [
+            ServerSpeed(
+                progress.site,
+                wall,
+                progress.wire_bytes / progress.fetch_seconds,
+                progress.first_byte_seconds / progress.fetches,
+            )
+            for progress in self.log.progress.values()
+            if progress.fetches and progress.fetch_seconds > 0
+        ]
+
+
+def _moment(clock: SystemClock) -> datetime:
+    return datetime.fromtimestamp(clock.wall(), UTC)
+
+
+def _history(catalog: Catalog | None, site: str) -> list[PastVisit]:
+    if catalog is None:
+        return []
+    return [
+        PastVisit(visit.wire_bytes, visit.seconds, visit.complete, visit.alpha)
+        for visit in catalog.history(site)
+    ]
+
+
+def _less_time(site: Site, elapsed: float) -> Site:
+    """Deadlines of a resumed run count from its first start, pauses left out."""
+    if site.deadline is None or not elapsed:
+        return site
+    return dataclasses.replace(site, deadline=Seconds(max(site.deadline - elapsed, 0.001)))
+
+
+def _in_order(sites: Sequence[Site], made: Plan | None) -> list[Site]:
+    if made is None:
+        return list(sites)
+    starts = {site.name: (site.start, site.end) for site in made.sites}
+    return sorted(sites, key=lambda site: starts[site.name])

@@ -1,0 +1,64 @@
+"""What a site will take, by the best source there is."""
+
+from __future__ import annotations
+
+import pytest
+
+from headgate.control.forecast import (
+    PastVisit,
+    Scouted,
+    Source,
+    forecast,
+    remaining_bytes,
+)
+from headgate.control.speed_watch import SpeedWatch
+from headgate.model.site import Site
+from headgate.model.units import Bytes, BytesPerSecond
+
+LOOKED = Scouted(pages_in_sitemap=0, links_seen=40, mean_wire_bytes=1e4, bytes_per_second=5e4)
+
+
+def test_the_user_knows_best() -> None:
+    site = Site("a", expect=Bytes(7e6), max_rate=BytesPerSecond(2e4))
+    known = forecast(site, [PastVisit(1e6, 10, complete=True)], LOOKED)
+    assert (known.bytes, known.source, known.cap) == (7e6, Source.USER, 2e4)
+
+
+def test_history_counts_complete_visits_only() -> None:
+    visits = [
+        PastVisit(1e3, 10, complete=False),
+        PastVisit(4e6, 40, complete=True),
+        PastVisit(6e6, 50, complete=True),
+    ]
+    known = forecast(Site("a"), visits)
+    assert (known.bytes, known.source, known.cap) == (5e6, Source.HISTORY, 120_000)
+
+
+@pytest.mark.parametrize(
+    ("pages", "links", "bytes_", "source"),
+    [(100, 40, 1e6, Source.SITEMAP), (0, 40, 4e5, Source.SCOUT), (0, 0, 20e6, Source.GUESS)],
+)
+def test_a_first_look_comes_next(pages: int, links: int, bytes_: float, source: Source) -> None:
+    known = forecast(Site("a"), scouted=Scouted(pages, links, 1e4, None))
+    assert (known.bytes, known.source, known.cap) == (bytes_, source, None)
+
+
+def test_what_remains_is_at_least_what_is_known_to_be_left() -> None:
+    assert remaining_bytes(100e3, 20e3, to_do=2, mean_bytes=10e3) == 80e3
+    assert remaining_bytes(100e3, 95e3, to_do=9, mean_bytes=10e3) == 90e3
+    assert remaining_bytes(100e3, 300e3, to_do=0, mean_bytes=10e3) == 1.0
+
+
+def test_one_slow_look_is_no_proof() -> None:
+    watch = SpeedWatch(cap=100.0e3)
+    for came in (20e3, 99e3, 20e3, 20e3):  # the second look raises the cap
+        assert watch.look(came, 100e3, busy=True) >= 100e3
+    for _ in range(3):
+        cap = watch.look(20e3, 150e3, busy=True)
+    assert cap == pytest.approx(23e3)
+
+
+def test_a_site_without_work_is_not_slow() -> None:
+    watch = SpeedWatch(cap=100e3)
+    for _ in range(9):
+        assert watch.look(1e3, 100e3, busy=False) == 100e3
