@@ -4,8 +4,8 @@ From the bottom up: `faults` turns the disk's errors into ours; `appending` is a
 grows; `records` forms WARC records and `warc` writes them; `journal` keeps what a site run did;
 `spool` ties the last two so that a page is stored wholly or not at all; `spill` holds URLs that do
 not fit in memory. At the end of a run `sealing` turns journals into `index` (CDXJ), `tables`
-(Parquet) and `validators` (for conditional requests of the next run). `collection` is the folder
-around it all and `catalog` the small database of sites and runs.
+(Parquet) and `validators`; `known_pages` is how the next run profits from them. `collection` is the
+folder around it all and `catalog` the small database of sites and runs.
 
 Everything here is synchronous; callers choose the thread.
 """

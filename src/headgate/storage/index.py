@@ -27,7 +27,7 @@ from headgate.storage.surt import surt_key
 
 __all__ = ["index_lines", "write_index"]
 
-_PIECE_LINES = 100_000
+_PIECE_LINES = 50_000
 _encode = msgspec.json.Encoder().encode
 
 

@@ -10,8 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from headgate.model.page import Earlier, Role
 from headgate.storage.collection import Collection
 from headgate.storage.faults import reading
@@ -48,6 +46,8 @@ class KnownPages:
         self._validators.close()
 
     def _of(self, path: Path, site: str) -> Iterator[tuple[int, Sequence[str]]]:
+        import pyarrow.parquet as pq  # here: a first run does without its 50 MB
+
         columns = ["site", "url", "depth", "status", "role"]
         with reading(path), pq.ParquetFile(path) as table:
             for batch in table.iter_batches(_BATCH_ROWS, columns=columns):

