@@ -1,0 +1,80 @@
+"""A running crawl at one moment, for people to look at; nothing decides by it.
+
+Times are seconds from the start of the run, sizes bytes on the line, rates bytes per second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SiteSnapshot", "Snapshot"]
+
+_ENDED = frozenset(("done", "stopped"))
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSnapshot:
+    """One site."""
+
+    name: str
+    state: str
+    """"waiting", "crawling", "done" or "stopped"."""
+    pages: int
+    to_do: int
+    wire_bytes: int
+    rate: float
+    """As measured just now."""
+    share: float | None
+    """What it may take; None: no limit, or it is not being crawled."""
+    expected_bytes: float | None
+    """Of the whole site; None: nobody knows."""
+    deadline: float | None
+    eta: float | None
+    """When it will end, or did; None: unknown."""
+    errors: int
+
+    @property
+    def running(self) -> bool:
+        return self.state == "crawling"
+
+    @property
+    def ended(self) -> bool:
+        return self.state in _ENDED
+
+    @property
+    def late(self) -> float | None:
+        """Seconds after the deadline, negative before it; None where either is unknown."""
+        return None if self.eta is None or self.deadline is None else self.eta - self.deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All sites."""
+
+    time: float
+    budget: float | None
+    """Now; None: unlimited."""
+    sites: tuple[SiteSnapshot, ...]
+
+    @property
+    def rate(self) -> float:
+        return sum(site.rate for site in self.sites)
+
+    @property
+    def pages(self) -> int:
+        return sum(site.pages for site in self.sites)
+
+    @property
+    def wire_bytes(self) -> int:
+        return sum(site.wire_bytes for site in self.sites)
+
+    @property
+    def errors(self) -> int:
+        return sum(site.errors for site in self.sites)
+
+    @property
+    def eta(self) -> float | None:
+        """When the last site will end, or did; None while that of any is unknown."""
+        etas = [site.eta for site in self.sites]
+        known = [eta for eta in etas if eta is not None]
+        return max(known, default=None) if len(known) == len(etas) else None
