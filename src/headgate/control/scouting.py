@@ -48,7 +48,7 @@ async def scout(site: Site, fetcher: Fetcher, reader: PageReader) -> Scouted | N
     """What a few fetches tell; None when the site does not answer."""
     look = _Look(site, fetcher, reader, Scope.of(site))
     seed = site.seeds[0]
-    robots = await learn_robots(origin_of(seed), site.name, fetcher, reader.agent)
+    robots = await learn_robots(origin_of(seed), site.name, fetcher)
     for sitemap in robots.rules.sitemaps[:_SITEMAPS]:
         look.in_sitemap |= set(look.scope.candidates(await look.sitemap(sitemap)))
     waiting = [url for url in site.seeds if robots.rules.allows(url)]
@@ -90,7 +90,7 @@ class _Look:
 
     async def sitemap(self, url: str) -> Sequence[str]:
         fetched = await self._fetch(url)
-        return () if fetched is None else self.reader.read_sitemap(fetched)
+        return () if fetched is None else self.reader.read_sitemap(fetched).pages
 
     def result(self) -> Scouted | None:
         if not self.wire_bytes:

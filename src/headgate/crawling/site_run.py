@@ -220,9 +220,7 @@ class SiteRun:
         self._expected_bytes += _LATEST_WEIGHT * (wire_bytes - before)
 
     async def _learn_robots(self, origin: str) -> None:
-        found: RobotsFile = await learn_robots(
-            origin, self._site.name, self._tools.fetcher, self._tools.reader.agent
-        )
+        found: RobotsFile = await learn_robots(origin, self._site.name, self._tools.fetcher)
         for outcome in found.outcomes:
             self.progress.wire_bytes += outcome.wire_bytes
             self._tools.store.put(Page(outcome, 0, role=Role.ROBOTS))

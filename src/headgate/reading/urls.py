@@ -22,7 +22,16 @@ from collections.abc import Iterable
 
 import ada_url
 
-__all__ = ["MAX_LENGTH", "Resolver", "host", "join", "normalise", "origin", "resolve"]
+__all__ = [
+    "MAX_LENGTH",
+    "Resolver",
+    "host",
+    "join",
+    "normalise",
+    "origin",
+    "resolve",
+    "without_fragment",
+]
 
 MAX_LENGTH = 65_536
 """References and URLs longer than this have no normal form: no server takes them, and inline
@@ -32,20 +41,21 @@ _WEB = ("http://", "https://")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _PLAIN_ESCAPE = r"%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF])"
-_PLAIN_HOST = r"(?:[a-z0-9]++[.-])*+[a-z][a-z0-9]*+"
+_PLAIN_HOST = r"(?>(?:[a-z0-9]++[.-])*)[a-z][a-z0-9]*+"
 _PLAIN_LEAD = (
-    rf"https?://{_PLAIN_HOST}(?=/)|/(?![/\\])|(?:\.\./)++|\./"
+    rf"https?://{_PLAIN_HOST}(?=/)|/(?![/\\])|(?>(?:\.\./)+)|\./"
     r"|(?=[\w~!$&'()*+,;=@.%-]++(?:[/?]|\Z))"
 )
 _PLAIN_PATH = (
     r"[\w~!$&'()*+,;=:@/-]*+"
-    rf"(?:(?:\.[\w~!$&'()*+,;=:@-]|{_PLAIN_ESCAPE})[\w~!$&'()*+,;=:@/-]*+)*+"
+    rf"(?>(?:(?:\.[\w~!$&'()*+,;=:@-]|{_PLAIN_ESCAPE})[\w~!$&'()*+,;=:@/-]*+)*)"
 )
-_PLAIN_QUERY = rf"(?:\?(?:[\w~!$&()*+,;=:@/?.-]++|{_PLAIN_ESCAPE})*+)?+"
+_PLAIN_QUERY = rf"(?:\?(?>(?:[\w~!$&()*+,;=:@/?.-]++|{_PLAIN_ESCAPE})*))?"
 _PLAIN = re.compile(f"({_PLAIN_LEAD}){_PLAIN_PATH}{_PLAIN_QUERY}", re.ASCII).fullmatch
 """A reference that WHATWG joins by mere concatenation, whose lead says behind what: no host that
 could be a number or punycode, no port, no dot segment but in front, nothing that a first colon
-could make a scheme, nothing to escape, to unescape or to write in other digits."""
+could make a scheme, nothing to escape, to unescape or to write in other digits. Atomic groups, not
+possessive ones: those go wrong in Python 3.11.0 to 3.11.4."""
 _MAX_PARENTS = 16
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
@@ -74,9 +84,11 @@ class Resolver:
     def join(self, ref: str) -> str | None:
         """The normal form of where ``ref`` leads; None when that is no http or https URL."""
         if "#" in ref:
-            ref = _without_fragment(ref)
+            ref = without_fragment(ref)
         if not ref:
             return self._page
+        if len(ref) > MAX_LENGTH:
+            return None
         plain = _PLAIN(ref)
         if plain is None:
             return self._parsed(ref)
@@ -92,13 +104,11 @@ class Resolver:
 
     def join_all(self, refs: Iterable[str]) -> list[str]:
         """The distinct normal forms in order of appearance, without those that lead nowhere."""
-        bare = (_without_fragment(ref) if "#" in ref else ref for ref in refs)
+        bare = (without_fragment(ref) if "#" in ref else ref for ref in refs)
         joined = dict.fromkeys(map(self.join, dict.fromkeys(bare)))
         return [url for url in joined if url is not None]
 
     def _parsed(self, ref: str) -> str | None:
-        if len(ref) > MAX_LENGTH:
-            return None
         if self._codec is not None and not ref.isascii():
             ref = _query_in(self._codec, ref)
         return _normal(resolve(ref) if self._base is None else _joined(self._base, ref))
@@ -153,6 +163,12 @@ def host(url: str) -> str:
     return name if colon and not port.endswith("]") else authority
 
 
+def without_fragment(ref: str) -> str:
+    """Cut at the first ``#``, unless blanks stand before it: at an end, they would be trimmed."""
+    bare = ref[: ref.index("#")]
+    return ref if bare and bare[-1] <= " " else bare
+
+
 def _joined(base: str, ref: str) -> str | None:
     try:
         return ada_url.join_url(_scalar(base), _scalar(ref))
@@ -183,12 +199,6 @@ def _with_normal_escapes(href: str) -> str:
     if _STRAY_PERCENT.search(href):
         return _ESCAPE.sub(lambda escape: escape[0].upper(), href)
     return _ESCAPE.sub(lambda escape: _NORMAL_ESCAPES[escape[0].upper()], href)
-
-
-def _without_fragment(ref: str) -> str:
-    """Cut at the first ``#``, unless blanks stand before it: at an end, they would be trimmed."""
-    bare = ref[: ref.index("#")]
-    return ref if bare and bare[-1] <= " " else bare
 
 
 def _prefixes(page: str | None) -> dict[str, str]:

@@ -1,0 +1,55 @@
+"""Getting robots.txt: fetched under the site's share, redirects followed as RFC 9309 says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from headgate.crawling.ports import Fetcher
+from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.reading.content import decode_content
+from headgate.reading.robots import EVERYTHING, MOST_BYTES, NOTHING, RobotsRules, rules_for_status
+from headgate.reading.urls import join
+
+__all__ = ["RobotsFile", "learn_robots"]
+
+_MOST_REDIRECTS = 5
+_EXPECTED_BYTES = 2_000
+
+
+@dataclass(slots=True)
+class RobotsFile:
+    """The rules and the fetches that led to them."""
+
+    rules: RobotsRules = NOTHING
+    outcomes: list[Fetched | FetchFailure] = field(default_factory=list)
+
+
+async def learn_robots(origin: str, site: str, fetcher: Fetcher) -> RobotsFile:
+    """Rules of an origin. After five redirects there are none: everything is allowed."""
+    found = RobotsFile()
+    url = f"{origin}/robots.txt"
+    for _ in range(_MOST_REDIRECTS + 1):
+        outcome = await fetcher.fetch(FetchRequest(url, site, _EXPECTED_BYTES, MOST_BYTES))
+        found.outcomes.append(outcome)
+        if isinstance(outcome, FetchFailure):
+            return found
+        target = _redirect(outcome)
+        if target is None:
+            coding = outcome.header("content-encoding") or ""
+            body = decode_content(outcome.payload, coding, MOST_BYTES).data
+            found.rules = rules_for_status(outcome.status, body)
+            return found
+        url = target
+    found.rules = EVERYTHING
+    return found
+
+
+def _redirect(fetched: Fetched) -> str | None:
+    location = fetched.header("location")
+    if not 300 <= fetched.status < 400 or not location:
+        return None
+    target = join(fetched.url, location)
+    if target is None or urlsplit(target).scheme not in ("http", "https"):
+        return None
+    return target

@@ -1,0 +1,66 @@
+"""Directives: what a page says about itself to crawlers, in ``<meta name=robots>`` or by header.
+
+Both speak the same words; ``noindex``, ``nofollow`` and ``none`` count here. Words may be meant
+for one crawler only: by the meta's name, or in the ``X-Robots-Tag`` header before a colon. All
+words that reach us add up, so the strictest wins, whatever place or order they came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["ALL_ALLOWED", "Directives", "meta_directives", "x_robots_tag"]
+
+_WITH_VALUE = frozenset(
+    ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
+)
+"""Words that take a colon themselves, and so are nobody's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Directives:
+    """What may be done with a page."""
+
+    index: bool = True
+    """It may be kept."""
+    follow: bool = True
+    """Its links may be followed."""
+
+    def __and__(self, other: Directives) -> Directives:
+        return Directives(self.index and other.index, self.follow and other.follow)
+
+
+ALL_ALLOWED = Directives()
+
+
+def meta_directives(content: str) -> Directives:
+    """Of a meta's content.
+
+    >>> meta_directives("NoFollow, noarchive")
+    Directives(index=True, follow=False)
+    """
+    words = set(content.lower().replace(",", " ").split())
+    return Directives(
+        index=words.isdisjoint(("noindex", "none")), follow=words.isdisjoint(("nofollow", "none"))
+    )
+
+
+def x_robots_tag(values: Iterable[str], agent: str) -> Directives:
+    """Of all ``X-Robots-Tag`` headers of a response, for the crawler of this product token.
+
+    >>> x_robots_tag(["noindex", "otherbot: nofollow", "headgate: none"], "headgate")
+    Directives(index=False, follow=False)
+    >>> x_robots_tag(["otherbot: noindex, nofollow", "unavailable_after: 1 Jan, none"], "headgate")
+    Directives(index=False, follow=False)
+    """
+    ours: list[str] = []
+    for value in values:
+        addressed = True
+        for part in value.split(","):
+            name, colon, word = part.partition(":")
+            if colon and name.strip().lower() not in _WITH_VALUE:
+                addressed = name.strip().lower() == agent.lower()
+            if addressed:
+                ours.append(word or name)
+    return meta_directives(",".join(ours))
