@@ -81,11 +81,12 @@ def draw(plan: Plan, width: int) -> Gantt:
     shown = worth_showing(plan.sites, MOST_ROWS)
     label_width = min(max(*(len(site.name) for site in shown), len("line")), _LONGEST_NAME)
     cells = max(width - label_width - 1, _FEWEST_CELLS)
-    scale = cells / chart_span(plan)
+    span = chart_span(plan)
+    scale = cells / span
     return Gantt(
         rows=tuple(Row(_cut(site.name), _site_cells(site, scale, cells)) for site in shown),
         line=Row("line", _line_cells(plan, scale, cells)),
-        axis=_axis(chart_span(plan), cells),
+        axis=_axis(span, cells),
         left_out=len(plan.sites) - len(shown),
         label_width=label_width,
     )
@@ -98,9 +99,11 @@ def worth_showing(sites: Sequence[PlannedSite], most: int) -> list[PlannedSite]:
 
 
 def chart_span(plan: Plan) -> float:
+    """Seconds from the chart's left edge to its right."""
+    makespan = plan.makespan
     deadlines = [site.deadline for site in plan.sites if site.deadline is not None]
-    near = [deadline for deadline in deadlines if deadline <= _FAR_DEADLINE * plan.makespan]
-    return max(plan.makespan, *near, 1e-9) * 1.01
+    near = [deadline for deadline in deadlines if deadline <= _FAR_DEADLINE * makespan]
+    return max(makespan, *near, 1e-9) * 1.01
 
 
 def _cut(name: str) -> str:

@@ -56,10 +56,11 @@ def _budget(plan: Plan) -> float | list[dict[str, float | None]] | None:
     """One rate, or the timetable's rates for as long as the plan takes."""
     if not isinstance(plan.budget.bandwidth, Timetable):
         return _number(plan.budget_pieces[0].rate)
+    makespan = plan.makespan
     return [
         {"start": _number(piece.start), "rate": _number(piece.rate)}
         for piece in plan.budget_pieces
-        if piece.start < plan.makespan
+        if piece.start < makespan
     ]
 
 

@@ -51,7 +51,7 @@ _WIDTH, _RATES_HEIGHT, _LINE_LENGTH = 11.0, 2.2, 120
 _ROW_HEIGHT, _GANTT_HEIGHT, _LABEL_HEIGHT = 0.32, 9.0, 0.15
 """Inches: of a row, of all rows at the most, of a label."""
 _FEW_BANDS = 500
-"""So many can stand a white edge without fading."""
+"""As many can have edges and still be seen."""
 
 
 def save_plot(plan: Plan, path: Path, *, began: str = "") -> None:
@@ -97,12 +97,17 @@ def _gantt_height(sites: Sequence[PlannedSite]) -> float:
 
 def _draw_gantt(axes: Axes, plan: Plan, sites: Sequence[PlannedSite]) -> None:
     highest = max(segment.rate for site in sites for segment in site.segments)
+    span = chart_span(plan)
+    labelled = _labelled_rows(sites)
     for row, site in enumerate(sites):
         axes.plot([site.start, site.end], [row, row], color="#BBBBBB", linewidth=0.8, zorder=1)
-        _draw_deadline(axes, row, site, chart_span(plan))
+        _draw_deadline(axes, row, site, span)
+        if row in labelled:
+            _draw_remark(axes, row, site, span)
     _draw_bands(axes, gantt_bands(sites, highest))
     axes.set_ylim(len(sites) - 0.4, -0.6)
-    _label_rows(axes, sites)
+    axes.set_yticks(labelled, [_cut(sites[row].name) for row in labelled])
+    axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelbottom=False)
     _draw_legend(axes, plan)
     shown = "" if len(sites) == len(plan.sites) else f"{len(sites)} of {len(plan.sites):,} sites. "
@@ -113,33 +118,33 @@ def _draw_gantt(axes: Axes, plan: Plan, sites: Sequence[PlannedSite]) -> None:
 def _draw_deadline(axes: Axes, row: int, site: PlannedSite, span: float) -> None:
     if site.deadline is None:
         return
-    if site.late:
-        _write(axes, f" {duration_at_least(site.late)} late", site.end, row, _LATE_COLOUR)
-    else:
+    if not site.late:
         slack = [site.end, min(site.deadline, span)]
         axes.plot(slack, [row, row], color="#999999", linewidth=0.8, linestyle=":", zorder=1)
     if site.deadline <= span:
         axes.vlines(site.deadline, row - 0.46, row + 0.46, color="black", linewidth=1.8, zorder=4)
-    else:
-        _write(axes, f" {format_duration(site.deadline)} ▸", span, row, "black")
 
 
-def _write(axes: Axes, words: str, at: float, row: int, colour: str) -> None:
-    axes.text(at, row, words, verticalalignment="center", fontsize=8, color=colour)
+def _draw_remark(axes: Axes, row: int, site: PlannedSite, span: float) -> None:
+    """How late the site is, or when a deadline beyond the chart is."""
+    style: dict[str, Any] = {"verticalalignment": "center", "fontsize": 8}
+    if site.late:
+        words = f" {duration_at_least(site.late)} late"
+        axes.text(site.end, row, words, color=_LATE_COLOUR, **style)
+    elif site.deadline is not None and site.deadline > span:
+        axes.text(span, row, f" {format_duration(site.deadline)} ▸", color="black", **style)
 
 
-def _label_rows(axes: Axes, sites: Sequence[PlannedSite]) -> None:
-    """All names, or with many sites those of late ones as far as they do not overlap."""
-    rows = list(range(len(sites)))
-    if len(sites) > _MOST_LABELLED:
-        apart = len(sites) * _LABEL_HEIGHT / _gantt_height(sites)
-        labelled: list[int] = []
-        for row in rows:
-            if sites[row].late and (not labelled or row - labelled[-1] >= apart):
-                labelled.append(row)
-        rows = labelled
-    axes.set_yticks(rows, [_cut(sites[row].name) for row in rows])
-    axes.tick_params(axis="y", length=0)
+def _labelled_rows(sites: Sequence[PlannedSite]) -> list[int]:
+    """All rows, or with many sites those of late ones as far as labels do not overlap."""
+    if len(sites) <= _MOST_LABELLED:
+        return list(range(len(sites)))
+    apart = len(sites) * _LABEL_HEIGHT / _gantt_height(sites)
+    labelled: list[int] = []
+    for row, site in enumerate(sites):
+        if site.late and (not labelled or row - labelled[-1] >= apart):
+            labelled.append(row)
+    return labelled
 
 
 def _cut(name: str) -> str:
@@ -186,12 +191,9 @@ def _draw_bands(axes: Axes, bands: Sequence[Band]) -> None:
         corners = [
             [(b.start, b.low), (b.end, b.low), (b.end, b.high), (b.start, b.high)] for b in chosen
         ]
-        edges: dict[str, Any] = {"edgecolors": "black", "hatch": "////"}
-        if not late:
-            edges = {"edgecolors": "white" if len(bands) < _FEW_BANDS else colours}
-        axes.add_collection(
-            PolyCollection(corners, facecolors=colours, linewidths=0.4, zorder=2, **edges)
-        )
+        edges: dict[str, Any] = {"linewidths": 0.4 if len(bands) < _FEW_BANDS else 0.0}
+        edges |= {"edgecolors": "black", "hatch": "////"} if late else {"edgecolors": "white"}
+        axes.add_collection(PolyCollection(corners, facecolors=colours, zorder=2, **edges))
 
 
 def _draw_time(axes: Axes, plan: Plan, began: str) -> None:

@@ -105,7 +105,8 @@ def _budget(plan: Plan) -> str:
     bandwidth = plan.budget.bandwidth
     if not isinstance(bandwidth, Timetable):
         return format_rate(bandwidth)
-    rates = [piece.rate for piece in plan.budget_pieces if piece.start < plan.makespan]
+    makespan = plan.makespan
+    rates = [piece.rate for piece in plan.budget_pieces if piece.start < makespan]
     least, most = min(rates), max(rates)
     return f"{format_rate(least)} to {format_rate(most)}" if least < most else format_rate(most)
 

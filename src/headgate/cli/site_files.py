@@ -10,7 +10,7 @@ from headgate.model.errors import SiteFileError, UserMistake
 from headgate.model.site_file import SiteFile, parse_site_file
 from headgate.model.units import BytesPerSecond
 
-__all__ = ["OpenedSiteFile", "open_site_file"]
+__all__ = ["OpenedSiteFile", "open_site_file", "read_text"]
 
 MOST_BYTES = 256_000_000
 """More than the largest file that could pass, so that an endless one is not read to its end."""
@@ -27,9 +27,18 @@ class OpenedSiteFile:
 
 def open_site_file(name: str, *, bandwidth: BytesPerSecond | None = None) -> OpenedSiteFile:
     """Read and parse a file; ``-`` is stdin."""
-    path = "<stdin>" if name == "-" else name
-    text = _decoded(_bytes_of(name), path)
+    path = _shown(name)
+    text = read_text(name)
     return OpenedSiteFile(text, path, parse_site_file(text, path, bandwidth=bandwidth))
+
+
+def read_text(name: str) -> str:
+    """A site file's text, not yet understood; ``-`` is stdin."""
+    return _decoded(_bytes_of(name), _shown(name))
+
+
+def _shown(name: str) -> str:
+    return "<stdin>" if name == "-" else name
 
 
 def _bytes_of(name: str) -> bytes:

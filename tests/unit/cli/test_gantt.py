@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.cli.plans import make_plan, make_site
@@ -80,6 +82,13 @@ def test_late_sites_are_shown_before_others_when_there_are_too_many() -> None:
     assert len(gantt.rows) == MOST_ROWS
     assert gantt.rows[-1].label == "late"
     assert gantt.left_out == 61 - MOST_ROWS
+
+
+def test_very_many_sites_are_drawn_at_once() -> None:
+    crowd = [make_site(f"s{i}", [(i, i + 1, 1)], deadline=i + 2) for i in range(20_000)]
+    before = time.monotonic()
+    assert draw(make_plan(*crowd), 80).left_out == 20_000 - MOST_ROWS
+    assert time.monotonic() - before < 5
 
 
 def test_long_names_are_cut() -> None:
