@@ -127,8 +127,8 @@ class SiteRun:
         self.progress.stored = self.progress.fetches
         self._commits = Commits(self._tools.store, self.progress)
         self._tools.frontier.replay(self._tools.store.entries)
-        self.rate_changed()
         self._tell(Seeds(self._site.seeds))
+        self.rate_changed()
         for depth, urls in self._tools.known.urls(self._site.name):
             self._tell(Found(urls, depth))
 
