@@ -165,7 +165,10 @@ class Manager:
         watched.wire_bytes, watched.looked = report.wire_bytes, now
 
     def _rates_after(self, event: _PlannerEvent) -> list[Command]:
-        rates = self._unlimited(event) if self.capacity is None else replan(self._state, event)
+        if self.capacity is None:
+            rates = self._unlimited(event)
+        else:
+            rates = self._with_the_rest(replan(self._state, event), event.now)
         changed = {
             site: rate
             for site, rate in rates.items()
@@ -173,6 +176,19 @@ class Manager:
         }
         self._told.update(changed)
         return [SetRates(changed)] if changed else []
+
+    def _with_the_rest(self, rates: dict[str, float], now: float) -> dict[str, float]:
+        """Caps are mostly estimates. What they leave of the budget is offered to those who run, up
+        to the user's own bounds: a server faster than thought is found out, and none is wasted."""
+        assert self.capacity is not None
+        rest = self.capacity.rate_at(now) - sum(rates.values())
+        served = [site for site, rate in rates.items() if rate > 0]
+        if not served or rest <= 0:
+            return rates
+        each = rest / len(served)
+        return rates | {
+            site: min(rates[site] + each, self._watched[site].speed.most) for site in served
+        }
 
     def _unlimited(self, event: _PlannerEvent) -> dict[str, float]:
         replan(self._state, event)

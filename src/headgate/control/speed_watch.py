@@ -40,7 +40,7 @@ class SpeedWatch:
         elif came >= _USED_UP * granted:
             self._slow_looks = 0
             if granted >= 0.99 * self.cap:
-                self.cap = min(self.cap * _RAISE, self.most)
+                self.cap = min(max(self.cap * _RAISE, came), self.most)
         else:
             self._note_slow(came)
         return self.cap
