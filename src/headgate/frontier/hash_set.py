@@ -8,9 +8,10 @@ A segment that is 65 % full is rebuilt half as large again. The segments start a
 that factor, so they come to it one after the other: growth costs one segment's copy at a time
 (12 ms at ten million hashes, not a second) and no moment needs the whole set twice.
 
-Pages are the unit of work, and a page has about a hundred links. At that size a plain loop over a
-memoryview is three times as fast as vectorised probing, whose fixed costs need thousands of hashes
-to pay; ``bench/frontier.py`` shows both. Rebuilding and bulk filling are vectorised.
+Pages are the unit of work, and a page has a hundred links or fewer. At that size a plain loop over
+a memoryview beats vectorised probing, whose fixed costs need thousands of hashes to pay, and it
+costs nothing extra on a page of five links; ``bench/frontier.py`` shows both. Rebuilding and bulk
+filling are vectorised.
 
 Invariants, kept by every method: each hash is stored once, and between the slot where its probing
 starts and the one that holds it no slot is empty.
