@@ -49,6 +49,7 @@ _RATES_IN = {f"{unit}/s": factor for unit, factor in _BYTES_IN.items()} | {
 }
 _SECONDS_IN = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
+_TOO_LARGE = 10**300
 _QUANTITY = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)\s*(?P<unit>\S*)\s*")
 _DURATION = re.compile(r"\s*(?:\d+(?:\.\d+)?\s*(?:ms|[smhdw])\s*)+")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])")
@@ -82,7 +83,8 @@ def parse_duration(text: str | float) -> Seconds:
     """
     if isinstance(text, str) and _DURATION.fullmatch(text):
         parts = _DURATION_PART.findall(text)
-        return Seconds(sum(float(number) * _SECONDS_IN[unit] for number, unit in parts))
+        seconds = sum(float(number) * _SECONDS_IN[unit] for number, unit in parts)
+        return Seconds(_finite(seconds, text, "duration"))
     return Seconds(_quantity(text, {}, what="duration", example="1h30m"))
 
 
@@ -90,14 +92,19 @@ def _quantity(text: str | float, factors: dict[str, float], *, what: str, exampl
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise UserMistake(f"{text!r} is not a {what}; write it like {example!r}")
     if not isinstance(text, str):
-        value = float(text)
+        value = float(text) if abs(text) < _TOO_LARGE else math.inf
     else:
         match = _QUANTITY.fullmatch(text)
         if match is None:
             raise UserMistake(f"{text!r} is not a {what}; write it like {example!r}")
         value = float(match["number"]) * _factor(match["unit"], factors, what, example)
+    return _finite(value, text, what)
+
+
+def _finite(value: float, text: str | float, what: str) -> float:
     if not math.isfinite(value) or value < 0:
-        raise UserMistake(f"{text!r} is not a {what}: it must be a finite number, not negative")
+        shown = repr(text) if len(str(text)) < 40 else f"{str(text)[:40]!r}..."
+        raise UserMistake(f"{shown} is not a {what}: it must be a finite number, not negative")
     return value
 
 

@@ -77,9 +77,10 @@ def _solve(
         known_until = float(problem.capacity.starts[-1])
         if problem.capacity.is_constant or schedule.makespan <= known_until:
             return problem, schedule
-        if weeks >= _MOST_WEEKS:
-            raise PlanningError("the plan would take more than 20 years; give it more bandwidth")
-        weeks = max(2 * weeks, int(schedule.makespan / _WEEK) + 1)
+        if weeks == _MOST_WEEKS:
+            raise PlanningError("the plan would take more than 19 years; give it more bandwidth")
+        needed = int(min(schedule.makespan / _WEEK, _MOST_WEEKS)) + 1
+        weeks = min(max(2 * weeks, needed), _MOST_WEEKS)
 
 
 def _problem(sites: Sequence[Site], budget: Budget, start: datetime | None, weeks: int) -> Problem:
@@ -141,12 +142,10 @@ def _unrolled(timetable: Timetable, start: datetime, weeks: int) -> list[tuple[f
     """So many weeks of the timetable, ending with a piece that allows something."""
     pieces: list[tuple[float, float]] = []
     for piece in timetable.pieces(start):
-        if pieces and pieces[-1][0] >= weeks * _WEEK and pieces[-1][1] > 0:
+        if pieces and piece.start >= weeks * _WEEK and pieces[-1][1] > 0:
             return pieces
         if not pieces or piece.rate != pieces[-1][1]:
             pieces.append((piece.start, float(piece.rate)))
-        elif piece.start > weeks * _WEEK:
-            return pieces  # one rate all week: a single piece without end
     raise AssertionError("a timetable has no end")
 
 

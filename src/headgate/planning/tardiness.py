@@ -25,6 +25,10 @@ from headgate.planning.arrays import FloatArray, IntArray
 __all__ = ["edd_order", "mdd_order", "smith_order", "total_tardiness_order"]
 
 
+_MOST_JOBS = 300
+"""A job more is a recursion deeper; so many jobs hardly ever come within the allowance anyway."""
+
+
 def edd_order(durations: FloatArray, deadlines: FloatArray) -> IntArray:
     """Earliest due date first; shortest first among equals."""
     return np.lexsort((durations, deadlines))
@@ -99,6 +103,8 @@ def total_tardiness_order(
     [2, 1, 0]
     """
     edd = edd_order(durations, deadlines)
+    if len(edd) > _MOST_JOBS:
+        return None
     search = _Decomposition(durations[edd].tolist(), deadlines[edd].tolist(), most_subproblems)
     try:
         search.least(tuple(range(len(edd))), 0.0)
