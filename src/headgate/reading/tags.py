@@ -188,7 +188,4 @@ def _raw_rest(name: str, group: str) -> str:
     """Attributes and text of a raw-text element; no text when the tag closes itself."""
     text = "[^<]*+" + _all(f"<(?!/{name}{_NAME_END})[^<]*+")
     closed = rf"(?<=[{BLANK}\"']/>)"
-    return (
-        rf"(?:/>|{_NAME_END}{group.format(ATTRIBUTES)}"
-        rf"(?:>(?:{closed}|{group.format(text)})|\Z))"
-    )
+    return rf"(?:/>|{_NAME_END}{group.format(ATTRIBUTES)}>(?:{closed}|{group.format(text)}))"
