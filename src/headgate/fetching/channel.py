@@ -18,6 +18,9 @@ from headgate.model.fetch import FailureKind
 
 __all__ = ["Buffers", "Channel"]
 
+_NEAR_SECONDS = 0.05
+_TAIL_SECONDS = 0.004
+
 
 class Buffers:
     """What was received, and what came out of TLS."""
@@ -46,7 +49,15 @@ class Channel:
         self._loop.add_reader(self._sock, on_readable)
 
     def look_away(self) -> None:
+        """Leave what comes in the kernel.
+
+        There it is acknowledged with up to 40 ms delay, since the window shrinks by it. A near
+        server takes the silence for a loss and sends the tail again, so the acknowledgement is
+        called for once the rest of what was permitted has had time to arrive.
+        """
         self._loop.remove_reader(self._sock)
+        if self.line.rtt < _NEAR_SECONDS:
+            self._loop.call_later(_TAIL_SECONDS, self.line.acknowledge)
 
     def send(self, data: bytes) -> None:
         """Send all of it, the rest later if need be; raises OSError."""

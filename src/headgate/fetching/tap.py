@@ -43,7 +43,7 @@ class Tap:
         self._meter = meter
         self._site = site
         self._line = line
-        self._credit = Credit(expected, line.window or _GROWN_WINDOW)
+        self._credit = Credit(expected, line.window or _GROWN_WINDOW, carried=line.read)
         self._base = line.read
         """Stream bytes of earlier responses."""
         self._claim: Claim | None = None

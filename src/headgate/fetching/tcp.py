@@ -50,6 +50,11 @@ class Line:
         self.settled = wire
         return fresh
 
+    def acknowledge(self) -> None:
+        """Send an acknowledgement that the kernel holds back, if there is one."""
+        if self._last is None:
+            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+
     def close(self) -> None:
         self._last = self.arrivals()
         self.sock.close()

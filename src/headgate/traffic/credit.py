@@ -1,11 +1,12 @@
 """The account of one response: credit is permission for bytes to arrive.
 
-What may arrive at any moment is bounded by the window and by the response:
+What may arrive at any moment is bounded by our window, by the response, and by the server's own
+congestion window, which starts at ten segments and cannot have grown by more than what arrived:
 
-    permitted = min(read + window, length of the response)
+    permitted = min(read + window, length of the response, received + congestion window)
 
-so the account keeps  paid >= arrived + wire(permitted − received)  (to a frame) before every step
-that permits more: the request (nothing read, length as expected) and each read (which opens the
+so the account keeps  paid >= arrived + wire(permitted − received)  before every step that permits
+more: the request (nothing read, length as expected) and each read (which opens the
 window again by as much). ``arrived`` and ``received`` come from the kernel's own count of the
 connection, so that whatever was guessed — segment sizes, the kernel's window, the response's
 length — is set right at the next step and, at the latest, at the end.
@@ -18,25 +19,29 @@ from __future__ import annotations
 
 import math
 
-from headgate.traffic.window import FRAME_HEADERS, SEGMENT, wire_bytes
+from headgate.traffic.window import FRAME_HEADERS, SEGMENT, Opening, wire_bytes
 
 __all__ = ["Credit"]
 
 _UNEXPECTED = math.inf
-_WORTH_WAITING = SEGMENT + FRAME_HEADERS
-"""Less than a frame is left to the next step or to the end."""
+_INITIAL_CONGESTION_WINDOW = 10 * SEGMENT
+_WORTH_WAITING = 256
+"""Less than this is left to the next step or to the end."""
 _STREAM_PART = SEGMENT / (SEGMENT + FRAME_HEADERS)
 
 
 class Credit:
     """One response's payments. ``paid`` only grows."""
 
-    __slots__ = ("expected", "length", "paid", "window")
+    __slots__ = ("_carried", "_first_window", "expected", "length", "paid", "window")
 
-    def __init__(self, expected: float, window: float) -> None:
+    def __init__(self, expected: float, window: float, carried: float = 0.0) -> None:
         self.expected = expected
         """Wire bytes foreseen for the whole response."""
         self.window = window
+        self._first_window = Opening(int(window)).buffer
+        self._carried = carried
+        """Stream bytes the connection carried before this response."""
         self.length: float | None = None
         """Stream bytes of the whole response once its head told."""
         self.paid = 0.0
@@ -46,18 +51,18 @@ class Credit:
 
         >>> Credit(expected=900.0, window=4344).due_before_request()
         900.0
-        >>> Credit(expected=1e9, window=4344).due_before_request()
-        4542.0
+        >>> Credit(expected=1e9, window=40_000, carried=1e6).due_before_request()
+        41848.0
         """
-        return max(0.0, min(self.expected, wire_bytes(self.window)) - self.paid)
+        unasked = min(self._announced(0), self._congestion_window(0))
+        return max(0.0, min(self.expected, wire_bytes(unasked)) - self.paid)
 
     def due_before_read(self, read: int, received: int, arrived: float) -> float:
         """What is to be paid so that everything up to stream byte ``read`` may be taken.
 
         ``received`` stream bytes and ``arrived`` wire bytes came so far.
         """
-        permitted = min(read + self.window, self._foreseen(read, received))
-        due = arrived + wire_bytes(max(0.0, permitted - received)) - self.paid
+        due = arrived + self._coming(read, received) - self.paid
         return due if due >= _WORTH_WAITING else 0.0
 
     def pay(self, amount: float) -> None:
@@ -69,10 +74,20 @@ class Credit:
 
     def balance_when_cut(self, read: int, received: int, arrived: float) -> float:
         """The same when the connection is dropped: what was permitted may be on its way already."""
-        permitted = min(read + self.window, self._foreseen(read, received))
-        coming = wire_bytes(max(0.0, permitted - received))
         surplus = self.paid - arrived
-        return min(surplus, max(0.0, surplus - coming))
+        return min(surplus, max(0.0, surplus - self._coming(read, received)))
+
+    def _coming(self, read: int, received: int) -> float:
+        """Wire bytes that may still arrive without another step of ours."""
+        permitted = min(read + self._announced(received), self._foreseen(read, received))
+        return wire_bytes(min(max(0.0, permitted - received), self._congestion_window(received)))
+
+    def _announced(self, received: int) -> float:
+        """The kernel begins with what was asked of it and goes up to the window as bytes come."""
+        return min(self.window, self._first_window + self._carried + received)
+
+    def _congestion_window(self, received: int) -> float:
+        return _INITIAL_CONGESTION_WINDOW + self._carried + received
 
     def _foreseen(self, read: int, received: int) -> float:
         if self.length is not None:

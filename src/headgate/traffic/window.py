@@ -39,6 +39,9 @@ FRAME_HEADERS = 66
 LEAST_WINDOW = 3 * SEGMENT
 WIDEST_WINDOW = 4_000_000
 
+_LEAST_BUFFER = 3 * 1460
+"""With less, the first announcement, rounded to segments without time stamps, is only two."""
+
 LUMP_SECONDS = 0.04
 LOOP_LATENCY_SECONDS = 0.02
 MARGIN = 1.25
@@ -64,7 +67,7 @@ class Opening:
     @property
     def buffer(self) -> int:
         """The SO_RCVBUF that makes Linux announce this window."""
-        return int(self.window / ANNOUNCED_PER_BUFFER)
+        return max(int(self.window / ANNOUNCED_PER_BUFFER), _LEAST_BUFFER)
 
 
 def opening(total: float, share: float, rtt: float) -> Opening | None:

@@ -1,0 +1,63 @@
+"""The meter's records, and what they say about a limit.
+
+A window is a stretch of so many seconds, wherever it begins (in steps of a bin, 10 ms); the worst
+one is the one that carried most.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["BIN_SECONDS", "Bins", "Readings", "windows"]
+
+Bins = npt.NDArray[np.float64]
+"""Bytes received per bin."""
+
+BIN_SECONDS = 0.01
+
+_RECORD = np.dtype([("bin", "<u4"), ("address", "<u4"), ("received", "<u4"), ("sent", "<u4")])
+
+
+class Readings:
+    """Bytes received per bin: in all, and by the address they came from."""
+
+    def __init__(self, file: Path) -> None:
+        raw = file.read_bytes()
+        self._start = int.from_bytes(raw[:8], "little") * 1e-9
+        self._records = np.frombuffer(raw, _RECORD, offset=8)
+
+    def received(self, begin: float, end: float, address: str | None = None) -> Bins:
+        """Between two wall times."""
+        records = self._records
+        if address is not None:
+            records = records[records["address"] == _number(address)]
+        first = round((begin - self._start) / BIN_SECONDS)
+        count = round((end - begin) / BIN_SECONDS)
+        inside = (records["bin"] >= first) & (records["bin"] < first + count)
+        bins = records["bin"][inside].astype(np.int64) - first
+        return np.bincount(bins, records["received"][inside], count).astype(np.float64)
+
+    def span(self) -> tuple[float, float]:
+        """Wall times of the first and after the last packet."""
+        bins = self._records["bin"]
+        first, last = int(bins[0]), int(bins[-1]) + 1
+        return self._start + first * BIN_SECONDS, self._start + last * BIN_SECONDS
+
+
+def windows(bins: Bins, seconds: float) -> Bins:
+    """Bytes in every window of so many seconds; empty when the bins are fewer."""
+    width = round(seconds / BIN_SECONDS)
+    if len(bins) < width:
+        return np.zeros(0)
+    sums = np.concatenate(([0.0], np.cumsum(bins)))
+    return sums[width:] - sums[:-width]
+
+
+def _number(address: str) -> int:
+    number = 0
+    for part in address.split("."):
+        number = number * 256 + int(part)
+    return number

@@ -1,0 +1,44 @@
+"""Other programs that promise a rate, as a user would start them."""
+
+from __future__ import annotations
+
+import shutil
+
+from bench.bed.readings import Bins
+from bench.bed.server import LARGE_BYTES, SMALL_BYTES
+from bench.bed.trial import run_tool
+
+__all__ = ["TOOLS", "tool_bins"]
+
+TOOLS = ("wget", "curl", "aria2")
+
+
+def tool_bins(
+    tool: str, rate: float, addresses: list[str], rtt: float, kind: str, seconds: float
+) -> Bins:
+    """What the line carried while a tool fetched about so many seconds' worth of the limit.
+
+    wget and curl have one connection at a time, so only aria2 uses all the sites at once. The last
+    tenth of a second is left out: it is an end, not a limit.
+    """
+    if shutil.which("aria2c" if tool == "aria2" else tool) is None:
+        raise RuntimeError(f"{tool} is missing: apt-get install wget curl aria2")
+    size = SMALL_BYTES if kind == "small" else LARGE_BYTES
+    count = max(len(addresses), int(rate * seconds / size))
+    urls = [f"http://{addresses[n % len(addresses)]}/{kind}/{n}" for n in range(count)]
+    shell = f"timeout {seconds:g} {_command(tool, int(rate), len(addresses))}"
+    listed = "\n".join(urls)
+    readings = run_tool(["sh", "-c", f"{shell} <<'URLS'\n{listed}\nURLS"], addresses, rtt)
+    begin, end = readings.span()
+    return readings.received(begin, min(end, begin + seconds) - 0.1)
+
+
+def _command(tool: str, rate: int, sites: int) -> str:
+    return {
+        "wget": f"wget -q -O /dev/null --limit-rate={rate} -i -",
+        "curl": f"xargs curl -s --limit-rate {rate} -o /dev/null",
+        "aria2": (
+            f"aria2c -q -i - -d /dev/shm/headgate-bed --allow-overwrite=true "
+            f"--max-overall-download-limit={rate} -j {min(sites, 16)}"
+        ),
+    }[tool]
