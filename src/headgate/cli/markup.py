@@ -1,0 +1,88 @@
+"""HTML and SVG that cannot be broken out of: whatever is not markup already is escaped.
+
+Site names, hosts and reasons come from strangers. A plain ``str`` given as content or attribute is
+text and stays text; only `element` and `joined` make markup. Characters that would turn a line of
+text about, or that no page may hold, are shown as �.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from html import escape
+
+__all__ = ["Markup", "element", "joined", "printable", "raw", "shortened"]
+
+_LEAVES = frozenset(("circle", "line", "path", "rect", "use"))
+"""SVG elements without content; HTML's own would not close this way."""
+_TURNING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+Value = str | float | None
+
+
+class Markup(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+def element(name: str, *content: str, **attributes: Value) -> Markup:
+    """An element; an attribute of None is left out, ``class_`` is written without its underscore.
+
+    >>> element("td", "a < b", class_="late")
+    '<td class="late">a &lt; b</td>'
+    >>> element("rect", x=1.25, y=2.0, data_site=3)
+    '<rect x="1.2" y="2" data-site="3"/>'
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    if name in _LEAVES:
+        return Markup(f"<{name}{written}/>")
+    return Markup(f"<{name}{written}>{joined(content)}</{name}>")
+
+
+def joined(parts: Iterable[str], separator: str = "") -> Markup:
+    """Parts one after the other, those that are plain text escaped."""
+    return Markup(separator.join(_as_markup(part) for part in parts))
+
+
+def raw(text: str) -> Markup:
+    """Markup that this package holds itself, such as a style sheet; never for what came in."""
+    return Markup(text)
+
+
+def printable(text: str) -> str:
+    """Text as it can be shown in one line, on a page or in a terminal.
+
+    >>> printable("a\\x1b[31m\\nb\\u202ec")
+    'a�[31m�b�c'
+    """
+    if text.isprintable():
+        return text
+    return "".join("�" if _is_unfit(character) else character for character in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """Text with so many characters at the most.
+
+    >>> shortened("abcdef", 4), shortened("abcd", 4)
+    ('abc…', 'abcd')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _is_unfit(character: str) -> bool:
+    return character in _TURNING or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+
+
+def _as_markup(part: str) -> str:
+    return part if isinstance(part, Markup) else escape(printable(part))
+
+
+def _value(value: str | float) -> str:
+    if isinstance(value, str):
+        return value if isinstance(value, Markup) else escape(printable(value))
+    return f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,157 @@
+"""A run's report as one HTML page that needs nothing else, no network and no other file.
+
+From top to bottom: in words what was promised and what was kept; the rates under the budget; the
+plan against what happened; the sites, the errors, the slow hosts. The page's own policy lets a
+browser run and style only what stands here, and fetch nothing at all.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from headgate.cli.markup import Markup, element, joined, raw
+from headgate.cli.plan_words import plural
+from headgate.cli.report_gantt import MOST_ROWS, gantt_chart
+from headgate.cli.report_promises import Promise, promises
+from headgate.cli.report_rates import rate_chart
+from headgate.cli.report_tables import errors_table, given_up_table, hosts_table, sites_table
+from headgate.cli.report_words import ReportWords, late_sites
+from headgate.cli.site_colours import site_numbers
+from headgate.cli.time_scale import TimeScale, report_span
+from headgate.model.run_report import RunReport
+
+__all__ = ["report_page"]
+
+
+def report_page(report: RunReport) -> str:
+    """The page; the same report gives the same text."""
+    words = ReportWords.of(report)
+    order = site_numbers(report.sites)
+    scale = TimeScale(report_span(report))
+    body = joined(
+        (
+            _header(report, words),
+            element("section", *map(_tile, promises(report)), class_="tiles"),
+            _rates(report, scale, order),
+            _gantt(report, scale, order),
+            _section("Sites", sites_table(report, order)),
+            _section("Errors by kind", errors_table(report), otherwise="There were none."),
+            _section(
+                "Slowest hosts",
+                hosts_table(report.slowest_hosts),
+                "Mean time of a fetch: until the first byte (dark), until the last (light).",
+            ),
+            _section("Hosts given up", given_up_table(report.sites)),
+            element("div", id="tip", hidden="hidden"),
+        ),
+        "\n",
+    )
+    return _document(f"{words.headline} – Headgate", body)
+
+
+def _document(title: str, body: Markup) -> str:
+    style, script = _own_file("report_page.css"), _own_file("report_page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = (
+        raw('<meta charset="utf-8">'),
+        raw(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        raw('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        raw('<meta name="color-scheme" content="light dark">'),
+        element("title", title),
+        element("style", raw(style)),
+    )
+    page = element(
+        "html",
+        element("head", joined(head, "\n")),
+        element("body", element("main", body), element("script", raw(script))),
+        lang="en",
+    )
+    return f"<!DOCTYPE html>\n{page}\n"
+
+
+@cache
+def _own_file(name: str) -> str:
+    return files("headgate.cli").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def _header(report: RunReport, words: ReportWords) -> Markup:
+    began = _moment(report.started_at)
+    how = f"policy {report.policy}, {plural(report.crawlers, 'crawler')}"
+    return element(
+        "header",
+        element("p", f"Headgate, run {report.stamp}", class_="kicker"),
+        element("h1", words.headline),
+        element("p", f"{words.amounts}, from {began}; {how}.", class_="amounts"),
+    )
+
+
+def _moment(seconds: float) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%a %Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):
+        return "an unknown moment"
+
+
+def _tile(promise: Promise) -> Markup:
+    return element(
+        "div",
+        element("h2", promise.what),
+        element("p", promise.kept, class_="figure"),
+        element("p", promise.promised, class_="note"),
+        class_=f"tile {promise.standing}",
+    )
+
+
+def _rates(report: RunReport, scale: TimeScale, order: dict[str, int]) -> Markup:
+    chart = element("div", rate_chart(report, scale, order), class_="scroll")
+    note = "What the line carried, one site upon the other, in the colours of the chart below."
+    return _section("Rates under the budget", chart if report.timeline else None, note)
+
+
+def _gantt(report: RunReport, scale: TimeScale, order: dict[str, int]) -> Markup:
+    if not report.sites:
+        return Markup("")
+    chart = element("div", gantt_chart(report, scale, order), class_="scroll")
+    left_out = len(report.sites) - MOST_ROWS
+    more = f" {plural(left_out, 'more site')} in the table only." if left_out > 0 else ""
+    legend = element("p", *_keys(report), more, class_="note")
+    return element("section", element("h2", "Planned against real"), legend, chart)
+
+
+def _keys(report: RunReport) -> Iterator[Markup]:
+    """What the marks mean, of those that occur."""
+    yield _key("planned", "planned")
+    yield _key("real", "crawled")
+    if late_sites(report):
+        yield _key("late", "after its deadline")
+    if any(site.deadline is not None for site in report.sites):
+        yield _key("deadline", "deadline")
+
+
+def _key(kind: str, meaning: str) -> Markup:
+    return joined((element("span", class_=f"key {kind}"), meaning, " "))
+
+
+def _section(heading: str, content: Markup | None, note: str = "", otherwise: str = "") -> Markup:
+    """Nothing at all when there is no content and nothing to say about that."""
+    if content is None and not otherwise:
+        return Markup("")
+    parts = [element("h2", heading)]
+    if content is None:
+        parts.append(element("p", otherwise, class_="note"))
+    else:
+        parts += [element("p", note, class_="note")] if note else []
+        parts.append(content)
+    return element("section", *parts)
