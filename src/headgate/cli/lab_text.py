@@ -14,7 +14,7 @@ from headgate.planning.policies import DEFAULT_POLICY
 
 __all__ = ["print_reproduction"]
 
-_PIPED_WIDTH = 120
+_PIPED_WIDTH = 140
 
 
 def print_reproduction(reproduction: Reproduction) -> None:
@@ -34,7 +34,7 @@ def _table(*columns: str, words: int = 1) -> Table:
     """A table whose first columns, as many as ``words``, are text; the others are numbers."""
     table = Table(box=None, pad_edge=False)
     for k, column in enumerate(columns):
-        table.add_column(column, justify="left" if k < words else "right", no_wrap=True)
+        table.add_column(column, justify="left" if k < words else "right", overflow="fold")
     return table
 
 
@@ -85,17 +85,22 @@ def _add_cell(table: Table, reproduction: Reproduction, cell: Cell) -> None:
 
 
 def _print_references(console: Console, reproduction: Reproduction) -> None:
-    heads = ("makespan (s)", "sum of times (s)", "late (s)", "on time %", "obj. 1", "obj. 2")
+    heads = ("makespan", "sum of times", "late", "on time %", "obj. 1", "obj. 2")
     table = _table("instance", "policy", *heads, words=2)
     for row in reproduction.references:
         pairs = [row.figures.get(figure) for figure in FIGURES_OF_MERIT]
-        values = ["" if pair is None else f"{pair[0]:g} / {pair[1]:.4g}" for pair in pairs]
+        values = ["" if pair is None else _pair(*pair) for pair in pairs]
         _add(table, row.policy, (row.instance,), values)
     title = (
         "Results obtained independently of this project / ours: other draws of the same families,"
         " and capped deadlines of another kind"
     )
     _print(console, title, table)
+
+
+def _pair(reference: float, ours: float) -> str:
+    digits = 0 if reference >= 1000 else 1 if reference >= 20 else 2
+    return f"{reference:g} / {ours:.{digits}f}"
 
 
 def _print_claims(console: Console, reproduction: Reproduction) -> None:
