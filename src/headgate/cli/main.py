@@ -18,7 +18,11 @@ from headgate.model.errors import HeadgateError, UserMistake
 __all__ = ["COMMANDS", "command_parser", "main"]
 
 COMMANDS = {
+    "crawl": "crawl sites within a bandwidth and by their deadlines",
     "plan": "can all deadlines be met, and how? Rates, start and end of every site",
+    "budget": "change the bandwidth of a running crawl",
+    "report": "what a run promised and what it kept, in words and as a page",
+    "export": "a run's pages or links as CSV, lines of JSON or Parquet",
     "lab": "reproduce the papers",
 }
 """Each name is also the name of the command's module beside this one."""

@@ -1,0 +1,57 @@
+"""The run that a command is about: named by its stamp, by its folder, or the newest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headgate.model.errors import UserMistake
+from headgate.storage.collection import Collection, RunFolder
+
+__all__ = ["chosen_run", "file_of_run"]
+
+_MOST_NAMED = 5
+
+
+def chosen_run(folder: Path, stamp: str | None = None) -> RunFolder:
+    """The run meant by a folder, which is a collection or a run's own."""
+    if not folder.is_dir():
+        raise UserMistake(f"{folder}: there is no such folder")
+    whole = folder.resolve()
+    if whole.parent.name == "runs" and not (whole / "runs").is_dir():
+        if stamp not in (None, whole.name):
+            raise UserMistake(f"{folder} is the folder of one run; leave --run out")
+        return _as_named(folder, whole)
+    return _run_of(Collection(folder), stamp)
+
+
+def file_of_run(run: RunFolder, name: str) -> Path:
+    """A file that a finished run has."""
+    path = run.path / name
+    if path.is_file():
+        return path
+    if run.unfinished:
+        raise UserMistake(
+            f"run {run.stamp} is not finished and has no {name} yet; "
+            "headgate crawl --resume goes on with it, --run names another"
+        )
+    raise UserMistake(f"{path}: there is no such file; --run names another run")
+
+
+def _as_named(folder: Path, whole: Path) -> RunFolder:
+    """By the user's own words where they tell the collection, else by its whole path."""
+    run = RunFolder(folder.parent.parent, whole.name)
+    return run if run.path.resolve() == whole else RunFolder(whole.parent.parent, whole.name)
+
+
+def _run_of(collection: Collection, stamp: str | None) -> RunFolder:
+    runs = [run for run in collection.runs() if run.path.is_dir()]
+    if not runs:
+        raise UserMistake(f"{collection.path}: no run in there; it is no collection of headgate's")
+    if stamp is None:
+        return runs[0]
+    found = next((run for run in runs if run.stamp == stamp), None)
+    if found is None:
+        newest = ", ".join(run.stamp for run in runs[:_MOST_NAMED])
+        more = ", ..." if len(runs) > _MOST_NAMED else ""
+        raise UserMistake(f"{collection.path}: no run {stamp!r}; there are {newest}{more}")
+    return found

@@ -1,0 +1,93 @@
+"""``headgate export``: a run's pages or links for other programs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from headgate.model.errors import UserMistake
+
+__all__ = ["configure", "run"]
+
+FORMATS = ("csv", "jsonl", "parquet")
+TABLES = ("pages", "links")
+
+_DESCRIPTION = """\
+Give out the table of a run's pages or links: as comma-separated values, as lines of JSON, or as the
+Parquet file that the run keeps anyway. Columns are explained in docs/collection.md. Rows are passed
+on as they are read, so that a table of any size needs little memory.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate export --format csv > pages.csv
+  headgate export --format jsonl --table links | head
+  headgate export archive --run 2026-11-15T19-20-03 --to pages.parquet
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "folder",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path("headgate-data"),
+        help="the collection, or the folder of one run (default: headgate-data)",
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, help="(default: by the ending of --to, else csv)"
+    )
+    parser.add_argument(
+        "--table", choices=TABLES, default="pages", help="which table (default: pages)"
+    )
+    parser.add_argument("--run", metavar="STAMP", help="which run (default: the newest)")
+    parser.add_argument(
+        "--to", metavar="FILE", default="-", help="write there (default: -, to stdout)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Pass the table on."""
+    from headgate.cli.chosen_run import chosen_run, file_of_run
+    from headgate.cli.exported_table import write_table
+
+    form = args.format or _by_ending(args.to)
+    if form == "parquet" and args.to == "-" and sys.stdout.isatty():
+        raise UserMistake("Parquet is nothing for a terminal; name a file with --to")
+    source = file_of_run(chosen_run(args.folder, args.run), f"{args.table}.parquet")
+    if args.to != "-" and Path(args.to).resolve() == source.resolve():
+        raise UserMistake(f"{args.to} is the run's own table; name another file with --to")
+    with _opened(args.to) as target:
+        write_table(source, form, target)
+    return 0
+
+
+def _by_ending(target: str) -> str:
+    ending = Path(target).suffix.lower().removeprefix(".")
+    return ending if ending in FORMATS else "csv"
+
+
+@contextmanager
+def _opened(target: str) -> Iterator[IO[bytes]]:
+    """Where to write; a file is there whole or not at all."""
+    from headgate.storage.faults import writing
+    from headgate.storage.replacing import replacing
+
+    if target == "-":
+        yield sys.stdout.buffer
+        return
+    path = Path(target)
+    if not path.absolute().parent.is_dir():
+        raise UserMistake(f"{target}: there is no such folder")
+    if path.is_dir():
+        raise UserMistake(f"{target} is a folder; name a file")
+    with replacing(path) as part, writing(path), part.open("wb") as file:
+        yield file

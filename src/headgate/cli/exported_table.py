@@ -1,0 +1,67 @@
+"""A run's Parquet table in another form, some thousand rows at a time.
+
+Text forms write moments by ISO 8601 in UTC, ``2026-11-15T19:20:03.125Z``, and digests as the table
+has them. Where there is no value, CSV has nothing between its commas (an empty text would be
+``""``) and JSON has null.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from headgate.model.errors import UserMistake
+
+__all__ = ["write_table"]
+
+_ROWS_AT_ONCE = 4096
+
+
+def write_table(source: Path, form: str, target: IO[bytes]) -> None:
+    """Write the table in ``source`` as "csv", "jsonl" or "parquet"."""
+    try:
+        with pq.ParquetFile(source) as table:
+            if form == "csv":
+                _write_csv(table, target)
+            elif form == "jsonl":
+                _write_jsonl(table, target)
+            else:
+                with source.open("rb") as file:
+                    shutil.copyfileobj(file, target)
+    except pa.ArrowException as error:
+        raise UserMistake(f"{source} is damaged: {str(error).splitlines()[0]}") from None
+
+
+def _write_csv(table: pq.ParquetFile, target: IO[bytes]) -> None:
+    schema = _as_text(table.schema_arrow.empty_table()).schema
+    with pa_csv.CSVWriter(pa.PythonFile(target, "w"), schema) as writer:
+        for rows in _batches(table):
+            writer.write_table(rows)
+
+
+def _write_jsonl(table: pq.ParquetFile, target: IO[bytes]) -> None:
+    encoder = msgspec.json.Encoder()
+    for rows in _batches(table):
+        target.write(encoder.encode_lines(rows.to_pylist()))
+
+
+def _batches(table: pq.ParquetFile) -> Iterator[pa.Table]:
+    for batch in table.iter_batches(_ROWS_AT_ONCE):
+        yield _as_text(pa.Table.from_batches([batch]))
+
+
+def _as_text(rows: pa.Table) -> pa.Table:
+    """The same rows with moments as text."""
+    for place, field in enumerate(rows.schema):
+        if pa.types.is_timestamp(field.type):
+            text = pc.strftime(rows.column(place), format="%Y-%m-%dT%H:%M:%SZ")
+            rows = rows.set_column(place, field.name, text)
+    return rows
