@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError, UserMistake
-from headgate.model.site import Site
+from headgate.model.site import OnDeadline, Site
 from headgate.model.site_file_text import MOST_SITES, SiteFileText
 from headgate.model.site_file_values import (
     ElementMistake,
@@ -26,6 +26,7 @@ from headgate.model.site_file_values import (
     read_deadline,
     read_depth,
     read_objective,
+    read_on_deadline,
     read_patterns,
     read_seeds,
     read_size,
@@ -39,7 +40,16 @@ from headgate.model.units import BytesPerSecond, format_rate
 __all__ = ["BUDGET_KEYS", "MOST_SITES", "SITE_KEYS", "SiteFile", "parse_site_file", "site_error"]
 
 BUDGET_KEYS = ("bandwidth", "zone", "crawlers", "objective")
-SITE_KEYS = ("seeds", "include", "exclude", "depth", "deadline", "expect", "max_rate")
+SITE_KEYS = (
+    "seeds",
+    "include",
+    "exclude",
+    "depth",
+    "deadline",
+    "on_deadline",
+    "expect",
+    "max_rate",
+)
 
 _Value = TypeVar("_Value")
 _Default = TypeVar("_Default")
@@ -165,6 +175,7 @@ def _site(table: _Table, name: str) -> Site:
         exclude=table.read("exclude", read_patterns, ()),
         depth=table.read("depth", read_depth, None),
         deadline=table.read("deadline", read_deadline, None),
+        on_deadline=table.read("on_deadline", read_on_deadline, OnDeadline.GO_ON),
         expect=table.read("expect", read_size, None),
         max_rate=table.read("max_rate", read_cap, None),
     )

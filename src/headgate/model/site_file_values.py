@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
+from headgate.model.site import OnDeadline
 from headgate.model.timetable import Timetable
 from headgate.model.units import (
     Bytes,
@@ -38,6 +39,7 @@ __all__ = [
     "read_deadline",
     "read_depth",
     "read_objective",
+    "read_on_deadline",
     "read_patterns",
     "read_seeds",
     "read_size",
@@ -107,6 +109,13 @@ def read_objective(value: object) -> Objective:
     if value in names:
         return Objective(value)
     raise UserMistake(f"{_shown(value)} is not an objective; {did_you_mean(value, names)}")
+
+
+def read_on_deadline(value: object) -> OnDeadline:
+    names = [str(choice) for choice in OnDeadline]
+    if value in names:
+        return OnDeadline(value)
+    raise UserMistake(f"{_shown(value)} is nothing to do; {did_you_mean(value, names)}")
 
 
 def read_zone(value: object) -> ZoneInfo:

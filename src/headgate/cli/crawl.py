@@ -1,0 +1,189 @@
+"""``headgate crawl``: crawls sites under the budget, by their deadlines."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from headgate.cli.crawl_request import CrawlRequest
+from headgate.cli.site_files import read_text
+from headgate.model.budget import Objective
+from headgate.model.errors import UserMistake
+
+if TYPE_CHECKING:
+    from headgate.cli.crawl_watch import CrawlWatch
+    from headgate.cli.progress_view import ProgressView
+    from headgate.grid.crawl import CrawlJob
+    from headgate.model.run_report import RunReport
+
+__all__ = ["configure", "execute", "run"]
+
+INTERRUPTED, NOT_ON_TIME = 130, 3
+DEFAULT_OUT = Path("headgate-data")
+
+_DESCRIPTION = """\
+Crawl sites within a bandwidth and by their deadlines. Pages are archived as WARC with tables and an
+index beside them; a crash or an interruption loses nothing that was stored, and --resume goes on.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate crawl https://example.org/                       one site, unlimited
+  headgate crawl sites.toml                                 sites, budget and deadlines of a file
+  headgate crawl https://a.org/ https://b.org/ --bandwidth 1MB/s --deadline 10m
+  headgate crawl --resume                                   go on with what was interrupted
+  headgate crawl sites.toml --json | jq .utilisation        for scripts
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "what", metavar="FILE | URL", nargs="*", help="a site file (TOML), or one or more URLs"
+    )
+    parser.add_argument("--bandwidth", metavar="RATE", help="the budget, like '1.5 MB/s'")
+    parser.add_argument(
+        "--deadline", metavar="TIME", help="for sites that have none, like '10m' or '1h30m'"
+    )
+    parser.add_argument("--crawlers", metavar="N", type=int, help="sites crawled at once (5)")
+    parser.add_argument("--objective", choices=[str(objective) for objective in Objective])
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with the unfinished run in DIR"
+    )
+    parser.add_argument("--processes", metavar="N", type=int, help="crawling processes (1)")
+    parser.add_argument(
+        "--contact", metavar="WHO", help="URL or mail address told to servers: who runs this?"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON at the end")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with code 3 when a deadline was missed"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Crawl as asked; the report's words, or its JSON, go to stdout."""
+    request = _resumed(args) if args.resume else _asked(args)
+    job = make_job(request, args.out, resume=args.resume)
+    return execute(job, quiet=args.quiet, as_json=args.json, strict=args.strict)
+
+
+def execute(job: CrawlJob, *, quiet: bool, as_json: bool, strict: bool) -> int:
+    """Crawl, show how it goes, say how it went."""
+    import uvloop
+
+    from headgate.cli.crawl_watch import CrawlWatch
+    from headgate.cli.report_page import report_page
+    from headgate.cli.report_text import report_text
+    from headgate.storage.replacing import write_whole
+
+    watch = CrawlWatch(job, view=None if quiet else _progress_view())
+    try:
+        report = uvloop.run(_crawl(job, watch))
+    finally:
+        watch.close()
+    page = job.out / "runs" / report.stamp / "report.html"
+    write_whole(page, report_page(report).encode())
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
+    else:
+        print(report_text(report, page))
+    return _exit_code(report, strict=strict)
+
+
+def _progress_view() -> ProgressView:
+    from headgate.cli.progress_view import ProgressView
+
+    return ProgressView()
+
+
+async def _crawl(job: CrawlJob, watch: CrawlWatch) -> RunReport:
+    from headgate.grid.crawl import crawl
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, watch.interrupt, loop)
+    loop.add_signal_handler(signal.SIGTERM, watch.interrupt, loop)
+    return await crawl(job, watch)
+
+
+def make_job(request: CrawlRequest, out: Path, *, resume: bool = False) -> CrawlJob:
+    """The job of a request."""
+    from headgate.fetching.http import FetcherSettings
+    from headgate.grid.crawl import CrawlJob
+
+    contents = request.contents()
+    without = [site.name for site in contents.sites if not site.seeds]
+    if without:
+        raise UserMistake(f'site {without[0]!r} has no seeds; add seeds = ["https://..."]')
+    named = frozenset(_host_name(seed) for site in contents.sites for seed in site.seeds)
+    return CrawlJob(
+        contents.sites,
+        contents.budget,
+        out,
+        FetcherSettings(request.contact or "no contact given", named=named),
+        request.processes,
+        resume,
+        msgspec.json.encode(request),
+    )
+
+
+def _host_name(url: str) -> str:
+    """A seed's host without its port: the user named it, so it may be private."""
+    return urlsplit(url).hostname or ""
+
+
+def _asked(args: argparse.Namespace) -> CrawlRequest:
+    if not args.what:
+        raise UserMistake("say what to crawl: a site file or a URL (see headgate crawl --help)")
+    options = {
+        "bandwidth": args.bandwidth,
+        "deadline": args.deadline,
+        "crawlers": args.crawlers,
+        "objective": args.objective,
+        "contact": args.contact or "",
+        "processes": args.processes or 1,
+    }
+    if len(args.what) == 1 and _is_file(args.what[0]):
+        return CrawlRequest(path=args.what[0], text=read_text(args.what[0]), **options)
+    return CrawlRequest(urls=tuple(args.what), **options)
+
+
+def _resumed(args: argparse.Namespace) -> CrawlRequest:
+    from headgate.storage.collection import Collection
+
+    if args.what:
+        raise UserMistake("--resume goes on with what the run was asked; leave FILE and URL out")
+    run = Collection(args.out).unfinished_run()
+    saved = None if run is None else run.load("request")
+    if not saved:
+        raise UserMistake(f"{args.out}: no unfinished run to go on with; leave out --resume")
+    request = msgspec.json.decode(saved, type=CrawlRequest)
+    changes = {
+        key: value
+        for key in ("bandwidth", "deadline", "crawlers", "objective", "contact", "processes")
+        if (value := getattr(args, key)) is not None
+    }
+    return msgspec.structs.replace(request, **changes)
+
+
+def _is_file(word: str) -> bool:
+    return word == "-" or word.endswith(".toml") or Path(word).is_file()
+
+
+def _exit_code(report: RunReport, *, strict: bool) -> int:
+    if report.interrupted:
+        return INTERRUPTED
+    missed = any(site.met is False for site in report.sites)
+    return NOT_ON_TIME if strict and missed else 0

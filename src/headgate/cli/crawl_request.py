@@ -1,0 +1,69 @@
+"""What a user asked ``headgate crawl`` for, kept with the run so that --resume can go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
+from headgate.model.errors import UserMistake
+from headgate.model.site import Site
+from headgate.model.site_file import SiteFile, parse_site_file
+from headgate.model.units import UNLIMITED, Seconds, parse_duration, parse_rate
+
+__all__ = ["CrawlRequest"]
+
+
+class CrawlRequest(msgspec.Struct, frozen=True):
+    """A site file's text or some URLs, and what the options said instead."""
+
+    path: str = ""
+    text: str = ""
+    """Of the site file; empty when URLs were given."""
+    urls: tuple[str, ...] = ()
+    bandwidth: str | None = None
+    deadline: str | None = None
+    crawlers: int | None = None
+    objective: str | None = None
+    contact: str = ""
+    processes: int = 1
+
+    def contents(self) -> SiteFile:
+        """Sites and budget, checked."""
+        asked = None if self.bandwidth is None else parse_rate(self.bandwidth)
+        if self.text:
+            contents = parse_site_file(self.text, self.path, bandwidth=asked)
+        else:
+            contents = SiteFile(Budget(asked or UNLIMITED), _sites(self.urls))
+        budget = replace(
+            contents.budget,
+            crawlers=self.crawlers or contents.budget.crawlers or DEFAULT_CRAWLERS,
+            objective=Objective(self.objective) if self.objective else contents.budget.objective,
+        )
+        return SiteFile(budget, tuple(self._with_deadline(site) for site in contents.sites))
+
+    def _with_deadline(self, site: Site) -> Site:
+        if self.deadline is None or site.deadline is not None:
+            return site
+        seconds = parse_duration(self.deadline)
+        if seconds <= 0:
+            raise UserMistake("--deadline must be longer than 0, like '10m'")
+        return replace(site, deadline=Seconds(seconds))
+
+
+def _sites(urls: tuple[str, ...]) -> tuple[Site, ...]:
+    """A site for each URL, named after its host."""
+    from headgate.reading.urls import host, normalise
+
+    sites: dict[str, Site] = {}
+    for url in urls:
+        seed = normalise(url if "://" in url else f"https://{url}")
+        if seed is None or not seed.startswith(("http://", "https://")):
+            known = " (there is no such file, either)" if not Path(url).exists() else ""
+            raise UserMistake(f"{url!r} is not a URL of http or https{known}")
+        name = host(seed)
+        before = sites.get(name)
+        sites[name] = Site(name, seeds=(*(before.seeds if before else ()), seed))
+    return tuple(sites.values())
