@@ -188,10 +188,7 @@ def _quantity(
 ) -> _Number:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise UserMistake(f"{_shown(value)} is not a {what}; write it like {example!r}")
-    try:
-        quantity = parse(value)
-    except OverflowError:
-        raise UserMistake(f"the number is more than any {what} can be") from None
+    quantity = parse(value)
     if quantity > _LARGEST[what] and value != "unlimited":
         raise UserMistake(f"{value!r} is more than any {what} can be; write it like {example!r}")
     return quantity

@@ -49,7 +49,6 @@ _RATES_IN = {f"{unit}/s": factor for unit, factor in _BYTES_IN.items()} | {
 }
 _SECONDS_IN = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
-_TOO_LARGE = 10**300
 _QUANTITY = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)\s*(?P<unit>\S*)\s*")
 _DURATION = re.compile(r"\s*(?:\d+(?:\.\d+)?\s*(?:ms|[smhdw])\s*)+")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])")
@@ -92,7 +91,7 @@ def _quantity(text: str | float, factors: dict[str, float], *, what: str, exampl
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise UserMistake(f"{text!r} is not a {what}; write it like {example!r}")
     if not isinstance(text, str):
-        value = float(text) if abs(text) < _TOO_LARGE else math.inf
+        value = _as_float(text)
     else:
         match = _QUANTITY.fullmatch(text)
         if match is None:
@@ -101,10 +100,18 @@ def _quantity(text: str | float, factors: dict[str, float], *, what: str, exampl
     return _finite(value, text, what)
 
 
+def _as_float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # an integer of hundreds of digits
+        return math.inf
+
+
 def _finite(value: float, text: str | float, what: str) -> float:
+    if math.isinf(value) and text != math.inf:
+        raise UserMistake(f"the number is more than any {what} can be")
     if not math.isfinite(value) or value < 0:
-        shown = repr(text) if len(str(text)) < 40 else f"{str(text)[:40]!r}..."
-        raise UserMistake(f"{shown} is not a {what}: it must be a finite number, not negative")
+        raise UserMistake(f"{text!r} is not a {what}: it must be a finite number, not negative")
     return value
 
 
