@@ -1,0 +1,78 @@
+"""A small web on loopback for tests: pages in a tree with cross links, slow on demand."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+ROBOTS = b"User-agent: *\nDisallow: /private/\n"
+
+
+@dataclass
+class SmallWeb:
+    """``pages`` pages: page k links to 2k + 1 and 2k + 2, to a private one and to the first."""
+
+    pages: int
+    page_bytes: int = 2000
+    seconds_per_page: float = 0.0
+    asked: Counter[str] = field(default_factory=Counter)
+    port: int = 0
+
+    @property
+    def seed(self) -> str:
+        return f"http://127.0.0.1:{self.port}/0.html"
+
+    @property
+    def urls(self) -> set[str]:
+        return {f"http://127.0.0.1:{self.port}/{k}.html" for k in range(self.pages)}
+
+    def body(self, path: str) -> bytes | None:
+        if path == "/robots.txt":
+            return ROBOTS
+        name = path.removeprefix("/").removesuffix(".html")
+        if not name.isdigit() or int(name) >= self.pages:
+            return None
+        links = [k for k in (2 * int(name) + 1, 2 * int(name) + 2) if k < self.pages]
+        anchors = "".join(f'<a href="/{k}.html">{k}</a>' for k in [*links, 0])
+        head = f"<title>Page {name}</title>{anchors}<a href=/private/x.html>no</a>"
+        return head.encode().ljust(self.page_bytes, b".")
+
+
+@contextmanager
+def serving(web: SmallWeb) -> Iterator[SmallWeb]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            web.asked[self.path] += 1
+            time.sleep(web.seconds_per_page)
+            body = web.body(self.path)
+            etag = f'"{self.path}"'
+            unchanged = body is not None and self.headers.get("If-None-Match") == etag
+            self.send_response(304 if unchanged else 404 if body is None else 200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("ETag", etag)
+            self.send_header("Content-Length", str(0 if unchanged else len(body or b"")))
+            self.end_headers()
+            if not unchanged:
+                self.wfile.write(body or b"")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    web.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield web
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
