@@ -36,7 +36,7 @@ _CANDIDATE = re.compile(
 )
 _REFRESH = re.compile(
     rf"[{BLANK}]*+([0-9]++|(?=\.))[0-9.]*+(?=[;,{BLANK}])[{BLANK}]*+[;,]?[{BLANK}]*+"
-    rf"(?:[uU][rR][lL][{BLANK}]*+=[{BLANK}]*+)?(?:\"([^\"]*+)|'([^']*+)|([\s\S]++))"
+    rf"(?>(?:[uU][rR][lL][{BLANK}]*+=[{BLANK}]*+)?)(?:\"([^\"]*+)|'([^']*+)|([\s\S]*+))"
 )
 
 
