@@ -4,8 +4,9 @@
 that runs from here on; a site that appears in the answer for the first time is to be started.
 The state is a plain object that its caller keeps; time comes with the events. The rules are those
 of the plan (event.py): rates by priority up to the caps, the next site started while budget and
-crawlers are left. Once every unfinished site has a crawler and caps bind, water-filling takes
-over wherever it can keep all deadlines within reach, which no priority order can promise.
+crawlers are left. Once every unfinished site has a crawler, water-filling takes over where caps
+bind or the order would miss a deadline, as long as it can keep all deadlines within reach; no
+order of priority can promise that.
 
 Cost: O(m) per event while sites wait, O(m^2) under water-filling; no event looks at all sites
 but `Reordered`, which brings the order of a fresh plan.
@@ -195,7 +196,7 @@ def _enqueue(state: CrawlState, name: str, site: SiteState) -> None:
 
 def _set_rates(state: CrawlState) -> None:
     budget = state.capacity.rate_at(state.now)
-    if _caps_bind_and_all_have_crawlers(state) and _guard_deadlines(state):
+    if _needs_guarding(state) and _guard_deadlines(state):
         return
     left = budget
     for name in state.running:
@@ -211,27 +212,35 @@ def _grant(site: SiteState, left: float) -> float:
     return site.rate
 
 
-def _caps_bind_and_all_have_crawlers(state: CrawlState) -> bool:
+def _needs_guarding(state: CrawlState) -> bool:
+    """Whether all have crawlers and the order alone may miss a deadline."""
     if not 0 < len(state.sites) <= state.slots:
         return False
-    deadlines = any(site.deadline < np.inf for site in state.sites.values())
-    return deadlines and any(site.cap < state.capacity.peak for site in state.sites.values())
+    if not any(site.deadline < np.inf for site in state.sites.values()):
+        return False
+    if any(site.cap < state.capacity.peak for site in state.sites.values()):
+        return True
+    order = [state.sites[name] for name in (*state.running, *state.waiting)]
+    capacity = state.capacity.from_time(state.now)
+    ends = state.now + capacity.time_of(np.cumsum([site.remaining for site in order]))
+    return bool((ends > [site.deadline for site in order]).any())
 
 
 def _guard_deadlines(state: CrawlState) -> bool:
     """Rates that keep all deadlines within reach; False when there are none."""
     names = [*state.running, *state.waiting]
     sites = [state.sites[name] for name in names]
-    if any(site.remaining <= 0 for site in sites):
-        return False  # the estimate ran out but the site goes on: nothing to guard with
+    # A site that goes on although nothing should be left of it has no deadline to guard any more,
+    # but goes first where budget is not reserved: it may need just one moment.
+    spent = np.array([site.remaining <= NOTHING_LEFT for site in sites])
     problem = Problem.of(
-        [site.remaining for site in sites],
-        [site.deadline - state.now for site in sites],
+        [max(site.remaining, NOTHING_LEFT) for site in sites],
+        np.where(spent, np.inf, [site.deadline - state.now for site in sites]),
         budget=state.capacity.from_time(state.now),
         caps=[site.cap for site in sites],
         slots=state.slots,
     )
-    rates = water_filling_rates(problem, np.arange(len(names)))
+    rates = water_filling_rates(problem, np.argsort(~spent, kind="stable"))
     if rates is None:
         return False
     state.running, state.waiting = names, deque()
