@@ -15,9 +15,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from headgate.grid.from_python import crawl
     from headgate.model.budget import Budget, Objective
     from headgate.model.plan import Plan
-    from headgate.model.site import Site, SiteStatistics
+    from headgate.model.run_report import RunReport
+    from headgate.model.site import OnDeadline, Site, SiteStatistics
     from headgate.model.timetable import Timetable
     from headgate.planning.maxt import m_maxt
     from headgate.planning.planner import compare, plan
@@ -27,11 +29,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Budget",
     "Objective",
+    "OnDeadline",
     "Plan",
+    "RunReport",
     "Site",
     "SiteStatistics",
     "Timetable",
     "compare",
+    "crawl",
     "m_maxt",
     "m_stet",
     "m_sumt",
@@ -41,11 +46,14 @@ __all__ = [
 _HOMES = {
     "Budget": "model.budget",
     "Objective": "model.budget",
+    "OnDeadline": "model.site",
     "Plan": "model.plan",
+    "RunReport": "model.run_report",
     "Site": "model.site",
     "SiteStatistics": "model.site",
     "Timetable": "model.timetable",
     "compare": "planning.planner",
+    "crawl": "grid.from_python",
     "m_maxt": "planning.maxt",
     "m_stet": "planning.stet",
     "m_sumt": "planning.sumt",

@@ -8,7 +8,6 @@ import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -120,28 +119,22 @@ async def _crawl(job: CrawlJob, watch: CrawlWatch) -> RunReport:
 
 def make_job(request: CrawlRequest, out: Path, *, resume: bool = False) -> CrawlJob:
     """The job of a request."""
-    from headgate.fetching.http import FetcherSettings
     from headgate.grid.crawl import CrawlJob
+    from headgate.grid.from_python import fetcher_settings
 
     contents = request.contents()
     without = [site.name for site in contents.sites if not site.seeds]
     if without:
         raise UserMistake(f'site {without[0]!r} has no seeds; add seeds = ["https://..."]')
-    named = frozenset(_host_name(seed) for site in contents.sites for seed in site.seeds)
     return CrawlJob(
         contents.sites,
         contents.budget,
         out,
-        FetcherSettings(request.contact or "no contact given", named=named),
+        fetcher_settings(contents.sites, request.contact),
         request.processes,
         resume,
         msgspec.json.encode(request),
     )
-
-
-def _host_name(url: str) -> str:
-    """A seed's host without its port: the user named it, so it may be private."""
-    return urlsplit(url).hostname or ""
 
 
 def _asked(args: argparse.Namespace) -> CrawlRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -17,6 +18,7 @@ from headgate.model.site import Site
 from headgate.model.site_file import site_error
 from headgate.model.site_file_values import read_bandwidth, read_crawlers
 from headgate.model.timetable import Timetable
+from headgate.model.units import Bytes, format_size
 
 __all__ = ["configure", "run"]
 
@@ -25,7 +27,8 @@ PLOT_SUFFIXES = (".svg", ".png", ".html")
 
 _DESCRIPTION = """\
 Plan a crawl before it starts: can every site be done by its deadline within the budget, at which
-rate and when is each one crawled, and if not, what would help. Nothing is fetched.
+rate and when is each one crawled, and if not, what would help. Nothing is fetched unless --scout
+asks for a first look.
 """
 
 _EXAMPLES = """\
@@ -69,6 +72,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--compare", action="store_true", help="plan by every policy that fits, side by side"
     )
     how.add_argument(
+        "--scout",
+        action="store_true",
+        help="look at sites of unknown size first: robots.txt, the sitemap, a few pages",
+    )
+    how.add_argument(
+        "--contact", metavar="WHO", default="", help="with --scout: who servers are told you are"
+    )
+    how.add_argument(
         "--start",
         metavar="TIME",
         type=_by(_moment),
@@ -95,8 +106,8 @@ def run(args: argparse.Namespace) -> int:
     if args.compare and args.policy:
         raise UserMistake("--compare plans by every policy; drop --policy, or drop --compare")
     opened = open_site_file(args.file, bandwidth=args.bandwidth)
-    sites = _with_sizes(opened)
     budget = _budget(args, opened.contents.budget)
+    sites = _scouted(opened, budget, args.contact) if args.scout else _with_sizes(opened)
     start = _start(args.start, budget)
     plans = _plans(args, sites, budget, start)
     if args.plot:
@@ -142,9 +153,33 @@ def _plot(plan: Plan, path: Path, began: str) -> None:
 def _with_sizes(opened: OpenedSiteFile) -> tuple[Site, ...]:
     for site in opened.contents.sites:
         if site.expect is None:
-            problem = 'a plan needs the size; add a line like expect = "120 MB"'
+            problem = 'a plan needs the size; add a line like expect = "120 MB", or use --scout'
             raise site_error(opened.text, opened.path, site.name, "expect", problem)
     return opened.contents.sites
+
+
+def _scouted(opened: OpenedSiteFile, budget: Budget, contact: str) -> tuple[Site, ...]:
+    """The sites with what a first look foresees where the file says nothing."""
+    import uvloop
+
+    from headgate.grid.crawl import forecast_sites
+    from headgate.grid.from_python import fetcher_settings
+
+    sites = opened.contents.sites
+    for site in sites:
+        if site.expect is None and not site.seeds:
+            problem = 'to look at a site it needs seeds; add seeds = ["https://..."]'
+            raise site_error(opened.text, opened.path, site.name, "seeds", problem)
+    settings = fetcher_settings(sites, contact)
+    foreseen = uvloop.run(forecast_sites(sites, budget, settings, catalog=None))
+    for site in sites:
+        if site.expect is None:
+            known = foreseen[site.name]
+            size = format_size(known.bytes)
+            sys.stderr.write(f"headgate: {site.name}: {size} by {known.source.value}\n")
+    return tuple(
+        replace(site, expect=site.expect or Bytes(foreseen[site.name].bytes)) for site in sites
+    )
 
 
 def _budget(args: argparse.Namespace, budget: Budget) -> Budget:

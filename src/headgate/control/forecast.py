@@ -46,8 +46,8 @@ class Scouted:
 
     pages_in_sitemap: int
     """0: there is none."""
-    links_seen: int
-    """Different URLs of the site on the pages looked at."""
+    pages_by_links: int
+    """Estimated from the links on the pages looked at."""
     mean_wire_bytes: float
     bytes_per_second: float | None
     """What one connection got from the server; None: too little came to tell."""
@@ -79,8 +79,8 @@ def forecast(
         return Forecast(median(visit.wire_bytes for visit in complete), Source.HISTORY, cap)
     if scouted is not None and scouted.pages_in_sitemap:
         return Forecast(scouted.pages_in_sitemap * scouted.mean_wire_bytes, Source.SITEMAP, cap)
-    if scouted is not None and scouted.links_seen:
-        return Forecast(scouted.links_seen * scouted.mean_wire_bytes, Source.SCOUT, cap)
+    if scouted is not None and scouted.pages_by_links:
+        return Forecast(scouted.pages_by_links * scouted.mean_wire_bytes, Source.SCOUT, cap)
     return Forecast(_UNKNOWN_SITE_BYTES, Source.GUESS, cap)
 
 

@@ -2,11 +2,16 @@
 
 The paper's master and task configuration (Zhu 2020): robots.txt, the sitemap if it names one, the
 seeds and a few pages they link to. Under the site's robots rules, one request at a time.
+
+How many pages a site without a sitemap has is estimated as one counts species: pages looked at are
+samples, links in them sightings. With S URLs seen, f1 of them on one page only and f2 on two, there
+are about S + f1^2 / (2 f2) (Chao 1984): many URLs seen only once mean that many were not seen yet.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -20,7 +25,9 @@ from headgate.model.site import Site
 
 __all__ = ["scout", "scout_all"]
 
-_PAGES = 5
+_PAGES = 8
+_MOST_UNSEEN = 50
+"""Times what was seen: a few pages can't tell more."""
 _SITEMAPS = 3
 _EXPECTED_BYTES = 20_000
 _MOST_BYTES = 2_000_000
@@ -53,11 +60,19 @@ async def scout(site: Site, fetcher: Fetcher, reader: PageReader) -> Scouted | N
         look.in_sitemap |= set(look.scope.candidates(await look.sitemap(sitemap)))
     waiting = [url for url in site.seeds if robots.rules.allows(url)]
     while waiting and look.pages < _PAGES:
-        for url in await look.page(waiting.pop(0)):
-            if url not in look.seen and robots.rules.allows(url):
-                look.seen.add(url)
-                waiting.append(url)
+        # The middle of the list: its start is the navigation, which is much the same everywhere.
+        links = await look.page(waiting.pop(len(waiting) // 2))
+        waiting += [url for url in links if url not in look.sightings and robots.rules.allows(url)]
+        look.sightings.update(set(links))
     return look.result()
+
+
+def _estimated_pages(sightings: Counter[str]) -> int:
+    """Chao's estimator; in its bias-corrected form where nothing was seen twice."""
+    counts = Counter(sightings.values())
+    once, twice = counts[1], counts[2]
+    unseen = once * once / (2 * twice) if twice else once * (once - 1) / 2
+    return len(sightings) + round(min(unseen, _MOST_UNSEEN * len(sightings)))
 
 
 @dataclass(slots=True)
@@ -66,7 +81,8 @@ class _Look:
     fetcher: Fetcher
     reader: PageReader
     scope: Scope
-    seen: set[str] = field(default_factory=set)
+    sightings: Counter[str] = field(default_factory=Counter)
+    """On how many of the pages looked at a URL of the site was seen."""
     in_sitemap: set[str] = field(default_factory=set)
     pages: int = 0
     wire_bytes: int = 0
@@ -98,7 +114,7 @@ class _Look:
         rate = self.telling_bytes / self.telling_seconds if self.telling_seconds else None
         return Scouted(
             len(self.in_sitemap),
-            len(self.seen | set(self.site.seeds)),
+            max(_estimated_pages(self.sightings), len(self.site.seeds)),
             self.wire_bytes / self.pages,
             rate,
         )

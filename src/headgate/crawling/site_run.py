@@ -51,6 +51,7 @@ __all__ = ["SiteRun", "Tools"]
 _FIRST_GUESS_BYTES = 20_000
 """Of a response, before one was seen."""
 _MOST_PAGE_BYTES = 16_000_000
+_MOST_SITEMAPS = 50
 _LATEST_WEIGHT = 0.1
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
@@ -80,6 +81,8 @@ class SiteRun:
         self._commits = Commits(tools.store, self.progress)
         self._expected_bytes: float = _FIRST_GUESS_BYTES
         self._slots = 0
+        self._listing = 0
+        """Sitemaps being read: while there are, more may be to do than the frontier knows."""
 
     async def run(self) -> Progress:
         """Crawl until nothing is left, a stop, or a fault of this machine, which is raised."""
@@ -155,7 +158,7 @@ class SiteRun:
                 case GiveUp(host=host, reason=reason):
                     self.progress.given_up[host] = reason
                 case Done(reason=reason):
-                    if not self._ended.done():
+                    if not self._ended.done() and not self._listing:
                         self._ended.set_result(reason)
 
     async def _fetch(self, fetch: Fetch) -> None:
@@ -226,6 +229,25 @@ class SiteRun:
             self._tools.store.put(Page(outcome, 0, role=Role.ROBOTS))
         rules = found.rules
         self._tell(RobotsLearned(origin, rules.allows, rules.crawl_delay))
+        self._listing += 1
+        for url in rules.sitemaps[:_MOST_SITEMAPS]:
+            await self._read_sitemap(url)
+        self._listing -= 1
+        self._tick()
+
+    async def _read_sitemap(self, url: str, *, index: bool = True) -> None:
+        """Pages a site lists of itself are found as if a seed had linked to them."""
+        request = FetchRequest(url, self._site.name, _FIRST_GUESS_BYTES, _MOST_PAGE_BYTES)
+        outcome = await self._tools.fetcher.fetch(request)
+        self.progress.wire_bytes += outcome.wire_bytes
+        self._tools.store.put(Page(outcome, 0, role=Role.SITEMAP))
+        if not isinstance(outcome, Fetched) or outcome.status != 200:
+            return
+        sitemap = self._tools.reader.read_sitemap(outcome)
+        if sitemap.pages and not self._ended.done():
+            self._tell(Found(sitemap.pages))
+        for further in sitemap.sitemaps[:_MOST_SITEMAPS] if index else ():
+            await self._read_sitemap(further, index=False)
 
     def _set_timer(self, until: float) -> None:
         if self._timer is not None:

@@ -15,7 +15,7 @@ from headgate.control.speed_watch import SpeedWatch
 from headgate.model.site import Site
 from headgate.model.units import Bytes, BytesPerSecond
 
-LOOKED = Scouted(pages_in_sitemap=0, links_seen=40, mean_wire_bytes=1e4, bytes_per_second=5e4)
+LOOKED = Scouted(pages_in_sitemap=0, pages_by_links=40, mean_wire_bytes=1e4, bytes_per_second=5e4)
 
 
 def test_the_user_knows_best() -> None:

@@ -1,0 +1,71 @@
+"""``headgate.crawl(...)``: a whole crawl as one plain function call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import uvloop
+
+from headgate.control.conducting import Conducting
+from headgate.control.forecast import Forecast
+from headgate.crawling.progress import Progress
+from headgate.fetching.http import FetcherSettings
+from headgate.grid.crawl import CrawlJob
+from headgate.grid.crawl import crawl as crawl_job
+from headgate.model.budget import Budget
+from headgate.model.errors import UserMistake
+from headgate.model.plan import Plan
+from headgate.model.run_report import RunReport
+from headgate.model.site import Site
+
+__all__ = ["crawl", "fetcher_settings"]
+
+
+def crawl(
+    sites: Sequence[Site],
+    budget: Budget,
+    out: str | Path = "headgate-data",
+    *,
+    contact: str = "",
+    processes: int = 1,
+    resume: bool = False,
+) -> RunReport:
+    """Crawl sites into a collection and return the report; blocks until the crawl has ended.
+
+    Called again with ``resume`` after a crash, it goes on. Not to be called from a running event
+    loop: there, await `headgate.grid.crawl.crawl`.
+    """
+    for site in sites:
+        if not site.seeds:
+            raise UserMistake(f"site {site.name!r} has no seeds")
+    settings = fetcher_settings(sites, contact)
+    job = CrawlJob(tuple(sites), budget, Path(out), settings, processes, resume)
+    return uvloop.run(crawl_job(job, _Nobody()))
+
+
+def fetcher_settings(sites: Sequence[Site], contact: str) -> FetcherSettings:
+    """How to behave on the web; hosts of seeds are named by the user, so they may be private."""
+    named = frozenset(urlsplit(seed).hostname or "" for site in sites for seed in site.seeds)
+    return FetcherSettings(contact or "no contact given", named=named)
+
+
+class _Nobody:
+    """Looks on without a word."""
+
+    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
+        pass
+
+    def look(
+        self,
+        now: float,
+        reports: Sequence[Progress],
+        granted: Mapping[str, float],
+        measured: Mapping[str, float],
+        budget: float | None,
+    ) -> None:
+        pass
+
+    def attach(self, conducting: Conducting) -> None:
+        pass
