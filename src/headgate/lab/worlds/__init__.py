@@ -1,0 +1,1 @@
+"""Webs to crawl without the Web: the small one of ``headgate demo`` is served on real sockets."""

@@ -1,0 +1,138 @@
+"""One site of the demo web on a real socket: HTTP/1.1 with keep-alive, and the site's slowness."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections import Counter
+from http import HTTPStatus
+
+from headgate.lab.worlds.demo_answers import Asked, Failing, Response
+from headgate.lab.worlds.demo_sites import DemoSite
+
+__all__ = ["DemoServer"]
+
+_PIECE_BYTES = 2048
+_MODIFIED = "Sun, 15 Nov 2026 12:00:00 GMT"
+_CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+_BROKEN_CHUNKS = _CHUNKED + b"10\r\n<p>sixteen bytes\r\nnot a number\r\n"
+_CUT_SHORT = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n<p>So far"
+
+
+class DemoServer:
+    """Serves from `start` to `stop`; ``asked`` counts what was asked for."""
+
+    def __init__(self, site: DemoSite) -> None:
+        self.site = site
+        self.asked: Counter[str] = Counter()
+        self._origin = ""
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._throttle = _Throttle(site.server_rate)
+
+    @property
+    def seed(self) -> str:
+        """The URL to begin with."""
+        return f"{self._origin}/"
+
+    async def start(self, address: str) -> None:
+        """Listen on a port of its own; on the first address where this one is not to be had."""
+        try:
+            self._server = await asyncio.start_server(self._accepted, address, 0)
+        except OSError:
+            self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
+        host, port = self._server.sockets[0].getsockname()[:2]
+        self._origin = f"http://{host}:{port}"
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await self._converse(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass
+        except asyncio.CancelledError:
+            writer.transport.abort()
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer request after request, until one side has had enough."""
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            method, path = _request_line(head)
+            asked = Asked(path, self.asked[path], self._origin)
+            self.asked[path] += 1
+            await asyncio.sleep(self.site.latency)
+            answer = self.site.answering(asked)
+            if isinstance(answer, Failing):
+                await _fail(answer, writer)
+                return
+            await self._say(writer, _rendered(answer, method, head))
+
+    async def _say(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        for start in range(0, len(data), _PIECE_BYTES):
+            piece = data[start : start + _PIECE_BYTES]
+            await self._throttle.wait(len(piece))
+            writer.write(piece)
+            await writer.drain()
+
+
+class _Throttle:
+    """Bytes of all connections pass one after the other at the server's rate."""
+
+    def __init__(self, rate: float | None) -> None:
+        self._rate = rate
+        self._free_at = 0.0
+
+    async def wait(self, count: int) -> None:
+        if self._rate is None:
+            return
+        now = asyncio.get_running_loop().time()
+        self._free_at = max(self._free_at, now) + count / self._rate
+        await asyncio.sleep(self._free_at - now)
+
+
+def _request_line(head: bytes) -> tuple[str, str]:
+    words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
+    return (words[0], words[1]) if len(words) == 3 else ("", "/")
+
+
+def _rendered(answer: Response, method: str, head: bytes) -> bytes:
+    """Status line, headers and body; no body where the client has it or did not want it."""
+    if method not in ("GET", "HEAD"):
+        answer = Response(b"only GET\n", "text/plain", 405, (("Allow", "GET, HEAD"),))
+    known = f"\r\nif-none-match: {answer.etag}\r\n".encode() in head.lower()
+    status = 304 if known and answer.status == 200 else answer.status
+    lines = [
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+        "Server: headgate-demo",
+        f"Content-Type: {answer.content_type}",
+        *(f"{name}: {value}" for name, value in answer.headers),
+    ]
+    if answer.status == 200:
+        lines += [f"ETag: {answer.etag}", f"Last-Modified: {_MODIFIED}"]
+    if status != 304:
+        lines.append(f"Content-Length: {len(answer.body)}")
+    body = answer.body if status != 304 and method != "HEAD" else b""
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+async def _fail(kind: Failing, writer: asyncio.StreamWriter) -> None:
+    if kind is Failing.RESET:
+        sock = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+        return
+    writer.write(_BROKEN_CHUNKS if kind is Failing.BROKEN_CHUNKS else _CUT_SHORT)
+    await writer.drain()
