@@ -1,0 +1,1 @@
+"""What `bench/speed.py` measures with: a web, crawlers to compare, and their cost."""
