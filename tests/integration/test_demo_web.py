@@ -175,7 +175,8 @@ def test_the_ruin_is_broken_in_every_way_it_says() -> None:
     async def visit() -> None:
         async with visiting() as visit:
             assert await visit.failure("broken", "/reset") is FailureKind.CLOSED
-            assert await visit.failure("broken", "/short") is FailureKind.CLOSED
+            assert await visit.failure("broken", "/short.html") is FailureKind.CLOSED
+            assert (await visit.fetched("broken", "/short.html")).status == 200
             assert await visit.failure("broken", "/chunks") is FailureKind.BAD_HTTP
             hops = [await visit.fetched("broken", f"/loop/{name}") for name in ("one", "two")]
             assert [hop.header("location") for hop in hops] == ["/loop/two", "/loop/one"]

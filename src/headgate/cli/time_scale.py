@@ -11,7 +11,7 @@ from headgate.model.run_report import RunReport
 __all__ = ["TimeScale", "report_span"]
 
 _MOST_TICKS = 10
-_FAR_DEADLINE, _FAR_PLAN = 1.3, 2.0
+_FAR_DEADLINE, _FAR_PLAN = 1.3, 1.6
 """A deadline or a planned end beyond so many times the run does not stretch the chart."""
 
 

@@ -156,7 +156,6 @@ def _broken(seed: int) -> DemoSite:
     oddities: Shelf = {
         "/reset": Failing.RESET,
         "/chunks": Failing.BROKEN_CHUNKS,
-        "/short": Failing.CUT_SHORT,
         "/always-500": Response(b"out of order\n", "text/plain", 500),
         "/loop/one": moved("/loop/two"),
         "/loop/two": moved("/loop/one"),
@@ -164,7 +163,7 @@ def _broken(seed: int) -> DemoSite:
         "/packed.html": _packed(document("A packed page", [("/", "Home")], size=20_000)),
         "/latin.html": Response(b"<title>Caf\xe9</title><p>\xe9\xe8", "text/html; charset=utf-8"),
     }
-    faulty = ["/gone-1", "/gone-2", "/second-try.html", "/busy.html", *oddities]
+    faulty = ["/gone-1", "/gone-2", "/second-try.html", "/busy.html", "/short.html", *oddities]
     links = [("/note-00.html", "Notes"), *((path, path[1:]) for path in faulty)]
     shelf: Shelf = {**good, **oddities, "/": document("A ruin by the river", links)}
     size = _wire_bytes(shelf.values())
@@ -172,10 +171,12 @@ def _broken(seed: int) -> DemoSite:
 
 
 def _ruin(shelf: Mapping[str, Answer], asked: Asked) -> Answer:
-    """Two pages get well: one after an error, one after asking for patience."""
+    """Three pages get well: after an error, after asking for patience, after breaking off."""
     page = document(f"Well again: {asked.path[1:]}", [("/", "Home")])
     if asked.path == "/second-try.html":
         return page if asked.times else Response(b"try again\n", "text/plain", 500)
+    if asked.path == "/short.html":
+        return page if asked.times else Failing.CUT_SHORT
     if asked.path == "/busy.html":
         wait = (("Retry-After", "1"),)
         return page if asked.times else Response(b"busy\n", "text/plain", 503, wait)
