@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -12,13 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.cli.reports import SITE, make_run_report, simple_report
 
+from headgate.cli.main import command_parser
 from headgate.cli.report_page import report_page
 from headgate.cli.report_promises import promises
 from headgate.cli.report_text import report_text
 from headgate.cli.report_words import ReportWords
 from headgate.cli.timeline_bins import TimelineBins
-from headgate.model.run_report import RunReport, SiteReport, TimelinePoint
+from headgate.model.run_report import HostFigures, RunReport, SiteReport, TimelinePoint
 
+DOCS = Path(__file__).parents[3] / "docs"
 changed = msgspec.structs.replace
 ON_TIME = changed(SITE, name="early", deadline=12.0, met=True)
 LATE = changed(SITE, name="tardy", deadline=8.0, met=False)
@@ -187,3 +190,18 @@ def test_the_text_names_what_went_wrong() -> None:
     assert lines[2] == f"Late: {', '.join(late)}, and 2 more."
     assert lines[3] == "Not finished: cut (deadline)."
     assert lines[4] == "Errors: 2 × 404."
+
+
+@pytest.mark.parametrize("struct", [RunReport, SiteReport, TimelinePoint, HostFigures])
+def test_every_key_of_the_report_is_documented(struct: type[msgspec.Struct]) -> None:
+    page = (DOCS / "report.md").read_text(encoding="utf-8")
+    for key in struct.__struct_fields__:
+        assert f"`{key}`" in page
+
+
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_every_option_is_documented(command: str) -> None:
+    page = (DOCS / "report.md").read_text(encoding="utf-8")
+    for action in command_parser(command)._actions:
+        for option in action.option_strings:
+            assert option in ("-h", "--help") or f"`{option}" in page
