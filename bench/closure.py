@@ -1,0 +1,142 @@
+"""The pages that can be reached by links, found by a program that shares nothing with Headgate.
+
+It is written with Python's `html.parser`, `urllib.parse`, `urllib.robotparser` and `http.client`,
+one connection, one page after the other. What counts as a link, and when two URLs are one, is what
+docs/crawl.md and docs/urls.md promise:
+
+- links: ``a`` and ``area`` href, ``frame`` and ``iframe`` src, ``meta`` refresh, and ``link`` href
+  but for resources of the page (stylesheets, icons ...) and mere servers (preconnect ...);
+- a link is not followed when every mention of it in its page says nofollow, ugc or sponsored, nor
+  any when the page's ``meta`` robots says so;
+- only the seed's host and port; robots.txt is obeyed; redirects are followed and are no pages;
+- URLs are joined by RFC 3986, ``base`` honoured, blanks around them and line breaks in them
+  dropped, the fragment dropped, what may not stand in a URL escaped as UTF-8, escapes in capital
+  letters and none for unreserved characters. The query stays, and so does ``index.html``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from http.client import HTTPConnection
+from urllib.parse import quote, urldefrag, urljoin, urlsplit, urlunsplit
+from urllib.robotparser import RobotFileParser
+
+__all__ = ["Closure", "closure"]
+
+_RESOURCES = {"apple-touch-icon", "icon", "manifest", "modulepreload", "preload", "stylesheet"}
+_SERVERS = {"dns-prefetch", "pingback", "preconnect"}
+_UNENDORSED = {"nofollow", "sponsored", "ugc"}
+_REFRESH = re.compile(r"\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
+_MAY_STAND = "/:;=@!$&'()*+,%~-._?[]|^`{}"
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+@dataclass(slots=True)
+class Closure:
+    """URLs by what became of them."""
+
+    pages: set[str] = field(default_factory=set)
+    """Answered with 200."""
+    others: dict[str, int] = field(default_factory=dict)
+    """Answered otherwise: the status."""
+    source: dict[str, str] = field(default_factory=dict)
+    """Where each URL was met first."""
+
+
+def closure(seed: str) -> Closure:
+    """All that the seed leads to on its host and port."""
+    host = urlsplit(seed).netloc
+    connection = HTTPConnection(host, timeout=30)
+    robots = RobotFileParser()
+    status, _, body = _get(connection, f"http://{host}/robots.txt")
+    robots.parse(body.decode().splitlines() if status == 200 else [])
+    found = Closure(source={seed: ""})
+    waiting = deque([seed])
+    while waiting:
+        url = waiting.popleft()
+        if not robots.can_fetch("headgate", url):
+            continue
+        status, headers, body = _get(connection, url)
+        if status == 200:
+            found.pages.add(url)
+        else:
+            found.others[url] = status
+        for target in _targets(url, status, headers, body):
+            if urlsplit(target).netloc == host and target not in found.source:
+                found.source[target] = url
+                waiting.append(target)
+    connection.close()
+    return found
+
+
+def normal(base: str, reference: str) -> str:
+    """The one text of where a reference leads."""
+    bare = re.sub(r"[\t\r\n]", "", reference.strip(" \t\r\n\f"))
+    parts = urlsplit(urldefrag(urljoin(base, bare))[0])
+    path = quote(parts.path or "/", safe=_MAY_STAND.translate({ord(c): None for c in "?^`{}"}))
+    query = quote(parts.query, safe=_MAY_STAND)
+    url = urlunsplit((parts.scheme, parts.netloc.lower(), path, query, ""))
+    return _ESCAPE.sub(_one_way, url)
+
+
+def _one_way(escape: re.Match[str]) -> str:
+    letter = chr(int(escape[0][1:], 16))
+    return letter if _UNRESERVED.fullmatch(letter) else escape[0].upper()
+
+
+def _get(connection: HTTPConnection, url: str) -> tuple[int, dict[str, str], bytes]:
+    parts = urlsplit(url)
+    connection.request("GET", urlunsplit(("", "", parts.path, parts.query, "")))
+    response = connection.getresponse()
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    return response.status, headers, response.read()
+
+
+def _targets(url: str, status: int, headers: dict[str, str], body: bytes) -> list[str]:
+    if status in _REDIRECTS:
+        return [normal(url, headers.get("location", ""))]
+    if status != 200 or not headers.get("content-type", "").startswith("text/html"):
+        return []
+    page = _Page()
+    page.feed(body.decode("utf-8", "replace"))
+    page.close()
+    base = url if page.base is None else urljoin(url, page.base)
+    return [] if page.no_follow else [normal(base, reference) for reference in page.followed]
+
+
+class _Page(HTMLParser):
+    """Collects the references of one page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base: str | None = None
+        self.no_follow = False
+        self.followed: dict[str, None] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {key: value or "" for key, value in reversed(attrs)}
+        rels = set(values.get("rel", "").lower().split())
+        match tag:
+            case "a" | "area" if "href" in values and not rels & _UNENDORSED:
+                self.followed[values["href"]] = None
+            case "link" if rels and not rels & (_RESOURCES | _SERVERS | _UNENDORSED):
+                self.followed.update({values["href"]: None} if values.get("href") else {})
+            case "frame" | "iframe" if values.get("src"):
+                self.followed[values["src"]] = None
+            case "base" if self.base is None:
+                self.base = values.get("href")
+            case "meta":
+                self._meta(values)
+
+    def _meta(self, values: dict[str, str]) -> None:
+        content = values.get("content", "")
+        if values.get("name", "").lower() in ("robots", "headgate"):
+            words = {word.strip().lower() for word in content.split(",")}
+            self.no_follow = self.no_follow or bool(words & {"nofollow", "none"})
+        elif values.get("http-equiv", "").lower() == "refresh" and (to := _REFRESH.match(content)):
+            self.followed[to[1]] = None
