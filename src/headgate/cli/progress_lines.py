@@ -71,8 +71,9 @@ def _whole(snapshot: Snapshot) -> str:
     parts = [
         f"{ended:,} of {plural(len(snapshot.sites), 'site')} ended, {running:,} running",
         f"{plural(snapshot.pages, 'page')}, {format_size(snapshot.wire_bytes)}",
-        rate_words(snapshot.rate, snapshot.budget),
     ]
+    if running:
+        parts.append(rate_words(snapshot.rate, snapshot.budget))
     if snapshot.eta is not None and ended < len(snapshot.sites):
         parts.append(f"ends in {format_duration(max(snapshot.eta - snapshot.time, 0.0))}")
     if late:

@@ -138,7 +138,7 @@ def _rate(site: SiteSnapshot, _: float) -> Text:
 
 
 def _whole_rate(snapshot: Snapshot) -> Text:
-    return _rate_bar(snapshot.rate, snapshot.budget)
+    return _rate_bar(snapshot.rate, snapshot.budget) if _any_runs(snapshot) else Text("")
 
 
 def _bare_rate(site: SiteSnapshot, _: float) -> Text:
@@ -146,7 +146,12 @@ def _bare_rate(site: SiteSnapshot, _: float) -> Text:
 
 
 def _whole_bare_rate(snapshot: Snapshot) -> Text:
-    return Text(format_rate(snapshot.rate))
+    return Text(format_rate(snapshot.rate) if _any_runs(snapshot) else "")
+
+
+def _any_runs(snapshot: Snapshot) -> bool:
+    """When none does, the rate is that of some last moment and tells nothing."""
+    return any(site.running for site in snapshot.sites)
 
 
 def _rate_bar(rate: float, limit: float | None) -> Text:

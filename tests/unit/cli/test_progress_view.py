@@ -122,7 +122,7 @@ def test_a_pipe_gets_lines_for_changes_and_every_five_seconds() -> None:
         "[   5.0s] 0 of 1 site ended, 1 running; 120 pages, 200 KB; 37 of 300 KB/s; ends in 22.0s",
         "[  10.0s] 0 of 1 site ended, 1 running; 120 pages, 200 KB; 37 of 300 KB/s; ends in 17.0s",
         "[  12.0s] wiki: done, 120 pages, 200 KB, 2 errors, 18.0s before its deadline",
-        "[  12.0s] 1 of 1 site ended, 0 running; 120 pages, 200 KB; 0 B/s of 300 KB/s; 2 errors",
+        "[  12.0s] 1 of 1 site ended, 0 running; 120 pages, 200 KB; 2 errors",
     ]
 
 
