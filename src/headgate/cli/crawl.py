@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,14 +14,10 @@ from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
 
 if TYPE_CHECKING:
-    from headgate.cli.crawl_watch import CrawlWatch
-    from headgate.cli.progress_view import ProgressView
     from headgate.grid.crawl import CrawlJob
-    from headgate.model.run_report import RunReport
 
-__all__ = ["configure", "execute", "run"]
+__all__ = ["configure", "make_job", "run"]
 
-INTERRUPTED, NOT_ON_TIME = 130, 3
 DEFAULT_OUT = Path("headgate-data")
 
 _DESCRIPTION = """\
@@ -76,45 +69,12 @@ def run(args: argparse.Namespace) -> int:
     """Crawl as asked; the report's words, or its JSON, go to stdout."""
     request = _resumed(args) if args.resume else _asked(args)
     job = make_job(request, args.out, resume=args.resume)
-    return execute(job, quiet=args.quiet, as_json=args.json, strict=args.strict)
-
-
-def execute(job: CrawlJob, *, quiet: bool, as_json: bool, strict: bool) -> int:
-    """Crawl, show how it goes, say how it went."""
     import uvloop
 
-    from headgate.cli.crawl_watch import CrawlWatch
-    from headgate.cli.report_page import report_page
-    from headgate.cli.report_text import report_text
-    from headgate.storage.replacing import write_whole
+    from headgate.cli.crawl_showing import conclude, crawl_watched
 
-    watch = CrawlWatch(job, view=None if quiet else _progress_view())
-    try:
-        report = uvloop.run(_crawl(job, watch))
-    finally:
-        watch.close()
-    page = job.out / "runs" / report.stamp / "report.html"
-    write_whole(page, report_page(report).encode())
-    if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
-    else:
-        print(report_text(report, page))
-    return _exit_code(report, strict=strict)
-
-
-def _progress_view() -> ProgressView:
-    from headgate.cli.progress_view import ProgressView
-
-    return ProgressView()
-
-
-async def _crawl(job: CrawlJob, watch: CrawlWatch) -> RunReport:
-    from headgate.grid.crawl import crawl
-
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, watch.interrupt, loop)
-    loop.add_signal_handler(signal.SIGTERM, watch.interrupt, loop)
-    return await crawl(job, watch)
+    report = uvloop.run(crawl_watched(job, quiet=args.quiet))
+    return conclude(report, job.out, as_json=args.json, strict=args.strict)
 
 
 def make_job(request: CrawlRequest, out: Path, *, resume: bool = False) -> CrawlJob:
@@ -173,10 +133,3 @@ def _resumed(args: argparse.Namespace) -> CrawlRequest:
 
 def _is_file(word: str) -> bool:
     return word == "-" or word.endswith(".toml") or Path(word).is_file()
-
-
-def _exit_code(report: RunReport, *, strict: bool) -> int:
-    if report.interrupted:
-        return INTERRUPTED
-    missed = any(site.met is False for site in report.sites)
-    return NOT_ON_TIME if strict and missed else 0

@@ -23,6 +23,7 @@ COMMANDS = {
     "budget": "change the bandwidth of a running crawl",
     "report": "what a run promised and what it kept, in words and as a page",
     "export": "a run's pages or links as CSV, lines of JSON or Parquet",
+    "demo": "a small web of its own, crawled under a budget with deadlines",
     "lab": "reproduce the papers",
 }
 """Each name is also the name of the command's module beside this one."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from headgate.control.samples import Samples
 from headgate.crawling.progress import Progress, SiteState
+from headgate.frontier.scope import host_of
 from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite
 from headgate.model.run_report import HostFigures, RunReport, SiteReport
 from headgate.model.site import Site
@@ -64,7 +65,7 @@ def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: Ru
         utilisation=_utilisation(log, last),
         sites=reports,
         timeline=log.samples.timeline,
-        slowest_hosts=_slowest(log.progress.values()),
+        slowest_hosts=_slowest(sites, log),
         interrupted=log.interrupted,
     )
 
@@ -112,15 +113,15 @@ def _utilisation(log: RunLog, last: float) -> float | None:
     return came / allowed if allowed > 0 and math.isfinite(allowed) else None
 
 
-def _slowest(progresses: Iterable[Progress]) -> tuple[HostFigures, ...]:
+def _slowest(sites: Sequence[Site], log: RunLog) -> tuple[HostFigures, ...]:
     figures = [
         HostFigures(
-            progress.site,
+            host_of(site.seeds[0]),
             progress.fetches,
             progress.fetch_seconds / progress.fetches,
             progress.first_byte_seconds / progress.fetches,
         )
-        for progress in progresses
-        if progress.fetches
+        for site in sites
+        if site.seeds and (progress := log.progress.get(site.name)) and progress.fetches
     ]
     return tuple(sorted(figures, key=lambda host: -host.mean_seconds)[:_HOSTS_SHOWN])

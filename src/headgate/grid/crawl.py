@@ -125,12 +125,12 @@ def _open_run(collection: Collection, job: CrawlJob, started: datetime) -> RunFo
         if unfinished is None:
             raise UserMistake(f"{collection.path} has no unfinished run; leave out --resume")
         return unfinished
-    if unfinished is not None:
+    if unfinished is not None and unfinished.load("request") is not None:
         raise UserMistake(
             f"{collection.path} has an unfinished run ({unfinished.stamp});"
             " go on with --resume, or name another folder with --out"
         )
-    run = collection.new_run(started)
+    run = unfinished or collection.new_run(started)  # one killed at birth has nothing to go on with
     run.save("request", job.request)
     return run
 
@@ -179,15 +179,11 @@ class _Crawl:
     def _make_plan(self, sites: Sequence[Site], forecasts: Mapping[str, Forecast]) -> Plan | None:
         if self._capacity() is None:
             return None
-        fair = BytesPerSecond(
-            _rate_at(self.job.budget, _moment(self.clock))
-            / min(len(sites), self.job.budget.crawlers)
-        )
         foreseen = [
             dataclasses.replace(
                 site,
                 expect=Bytes(forecasts[site.name].bytes),
-                max_rate=BytesPerSecond(forecasts[site.name].cap or fair or 1.0),
+                max_rate=_rate_or_none(forecasts[site.name].cap),
                 statistics=SiteStatistics(),
             )
             for site in sites
@@ -293,6 +289,10 @@ class _Crawl:
             for progress in self.log.progress.values()
             if progress.fetches and progress.fetch_seconds > 0
         ]
+
+
+def _rate_or_none(rate: float | None) -> BytesPerSecond | None:
+    return None if rate is None else BytesPerSecond(rate)
 
 
 def _moment(clock: SystemClock) -> datetime:

@@ -11,6 +11,7 @@ The conversation, over one pipe per process, is made of tuples: ("rates", {...})
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
 import signal
 from collections.abc import Mapping, Sequence
@@ -126,14 +127,15 @@ class ProcessFleet:
 
 
 def _work(job: NodeJob, pipe: Connection) -> None:
-    """A process's whole life. The terminal's interrupt is the parent's to hear."""
+    """A process's whole life. The terminal's interrupt is the parent's to hear.
+
+    Without its parent it stores what it has and ends; there is nobody to tell."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        uvloop.run(_serve(job, pipe))
-    except WorldFault as fault:
-        pipe.send(("fault", str(fault)))
-    finally:
-        pipe.close()
+    with pipe, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        try:
+            uvloop.run(_serve(job, pipe))
+        except WorldFault as fault:
+            pipe.send(("fault", str(fault)))
 
 
 async def _serve(job: NodeJob, pipe: Connection) -> None:
@@ -154,8 +156,6 @@ async def _serve(job: NodeJob, pipe: Connection) -> None:
                 for ended in await node.wait(_TELL_SECONDS):
                     pipe.send(("ended", ended))
                 pipe.send(("progress", list(node.progress())))
-        except BrokenPipeError:
-            pass
         finally:
             loop.remove_reader(pipe.fileno())
             await node.close("interrupted")

@@ -1,0 +1,100 @@
+"""``headgate demo``: a small web of its own on loopback, crawled under a budget with deadlines."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headgate.model.budget import Budget
+from headgate.model.site import Site
+from headgate.model.units import (
+    Bytes,
+    BytesPerSecond,
+    Seconds,
+    format_duration,
+    format_rate,
+    format_size,
+    parse_rate,
+)
+
+if TYPE_CHECKING:
+    from headgate.grid.crawl import CrawlJob
+    from headgate.lab.worlds.demo_web import DemoPlace
+    from headgate.model.run_report import RunReport
+
+__all__ = ["configure", "run"]
+
+_DESCRIPTION = """\
+Start seven small sites on this machine (fast, large, slow, far, polite, broken, endless) and crawl
+them under one budget with deadlines. Nothing leaves the machine. Takes about half a minute and ends
+with a report page.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate demo                          watch it, then open the report it names
+  headgate demo --bandwidth 150KB/s      too little: which deadlines suffer, and by how much?
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "--bandwidth", metavar="RATE", default="300 KB/s", help="the budget (300 KB/s)"
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, help="(a new temporary folder)")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON at the end")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve, crawl, report."""
+    import uvloop
+
+    from headgate.cli.crawl_showing import conclude, crawl_watched
+    from headgate.lab.worlds.demo_web import DemoWeb
+
+    bandwidth = parse_rate(args.bandwidth)
+    out = args.out or Path(tempfile.mkdtemp(prefix="headgate-demo-"))
+
+    async def demonstrate() -> RunReport:
+        async with DemoWeb(year=datetime.now(UTC).year) as web:
+            if not args.quiet:
+                sys.stderr.write(_introduction(web.places, bandwidth))
+            return await crawl_watched(_job(web.places, bandwidth, out), quiet=args.quiet)
+
+    return conclude(uvloop.run(demonstrate()), out, as_json=args.json)
+
+
+def _introduction(places: Sequence[DemoPlace], bandwidth: BytesPerSecond) -> str:
+    width = max(len(place.name) for place in places)
+    lines = [
+        f"  {place.name:<{width}}  {format_size(place.bytes):>7}"
+        f"  {'by ' + format_duration(place.deadline) if place.deadline else '':<9}  {place.about}"
+        for place in places
+    ]
+    return "\n".join((f"Seven sites share {format_rate(bandwidth)}:", *lines, "", ""))
+
+
+def _job(places: Sequence[DemoPlace], bandwidth: BytesPerSecond, out: Path) -> CrawlJob:
+    from headgate.grid.crawl import CrawlJob
+    from headgate.grid.from_python import fetcher_settings
+
+    sites = tuple(
+        Site(
+            place.name,
+            seeds=(place.seed,),
+            deadline=None if place.deadline is None else Seconds(place.deadline),
+            expect=Bytes(place.bytes),
+            max_rate=None if place.max_rate is None else BytesPerSecond(place.max_rate),
+        )
+        for place in places
+    )
+    return CrawlJob(sites, Budget(bandwidth), out, fetcher_settings(sites, "headgate demo"))
