@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import pytest
+
+from headgate.storage.journal import read_pages
 
 from .small_web import SmallWeb, serving
 
@@ -29,3 +36,50 @@ def test_a_run_killed_at_its_birth_is_in_nobodys_way(tmp_path: Path) -> None:
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "5 pages" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there, processes can be tied together")
+def test_no_process_outlives_its_crawl(tmp_path: Path) -> None:
+    """One that did could write to the journal that the resumed crawl writes to."""
+    command = [sys.executable, "-m", "headgate", "crawl", "--out", str(tmp_path), "--quiet"]
+    with serving(SmallWeb(400, seconds_per_page=0.02)) as web:
+        first = subprocess.Popen([*command, "--processes", "2", web.seed])
+        until = time.monotonic() + 30
+        while not stored(tmp_path) and time.monotonic() < until:
+            time.sleep(0.05)
+        children = crawling_children(first.pid)
+        for child in children:
+            os.kill(int(child), signal.SIGSTOP)
+        first.kill()
+        first.wait()
+        alive = [child for child in children if runs(child)]
+        for child in alive:
+            os.kill(int(child), signal.SIGKILL)
+    assert stored(tmp_path), "it was crawling"
+    assert len(children) == 2
+    assert not alive
+
+
+def stored(out: Path) -> int:
+    """Pages that the journals hold."""
+    return sum(len(rows) for path in out.glob("spool/*/*.journal") for rows in read_pages(path))
+
+
+def crawling_children(pid: int) -> list[str]:
+    """Without the helper that Python itself starts."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [c for c in children if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()]
+
+
+def runs(pid: str) -> bool:
+    """Whether a process is there and will ever do anything again; waits a little for its end."""
+    until = time.monotonic() + 3
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        if state in "XZ":
+            return False
+        time.sleep(0.05)
+    return True

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import multiprocessing
+import os
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -30,6 +33,8 @@ from headgate.model.errors import WorldFault
 __all__ = ["ProcessFleet"]
 
 _TELL_SECONDS = 0.5
+_PR_SET_PDEATHSIG = 1
+"""Of Linux: the signal to get when the parent dies."""
 
 
 @dataclass(slots=True)
@@ -129,13 +134,23 @@ class ProcessFleet:
 def _work(job: NodeJob, pipe: Connection) -> None:
     """A process's whole life. The terminal's interrupt is the parent's to hear.
 
-    Without its parent it stores what it has and ends; there is nobody to tell."""
+    Without its parent it ends, at once where the system can see to that: whoever resumes the crawl
+    must not find anybody writing to its journals."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with_parent()
     with pipe, contextlib.suppress(BrokenPipeError, ConnectionResetError):
         try:
             uvloop.run(_serve(job, pipe))
         except WorldFault as fault:
             pipe.send(("fault", str(fault)))
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    parent = multiprocessing.parent_process()
+    if parent is not None and os.getppid() != parent.pid:
+        raise SystemExit(1)
 
 
 async def _serve(job: NodeJob, pipe: Connection) -> None:
