@@ -54,8 +54,8 @@ class CrawlRequest(msgspec.Struct, frozen=True):
 
 
 def _sites(urls: tuple[str, ...]) -> tuple[Site, ...]:
-    """A site for each URL, named after its host."""
-    from headgate.reading.urls import host, normalise
+    """A site for each host among the URLs, named after it; a port of its own is part of it."""
+    from headgate.reading.urls import normalise, origin
 
     sites: dict[str, Site] = {}
     for url in urls:
@@ -63,7 +63,7 @@ def _sites(urls: tuple[str, ...]) -> tuple[Site, ...]:
         if seed is None or not seed.startswith(("http://", "https://")):
             known = " (there is no such file, either)" if not Path(url).exists() else ""
             raise UserMistake(f"{url!r} is not a URL of http or https{known}")
-        name = host(seed)
+        name = origin(seed).partition("://")[2]
         before = sites.get(name)
         sites[name] = Site(name, seeds=(*(before.seeds if before else ()), seed))
     return tuple(sites.values())
