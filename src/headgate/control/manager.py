@@ -143,7 +143,7 @@ class Manager:
             if watched is None or report.site not in self._told:
                 continue
             remaining[report.site] = remaining_bytes(
-                watched.expected, report.wire_bytes, report.to_do, report.mean_wire_bytes
+                watched.expected, report.arrived_bytes, report.to_do, report.mean_wire_bytes
             )
             self._look_at_speed(watched, report, now)
             if _time_is_up(watched.site, now):
@@ -159,10 +159,10 @@ class Manager:
         if watched.started is None:
             watched.started = now
         elif now - watched.started >= _FIRST_LOOK_SECONDS and since > 0:
-            came = (report.wire_bytes - watched.wire_bytes) / since
+            came = (report.arrived_bytes - watched.wire_bytes) / since
             cap = watched.speed.look(came, granted, busy=report.to_do > 0)
             self._state.sites[report.site].cap = cap
-        watched.wire_bytes, watched.looked = report.wire_bytes, now
+        watched.wire_bytes, watched.looked = report.arrived_bytes, now
 
     def _rates_after(self, event: _PlannerEvent) -> list[Command]:
         if self.capacity is None:

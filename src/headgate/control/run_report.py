@@ -60,7 +60,7 @@ def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: Ru
         pages=sum(site.pages for site in reports),
         bytes=sum(site.bytes for site in reports),
         wire_bytes=wire_bytes,
-        mean_rate=wire_bytes / last if last > 0 else 0.0,
+        mean_rate=_came(log) / last if last > 0 else 0.0,
         peak_rate_1s=log.samples.peak_rate,
         utilisation=_utilisation(log, last),
         sites=reports,
@@ -109,8 +109,12 @@ def _utilisation(log: RunLog, last: float) -> float | None:
         if rate is None:
             return None
         allowed += rate * max(min(end, last) - start, 0.0)
-    came = sum(sum(point.bytes.values()) for point in log.samples.timeline)
-    return came / allowed if allowed > 0 and math.isfinite(allowed) else None
+    return _came(log) / allowed if allowed > 0 and math.isfinite(allowed) else None
+
+
+def _came(log: RunLog) -> int:
+    """Wire bytes of this run, without those of one that it resumed."""
+    return sum(sum(point.bytes.values()) for point in log.samples.timeline)
 
 
 def _slowest(sites: Sequence[Site], log: RunLog) -> tuple[HostFigures, ...]:

@@ -29,12 +29,12 @@ class Samples:
 
     def take(self, time: float, reports: Sequence[Progress]) -> dict[str, float]:
         """Add a look; the rates of the sites since the last one."""
-        came = {
-            report.site: report.wire_bytes - self._before.get(report.site, 0)
-            for report in reports
-            if report.wire_bytes > self._before.get(report.site, 0)
-        }
-        self._before.update({report.site: report.wire_bytes for report in reports})
+        came: dict[str, int] = {}
+        for report in reports:
+            before = self._before.get(report.site, report.earlier_wire_bytes)
+            if report.arrived_bytes > before:
+                came[report.site] = report.arrived_bytes - before
+        self._before.update({report.site: report.arrived_bytes for report in reports})
         seconds = time - self._last_time
         if seconds <= 0:
             return {}
@@ -45,10 +45,6 @@ class Samples:
         if len(self._points) >= 2 * _WANTED:
             self._halve()
         return {site: count / seconds for site, count in came.items()}
-
-    def skip(self, reports: Sequence[Progress]) -> None:
-        """What an interrupted run had stored is no part of this timeline."""
-        self._before.update({report.site: report.wire_bytes for report in reports})
 
     @property
     def timeline(self) -> tuple[TimelinePoint, ...]:

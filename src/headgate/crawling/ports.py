@@ -50,6 +50,10 @@ class Fetcher(Protocol):
         """One GET, no redirects followed; raises nothing but cancellation."""
         ...
 
+    def under_way(self, site: str) -> int:
+        """Wire bytes of a site that came for responses not yet whole."""
+        ...
+
     def connections(self, site: str, url: str, expected_bytes: float) -> int:
         """How many fetches at once use up the site's rate, within politeness."""
         ...

@@ -31,6 +31,10 @@ class Progress:
     payload_bytes: int = 0
     wire_bytes: int = 0
     """Bytes on the line, as near as can be had; what the budget counts."""
+    earlier_wire_bytes: int = 0
+    """The part of ``wire_bytes`` that an interrupted run had moved before."""
+    under_way_bytes: int = 0
+    """On the line for responses not yet whole: counted in ``wire_bytes`` once they are."""
     to_do: int = 0
     seen: int = 0
     errors: Counter[str] = field(default_factory=Counter)
@@ -42,6 +46,11 @@ class Progress:
     """Why it ended."""
     given_up: dict[str, str] = field(default_factory=dict)
     """Hosts, and why."""
+
+    @property
+    def arrived_bytes(self) -> int:
+        """All that came over the line until now."""
+        return self.wire_bytes + self.under_way_bytes
 
     @property
     def mean_wire_bytes(self) -> float | None:

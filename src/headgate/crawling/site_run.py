@@ -110,6 +110,7 @@ class SiteRun:
         tally = self._tools.frontier.tally
         self.progress.to_do = tally.to_do + tally.in_flight
         self.progress.seen = tally.seen
+        self.progress.under_way_bytes = self._tools.fetcher.under_way(self._site.name)
         return self.progress
 
     def rate_changed(self) -> None:
@@ -128,6 +129,7 @@ class SiteRun:
             self.progress.payload_bytes += row.payload_bytes
             self.progress.wire_bytes += row.wire_bytes
         self.progress.stored = self.progress.fetches
+        self.progress.earlier_wire_bytes = self.progress.wire_bytes
         self._commits = Commits(self._tools.store, self.progress)
         self._tools.frontier.replay(self._tools.store.entries)
         self._tell(Seeds(self._site.seeds))

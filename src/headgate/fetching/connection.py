@@ -86,12 +86,16 @@ class Connection:
             self._end(error.strerror or str(error))
         return over
 
-    def expire(self, now: float) -> None:
-        """Fail the exchange under way if one of its times is up."""
-        if self._exchange is not None:
-            fault = self._exchange.overdue(self._around.limits, now)
-            if fault is not None:
-                self._fail(self._exchange, fault)
+    def look_after(self, now: float) -> None:
+        """Now and then: is the exchange under way in time, and paid?"""
+        exchange = self._exchange
+        if exchange is None:
+            return
+        fault = exchange.overdue(self._around.limits, now)
+        if fault is not None:
+            self._fail(exchange, fault)
+        elif exchange.tap is not None:
+            exchange.tap.reconcile()
 
     def close(self) -> None:
         """Drop the connection; an exchange under way is settled as cut off."""
@@ -191,6 +195,13 @@ class Connection:
         self._exchange = None
         self.close()
         exchange.fail(fault, keep_partial=self._around.limits.keep_partial)
+
+    def under_way(self, site: str) -> int:
+        """Wire bytes that came so far for the site's response under way."""
+        if self._exchange is None or self._exchange.site != site:
+            return 0
+        line = self.channel.line
+        return line.arrivals()[1] - line.settled
 
     def _settle(self, exchange: Exchange, *, whole: bool) -> None:
         exchange.finished = time.monotonic()

@@ -127,6 +127,10 @@ class HttpFetcher:
         )
         return min(wanted, self._limits.connections_per_host)
 
+    def under_way(self, site: str) -> int:
+        """Wire bytes of a site that came for responses not yet whole."""
+        return sum(connection.under_way(site) for connection in self._under_way)
+
     async def _fetch(self, request: FetchRequest, origin: Origin, target: str) -> Fetched:
         head = self._request_head(request, origin, target)
         connection = self._fitting(origin, request.site) or await self._open(origin, request.site)
@@ -215,7 +219,7 @@ class HttpFetcher:
     def _tick(self) -> None:
         now = time.monotonic()
         for connection in list(self._under_way):
-            connection.expire(now)
+            connection.look_after(now)
         self._pool.sweep(now)
         self._ticker = asyncio.get_running_loop().call_later(self._tick_seconds(), self._tick)
 
