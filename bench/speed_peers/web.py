@@ -31,6 +31,7 @@ daemon off;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
 worker_processes 1;
+worker_rlimit_nofile 200000;
 events {{ worker_connections 1024; }}
 http {{
     access_log off;
