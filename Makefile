@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup test lint types contracts pytest lab bench clean
+.PHONY: setup demo test lint types contracts pytest lab bench clean
 
 test: lint types contracts pytest
 
@@ -28,11 +28,16 @@ contracts: $(VENV)/ready
 pytest: $(VENV)/ready
 	$(BIN)/pytest -n auto src tests
 
+demo: $(VENV)/ready
+	$(BIN)/headgate demo
+
 lab: $(VENV)/ready
 	$(BIN)/headgate lab zhu2020
 
 bench: $(VENV)/ready
 	$(BIN)/python bench/planning.py
+	$(BIN)/python bench/frontier.py
+	$(BIN)/python bench/archive.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

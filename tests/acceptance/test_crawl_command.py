@@ -149,7 +149,7 @@ def test_a_site_that_wants_to_stops_at_its_deadline(tmp_path: Path) -> None:
 
 
 def test_two_crawls_on_one_folder_are_refused(tmp_path: Path) -> None:
-    with serving(SmallWeb(200, seconds_per_page=0.05)) as web:
+    with serving(SmallWeb(200, seconds_per_page=1.0)) as web:
         first = subprocess.Popen(
             [*COMMAND, "crawl", web.seed, "--out", str(tmp_path), "--quiet"],
             stdout=subprocess.DEVNULL,
