@@ -1,12 +1,12 @@
 """Is anything lost when a crawl dies? Kills it at random moments and resumes it, again and again.
 
-    python -m bench.crash [--kills 100] [--pages 1500] [--seed 3]
+    python -m bench.crash [--kills 100] [--pages 700] [--seed 3]
 
 A small web on loopback (two sites; pages, copies, redirects, dead links) answers slowly enough to
 be hit in the midst. It is crawled once undisturbed. Then each round crawls it into a fresh folder
 and kills (``kill -9``) at moments drawn from a seeded generator: during the start, while crawling,
 while tables are written. Rounds take turns: one process; two; two of which only the first, that
-holds the collection, is killed, so that the others find themselves alone.
+holds the collection, is killed, and the others have to notice.
 
 After every kill the journals are read: what they held after the kill before must still be there.
 At the end of a round,
@@ -22,6 +22,7 @@ Prints a table of rounds; the exit code is 1 when anything was wrong.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -32,7 +33,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain, cycle
@@ -131,7 +131,7 @@ class Round:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--pages", type=int, default=1500, help="of each of the two sites")
+    parser.add_argument("--pages", type=int, default=700, help="of each of the two sites")
     parser.add_argument("--seed", type=int, default=3)
     args = parser.parse_args()
     chance = np.random.default_rng(args.seed)
@@ -140,7 +140,8 @@ def main() -> int:
         folder = Path(name)
         sites = folder / "sites.toml"
         sites.write_text(site_file(web))
-        start([str(sites)], folder / "undisturbed", KINDS[0]).wait(timeout=600)
+        if start([str(sites)], folder / "undisturbed", KINDS[0]).wait(timeout=600):
+            raise SystemExit("the undisturbed crawl failed")
         expected = set(table_rows(folder / "undisturbed"))
         kinds = cycle(KINDS)
         while (left := args.kills - sum(done.kills.total() for done in rounds)) > 0:
@@ -152,60 +153,74 @@ def main() -> int:
     return 1 if any(done.faults for done in rounds) else 0
 
 
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A crawl from one start to its end or its death."""
+
+    process: subprocess.Popen[bytes]
+    out: Path
+    web: Web
+    answered: int
+    """Requests before it."""
+    began: float
+
+    def asking(self) -> bool:
+        """Whether it has made a request."""
+        return self.web.answered > self.answered
+
+    def sealing(self) -> bool:
+        """Whether it has begun to make tables."""
+        newest = 0.0
+        for path in self.out.glob("runs/*/*index.cdxj*"):
+            with contextlib.suppress(FileNotFoundError):
+                newest = max(newest, path.stat().st_mtime)
+        return newest >= self.began
+
+    def phase(self) -> str:
+        if self.sealing():
+            return "end"
+        return "crawl" if self.asking() else "start"
+
+    def last(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
+        """Let it live until then, so many seconds at the most."""
+        late = time.monotonic() + seconds
+        while time.monotonic() < late and self.process.poll() is None and not until():
+            time.sleep(0.002)
+
+    def last_a_while(self, chance: np.random.Generator) -> None:
+        """Until the moment to kill: one in five while starting, one in five at the end, if it
+        comes. Without that, nearly all would be in the crawl's midst, where it spends its time."""
+        aim = PHASES[chance.choice(3, p=(0.2, 0.6, 0.2))]
+        if aim == "start":
+            self.last(chance.uniform(0, LONGEST_START_SECONDS))
+            return
+        self.last(60, until=self.asking)
+        if aim == "crawl":
+            self.last(chance.uniform(0, LONGEST_CRAWL_SECONDS))
+            return
+        self.last(LONGEST_CRAWL_SECONDS, until=self.sealing)
+        self.last(chance.uniform(0, LONGEST_END_SECONDS))
+
+
 def crawl_killing(
     done: Round, sites: Path, out: Path, web: Web, most: int, chance: np.random.Generator
 ) -> None:
     """Crawl to the end, killing up to ``most`` times."""
     while True:
-        resumable = any(out.glob("spool/[!.]*/request.state"))
-        answered = web.answered
-        running = start(["--resume"] if resumable else [str(sites)], out, done.kind)
+        words = ["--resume"] if any(out.glob("spool/[!.]*/request.state")) else [str(sites)]
+        began = time.time()
+        life = Life(start(words, out, done.kind), out, web, web.answered, began)
         if done.kills.total() < most:
-            live_a_while(running, out, chance)
-            kill(running, done.kind)
-        if (code := running.wait(timeout=600)) != -signal.SIGKILL:
+            life.last_a_while(chance)
+            kill(life.process, done.kind)
+        if (code := life.process.wait(timeout=600)) != -signal.SIGKILL:
             if code:
                 done.faults.append(f"exit code {code} after {done.kills.total()} kills")
             return
         done.look(out)
-        done.kills[phase(out, started=web.answered > answered)] += 1
-        if any(out.glob("runs/*")) and not any(out.glob("spool/*")):
+        done.kills[life.phase()] += 1
+        if any(out.glob("runs/*/report.json")) and not any(out.glob("spool/[!.]*")):
             return
-
-
-def live_a_while(running: subprocess.Popen[bytes], out: Path, chance: np.random.Generator) -> None:
-    """Until the moment to kill: one in five while starting, one in five at the end, if it comes.
-
-    Without that, nearly all moments would be in the crawl's midst, where it spends its time."""
-    aim = PHASES[chance.choice(3, p=(0.2, 0.6, 0.2))]
-    if aim == "start":
-        pass_time(running, lambda: False, chance.uniform(0, LONGEST_START_SECONDS))
-        return
-    pass_time(running, lambda: holder(out) == running.pid, 60)
-    if aim == "crawl":
-        pass_time(running, lambda: False, chance.uniform(0, LONGEST_CRAWL_SECONDS))
-        return
-    pass_time(running, lambda: sealing(out), LONGEST_CRAWL_SECONDS)
-    pass_time(running, lambda: False, chance.uniform(0, LONGEST_END_SECONDS))
-
-
-def pass_time(running: subprocess.Popen[bytes], ready: Callable[[], bool], seconds: float) -> None:
-    """Until ready, the end of the process or so many seconds later."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and running.poll() is None and not ready():
-        time.sleep(0.002)
-
-
-def holder(out: Path) -> int:
-    """The process that crawls into this folder; 0: none."""
-    lock = out / ".lock"
-    text = lock.read_text() if lock.exists() else ""
-    return int(text) if text.endswith("\n") else 0
-
-
-def sealing(out: Path) -> bool:
-    """Whether tables were begun."""
-    return any(out.glob("runs/*/*index.cdxj*"))
 
 
 def kill(running: subprocess.Popen[bytes], kind: Kind) -> None:
@@ -216,13 +231,6 @@ def kill(running: subprocess.Popen[bytes], kind: Kind) -> None:
     else:
         running.kill()
     running.wait()
-
-
-def phase(out: Path, *, started: bool) -> str:
-    """When a kill came: before the first request, while crawling, or when tables were begun."""
-    if sealing(out):
-        return "end"
-    return "crawl" if started else "start"
 
 
 def start(words: list[str], out: Path, kind: Kind) -> subprocess.Popen[bytes]:
@@ -311,7 +319,7 @@ def show(rounds: list[Round]) -> None:
             print(f"{done.kind.name}: {fault}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def serving(pages: int) -> Iterator[Web]:
     web = Web(pages)
 
