@@ -24,9 +24,13 @@ class Commits:
     def __init__(self, store: SiteStore, progress: Progress) -> None:
         self._store = store
         self._progress = progress
-        self._before = progress.stored
+        self._before = 0
         self._wanted = asyncio.Event()
         self._committed = asyncio.Condition()
+
+    def go_on(self) -> None:
+        """Count from what an interrupted run had stored, which `progress` tells by now."""
+        self._before = self._progress.stored
 
     async def run(self) -> None:
         """Until cancelled."""

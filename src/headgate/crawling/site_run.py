@@ -130,7 +130,7 @@ class SiteRun:
             self.progress.wire_bytes += row.wire_bytes
         self.progress.stored = self.progress.fetches
         self.progress.earlier_wire_bytes = self.progress.wire_bytes
-        self._commits = Commits(self._tools.store, self.progress)
+        self._commits.go_on()
         self._tools.frontier.replay(self._tools.store.entries)
         self._tell(Seeds(self._site.seeds))
         self.rate_changed()
