@@ -28,7 +28,7 @@ def find_remedy(problem: Problem, late: dict[str, float]) -> Remedy:
     """
     needed = least_budget_scale(problem)
     enough = needed
-    if needed is not None and len(problem) > problem.slots:
+    if needed and len(problem) > problem.slots:  # without deadlines nothing is needed
         enough = _enough(problem, needed, on_time_now=not late)
     mean = problem.capacity.mean_rate
     return Remedy(
@@ -41,7 +41,7 @@ def find_remedy(problem: Problem, late: dict[str, float]) -> Remedy:
 
 def _enough(problem: Problem, needed: float, *, on_time_now: bool) -> float | None:
     """With fewer crawlers than sites: the least scale at which a schedule on time was found."""
-    if needed > 0 and _some_order_is_on_time(problem, needed):
+    if _some_order_is_on_time(problem, needed):
         return needed
     if len(problem) > _MOST_SITES_TO_TRY:
         return 1.0 if on_time_now else None

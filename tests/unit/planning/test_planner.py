@@ -146,6 +146,12 @@ def test_compare_runs_every_policy_that_fits_and_shares_the_bounds() -> None:
     assert all(rounds[0].tardiness <= p.tardiness + 1e-6 for p in rounds)
 
 
+def test_without_deadlines_nothing_is_needed_however_few_the_crawlers() -> None:
+    answer = plan([site(f"s{k}", 100 + k, max_rate=3) for k in range(8)], budget(10, crawlers=2))
+    assert answer.feasible
+    assert answer.remedy.needed_bandwidth == answer.remedy.enough_bandwidth == 0
+
+
 def test_nothing_to_do_is_a_plan() -> None:
     answer = plan([], budget(10))
     assert answer.feasible
