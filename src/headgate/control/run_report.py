@@ -33,13 +33,15 @@ class RunLog:
     seconds: float = 0.0
     interrupted: bool = False
 
-    def look(self, now: float, reports: Sequence[Progress]) -> dict[str, float]:
-        """Note a look; the sites' rates since the last one."""
+    def look(self, now: float, reports: Sequence[Progress], began: float) -> dict[str, float]:
+        """Note a look; the sites' rates since the last one. ``began`` is the run's start by the
+        clock that progress goes by."""
         for report in reports:
             self.progress[report.site] = report
-            self.started.setdefault(report.site, now)
-            if report.state in (SiteState.DONE, SiteState.STOPPED):
-                self.finished.setdefault(report.site, now)
+            if report.started is not None:
+                self.started[report.site] = report.started - began
+            if report.ended is not None:
+                self.finished[report.site] = report.ended - began
         self.seconds = now
         return self.samples.take(now, reports)
 

@@ -23,6 +23,9 @@ class Progress:
 
     site: str
     state: SiteState = SiteState.WAITING
+    started: float | None = None
+    """By the clock of the machine, like ``ended``."""
+    ended: float | None = None
     pages: int = 0
     """Responses that are pages: neither redirects nor errors."""
     fetches: int = 0

@@ -95,6 +95,7 @@ class SiteRun:
                 self._tools.store.finish()
             self.progress.state = SiteState.DONE if reason == FINISHED else SiteState.STOPPED
             self.progress.reason = reason
+            self.progress.ended = self._tools.clock.now()
         finally:
             await self._wind_down(committing)
         await self._commits.commit()
@@ -124,6 +125,7 @@ class SiteRun:
     def _take_up(self) -> None:
         """Start, or go on where the store stands."""
         self.progress.state = SiteState.CRAWLING
+        self.progress.started = self._tools.clock.now()
         for row in self._tools.store.pages():
             self._count(row.role, row.status, row.error)
             self.progress.payload_bytes += row.payload_bytes

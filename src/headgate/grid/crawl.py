@@ -210,7 +210,7 @@ class _Crawl:
                 yield node
 
     def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
-        measured = self.log.look(now, reports)
+        measured = self.log.look(now, reports, began=self.clock.now() - now)
         self._obey_new_budget(now)
         if now - self._saved >= _SAVE_EVERY_SECONDS:
             self._saved = now
