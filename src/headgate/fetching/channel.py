@@ -52,12 +52,21 @@ class Channel:
         """Leave what comes in the kernel.
 
         There it is acknowledged with up to 40 ms delay, since the window shrinks by it. A near
-        server takes the silence for a loss and sends the tail again, so the acknowledgement is
-        called for once the rest of what was permitted has had time to arrive.
+        server takes the silence for a loss and sends the tail again. So the kernel is told that
+        nobody reads yet, which makes it acknowledge most of it at once, and what it still holds
+        back is called for when what was announced has had time to arrive, and again when the
+        segment has that follows it.
         """
         self._loop.remove_reader(self._sock)
         if self.line.rtt < _NEAR_SECONDS:
+            self.line.expect_no_reader()
             self._loop.call_later(_TAIL_SECONDS, self.line.acknowledge)
+            self._loop.call_later(self.line.rtt + 2 * _TAIL_SECONDS, self.line.acknowledge)
+
+    def look_again(self, on_readable: Callable[[], None]) -> None:
+        if self.line.rtt < _NEAR_SECONDS:
+            self.line.expect_reader()
+        self.watch(on_readable)
 
     def send(self, data: bytes) -> None:
         """Send all of it, the rest later if need be; raises OSError."""

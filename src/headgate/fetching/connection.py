@@ -136,7 +136,7 @@ class Connection:
         exchange = self._exchange
         if exchange is not None:
             exchange.resume(time.monotonic())
-            self.channel.watch(self._on_readable)
+            self.channel.look_again(self._on_readable)
             self._receive(amount)
 
     def _receive(self, most: int) -> None:

@@ -26,7 +26,6 @@ class Tap:
     """At most one claim is in line; ``_then`` is whom it is for."""
 
     __slots__ = (
-        "_amount",
         "_base",
         "_changes",
         "_claim",
@@ -48,7 +47,6 @@ class Tap:
         """Stream bytes of earlier responses."""
         self._claim: Claim | None = None
         self._then: Callable[[int], None] = _nobody
-        self._amount = 0
         self._due = 0.0
         self._changes = -1
         self._quantum = 0
@@ -76,22 +74,21 @@ class Tap:
 
         With nothing waiting in the kernel one may be read: to find that this is the end.
         """
-        line = self._line
-        stream, wire = line.arrivals()
-        amount = min(stream - line.read, self._current_quantum())
-        if amount <= 0:
-            return 1
-        due = self._credit.due_before_read(
-            line.read - self._base + amount, stream - self._base, wire - line.settled
-        )
-        if due <= 0:
-            return amount
-        self._amount, self._due, self._then = amount, due, then
-        self._claim = self._meter.claim(self._site, due, self._granted)
-        if self._claim is not None:
-            return 0
-        self._credit.pay(due)
-        return amount
+        amount, due = self._next_read()
+        if due > 0:
+            self._due, self._then = due, then
+            self._claim = self._meter.claim(self._site, due, self._granted)
+            if self._claim is not None:
+                return 0
+            self._credit.pay(due)
+        return max(amount, 1)
+
+    def reconcile(self) -> None:
+        """Owe at once what arrived unpaid: probes and repetitions come while a claim waits, too."""
+        unpaid = self._line.arrivals()[1] - self._line.settled - self._credit.paid
+        if unpaid > 0:
+            self._credit.pay(unpaid)
+            self._meter.settle(self._site, -unpaid)
 
     def close(self, *, whole: bool) -> int:
         """Settle; the wire bytes that arrived for this response."""
@@ -108,10 +105,23 @@ class Tap:
         self._meter.settle(self._site, surplus)
         return arrived
 
+    def _next_read(self) -> tuple[int, float]:
+        """What there is to read, and what is to be paid before."""
+        line = self._line
+        stream, wire = line.arrivals()
+        amount = _without_crumbs(stream - line.read, self._current_quantum())
+        return amount, self._credit.due_before_read(
+            line.read - self._base + amount, stream - self._base, wire - line.settled
+        )
+
     def _granted(self) -> None:
+        """More may have come in the meantime: it is read along, for a small debt."""
         self._claim = None
         self._credit.pay(self._due)
-        self._then(self._amount)
+        amount, due = self._next_read()
+        self._credit.pay(due)
+        self._meter.settle(self._site, -due)
+        self._then(max(amount, 1))
 
     def _current_quantum(self) -> int:
         """Under today's rates; the window follows them too where it can."""
@@ -125,6 +135,14 @@ class Tap:
                 self._line.widen(wanted)
                 self._credit.window = self._line.window
         return self._quantum
+
+
+def _without_crumbs(waiting: int, quantum: int) -> int:
+    """A quantum, or all that waits if it is little more.
+
+    A few bytes left in the kernel hold a whole segment's room, and the window stays shut by it.
+    """
+    return waiting if 2 * waiting <= 3 * quantum else quantum
 
 
 def _nobody(_amount: int) -> None:

@@ -50,6 +50,13 @@ class Line:
         self.settled = wire
         return fresh
 
+    def expect_no_reader(self) -> None:
+        """Below the low-water mark the kernel acknowledges every other segment at once."""
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, _WIDEST_UNSCALED)
+
+    def expect_reader(self) -> None:
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+
     def acknowledge(self) -> None:
         """Send an acknowledgement that the kernel holds back, if there is one."""
         if self._last is None:

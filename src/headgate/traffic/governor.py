@@ -6,7 +6,7 @@ so none starves. What was paid and what arrived are settled afterwards, in both 
 Rates change at any moment: nothing is promised ahead, so the next `wake_time` is by the new ones.
 
 The root's burst is what the line may carry above its rate at the start or after a pause: 20 ms of
-it, at least two frames. A site's is 200 ms of its rate, at least four frames: the root sees to the
+it, at least two frames. A site's is 100 ms of its rate, at least four frames: the root sees to the
 line, and a site that had to wait for others must not lose its share by it.
 
 Filled by `fetching.metering`, which also sleeps until `wake_time`. A site that was never given a
@@ -157,4 +157,4 @@ def _root_burst(rate: float) -> float:
 
 
 def _site_burst(rate: float) -> float:
-    return max(0.2 * rate, 4.0 * _FRAME)
+    return max(0.1 * rate, 4.0 * _FRAME)

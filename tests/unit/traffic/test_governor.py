@@ -109,7 +109,7 @@ class GovernorMachine(RuleBasedStateMachine):
     @rule(site=st.sampled_from(_SITES), rate=_RATES)
     def change_site(self, site: str, rate: float) -> None:
         self.governor.set_site(site, rate, self.now)
-        self.sites[site].set_rate(rate, _burst(rate, 0.2, 4))
+        self.sites[site].set_rate(rate, _burst(rate, 0.1, 4))
 
     @invariant()
     def holds(self) -> None:

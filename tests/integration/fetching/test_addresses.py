@@ -1,0 +1,40 @@
+"""Which addresses are refused, in all their spellings."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+import pytest
+
+from headgate.fetching.addresses import AddressGuard, is_public
+
+_PRIVATE = """
+    0.0.0.0 10.1.2.3 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254 172.16.0.1
+    172.31.255.255 192.0.0.1 192.0.2.1 192.168.1.1 198.18.0.1 224.0.0.1 240.0.0.1 255.255.255.255
+    :: ::1 ::ffff:10.0.0.1 ::ffff:127.0.0.1 ::ffff:a9fe:a9fe 64:ff9b::10.0.0.1 2002:0a00:0001::1
+    2001:0:53aa:64c:0:0:f5ff:fffe fc00::1 fd12:3456::1 fe80::1 fec0::1 ff02::1 2001:db8::1
+"""
+_PUBLIC = "1.1.1.1 8.8.8.8 172.32.0.1 192.169.0.1 2606:4700::1111 64:ff9b::8.8.8.8 ::ffff:8.8.8.8"
+
+
+@pytest.mark.parametrize("address", _PRIVATE.split())
+def test_private(address: str) -> None:
+    assert not is_public(ip_address(address))
+    assert not AddressGuard().allows("example.org", address)
+
+
+@pytest.mark.parametrize("address", _PUBLIC.split())
+def test_public(address: str) -> None:
+    assert is_public(ip_address(address))
+    assert AddressGuard().allows("example.org", address)
+
+
+def test_what_the_user_named_is_allowed_and_nothing_beside() -> None:
+    guard = AddressGuard(["intranet.test", "127.0.0.1", "[::1]", "10.8.0.0/16"])
+    assert guard.allows("intranet.test", "192.168.0.1")
+    assert guard.allows("127.0.0.1", "127.0.0.1")
+    assert guard.allows("::1", "::1")
+    assert guard.allows("anything.test", "10.8.3.4")
+    assert not guard.allows("anything.test", "10.9.0.1")
+    assert not guard.allows("rebound.test", "127.0.0.1")
+    assert not guard.allows("intranet.test", "not an address")

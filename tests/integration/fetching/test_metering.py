@@ -1,0 +1,142 @@
+"""Waiting for credit: in time, in turn, and leaving the line without a trace."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+
+import uvloop
+
+from headgate.fetching.http import HttpFetcher
+from headgate.fetching.metering import Meter
+from headgate.model.fetch import Fetched
+
+from .scripted import QUICK, Wire, asking, fetching, page, serving
+
+
+async def _pages(wire: Wire) -> None:
+    while said := await wire.said():
+        size = int(said.split(b" ")[1].strip(b"/"))
+        await wire.say(page(bytes(size)))
+
+
+async def _all(fetcher: HttpFetcher, urls: list[str], expected: int) -> float:
+    """Seconds it takes to fetch them all."""
+    before = time.monotonic()
+    fetches = (fetcher.fetch(asking(url, expected=expected)) for url in urls)
+    for outcome in await asyncio.gather(*fetches):
+        assert isinstance(outcome, Fetched), outcome
+    return time.monotonic() - before
+
+
+def test_pages_come_at_the_rate() -> None:
+    async def session() -> None:
+        meter = Meter(200_000.0)
+        async with serving(_pages) as server, fetching(meter=meter) as fetcher:
+            seconds = await _all(fetcher, [server.url("/10000")] * 20, 10_500)
+            assert 0.85 < seconds < 1.6
+
+    uvloop.run(session())
+
+
+def test_a_response_larger_than_expected_is_paid_all_the_same() -> None:
+    async def session() -> None:
+        meter = Meter(200_000.0)
+        async with serving(_pages) as server, fetching(meter=meter) as fetcher:
+            seconds = await _all(fetcher, [server.url("/50000")] * 4, 100)
+            assert 0.8 < seconds < 1.6
+
+    uvloop.run(session())
+
+
+def test_a_response_smaller_than_expected_is_refunded() -> None:
+    async def session() -> None:
+        meter = Meter(200_000.0)
+        async with serving(_pages) as server, fetching(meter=meter) as fetcher:
+            seconds = await _all(fetcher, [server.url("/100")] * 100, 20_000)
+            assert seconds < 1.5
+
+    uvloop.run(session())
+
+
+def test_nothing_is_waited_for_without_a_limit() -> None:
+    async def session() -> None:
+        async with serving(_pages) as server, fetching() as fetcher:
+            seconds = await _all(fetcher, [server.url("/50000")] * 100, 50_000)
+            assert seconds < 1.0
+            assert fetcher.meter._timer is None
+
+    uvloop.run(session())
+
+
+def test_a_limit_may_come_and_go_in_the_middle_of_a_response() -> None:
+    async def session() -> None:
+        meter = Meter()
+        async with serving(_pages) as server, fetching(meter=meter) as fetcher:
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.02, meter.set_total, 50_000.0)
+            loop.call_later(0.50, meter.set_total, math.inf)
+            slow = [server.url("/900000")] * 4
+            seconds = await _all(fetcher, slow * 15, 1_000_000)
+            assert 0.5 < seconds < 3.0
+
+    uvloop.run(session())
+
+
+def test_time_in_line_is_no_time_out() -> None:
+    """Ten seconds' worth of first-byte and stall time-outs, spent waiting for credit."""
+
+    async def session() -> None:
+        meter = Meter(60_000.0)
+        async with serving(_pages) as server, fetching(QUICK, meter) as fetcher:
+            await _all(fetcher, [server.url("/30000")] * 4, 30_000)
+
+    uvloop.run(session())
+
+
+def test_a_cancelled_wait_costs_nothing() -> None:
+    async def session() -> None:
+        meter = Meter(10_000.0)
+        await meter.pay("site", 8_000.0)
+        waits = [asyncio.ensure_future(meter.pay("site", 50_000.0)) for _ in range(5)]
+        await asyncio.sleep(0.01)
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+        before = time.monotonic()
+        await meter.pay("site", 100.0)
+        assert 0.2 < time.monotonic() - before < 0.8
+        assert not meter._waiters
+        meter.close()
+
+    uvloop.run(session())
+
+
+def test_a_raised_rate_wakes_those_who_wait() -> None:
+    async def session() -> None:
+        meter = Meter(1_000.0)
+        await meter.pay("site", 100_000.0)
+        wait = asyncio.ensure_future(meter.pay("site", 1.0))
+        await asyncio.sleep(0.05)
+        assert not wait.done()
+        meter.set_total(1e9)
+        await asyncio.wait_for(wait, 1.0)
+        meter.close()
+
+    uvloop.run(session())
+
+
+def test_sites_have_their_own_rates() -> None:
+    async def session() -> None:
+        meter = Meter()
+        meter.set_site("slow", 10_000.0)
+        before = time.monotonic()
+        await meter.pay("fast", 1e9)
+        assert time.monotonic() - before < 0.1
+        await meter.pay("slow", 10_000.0)
+        await meter.pay("slow", 1.0)
+        assert time.monotonic() - before > 0.3
+        meter.close()
+
+    uvloop.run(session())

@@ -1,0 +1,183 @@
+"""TLS against a real server: verified, metered, resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from headgate.fetching.dns import FixedResolver
+from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.fetching.metering import Meter
+from headgate.model.fetch import FailureKind, Fetched, FetchFailure
+
+from .scripted import QUICK, Wire, asking, page
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="the command openssl")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for named.test, with its key in the same file."""
+    folder = tmp_path_factory.mktemp("tls")
+    made, key = folder / "made.pem", folder / "key.pem"
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    names = ["-subj", "/CN=named.test", "-addext", "subjectAltName=DNS:named.test"]
+    command = ["openssl", *words.split(), *names, "-keyout", str(key), "-out", str(made)]
+    subprocess.run(command, check=True, capture_output=True)
+    whole = folder / "certificate.pem"
+    whole.write_text(made.read_text() + key.read_text())
+    return whole
+
+
+class _Server:
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.connections = 0
+        self.resumed: list[bool] = []
+
+    def url(self, host: str = "named.test") -> str:
+        return f"https://{host}:{self.port}/"
+
+
+@asynccontextmanager
+async def serving(certificate: Path, body: bytes, *, close: bool = False) -> AsyncIterator[_Server]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        state.connections += 1
+        wire = Wire(reader, writer)
+        state.resumed.append(writer.get_extra_info("ssl_object").session_reused)
+        try:
+            while await wire.said():
+                await wire.say(page(body, *([b"Connection: close"] if close else [])))
+                if close:
+                    break
+        except (ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            tasks.discard(task)
+            writer.close()
+
+    server = await asyncio.start_server(accepted, "127.0.0.1", 0, ssl=context)
+    state = _Server(server.sockets[0].getsockname()[1])
+    try:
+        yield state
+    finally:
+        server.close()
+        for task in list(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def fetcher_for(
+    authorities: Path | None, *, verify: bool = True, meter: Meter | None = None
+) -> HttpFetcher:
+    settings = FetcherSettings(
+        "https://example.org/crawler",
+        QUICK,
+        named=frozenset({"named.test", "wrong.test"}),
+        verify_tls=verify,
+        authorities=None if authorities is None else str(authorities),
+    )
+    return HttpFetcher(settings, meter, FixedResolver({"*": "127.0.0.1"}))
+
+
+def test_pages_come_through_whole_on_one_connection(certificate: Path) -> None:
+    body = bytes(range(256)) * 1000
+
+    async def session() -> None:
+        async with serving(certificate, body) as server, fetcher_for(certificate) as fetcher:
+            for _ in range(5):
+                outcome = await fetcher.fetch(asking(server.url()))
+                assert isinstance(outcome, Fetched), outcome
+                assert outcome.payload == body
+                assert outcome.wire_bytes > len(body)
+            assert server.connections == 1
+
+    uvloop.run(session())
+
+
+@pytest.mark.parametrize("host", ["named.test", "wrong.test"])
+def test_what_cannot_be_verified_is_refused(certificate: Path, host: str) -> None:
+    """named.test: by an authority nobody trusts; wrong.test: not the name in the certificate."""
+
+    async def session() -> FetchFailure | Fetched:
+        trusted = certificate if host == "wrong.test" else None
+        async with serving(certificate, b"secret") as server, fetcher_for(trusted) as fetcher:
+            return await fetcher.fetch(asking(server.url(host)))
+
+    outcome = uvloop.run(session())
+    assert isinstance(outcome, FetchFailure)
+    assert outcome.kind is FailureKind.TLS
+    assert "certificate" in outcome.detail
+
+
+def test_verification_can_be_switched_off(certificate: Path) -> None:
+    async def session() -> FetchFailure | Fetched:
+        fetcher = fetcher_for(None, verify=False)
+        async with serving(certificate, b"open") as server, fetcher:
+            return await fetcher.fetch(asking(server.url("wrong.test")))
+
+    outcome = uvloop.run(session())
+    assert isinstance(outcome, Fetched)
+    assert outcome.payload == b"open"
+
+
+def test_sessions_are_resumed(certificate: Path) -> None:
+    async def session() -> None:
+        async with serving(certificate, b"x", close=True) as server:
+            async with fetcher_for(certificate) as fetcher:
+                for _ in range(3):
+                    outcome = await fetcher.fetch(asking(server.url()))
+                    assert isinstance(outcome, Fetched), outcome
+            assert server.resumed == [False, True, True]
+
+    uvloop.run(session())
+
+
+def test_a_plain_server_is_no_tls_server() -> None:
+    async def session() -> FetchFailure | Fetched:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(10)
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, fetcher_for(None) as fetcher:
+            return await fetcher.fetch(asking(f"https://named.test:{port}/"))
+
+    outcome = uvloop.run(session())
+    assert isinstance(outcome, FetchFailure)
+    assert outcome.kind is FailureKind.TLS
+
+
+def test_a_limit_holds_under_tls(certificate: Path) -> None:
+    body = bytes(60_000)
+
+    async def session() -> None:
+        meter = Meter(100_000.0)
+        fetcher = fetcher_for(certificate, meter=meter)
+        async with serving(certificate, body) as server, fetcher:
+            loop = asyncio.get_running_loop()
+            before = loop.time()
+            fetches = (fetcher.fetch(asking(server.url(), expected=60_000)) for _ in range(3))
+            for outcome in await asyncio.gather(*fetches):
+                assert isinstance(outcome, Fetched), outcome
+                assert outcome.payload == body
+            assert 1.6 < loop.time() - before < 3.0
+
+    uvloop.run(session())
