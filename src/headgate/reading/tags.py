@@ -25,6 +25,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from html.entities import html5
+from itertools import islice
 
 __all__ = ["ATTRIBUTES", "BLANK", "StartTag", "attributes", "shown_text", "start_tags", "unescaped"]
 
@@ -76,6 +77,7 @@ _COMMON_INITIALS = "sptlh"
 _REFERENCE = re.compile(r"&(?:#[xX]?[0-9a-fA-F]++;?|[A-Za-z0-9]++(?:;|(?![=;])))")
 _REFERENCE_IN_TEXT = re.compile(r"&(?:#[xX]?[0-9a-fA-F]++|[A-Za-z0-9]++);?")
 _LONGEST_REFERENCE = 64
+_MOST_ATTRIBUTES = 1_000
 _MARKUP = re.compile(rf"<(?:!--[^-]*+{_all('-(?!->)[^-]*+')}(?:-->|\Z)|[^>]*+(?:>|\Z))")
 
 
@@ -94,7 +96,8 @@ def attributes(text: str | None) -> dict[str, str]:
     {'href': 'a&b', 'rel': 'nofollow', 'async': ''}
     """
     found: dict[str, str] = {}
-    for key, double, single, bare in _ATTRIBUTE.findall(text or ""):
+    for match in islice(_ATTRIBUTE.finditer(text or ""), _MOST_ATTRIBUTES):
+        key, double, single, bare = match.groups("")
         found.setdefault(key.lower(), unescaped(double or single or bare))
     return found
 
