@@ -1,4 +1,4 @@
-"""Are planned deadlines met by a real crawl? Run: .venv/bin/python bench/deadlines.py
+"""Are planned deadlines met by a real crawl? Run: .venv/bin/python -m bench.deadlines
 
 Twenty sites of unequal size and speed on loopback, five crawlers, one budget. First deadlines that
 `headgate plan` calls feasible: all have to be met. Then the same deadlines made too tight: measured
