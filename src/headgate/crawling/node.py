@@ -19,8 +19,15 @@ __all__ = ["Node"]
 class Node:
     """Sites known to it are running or ended, each once."""
 
-    def __init__(self, open_run: Callable[[str], SiteRun], rates: Rates) -> None:
+    def __init__(
+        self,
+        open_run: Callable[[str], SiteRun],
+        rates: Rates,
+        close_run: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """``close_run`` is told of each site whose run has ended, however it did."""
         self._open_run = open_run
+        self._close_run = close_run
         self._rates = rates
         self._runs: dict[str, SiteRun] = {}
         self._tasks: dict[str, asyncio.Task[Progress]] = {}
@@ -69,6 +76,7 @@ class Node:
 
         def note_end(ended: asyncio.Task[Progress]) -> None:
             self._tasks.pop(site, None)
+            self._close_run(site)
             self._rates.forget_site(site)
             self._ended.put_nowait(ended)
 

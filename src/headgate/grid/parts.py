@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,19 +49,25 @@ async def open_node(job: NodeJob) -> AsyncIterator[Node]:
     known = KnownPages(Collection(job.collection))
     clock = SystemClock()
     rules = FrontierRules(TrapRules(this_year=datetime.fromtimestamp(clock.wall(), UTC).year))
-    spools: list[SiteSpool] = []
+    opened: dict[str, ExitStack] = {}
     async with HttpFetcher(job.fetcher) as fetcher:
 
         def open_run(name: str) -> SiteRun:
             site = sites[name]
+            files = opened[name] = ExitStack()
             spool = SiteSpool(job.run.place(name, job.warcinfo))
-            spools.append(spool)
-            frontier = Frontier(Scope.of(site), DiskSpill(job.run.spool), rules)
+            files.callback(spool.close)
+            spill = DiskSpill(job.run.spool)
+            files.callback(spill.close)
+            frontier = Frontier(Scope.of(site), spill, rules)
             return SiteRun(site, Tools(frontier, fetcher, spool, known, PageReader(), clock))
 
+        def close_run(name: str) -> None:
+            opened.pop(name).close()
+
         try:
-            yield Node(open_run, fetcher.meter)
+            yield Node(open_run, fetcher.meter, close_run)
         finally:
-            for spool in spools:
-                spool.close()
+            for name in list(opened):
+                close_run(name)
             known.close()
