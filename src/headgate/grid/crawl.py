@@ -5,6 +5,9 @@
 
 Everything that outlives the process is in the collection; `crawl` may be called again after a crash
 with ``resume`` and goes on where the journals stand.
+
+The planner and the sealing are imported where they are called: with them come SciPy and pyarrow,
+90 MB together, and most of the time that a start takes.
 """
 
 from __future__ import annotations
@@ -42,11 +45,9 @@ from headgate.model.site import Site, SiteStatistics
 from headgate.model.timetable import Timetable
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 from headgate.planning.capacity import Capacity
-from headgate.planning.planner import budget_capacity, plan
 from headgate.storage.catalog import Catalog, Outcome, ServerSpeed, Visit
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.replacing import write_whole
-from headgate.storage.sealing import seal
 
 __all__ = ["CrawlJob", "Watcher", "crawl", "forecast_sites"]
 
@@ -188,6 +189,8 @@ class _Crawl:
             )
             for site in sites
         ]
+        from headgate.planning.planner import plan
+
         return plan(foreseen, self.job.budget, start=_moment(self.clock))
 
     def _capacity(self) -> Capacity | None:
@@ -195,6 +198,8 @@ class _Crawl:
         bandwidth = self.job.budget.bandwidth
         if not isinstance(bandwidth, Timetable) and math.isinf(bandwidth):
             return None
+        from headgate.planning.planner import budget_capacity
+
         return budget_capacity(self.job.budget, _moment(self.clock), _CRAWL_WEEKS)
 
     @contextlib.asynccontextmanager
@@ -239,6 +244,8 @@ class _Crawl:
 
     def _wrap_up(self) -> RunReport:
         """Everything that is made of what was stored; done again after a crash, it is the same."""
+        from headgate.storage.sealing import seal
+
         unfinished = [
             site.name for site in self.job.sites
             if self._state(site.name) not in (SiteState.DONE, SiteState.STOPPED)
