@@ -31,7 +31,6 @@ daemon off;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
 worker_processes 1;
-worker_rlimit_nofile 200000;
 events {{ worker_connections 1024; }}
 http {{
     access_log off;
@@ -40,8 +39,6 @@ http {{
     sendfile on;
     tcp_nopush on;
     keepalive_requests 100000000;
-    open_file_cache max=100000;
-    open_file_cache_valid 1h;
     client_body_temp_path {folder}/body;
     proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi;
