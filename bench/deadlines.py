@@ -35,7 +35,8 @@ from headgate.traffic.window import wire_bytes
 CONSOLE = Console(width=110)
 COUNT, CRAWLERS = 20, 5
 BUDGET = 800_000.0
-HEAD_BYTES = 200
+HEAD_BYTES = 85
+LINK_BYTES = 30
 
 
 def make_sites(seed: int) -> list[PacedSite]:
@@ -52,7 +53,10 @@ def described(paced: Sequence[PacedSite], seeds: Mapping[str, str]) -> list[Site
         Site(
             site.name,
             seeds=(seeds[site.name],),
-            expect=Bytes((site.pages + 1) * wire_bytes(PAGE_BYTES + HEAD_BYTES)),
+            expect=Bytes(
+                site.pages * wire_bytes(PAGE_BYTES + HEAD_BYTES)
+                + wire_bytes(site.pages * LINK_BYTES + HEAD_BYTES)
+            ),
             max_rate=BytesPerSecond(site.bytes_per_second),
         )
         for site in paced
