@@ -63,8 +63,10 @@ class PageReader:
                 to_follow = [url for url in page.urls if url not in page.nofollow]
             if page.refresh is not None:
                 to_follow = [*to_follow, page.refresh.url]
-        rels = ["nofollow" if url in page.nofollow else "" for url in page.urls]
-        links = Links(page.urls, rels if page.nofollow else ())
+        rels: Sequence[str] = ()
+        if page.nofollow:
+            rels = ["nofollow" if url in page.nofollow else "" for url in page.urls]
+        links = Links(page.urls, rels)
         return ReadPage(page.title, page.lang, links, to_follow, digest)
 
     def read_sitemap(self, fetched: Fetched) -> Sitemap:

@@ -42,6 +42,7 @@ from headgate.frontier.events import (
     Tick,
 )
 from headgate.frontier.frontier import Frontier
+from headgate.frontier.journal import JournalEntry
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page, Role
 from headgate.model.site import Site
@@ -144,17 +145,18 @@ class SiteRun:
         self._perform(commands)
         return commands
 
-    def _perform(self, commands: list[Command], page: Page | None = None) -> None:
+    def _perform(self, commands: list[Command], page: Page | None = None) -> Fetch | None:
+        """``page`` is what has just landed; its task goes on with the Fetch that is returned."""
+        next_fetch = None
         for command in commands:
             match command:
                 case Fetch():
-                    self._spawn(self._fetch(command))
-                case Record(entry=entry):
-                    if page is not None and entry.url == page.outcome.url:
-                        self._tools.store.put(page, entry)
+                    if page is not None and next_fetch is None:
+                        next_fetch = command
                     else:
-                        self._tools.store.record(entry)
-                    self._commits.given()
+                        self._spawn(self._fetch(command))
+                case Record(entry=entry):
+                    self._store(entry, page)
                 case Wait(until=until):
                     self._set_timer(until)
                 case LearnRobots(origin=origin):
@@ -164,23 +166,34 @@ class SiteRun:
                 case Done(reason=reason):
                     if not self._ended.done() and not self._listing:
                         self._ended.set_result(reason)
+        return next_fetch
 
-    async def _fetch(self, fetch: Fetch) -> None:
-        await self._commits.room()
-        earlier = self._tools.known.find(fetch.url)
-        request = FetchRequest(
-            fetch.url,
-            self._site.name,
-            int(self._expected_bytes),
-            _MOST_PAGE_BYTES,
-            _conditions(earlier),
-        )
-        outcome = await self._tools.fetcher.fetch(request)
-        self._landed(fetch, outcome, earlier)
+    def _store(self, entry: JournalEntry, page: Page | None) -> None:
+        if page is not None and entry.url == page.outcome.url:
+            self._tools.store.put(page, entry)
+        else:
+            self._tools.store.record(entry)
+        self._commits.given()
+
+    async def _fetch(self, first: Fetch) -> None:
+        """A fetch, and as its successor the next that its end lets start: a task serves many."""
+        fetch: Fetch | None = first
+        while fetch is not None:
+            await self._commits.room()
+            earlier = self._tools.known.find(fetch.url)
+            request = FetchRequest(
+                fetch.url,
+                self._site.name,
+                int(self._expected_bytes),
+                _MOST_PAGE_BYTES,
+                _conditions(earlier),
+            )
+            outcome = await self._tools.fetcher.fetch(request)
+            fetch = self._landed(fetch, outcome, earlier)
 
     def _landed(
         self, fetch: Fetch, outcome: Fetched | FetchFailure, earlier: Earlier | None
-    ) -> None:
+    ) -> Fetch | None:
         read = ReadPage()
         if isinstance(outcome, FetchFailure):
             event: Event = FetchFailed(fetch.url, outcome.kind)
@@ -200,7 +213,7 @@ class SiteRun:
             self.progress.payload_bytes += len(outcome.payload)
             self.progress.fetch_seconds += outcome.seconds
             self.progress.first_byte_seconds += outcome.first_byte_seconds
-        self._perform(commands, page)
+        return self._perform(commands, page)
 
     def _ending(self, fetched: Fetched) -> tuple[Event, ReadPage]:
         """What a response means to the frontier, and what was read in it."""
