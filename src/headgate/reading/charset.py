@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import webencodings
@@ -120,7 +121,7 @@ def _meta_encoding(head: str) -> webencodings.Encoding | None:
     return None
 
 
-def _meta_label(meta: dict[str, str]) -> str | None:
+def _meta_label(meta: Mapping[str, str]) -> str | None:
     if "charset" in meta:
         return meta["charset"]
     if meta.get("http-equiv", "").lower() != "content-type":

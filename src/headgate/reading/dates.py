@@ -1,7 +1,8 @@
 """Dates: moments as sites write them, in sitemaps, feeds and headers.
 
 Read leniently: ISO 8601 and W3C's profile of it, with or without time, zone, seconds or leading
-zeros, and the dates of mail and HTTP. What has no zone is taken as UTC. Nothing raises.
+zeros, and the dates of mail and HTTP. What has no zone is taken as UTC. Nothing raises. Sites write
+the same few dates over and over, so the last ones read are remembered.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 __all__ = ["parse_date"]
 
@@ -20,6 +22,7 @@ _ISO = re.compile(
 _LONGEST = 64
 
 
+@lru_cache(1_024)
 def parse_date(text: str) -> datetime | None:
     """The moment meant; None when it cannot be told.
 

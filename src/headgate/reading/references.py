@@ -8,6 +8,7 @@ with it so far was marked nofollow, ugc or sponsored.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from headgate.reading.directives import ALL_ALLOWED, meta_directives
 from headgate.reading.tags import BLANK, StartTag, attributes, shown_text, start_tags, unescaped
@@ -85,14 +86,18 @@ class References:
                 links[href] = False
             if texts and href is not None and href not in self.texts:
                 self._read_text(page, tag.end(), href)
-            if len(links) >= most or len(self.resources) >= most:
+            if len(links) >= most or (resources and len(self.resources) >= most):
                 self.truncated = True
                 return
 
     def _read(self, tag: StartTag) -> str | None:
         """Take in any tag but the tidiest anchors; what it links to, if it is an anchor."""
+        name = (tag[2] or tag[4]).lower()
+        if name == "title":
+            self._read_title(tag[6])
+            return None
         found = attributes(tag[3] or tag[5])
-        match (tag[2] or tag[4]).lower():
+        match name:
             case "a" | "area":
                 return self._read_anchor(found)
             case "link":
@@ -101,8 +106,6 @@ class References:
                 self._read_meta(found)
             case "frame" | "iframe":
                 self._read_frame(found)
-            case "title":
-                self._read_title(tag[6])
             case "html":
                 self._read_html(found)
             case "base":
@@ -126,15 +129,15 @@ class References:
             self.links[ref] = False
         return ref
 
-    def _read_anchor(self, found: dict[str, str]) -> str | None:
+    def _read_anchor(self, found: Mapping[str, str]) -> str | None:
         href = found.get("href", found.get("xlink:href"))
         return None if href is None else self._link(href, found.get("rel", ""))
 
-    def _read_frame(self, found: dict[str, str]) -> None:
+    def _read_frame(self, found: Mapping[str, str]) -> None:
         if found.get("src"):
             self._link(found["src"])
 
-    def _read_base(self, found: dict[str, str]) -> None:
+    def _read_base(self, found: Mapping[str, str]) -> None:
         if self.base is None:
             self.base = found.get("href")
 
@@ -142,23 +145,23 @@ class References:
         if self.title is None and text is not None:
             self.title = shown_text(text[:_LONGEST_TEXT])
 
-    def _read_html(self, found: dict[str, str]) -> None:
+    def _read_html(self, found: Mapping[str, str]) -> None:
         if self.lang is None:
             self.lang = found.get("lang", found.get("xml:lang"))
 
-    def _read_link(self, found: dict[str, str]) -> None:
-        rels = set(found.get("rel", "").lower().split())
-        href = found.get("href")
-        if not href or not rels or not rels.isdisjoint(_SERVER_RELS):
+    def _read_link(self, found: Mapping[str, str]) -> None:
+        href, rel = found.get("href"), found.get("rel", "").lower()
+        rels = rel.split()
+        if not href or not rels or not _SERVER_RELS.isdisjoint(rels):
             return
-        if not rels.isdisjoint(_RESOURCE_RELS):
+        if not _RESOURCE_RELS.isdisjoint(rels):
             self.resources[_tidy(href)] = None
             return
-        self._link(href, found["rel"])
+        self._link(href, rel)
         if "canonical" in rels and self.canonical is None:
             self.canonical = href
 
-    def _read_meta(self, found: dict[str, str]) -> None:
+    def _read_meta(self, found: Mapping[str, str]) -> None:
         content = found.get("content", "")
         if found.get("name", "").lower() in self._agents:
             self.robots &= meta_directives(content)
@@ -167,7 +170,7 @@ class References:
             if self.refresh is not None:
                 self._link(self.refresh[1])
 
-    def _read_resource(self, found: dict[str, str]) -> None:
+    def _read_resource(self, found: Mapping[str, str]) -> None:
         for key in ("src", "data", "poster"):
             if found.get(key):
                 self.resources[_tidy(found[key])] = None

@@ -39,15 +39,16 @@ _PAGE_RELS = frozenset(("", "alternate"))
 
 _LINE = re.compile(rb"[^\r\n]{1,4096}")
 _ROOT = re.compile(rb"<!--[\s\S]*?(?:-->|\Z)|<(?:[\w.-]++:)?([a-z][\w.-]*+)", re.IGNORECASE)
-_NAMES = b"|".join(sorted(_ENTRIES | _EXTENSIONS | _DATES | _ADDRESSES))
+_FRAMES = b"|".join(sorted(_ENTRIES | _EXTENSIONS))
+_LEAVES = b"|".join(sorted(_DATES | _ADDRESSES))
 _TAG = re.compile(
     rb"<(?:!--[\s\S]*?(?:-->|\Z)|!\[CDATA\[[\s\S]*?(?:\]\]>|\Z)"
-    rb"|(/?)(?:[\w.-]++:)?(" + _NAMES + rb")(?=[\s/>])([^<>]*+)>"
+    rb"|(/?)(?:[\w.-]++:)?(" + _FRAMES + rb"|(?<!/)(?:" + _LEAVES + rb"))(?=[\s/>])([^<>]*+)>"
     rb"([^<]*+)(?:<!\[CDATA\[([\s\S]*?)\]\]>)?)",
     re.IGNORECASE,
 )
 """A comment, CDATA outside of what we look for, or a tag: slash, name, attributes, and the text or
-CDATA behind it."""
+CDATA behind it. End tags of leaves are mostly passed over here already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,11 @@ class _Reader:
                 self._found(self._joined(tag))
         elif name in _EXTENSIONS or self._extension:
             self._pass_extension(name, tag)
-        elif name in _DATES and not tag[1]:
+        elif tag[1]:
+            return
+        elif name in _DATES:
             self._date = self._date or parse_date(_text(tag))
-        elif not tag[1]:
+        else:
             self._found(self._link_target(tag) if name == b"link" else self._joined(tag))
 
     def _close_entry(self) -> None:

@@ -7,8 +7,9 @@ and no faster, and memory holds the page and one match.
 
 That bound is why no tree is built. Tree builders do more than links need, and a stranger can make
 them do far more: lexbor takes 25 s for 100,000 nested ``<div>`` (500 KB), turbohtml 180 MB for a
-page of 72 KB whose formatting tags are never closed. On ordinary pages the pass is quicker than
-both, too (bench/reading.py); tests hold it against lexbor.
+page of 72 KB whose formatting tags are never closed. On ordinary pages the three cost about the same
+(bench/reading.py). Tests hold the pass against lexbor; on 4,544 pages of documentation they did not
+differ once.
 
 Departures from the standard, all of which see rather too much than too little: a script ends at
 its first ``</script``, even inside ``<!--``; a raw-text tag that closes itself (``<title/>``) is
@@ -22,8 +23,8 @@ import html
 import re
 import string
 import sys
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from html.entities import html5
 from itertools import islice
 
@@ -78,6 +79,8 @@ _REFERENCE = re.compile(r"&(?:#[xX]?[0-9a-fA-F]++;?|[A-Za-z0-9]++(?:;|(?![=;])))
 _REFERENCE_IN_TEXT = re.compile(r"&(?:#[xX]?[0-9a-fA-F]++|[A-Za-z0-9]++);?")
 _LONGEST_REFERENCE = 64
 _MOST_ATTRIBUTES = 1_000
+_REPEATED_TAG = 400
+"""Characters of attributes up to which they are worth remembering: 4 MB in all."""
 _MARKUP = re.compile(rf"<(?:!--[^-]*+{_all('-(?!->)[^-]*+')}(?:-->|\Z)|[^>]*+(?:>|\Z))")
 
 
@@ -89,17 +92,17 @@ def start_tags(page: str, names: frozenset[str]) -> Iterator[StartTag]:
     return _pattern(names).finditer(page)
 
 
-def attributes(text: str | None) -> dict[str, str]:
+def attributes(text: str | None) -> Mapping[str, str]:
     """What stands between a tag's name and its ``>``. Of two with one name, the first counts.
+
+    The heads and menus of a site's pages repeat each other, so what was read lately is remembered.
 
     >>> attributes(' HREF="a&amp;b" rel=nofollow async href=c')
     {'href': 'a&b', 'rel': 'nofollow', 'async': ''}
     """
-    found: dict[str, str] = {}
-    for match in islice(_ATTRIBUTE.finditer(text or ""), _MOST_ATTRIBUTES):
-        key, double, single, bare = match.groups("")
-        found.setdefault(key.lower(), unescaped(double or single or bare))
-    return found
+    if not text:
+        return {}
+    return _remembered_attributes(text) if len(text) < _REPEATED_TAG else _read_attributes(text)
 
 
 def unescaped(value: str) -> str:
@@ -110,7 +113,12 @@ def unescaped(value: str) -> str:
     >>> unescaped("?a=1&copy=2&amp;b=&#x33;&lt")
     '?a=1&copy=2&b=3<'
     """
-    return _REFERENCE.sub(_in_attribute, value) if "&" in value else value
+    references = value.count("&")
+    if not references:
+        return value
+    if references == value.count("&amp;"):
+        return value.replace("&amp;", "&")
+    return _REFERENCE.sub(_in_attribute, value)
 
 
 def shown_text(markup: str) -> str:
@@ -121,6 +129,17 @@ def shown_text(markup: str) -> str:
     """
     text = _MARKUP.sub("", markup) if "<" in markup else markup
     return " ".join(_REFERENCE_IN_TEXT.sub(_in_text, text).split())
+
+
+def _read_attributes(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for match in islice(_ATTRIBUTE.finditer(text), _MOST_ATTRIBUTES):
+        key, double, single, bare = match.groups("")
+        found.setdefault(key.lower(), unescaped(double or single or bare))
+    return found
+
+
+_remembered_attributes = lru_cache(4_096)(_read_attributes)
 
 
 def _in_attribute(reference: re.Match[str]) -> str:

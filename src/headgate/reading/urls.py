@@ -56,7 +56,7 @@ _PLAIN = re.compile(f"({_PLAIN_LEAD}){_PLAIN_PATH}{_PLAIN_QUERY}", re.ASCII).ful
 could be a number or punycode, no port, no dot segment but in front, nothing that a first colon
 could make a scheme, nothing to escape, to unescape or to write in other digits. Atomic groups, not
 possessive ones: those go wrong in Python 3.11.0 to 3.11.4."""
-_MAX_PARENTS = 16
+_MAX_PARENTS = 8
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
