@@ -1,0 +1,118 @@
+"""One site's run over a fetcher and a store made for the test: what the wiring must guarantee."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+
+from headgate.crawling.clock import SystemClock
+from headgate.crawling.page_reading import PageReader
+from headgate.crawling.ports import StoredPage
+from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.site_run import SiteRun, Tools
+from headgate.frontier.frontier import Frontier
+from headgate.frontier.journal import JournalEntry
+from headgate.frontier.ports import MemorySpill
+from headgate.frontier.rules import FrontierRules
+from headgate.frontier.scope import Scope
+from headgate.frontier.traps import TrapRules
+from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.model.page import Page
+from headgate.model.site import Site
+from headgate.storage.known_pages import NothingKnown
+
+PAGES = 80
+PAGE_BYTES = 1_000_000
+
+
+class UnlimitedRates:
+    def set_total(self, rate: float) -> None: ...
+    def set_site(self, site: str, rate: float) -> None: ...
+    def forget_site(self, site: str) -> None: ...
+
+
+class InstantWeb:
+    """A front page and PAGES large pages, there at once."""
+
+    meter = UnlimitedRates()
+
+    def under_way(self, site: str) -> int:  # noqa: ARG002
+        return 0
+
+    def connections(self, site: str, url: str, expected_bytes: float) -> int:  # noqa: ARG002
+        return 6
+
+    async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
+        await asyncio.sleep(0)
+        path = request.url.removeprefix("http://site.test")
+        status, body = 404, b""
+        if path == "/":
+            links = "".join(f"<a href=/{k}>{k}</a>" for k in range(PAGES))
+            status, body = 200, links.encode()
+        elif path[1:].isdigit():
+            status, body = 200, path.encode().ljust(PAGE_BYTES, b".")
+        headers = (("content-type", "text/html"),)
+        head = b"HTTP/1.1 200 OK\r\n\r\n"
+        return Fetched(request.url, status, headers, head, head, body, "", 0, 0, 0, len(body))
+
+
+class SlowDisk:
+    """A store whose every commit takes a while."""
+
+    finished = False
+
+    def __init__(self) -> None:
+        self.waiting_bytes = 0
+        self.most_waiting = 0
+        self.stored: list[str] = []
+        self._given: list[str] = []
+        self.ended = False
+
+    def put(self, page: Page, entry: JournalEntry | None = None) -> int:  # noqa: ARG002
+        self._given.append(page.outcome.url)
+        if isinstance(page.outcome, Fetched):
+            self.waiting_bytes += len(page.outcome.payload)
+        self.most_waiting = max(self.most_waiting, self.waiting_bytes)
+        return len(self._given)
+
+    def record(self, entry: JournalEntry) -> None: ...
+
+    def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None: ...
+
+    def finish(self) -> None:
+        self.ended = True
+
+    def commit(self) -> int:
+        taken, self._given = self._given, []
+        waiting, self.waiting_bytes = self.waiting_bytes, 0
+        time.sleep(waiting / 200e6)
+        self.stored += taken
+        return len(self.stored)
+
+    def entries(self) -> Iterator[JournalEntry]:
+        return iter(())
+
+    def pages(self) -> Sequence[StoredPage]:
+        return ()
+
+    def close(self) -> None: ...
+
+
+def test_a_line_faster_than_the_disk_waits_for_it_and_goes_on() -> None:
+    store = SlowDisk()
+
+    async def crawl() -> Progress:
+        site = Site("site", seeds=("http://site.test/",))
+        rules = FrontierRules(TrapRules(this_year=2026))
+        frontier = Frontier(Scope.of(site), MemorySpill(), rules)
+        tools = Tools(frontier, InstantWeb(), store, NothingKnown(), PageReader(), SystemClock())
+        async with asyncio.timeout(30):
+            return await SiteRun(site, tools).run()
+
+    progress = asyncio.run(crawl())
+    assert progress.state is SiteState.DONE
+    assert progress.pages == PAGES + 1
+    assert store.ended
+    assert len(set(store.stored)) == PAGES + 2, "front page, robots.txt and all pages"
+    assert store.most_waiting < 40e6
