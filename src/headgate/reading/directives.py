@@ -17,6 +17,9 @@ _WITH_VALUE = frozenset(
 )
 """Words that take a colon themselves, and so are nobody's name."""
 
+_LONGEST = 4_096
+"""Characters that are read: what comes behind megabytes of other words was not meant for us."""
+
 
 @dataclass(frozen=True, slots=True)
 class Directives:
@@ -40,7 +43,7 @@ def meta_directives(content: str) -> Directives:
     >>> meta_directives("NoFollow, noarchive")
     Directives(index=True, follow=False)
     """
-    words = set(content.lower().replace(",", " ").split())
+    words = set(content[:_LONGEST].lower().replace(",", " ").split())
     return Directives(
         index=words.isdisjoint(("noindex", "none")), follow=words.isdisjoint(("nofollow", "none"))
     )

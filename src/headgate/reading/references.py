@@ -30,6 +30,7 @@ _UNENDORSED_RELS = frozenset(("nofollow", "sponsored", "ugc"))
 _LONGEST_TEXT = 2_000
 """Characters of markup that a title or an anchor's text is taken from."""
 _LONGEST_SET = 65_536
+_LONGEST_WORDS = 500
 _MOST_DIGITS = 9
 _ANCHOR_EDGE = re.compile(rf"</?[aA](?=[{BLANK}/>])")
 _CANDIDATE = re.compile(
@@ -123,7 +124,7 @@ class References:
 
     def _link(self, ref: str, rel: str = "") -> str:
         ref = _tidy(ref)
-        if rel and not _UNENDORSED_RELS.isdisjoint(rel.lower().split()):
+        if rel and not _UNENDORSED_RELS.isdisjoint(_words(rel)):
             self.links.setdefault(ref, True)
         else:
             self.links[ref] = False
@@ -147,11 +148,11 @@ class References:
 
     def _read_html(self, found: Mapping[str, str]) -> None:
         if self.lang is None:
-            self.lang = found.get("lang", found.get("xml:lang"))
+            self.lang = found.get("lang", found.get("xml:lang", ""))[:_LONGEST_WORDS]
 
     def _read_link(self, found: Mapping[str, str]) -> None:
-        href, rel = found.get("href"), found.get("rel", "").lower()
-        rels = rel.split()
+        href, rel = found.get("href"), found.get("rel", "")
+        rels = _words(rel)
         if not href or not rels or not _SERVER_RELS.isdisjoint(rels):
             return
         if not _RESOURCE_RELS.isdisjoint(rels):
@@ -198,6 +199,10 @@ def refresh_target(content: str) -> tuple[int, str] | None:
     if match is None or not target:
         return None
     return int(match[1][:_MOST_DIGITS] or 0), target
+
+
+def _words(rel: str) -> list[str]:
+    return rel[:_LONGEST_WORDS].lower().split()
 
 
 def _tidy(ref: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -139,6 +140,33 @@ def test_a_large_page() -> None:
     page = page_links(body, URL, "text/html; charset=utf-8")
     assert len(page.urls) == 100_000
     assert time.process_time() - start < 10
+
+
+DEAR = {
+    "attributes": "<a " + "b=c " * 700_000 + "href=x>",
+    "different attributes": "<a " + " ".join(f"b{k}=c" for k in range(300_000)) + " href=x>",
+    "rel": "<a href=x rel='" + "a " * 1_500_000 + "'>",
+    "robots": "<meta name=robots content='" + "a " * 1_500_000 + "'>",
+    "refresh": "<meta http-equiv=refresh content='" + "1 " * 1_500_000 + "'>",
+    "srcset": "<img srcset='" + "a, " * 1_000_000 + "'>",
+    "title": "<title>" + "&lt; <" * 500_000,
+    "anchor texts": '<a href="x">' * 250_000,
+    "references": "<a href='" + "&amp;&#x41" * 300_000 + "'>",
+}
+
+
+@pytest.mark.parametrize("kind", DEAR)
+def test_pages_made_to_be_dear(kind: str) -> None:
+    """Some 3 MB each; the bound on seconds is for the slowest of machines."""
+    page = DEAR[kind]
+    tracemalloc.start()
+    start = time.process_time()
+    links_in(page, URL, options=LinkOptions(resources=True, texts=True))
+    seconds = time.process_time() - start
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert seconds < 30
+    assert peak < 20 * len(page)
 
 
 @pytest.mark.parametrize(
