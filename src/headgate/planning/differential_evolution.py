@@ -8,7 +8,6 @@ it would turn the baseline into a convex solver. Genome and cost: ``genome``.
 from __future__ import annotations
 
 import numpy as np
-from scipy import optimize
 
 from headgate.model.budget import Objective
 from headgate.planning.arrays import FloatArray
@@ -36,6 +35,8 @@ def differential_evolution(
     >>> bool(9.999 < (work / rates).max() < 10.001)
     True
     """
+    from scipy import optimize  # costs 50 MB and half a second: only for those who ask for DE
+
     space = GenomeSpace.of(work, deadlines, budget, caps, objective)
     found = optimize.differential_evolution(
         lambda genomes: space.cost(genomes.T),  # type: ignore[arg-type, misc] # one per column

@@ -15,8 +15,6 @@ every schedule is a solution, and the least value is a bound.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import block_diag, csr_array, eye_array, hstack, kron
 
 from headgate.planning.arrays import FloatArray
 from headgate.planning.problem import Problem
@@ -29,6 +27,10 @@ _SOLVER_TOLERANCE = 1e-6
 
 def linear_bound(problem: Problem, horizon: float, *, buckets: int = 100) -> float:
     """Total lateness below which no schedule can be; O(n * buckets) variables."""
+    # SciPy costs 50 MB and half a second, and most plans need no such bound.
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import block_diag, csr_array, eye_array, hstack, kron
+
     count = len(problem)
     edges = np.linspace(0.0, 1.0, buckets + 1)  # in units of the horizon, as are T_i
     caps = np.minimum(problem.caps, problem.capacity.peak)
