@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import signal
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -35,7 +36,7 @@ from bench.bed.trial import run_client
 from headgate.model.units import format_rate
 
 PROMISES = """\
-mean 97-101 %; worst second 110 % up to 100 KB/s, 105 % above; worst five seconds 102 %;
+mean 97-101 %; worst second 110 %, from 1 MB/s on 105 %; worst five seconds 102 %;
 sites within 5 % of shares of at least 20 KB/s; a changed budget holds after one second."""
 
 LEAST_MEAN, GREATEST_MEAN = 0.97, 1.01
@@ -60,7 +61,7 @@ class Cell:
 
     @property
     def worst_second(self) -> float:
-        return 1.10 if self.rate <= 100_000 else 1.05
+        return 1.05 if self.rate >= 1_000_000 else 1.10
 
     def settings(
         self, seconds: float, changes: Iterable[tuple[float, float]] = ()
@@ -96,21 +97,22 @@ class Result:
             "    –" if math.isnan(self.cpu_micros_per_page) else f"{self.cpu_micros_per_page:5.0f}"
         )
         return (
-            f"{self.name:<36} {self.mean:6.3f} {self.worst_tenth:6.2f} {self.worst_second:6.3f} "
+            f"{self.name:<44} {self.mean:6.3f} {self.worst_tenth:6.2f} {self.worst_second:6.3f} "
             f"{self.worst_five:6.3f} {site} {self.connections:4d} {cpu}  {'; '.join(self.broken)}"
         )
 
 
-HEADING = f"{'':<36} {'mean':>6} {'0.1 s':>6} {'1 s':>6} {'5 s':>6} {'site':>5} {'conn':>4}   cpu"
+HEADING = f"{'':<44} {'mean':>6} {'0.1 s':>6} {'1 s':>6} {'5 s':>6} {'site':>5} {'conn':>4}   cpu"
 
 
 def judge(cell: Cell, result: Result) -> None:
     """Note what was promised and not kept."""
+    told_apart = cell.rate / cell.sites >= LEAST_SHARE and not math.isnan(result.site_error)
     rules = [
         (LEAST_MEAN <= result.mean <= GREATEST_MEAN, "mean"),
         (result.worst_second <= cell.worst_second, "1 s"),
         (result.worst_five <= WORST_FIVE_SECONDS, "5 s"),
-        (cell.rate / cell.sites < LEAST_SHARE or result.site_error <= SITE_TOLERANCE, "sites"),
+        (not told_apart or result.site_error <= SITE_TOLERANCE, "sites"),
     ]
     result.broken += [name for kept, name in rules if not kept]
 
@@ -187,6 +189,7 @@ def main(words: list[str]) -> int:
     if reason is not None:
         print(f"cannot measure here: {reason}", file=sys.stderr)
         return 1
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     results: list[Result] = []
     print(PROMISES, "", HEADING, sep="\n", flush=True)
     for result in chosen(arguments):

@@ -197,6 +197,7 @@ int main(int argc, char **argv) {
     int near = open_tun(argv[1], argv[2]), far = open_tun(argv[3], argv[4]);
     read_paths(argv[5]);
     prctl(PR_SET_TIMERSLACK, 1);
+    sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 10});
     puts("ready");
     fflush(stdout);
     struct pollfd ends[3] = {{near, POLLIN, 0}, {far, POLLIN, 0}, {0, POLLIN, 0}};

@@ -7,7 +7,8 @@
 
 Everything is named after this process and taken down when the block is left, whatever happened in
 it: deleting a namespace takes its devices along, and both C programs end when their standard input
-closes. Nothing of the machine's own network is touched.
+closes. What a killed run left is swept up by the next. Nothing of the machine's own network is
+touched.
 
 All parts run at a raised priority: a packet that waits for a busy processor looks like one that
 waited on the line.
@@ -129,6 +130,7 @@ class Bed:
         return meter
 
     def _build(self) -> None:
+        _sweep()
         for namespace in (self._client, self._router, self._server):
             _ip("netns", "add", namespace)
             _ip("-n", namespace, "link", "set", "lo", "up")
@@ -178,6 +180,15 @@ class Bed:
         if process.stdout.readline() != b"ready\n":
             raise RuntimeError(f"did not start: {' '.join(command)}")
         return process
+
+
+def _sweep() -> None:
+    """Delete the namespaces of beds whose process is gone."""
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
+    for name in (line.split()[0] for line in listed.stdout.splitlines() if line.strip()):
+        mark = name.split("-")
+        if mark[0] == "hg" and len(mark) == 3 and not Path("/proc", mark[1]).exists():
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

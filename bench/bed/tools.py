@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 
 from bench.bed.readings import Bins
 from bench.bed.server import LARGE_BYTES, SMALL_BYTES
@@ -26,19 +27,20 @@ def tool_bins(
     size = SMALL_BYTES if kind == "small" else LARGE_BYTES
     count = max(len(addresses), int(rate * seconds / size))
     urls = [f"http://{addresses[n % len(addresses)]}/{kind}/{n}" for n in range(count)]
-    shell = f"timeout {seconds:g} {_command(tool, int(rate), len(addresses))}"
-    listed = "\n".join(urls)
-    readings = run_tool(["sh", "-c", f"{shell} <<'URLS'\n{listed}\nURLS"], addresses, rtt)
+    with tempfile.TemporaryDirectory() as folder:
+        shell = f"timeout {seconds:g} {_command(tool, int(rate), len(addresses), folder)}"
+        told = f"{shell} <<'URLS'\n{chr(10).join(urls)}\nURLS"
+        readings = run_tool(["sh", "-c", told], addresses, rtt)
     begin, end = readings.span()
     return readings.received(begin, min(end, begin + seconds) - 0.1)
 
 
-def _command(tool: str, rate: int, sites: int) -> str:
+def _command(tool: str, rate: int, sites: int, folder: str) -> str:
     return {
         "wget": f"wget -q -O /dev/null --limit-rate={rate} -i -",
         "curl": f"xargs curl -s --limit-rate {rate} -o /dev/null",
         "aria2": (
-            f"aria2c -q -i - -d /dev/shm/headgate-bed --allow-overwrite=true "
+            f"aria2c -q -i - -d {folder} --allow-overwrite=true --file-allocation=none "
             f"--max-overall-download-limit={rate} -j {min(sites, 16)}"
         ),
     }[tool]

@@ -5,8 +5,8 @@ nothing but ``tokens >= 0``, so an amount larger than the burst is possible: the
 debt and the next taker waits until it is paid back. From this, over any stretch of t seconds, no
 more than ``rate * t + burst + the largest amount taken`` leaves the bucket.
 
-An infinite rate never runs out; a rate of 0 never recovers. Time does not go back: a moment before
-the last one counts as the last one.
+It starts with nothing saved. An infinite rate never runs out; a rate of 0 never recovers. Time does
+not go back: a moment before the last one counts as the last one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Bucket:
     def __init__(self, rate: float, burst: float, now: float) -> None:
         self.rate = rate
         self.burst = math.inf if math.isinf(rate) else burst
-        self._tokens = self.burst
+        self._tokens = _savings(rate)
         self._at = now
 
     def tokens(self, now: float) -> float:
@@ -33,7 +33,7 @@ class Bucket:
         >>> bucket = Bucket(rate=100.0, burst=10.0, now=0.0)
         >>> bucket.take(60.0, now=0.0)
         >>> bucket.tokens(0.1), bucket.ready_time(), bucket.tokens(9.0)
-        (-40.0, 0.5, 10.0)
+        (-50.0, 0.6, 10.0)
         """
         if self.rate == math.inf or now <= self._at:
             return self._tokens
@@ -56,10 +56,15 @@ class Bucket:
         self._at = max(self._at, now)
         self.rate = rate
         self.burst = math.inf if math.isinf(rate) else burst
-        self._tokens = math.inf if math.isinf(rate) else min(tokens, burst)
+        self._tokens = min(tokens, burst) if math.isfinite(rate + tokens) else _savings(rate)
 
     def check(self) -> None:
         assert self.rate >= 0
         assert self.burst >= 0
         assert self._tokens <= self.burst
         assert not math.isnan(self._tokens)
+
+
+def _savings(rate: float) -> float:
+    """What a bucket of this rate begins with."""
+    return math.inf if math.isinf(rate) else 0.0

@@ -188,7 +188,7 @@ def test_sites_keep_their_rates() -> None:
 
 def test_a_pending_wake_up_follows_a_change_of_rate() -> None:
     governor = Governor(1000.0, 0.0)
-    governor.claim("a", 103_028.0, 0.0)
+    governor.claim("a", 100_000.0, 0.0)
     governor.grant(0.0)
     governor.claim("a", 1.0, 0.0)
     assert governor.wake_time() == pytest.approx(100.0)
