@@ -22,6 +22,7 @@ from headgate.crawling.robots import learn_robots
 from headgate.frontier.scope import Scope, origin_of
 from headgate.model.fetch import Fetched, FetchRequest
 from headgate.model.site import Site
+from headgate.reading.urls import join
 
 __all__ = ["scout", "scout_all"]
 
@@ -56,8 +57,10 @@ async def scout(site: Site, fetcher: Fetcher, reader: PageReader) -> Scouted | N
     look = _Look(site, fetcher, reader, Scope.of(site))
     seed = site.seeds[0]
     robots = await learn_robots(origin_of(seed), site.name, fetcher)
-    for sitemap in robots.rules.sitemaps[:_SITEMAPS]:
-        look.in_sitemap |= set(look.scope.candidates(await look.sitemap(sitemap)))
+    for line in robots.rules.sitemaps[:_SITEMAPS]:
+        sitemap = join(seed, line)
+        if sitemap is not None:
+            look.in_sitemap |= set(look.scope.candidates(await look.sitemap(sitemap)))
     waiting = [url for url in site.seeds if robots.rules.allows(url)]
     while waiting and look.pages < _PAGES:
         # The middle of the list: its start is the navigation, which is much the same everywhere.

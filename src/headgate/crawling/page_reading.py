@@ -61,8 +61,6 @@ class PageReader:
             to_follow = page.urls
             if page.nofollow:
                 to_follow = [url for url in page.urls if url not in page.nofollow]
-            if page.refresh is not None:
-                to_follow = [*to_follow, page.refresh.url]
         rels: Sequence[str] = ()
         if page.nofollow:
             rels = ["nofollow" if url in page.nofollow else "" for url in page.urls]

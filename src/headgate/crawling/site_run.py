@@ -46,6 +46,7 @@ from headgate.frontier.journal import JournalEntry
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page, Role
 from headgate.model.site import Site
+from headgate.reading.urls import join
 
 __all__ = ["SiteRun", "Tools"]
 
@@ -247,8 +248,10 @@ class SiteRun:
         rules = found.rules
         self._tell(RobotsLearned(origin, rules.allows, rules.crawl_delay))
         self._listing += 1
-        for url in rules.sitemaps[:_MOST_SITEMAPS]:
-            await self._read_sitemap(url)
+        for line in rules.sitemaps[:_MOST_SITEMAPS]:
+            url = join(f"{origin}/", line)
+            if url is not None:
+                await self._read_sitemap(url)
         self._listing -= 1
         self._tick()
 
