@@ -171,12 +171,15 @@ CHANGES = [
 ]
 
 
+TOOL_CELLS = [
+    Cell(1e5, 1, 0.02, "small"),
+    Cell(1e6, 10, 0.1, "large"),
+    Cell(1e6, 1, 0.1, "large"),
+]
+
+
 def tool_results(seconds: float) -> Iterator[Result]:
-    for cell in (
-        Cell(1e5, 1, 0.1, "small"),
-        Cell(1e6, 10, 0.1, "large"),
-        Cell(1e6, 1, 0.1, "large"),
-    ):
+    for cell in TOOL_CELLS:
         for tool in TOOLS:
             bins = tool_bins(tool, cell.rate, cell.addresses, cell.rtt, cell.kind, seconds)
             yield summed_up(f"{tool} {cell}", bins, cell.rate)

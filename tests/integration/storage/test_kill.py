@@ -78,7 +78,7 @@ def check_run(folder: Path, pages: int) -> None:
 
 
 def test_killed_while_crawling(tmp_path: Path) -> None:
-    pages, kills = 3000, 20
+    pages, kills = 8000, 20
     chance = np.random.default_rng(20261115)
     reported: Counter[str] = Counter()
     for kill in range(kills):
