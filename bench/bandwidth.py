@@ -27,12 +27,12 @@ from itertools import product
 
 import numpy as np
 from bench.bed.client import ClientSettings
-from bench.bed.network import missing, server_address
-from bench.bed.readings import Bins, windows
-from bench.bed.server import LARGE_BYTES, SMALL_BYTES
 from bench.bed.tools import TOOLS, tool_bins
 from bench.bed.trial import run_client
 
+from headgate.lab.bed.network import missing, server_address
+from headgate.lab.bed.readings import Bins, windows
+from headgate.lab.bed.server import LARGE_BYTES, SMALL_BYTES
 from headgate.model.units import format_rate
 
 PROMISES = """\

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 
-from bench.bed.readings import Bins
-from bench.bed.server import LARGE_BYTES, SMALL_BYTES
 from bench.bed.trial import run_tool
+
+from headgate.lab.bed.readings import Bins
+from headgate.lab.bed.server import LARGE_BYTES, SMALL_BYTES
 
 __all__ = ["TOOLS", "tool_bins"]
 

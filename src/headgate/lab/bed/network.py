@@ -25,7 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from bench.bed.programs import compiled, compiler
+from headgate.lab.bed.programs import compiled, compiler
 
 __all__ = ["Bed", "ServerPath", "missing", "server_address"]
 

@@ -3,7 +3,7 @@ of 5 MB, ``/bytes/<n>/<anything>`` as many bytes as asked for. It answers as fas
 it, has no time-outs, and ends when its standard input closes. Connections use the congestion
 control named, cubic unless told otherwise: most servers do.
 
-    python -m bench.bed.server PORT [CONGESTION_CONTROL]
+    python -m headgate.lab.bed.server PORT [CONGESTION_CONTROL]
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ async def _serve(port: int, congestion_control: str) -> None:
     listener = socket.create_server(("0.0.0.0", port), backlog=4096)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control.encode())
     server = await loop.create_server(_Answers, sock=listener)
-    print("ready", flush=True)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
     await loop.run_in_executor(None, sys.stdin.read)
     server.close()
 

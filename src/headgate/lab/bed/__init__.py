@@ -1,0 +1,10 @@
+"""A network to measure on: namespaces, a wire with distance, a meter at the interface.
+
+network    builds it and takes it down; says what is missing where it cannot be built
+server     the web servers on it
+trial      one command run on the client's side while the meter counts
+readings   what the meter counted
+programs   the emulator and the meter, in C
+
+Needs root, the command ip and a C compiler.
+"""

@@ -1,0 +1,24 @@
+"""One run on the bed: a command on the client's side, and what the interface saw of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from headgate.lab.bed.network import Bed
+from headgate.lab.bed.readings import Readings
+
+__all__ = ["measured"]
+
+_PORT = "80"
+
+
+def measured(bed: Bed, command: list[str], told: str = "") -> tuple[str, Readings]:
+    """Run to its end a command made by `Bed.client`; what it printed comes back first."""
+    bed.start_server(sys.executable, "-m", "headgate.lab.bed.server", _PORT)
+    records = bed.folder / "records"
+    with records.open("wb") as out:
+        meter = bed.start_meter(out)
+        done = subprocess.run(command, input=told, stdout=subprocess.PIPE, text=True, check=False)
+        bed.stop_meter(meter)
+    return done.stdout, Readings(records)
