@@ -5,5 +5,6 @@ Amounts are bytes on the wire, frame headers included, and rates bytes of that k
 
 `bucket` one rate with its debts; `governor` the tree total > site with its turns; `credit` one
 response's account, the connection's level of the tree; `window` how wide a connection is opened
-and how many of them a site needs.
+and how many of them a site needs. `admission` how many downloads, best first, fill a limit, with
+`on_off` as its rival.
 """

@@ -1,0 +1,180 @@
+"""How many downloads to start so that a limit is filled: admission by estimates.
+
+Diligenti et al. 2004. Downloads wait by score. The manager looks at the best few of them
+(``look_ahead``, the paper's maxd) and starts the first for which there is room under the limit L,
+and again until none fits. What a download takes of the limit is noted when it starts, and the same
+number is given back when it ends, although the estimate has moved on: the sum cannot drift.
+
+Two rules say what a download takes, given the estimate B of its server's speed:
+
+by_estimates   the paper's: B, if it fits. B is cut to L, or a server faster than the limit would
+               never have its turn. Nothing holds a download to B.
+by_shares      Headgate's: min(1.5 B, what is left), if what is left is worth a start. The number is
+               a share, and whoever runs the download holds it there with a bucket. So shares decide
+               and buckets enforce, and an estimate that is wrong costs a connection more or less,
+               never the limit.
+
+A server that already has downloads running divides its speed among them: the next one is counted
+with B / (n + 1).
+
+Passing over the best for want of room could go on for ever: there is always someone smaller. So a
+download that was best in line and passed over ``most_passes`` times or for ``patience`` seconds has
+what comes free kept for it: until it fits, nothing behind it starts. This is the reservation of
+EASY back-filling with nothing filled in behind, since nobody knows how long a download will last.
+
+Events in, decisions out: `offer` and `ended` are told, `starts` is asked after either and now and
+then. Estimates and the time are arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headgate.traffic.score_queue import Download, ScoreQueue, Waiting
+
+__all__ = [
+    "Admission",
+    "AdmissionRules",
+    "Estimate",
+    "Start",
+    "Taking",
+    "by_estimates",
+    "by_shares",
+]
+
+Estimate = Callable[[str], float]
+"""The speed of one download from a server, by its address: bytes per second, above 0."""
+
+Taking = Callable[[float, float, float], float | None]
+"""(estimate, what is left of the limit, the limit) → what a download takes; None: no room."""
+
+_HEADROOM = 1.5
+"""Speeds of single downloads scatter around the estimate; a share must not cut the faster half."""
+_WORTH_OF_ESTIMATE = 0.25
+_WORTH_OF_LIMIT = 0.05
+"""Less room than either is left unused: a share too small makes a download that lasts for ever."""
+
+
+def by_estimates(estimate: float, left: float, limit: float) -> float | None:
+    """The paper's rule.
+
+    >>> by_estimates(30.0, 50.0, 140.0), by_estimates(60.0, 50.0, 140.0)
+    (30.0, None)
+    >>> by_estimates(500.0, 140.0, 140.0)  # faster than the limit: alone
+    140.0
+    """
+    asked = min(estimate, limit)
+    return asked if asked <= left else None
+
+
+def by_shares(estimate: float, left: float, limit: float) -> float | None:
+    """Headgate's rule.
+
+    >>> by_shares(30.0, 50.0, 140.0), by_shares(60.0, 50.0, 140.0), by_shares(60.0, 7.0, 140.0)
+    (45.0, 50.0, None)
+    """
+    worth = left > min(_WORTH_OF_ESTIMATE * estimate, _WORTH_OF_LIMIT * limit)
+    return min(_HEADROOM * estimate, left) if worth else None
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionRules:
+    """What is fixed for a crawl."""
+
+    limit: float
+    """L, bytes per second."""
+    taking: Taking = by_shares
+    look_ahead: int = 6
+    fetchers: int = 64
+    """Downloads at once, over all servers."""
+    per_server: int = 2
+    """Downloads at once from one server, as politeness has it."""
+    most_passes: int = 50
+    patience: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start this download now."""
+
+    download: Download
+    taken: float
+    """Bytes per second of the limit; with `by_shares`, what a bucket is to hold it to."""
+    passed_over: int
+    """How many better ones stay in line."""
+
+
+class Admission:
+    """``taken`` is the sum over the downloads that run, and at most the limit."""
+
+    def __init__(self, rules: AdmissionRules, estimate: Estimate) -> None:
+        self._rules = rules
+        self._estimate = estimate
+        self._queue = ScoreQueue()
+        self._running: dict[str, Start] = {}
+        self._by_server: Counter[str] = Counter()
+
+    @property
+    def taken(self) -> float:
+        """CB: what the running downloads are expected to use. Summed anew: no rounding piles up."""
+        return math.fsum(start.taken for start in self._running.values())
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    def offer(self, download: Download) -> None:
+        """Put a download in line."""
+        self._queue.add(download)
+
+    def ended(self, key: str) -> None:
+        """A download is over, well or not; what it took is free again."""
+        start = self._running.pop(key)
+        self._by_server[start.download.server] -= 1
+
+    def starts(self, now: float) -> list[Start]:
+        """All that are to start now, in this order; they count as running."""
+        started: list[Start] = []
+        while len(self._running) < self._rules.fetchers:
+            start = self._next(now)
+            if start is None:
+                break
+            self._running[start.download.key] = start
+            self._by_server[start.download.server] += 1
+            started.append(start)
+        return started
+
+    def check(self) -> None:
+        self._queue.check()
+        assert self.taken <= self._rules.limit * (1 + 1e-12)
+        assert len(self._running) <= self._rules.fetchers
+        running = Counter(start.download.server for start in self._running.values())
+        assert +self._by_server == running
+        assert all(count <= self._rules.per_server for count in running.values())
+
+    def _next(self, now: float) -> Start | None:
+        """The first of the best few that fits."""
+        rules, left = self._rules, self._rules.limit - self.taken
+        no_room: list[Waiting] = []
+        for place, waiting in enumerate(self._queue.best(rules.look_ahead)):
+            download = waiting.download
+            others = self._by_server[download.server]
+            if others >= rules.per_server:
+                continue
+            taken = rules.taking(self._estimate(download.server) / (others + 1), left, rules.limit)
+            if taken is not None:
+                for passed in no_room:
+                    passed.passed_over += 1
+                    passed.since = now if passed.since is None else passed.since
+                return Start(self._queue.take(place), taken, place)
+            if not no_room and self._has_a_claim(waiting, now):
+                return None
+            no_room.append(waiting)
+        return None
+
+    def _has_a_claim(self, waiting: Waiting, now: float) -> bool:
+        long_ago = waiting.since is not None and now - waiting.since > self._rules.patience
+        return long_ago or waiting.passed_over > self._rules.most_passes

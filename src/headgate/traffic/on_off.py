@@ -1,0 +1,63 @@
+"""The rival of admission: as many downloads at once as the last measurement allows.
+
+Above the limit one fetcher is stopped, below it one more is started: what Diligenti et al. 2004
+compare themselves with. A stopped fetcher ends the document it is at; to break it off would waste
+what has come of it. The rate answers late, by a round trip and by the length of documents, so the
+number overshoots both ways and the rate swings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from headgate.traffic.admission import Start
+from headgate.traffic.score_queue import Download, ScoreQueue
+
+__all__ = ["OnOff"]
+
+
+class OnOff:
+    """``allowed`` fetchers may be at work; those at work beyond it are stopped as they end."""
+
+    def __init__(self, limit: float, fetchers: int = 64, per_server: int = 2) -> None:
+        self.allowed = 1
+        self._limit = limit
+        self._fetchers = fetchers
+        self._per_server = per_server
+        self._queue = ScoreQueue()
+        self._servers: dict[str, str] = {}
+        """Of the downloads that run."""
+
+    def measured(self, rate: float) -> None:
+        """The rate of the last while; called at a steady beat."""
+        step = -1 if rate > self._limit else 1
+        self.allowed = min(max(self.allowed + step, 1), self._fetchers)
+
+    def offer(self, download: Download) -> None:
+        """Put a download in line."""
+        self._queue.add(download)
+
+    def ended(self, key: str) -> None:
+        """A download is over."""
+        del self._servers[key]
+
+    def starts(self, _now: float) -> list[Start]:
+        """The best that politeness lets start, up to the number allowed."""
+        started = []
+        busy = Counter(self._servers.values())
+        while len(self._servers) < self.allowed:
+            place = next(
+                (
+                    place
+                    for place, waiting in enumerate(self._queue.best(len(self._queue)))
+                    if busy[waiting.download.server] < self._per_server
+                ),
+                None,
+            )
+            if place is None:
+                break
+            download = self._queue.take(place)
+            self._servers[download.key] = download.server
+            busy[download.server] += 1
+            started.append(Start(download, 0.0, place))
+        return started
