@@ -137,7 +137,8 @@ def test_starts_as_the_papers_text_says(
 ) -> None:
     """Against the text of the paper, word by word, on one activation."""
     queue = [(place, min(estimate, LIMIT)) for place, estimate in enumerate(estimates)]
-    expected, total = [], 0.0
+    expected: list[str] = []
+    total = 0.0
     while len(expected) < fetchers:
         fitting = [entry for entry in queue[:look_ahead] if entry[1] <= LIMIT - total]
         if not fitting:
@@ -226,15 +227,19 @@ TestAnyCrawlByShares = AnyCrawlByShares.TestCase
 
 @pytest.mark.parametrize("taking", [by_estimates, by_shares])
 @given(
-    estimates=st.lists(st.floats(1, 200), min_size=1, max_size=60),
+    big=st.floats(100, 200),
+    small=st.lists(st.floats(10, 30), min_size=5, max_size=20),
     longest=st.floats(0.5, 20),
     look_ahead=st.integers(2, 20),
 )
 def test_the_best_in_line_never_starves(
-    taking: Taking, estimates: list[float], longest: float, look_ahead: int
+    taking: Taking, big: float, small: list[float], longest: float, look_ahead: int
 ) -> None:
     """It waits no longer than its patience and then for the downloads that already run."""
-    admission = _admission(*estimates, taking=taking, look_ahead=look_ahead, patience=5.0)
+    estimates = [*small, big, *small * 20]
+    admission = _admission(
+        *estimates, taking=taking, look_ahead=look_ahead, patience=5.0, most_passes=1000
+    )
     ends: list[tuple[float, str]] = []
     left = [f"d{place}" for place in range(len(estimates))]
     now = best_since = 0.0
