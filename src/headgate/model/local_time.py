@@ -1,0 +1,76 @@
+"""Instants as people live them: the local minute, and whether it is a working day or a holiday.
+
+How busy a server is follows the lives of those who use it. Saturdays, Sundays and, where a country
+is named, its public holidays are one kind of day; all others are the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import IntEnum
+from zoneinfo import ZoneInfo
+
+from headgate.model.errors import UserMistake
+
+__all__ = ["Calendar", "DayKind", "LocalMoment"]
+
+_SATURDAY = 5
+
+
+class DayKind(IntEnum):
+    """w in Diligenti et al. 2004."""
+
+    HOLIDAY = 0
+    WORKING = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMoment:
+    """An instant in a place."""
+
+    minute: float
+    """Of the local day by the clock on the wall, 0 to 1440."""
+    kind: DayKind
+    instant: float = 0.0
+    """Seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Of a place: its zone and its country's holidays. The clocks' changes are the zone's.
+
+    >>> Calendar.of(ZoneInfo("Africa/Nairobi"), "KE").moment(1_792_465_200)  # Mashujaa Day
+    LocalMoment(minute=360.0, kind=<DayKind.HOLIDAY: 0>, instant=1792465200)
+    """
+
+    zone: ZoneInfo = ZoneInfo("UTC")
+    country: str = ""
+    """Two letters (ISO 3166); empty: only weekends are free."""
+    _holidays: Container[date] = field(default=frozenset(), compare=False, repr=False)
+
+    @classmethod
+    def of(cls, zone: ZoneInfo, country: str = "") -> Calendar:
+        return cls(zone, country, _holidays_of(country) if country else frozenset())
+
+    def moment(self, instant: float) -> LocalMoment:
+        """Any instant has one minute of one day, also when clocks are put forward or back."""
+        local = datetime.fromtimestamp(instant, self.zone)
+        minute = local.hour * 60 + local.minute + (local.second + local.microsecond / 1e6) / 60
+        return LocalMoment(minute, self.kind(local.date()), instant)
+
+    def kind(self, day: date) -> DayKind:
+        free = day.weekday() >= _SATURDAY or day in self._holidays
+        return DayKind.HOLIDAY if free else DayKind.WORKING
+
+
+def _holidays_of(country: str) -> Container[date]:
+    import holidays  # its import takes a while, and few need it
+
+    try:
+        return holidays.country_holidays(country)
+    except NotImplementedError:
+        raise UserMistake(
+            f"the holidays of {country!r} are not known; write a country of two letters like 'KE'"
+        ) from None
