@@ -45,7 +45,7 @@ class Calendar:
     LocalMoment(minute=360.0, kind=<DayKind.HOLIDAY: 0>, instant=1792465200)
     """
 
-    zone: ZoneInfo = ZoneInfo("UTC")
+    zone: ZoneInfo = field(default=ZoneInfo("UTC"))
     country: str = ""
     """Two letters (ISO 3166); empty: only weekends are free."""
     _holidays: Container[date] = field(default=frozenset(), compare=False, repr=False)

@@ -197,7 +197,7 @@ class ServerSpeed:
     @classmethod
     def decode(cls, stored: bytes, measures: int, latest: float) -> ServerSpeed:
         """Raises ValueError for what `encode` did not write."""
-        values = array(_LAYOUT)
+        values: array[float] = array(_LAYOUT)
         values.frombytes(stored)
         cells = 2 * _HOURS
         if len(values) != 2 * cells + 7:

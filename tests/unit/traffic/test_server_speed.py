@@ -1,4 +1,4 @@
-"""Server speeds: the paper's numbers, the bias its rule has, and what must not throw an estimate."""
+"""Server speeds: the paper's numbers, the bias of its rule, and what must not throw an estimate."""
 
 from __future__ import annotations
 
