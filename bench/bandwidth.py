@@ -8,8 +8,11 @@
 
 Columns: mean use of the limit from the start to the end of the run, while work remains; the worst
 window of 0.1, 1 and 5 seconds, as multiples of the limit; the farthest any site was from its equal
-share over any 5 seconds after the first; connections per site; microseconds of CPU per page. The
-start is part of everything but the sites' column. A cell fails when it breaks one of PROMISES.
+share over any 5 seconds after the first; connections per site; microseconds of CPU per page; the
+longest time, in milliseconds, for which the machine itself stood still. The start is part of
+everything but the sites' column. A cell fails when it breaks one of PROMISES. While the machine
+stands still the line does, and what it held back then comes at once; so a cell that fails with such
+a pause in it is measured again, up to ATTEMPTS times, and the last try counts.
 
 Needs root, network namespaces and a C compiler.
 """
@@ -21,8 +24,9 @@ import json
 import math
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -44,6 +48,9 @@ WORST_FIVE_SECONDS = 1.02
 SITE_TOLERANCE = 0.05
 LEAST_SHARE = 20_000.0
 """Below, five seconds of a share are so few segments that one window more or less is over 5 %."""
+
+ATTEMPTS = 5
+LONGEST_PAUSE_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +95,13 @@ class Result:
     site_error: float = math.nan
     connections: int = 0
     cpu_micros_per_page: float = math.nan
-    pages: int = 0
+    pause: float = 0.0
+    attempts: int = 1
     broken: list[str] = field(default_factory=list)
+
+    @property
+    def tried(self) -> str:
+        return f" (at try {self.attempts})" if self.attempts > 1 else ""
 
     def line(self) -> str:
         site = "    –" if math.isnan(self.site_error) else f"{self.site_error:5.1%}"
@@ -98,11 +110,14 @@ class Result:
         )
         return (
             f"{self.name:<44} {self.mean:6.3f} {self.worst_tenth:6.2f} {self.worst_second:6.3f} "
-            f"{self.worst_five:6.3f} {site} {self.connections:4d} {cpu}  {'; '.join(self.broken)}"
+            f"{self.worst_five:6.3f} {site} {self.connections:4d} {cpu} {self.pause * 1000:5.0f}  "
+            f"{'; '.join(self.broken) or 'kept'}{self.tried}"
         )
 
 
-HEADING = f"{'':<44} {'mean':>6} {'0.1 s':>6} {'1 s':>6} {'5 s':>6} {'site':>5} {'conn':>4}   cpu"
+HEADING = (
+    f"{'':<44} {'mean':>6} {'0.1 s':>6} {'1 s':>6} {'5 s':>6} {'site':>5} {'conn':>4}   cpu pause"
+)
 
 
 def judge(cell: Cell, result: Result) -> None:
@@ -129,7 +144,7 @@ def measure(cell: Cell, seconds: float) -> Result:
         )
     )
     result.connections = report.most_connections
-    result.pages = report.pages
+    result.pause = readings.longest_pause(report.started, report.ended)
     if report.pages and cell.kind == "small":
         result.cpu_micros_per_page = report.cpu_seconds / report.pages * 1e6
     result.broken += sorted(set(report.failures))
@@ -152,7 +167,18 @@ def measure_change(cell: Cell, to_rate: float) -> Result:
     report, readings = run_client(cell.settings(seconds, [(moment, to_rate)]), cell.rtt)
     after = readings.received(report.started + moment + 1.0, report.ended)
     result = summed_up(f"{cell} → {format_rate(to_rate)}", after, to_rate)
+    result.pause = readings.longest_pause(report.started, report.ended)
     judge(Cell(to_rate, cell.sites, cell.rtt, cell.kind), result)
+    return result
+
+
+def undisturbed(run: Callable[[], Result]) -> Result:
+    """A result that is the program's, not the machine's, if one can be had."""
+    for attempt in range(1, ATTEMPTS + 1):
+        result = run()
+        result.attempts = attempt
+        if not result.broken or result.pause < LONGEST_PAUSE_SECONDS:
+            break
     return result
 
 
@@ -183,7 +209,7 @@ def tool_results(seconds: float) -> Iterator[Result]:
         for tool in TOOLS:
             bins = tool_bins(tool, cell.rate, cell.addresses, cell.rtt, cell.kind, seconds)
             yield summed_up(f"{tool} {cell}", bins, cell.rate)
-        yield measure(cell, seconds)
+        yield undisturbed(partial(measure, cell, seconds))
 
 
 def main(words: list[str]) -> int:
@@ -207,9 +233,11 @@ def chosen(arguments: argparse.Namespace) -> Iterator[Result]:
     if arguments.tools:
         yield from tool_results(arguments.seconds)
     elif arguments.changes:
-        yield from (measure_change(cell, rate) for cell, rate in CHANGES)
+        for cell, rate in CHANGES:
+            yield undisturbed(partial(measure_change, cell, rate))
     else:
-        yield from (measure(cell, arguments.seconds) for cell in matrix(arguments))
+        for cell in matrix(arguments):
+            yield undisturbed(partial(measure, cell, arguments.seconds))
 
 
 def parse(words: list[str]) -> argparse.Namespace:

@@ -3,8 +3,8 @@
 network    builds it and takes it down; says what is missing where it cannot be built
 server     the web servers on it
 trial      one command run on the client's side while the meter counts
-readings   what the meter counted
-programs   the emulator and the meter, in C
+readings   what the meter counted, and when the machine itself stood still
+programs   the emulator, the meter and the watch, in C
 
 Needs root, the command ip and a C compiler.
 """

@@ -6,7 +6,7 @@
             └ the meter counts here, frame by frame
 
 Everything is named after this process and taken down when the block is left, whatever happened in
-it: deleting a namespace takes its devices along, and both C programs end when their standard input
+it: deleting a namespace takes its devices along, and the C programs end when their standard input
 closes. What a killed run left is swept up by the next. Nothing of the machine's own network is
 touched.
 
@@ -120,14 +120,21 @@ class Bed:
 
     def start_meter(self, records: IO[bytes]) -> subprocess.Popen[bytes]:
         """Count at the client's interface into ``records`` until `stop_meter`."""
-        command = self.client(compiled("meter"), _CLIENT_DEVICE)
-        meter = subprocess.Popen(
+        return self._record(self.client(compiled("meter"), _CLIENT_DEVICE), records)
+
+    def start_watch(self, records: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Note into ``records`` when the machine itself stood still."""
+        return self._record([str(compiled("watch"))], records)
+
+    def _record(self, command: list[str], records: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Start one of those that write records and say ``ready`` beside them."""
+        process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=records, stderr=subprocess.PIPE
         )
-        self._processes.append(meter)
-        assert meter.stderr is not None
-        assert meter.stderr.readline() == b"ready\n"
-        return meter
+        self._processes.append(process)
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"ready\n"
+        return process
 
     def _build(self) -> None:
         _sweep()

@@ -1,4 +1,4 @@
-"""The bed's two C programs, compiled when first needed and kept for as long as their source stays.
+"""The bed's C programs, compiled when first needed and kept for as long as their source stays.
 
 C is needed because a packet costs Python 10 µs or more and the bed has to carry 10 MB/s on the
 machine that also runs the crawler and the server, without becoming what is measured.
@@ -34,6 +34,6 @@ def compiled(name: str) -> Path:
         raise RuntimeError("the bed needs a C compiler: apt-get install gcc libc6-dev")
     with tempfile.TemporaryDirectory(dir=program.parent) as folder:
         fresh = Path(folder) / name
-        subprocess.run([command, "-O2", "-Wall", "-o", fresh, source], check=True)
+        subprocess.run([command, "-O2", "-Wall", "-pthread", "-o", fresh, source], check=True)
         fresh.replace(program)
     return program

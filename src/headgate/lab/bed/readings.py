@@ -1,4 +1,4 @@
-"""The meter's records, and what they say about a limit.
+"""The records of meter and watch, and what they say about a limit.
 
 A window is a stretch of so many seconds, wherever it begins (in steps of a bin, 10 ms); the worst
 one is the one that carried most.
@@ -24,8 +24,9 @@ _RECORD = np.dtype([("bin", "<u4"), ("address", "<u4"), ("received", "<u4"), ("s
 class Readings:
     """Bytes received per bin: in all, and by the address they came from."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, pauses: Path) -> None:
         raw = file.read_bytes()
+        self._pauses = [tuple(map(float, line.split())) for line in pauses.read_text().splitlines()]
         self._start = int.from_bytes(raw[:8], "little") * 1e-9
         self._records = np.frombuffer(raw, _RECORD, offset=8)
 
@@ -39,6 +40,10 @@ class Readings:
         inside = (records["bin"] >= first) & (records["bin"] < first + count)
         bins = records["bin"][inside].astype(np.int64) - first
         return np.bincount(bins, records["received"][inside], count).astype(np.float64)
+
+    def longest_pause(self, begin: float, end: float) -> float:
+        """For how many seconds at a time the machine stood still, and the line with it."""
+        return max((seconds for moment, seconds in self._pauses if begin < moment < end), default=0)
 
     def span(self) -> tuple[float, float]:
         """Wall times of the first and after the last packet."""

@@ -16,9 +16,11 @@ _PORT = "80"
 def measured(bed: Bed, command: list[str], told: str = "") -> tuple[str, Readings]:
     """Run to its end a command made by `Bed.client`; what it printed comes back first."""
     bed.start_server(sys.executable, "-m", "headgate.lab.bed.server", _PORT)
-    records = bed.folder / "records"
-    with records.open("wb") as out:
+    records, pauses = bed.folder / "records", bed.folder / "pauses"
+    with records.open("wb") as out, pauses.open("wb") as late:
+        watch = bed.start_watch(late)
         meter = bed.start_meter(out)
         done = subprocess.run(command, input=told, stdout=subprocess.PIPE, text=True, check=False)
         bed.stop_meter(meter)
-    return done.stdout, Readings(records)
+        watch.communicate()
+    return done.stdout, Readings(records, pauses)
