@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from headgate.crawling.ports import Rates
 from headgate.crawling.progress import Progress
 from headgate.crawling.site_run import SiteRun
+from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["Node"]
 
@@ -23,12 +24,15 @@ class Node:
         self,
         open_run: Callable[[str], SiteRun],
         rates: Rates,
+        servers: Mapping[str, ServerTally],
         close_run: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``close_run`` is told of each site whose run has ended, however it did."""
+        """``servers`` is the fetcher's own; ``close_run`` is told of each site whose run has ended,
+        however it did."""
         self._open_run = open_run
         self._close_run = close_run
         self._rates = rates
+        self._servers = servers
         self._runs: dict[str, SiteRun] = {}
         self._tasks: dict[str, asyncio.Task[Progress]] = {}
         self._ended: asyncio.Queue[asyncio.Task[Progress]] = asyncio.Queue()
@@ -52,6 +56,9 @@ class Node:
 
     def progress(self) -> Sequence[Progress]:
         return [run.look() for run in self._runs.values()]
+
+    def servers(self) -> Mapping[str, ServerTally]:
+        return self._servers
 
     async def wait(self, seconds: float) -> Sequence[Progress]:
         ended = []

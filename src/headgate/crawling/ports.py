@@ -18,6 +18,7 @@ from headgate.crawling.progress import Progress
 from headgate.frontier.journal import JournalEntry
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page
+from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["Clock", "Fetcher", "Fleet", "Known", "Rates", "SiteStore", "StoredPage"]
 
@@ -121,6 +122,10 @@ class Fleet(Protocol):
 
     def progress(self) -> Sequence[Progress]:
         """Of all sites that were started, the newest figures there are."""
+        ...
+
+    def servers(self) -> Mapping[str, ServerTally]:
+        """What each server address did so far, as far as is known."""
         ...
 
     async def wait(self, seconds: float) -> Sequence[Progress]:

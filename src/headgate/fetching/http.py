@@ -33,6 +33,7 @@ from headgate.fetching.tap import Tap
 from headgate.fetching.tls import Tls
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.traffic import window
+from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["FetcherSettings", "HttpFetcher"]
 
@@ -70,6 +71,8 @@ class HttpFetcher:
     ) -> None:
         self.meter = meter or Meter()
         """Rates are set there."""
+        self.servers: dict[str, ServerTally] = {}
+        """What each address did for us; only grows."""
         self._limits = settings.limits
         self._around = Surroundings(settings.limits, self.meter)
         self._pool = Pool(settings.limits)
@@ -167,6 +170,7 @@ class HttpFetcher:
     ) -> Fetched:
         reply = Reply(request.max_bytes, self._limits)
         exchange = Exchange(request.site, request.expected_bytes, reply)
+        asked = time.monotonic()
         try:
             if not self.meter.governor.free(request.site):
                 line = connection.channel.line
@@ -174,6 +178,7 @@ class HttpFetcher:
                 await exchange.tap.pay_for_request()
             self._under_way.add(connection)
             left = time.time()
+            began = time.monotonic()
             await connection.start(head, exchange)
         except BaseException as error:
             self._pool.drop(connection.origin, connection)
@@ -182,9 +187,22 @@ class HttpFetcher:
             raise
         finally:
             self._under_way.discard(connection)
+        self._count(connection, exchange, asked, began)
         self._release(connection, exchange)
         self._keep_cookies(request.site, connection.origin, target, reply)
         return _fetched(request.url, head, connection.address, left, exchange)
+
+    def _count(
+        self, connection: Connection, exchange: Exchange, asked: float, began: float
+    ) -> None:
+        tally = self.servers.get(connection.address)
+        if tally is None:
+            tally = self.servers[connection.address] = ServerTally()
+        tally.hosts.add(connection.origin.host)
+        # What the exchange counts as its own time leaves out the waiting for credit.
+        held = exchange.finished - asked - (exchange.finished - exchange.sent)
+        first_byte = exchange.first_byte - exchange.sent
+        tally.count(began, exchange.finished, exchange.wire_bytes, first_byte, held)
 
     def _release(self, connection: Connection, exchange: Exchange) -> None:
         if connection.served == 1:

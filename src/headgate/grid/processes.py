@@ -4,8 +4,8 @@ A site lives in one process from start to end. Control gives every site its rate
 up to the budget at the most; so each process holds its share alone, and no counter is shared.
 
 The conversation, over one pipe per process, is made of tuples: ("rates", {...}), ("total", rate),
-("stop", site, reason), ("close", reason) down; ("progress", [...]), ("ended", progress),
-("fault", text) up.
+("stop", site, reason), ("close", reason) down; ("progress", [...], {address: tally}),
+("ended", progress), ("fault", text) up.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from headgate.crawling.node import Node
 from headgate.crawling.progress import Progress
 from headgate.grid.parts import NodeJob, open_node
 from headgate.model.errors import WorldFault
+from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["ProcessFleet"]
 
@@ -43,6 +44,7 @@ class _Worker:
     pipe: Connection
     sites: set[str] = field(default_factory=set)
     """Running there now."""
+    servers: Mapping[str, ServerTally] = field(default_factory=dict)
 
 
 class ProcessFleet:
@@ -87,6 +89,14 @@ class ProcessFleet:
     def progress(self) -> Sequence[Progress]:
         return list(self._progress.values())
 
+    def servers(self) -> Mapping[str, ServerTally]:
+        together: dict[str, ServerTally] = {}
+        for worker in self._workers:
+            for address, tally in worker.servers.items():
+                known = together.get(address)
+                together[address] = tally if known is None else known.plus(tally)
+        return together
+
     async def wait(self, seconds: float) -> Sequence[Progress]:
         try:
             async with asyncio.timeout(max(seconds, 0.0)):
@@ -119,7 +129,8 @@ class ProcessFleet:
 
     def _take(self, worker: _Worker, message: tuple[Any, ...]) -> None:
         match message:
-            case ("progress", reports):
+            case ("progress", reports, servers):
+                worker.servers = servers
                 self._progress.update({report.site: report for report in reports})
             case ("ended", report):
                 self._progress[report.site] = report
@@ -170,12 +181,17 @@ async def _serve(job: NodeJob, pipe: Connection) -> None:
             while not closed.is_set():
                 for ended in await node.wait(_TELL_SECONDS):
                     pipe.send(("ended", ended))
-                pipe.send(("progress", list(node.progress())))
+                pipe.send(("progress", list(node.progress()), _servers(node)))
         finally:
             loop.remove_reader(pipe.fileno())
             await node.close("interrupted")
         for ended in await node.wait(0):
             pipe.send(("ended", ended))
+        pipe.send(("progress", list(node.progress()), _servers(node)))
+
+
+def _servers(node: Node) -> dict[str, ServerTally]:
+    return {address: tally.totals() for address, tally in node.servers().items()}
 
 
 def _perform(node: Node, message: tuple[Any, ...], closed: asyncio.Event) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from headgate.model.local_time import Calendar
 from headgate.model.timetable import Timetable
 from headgate.model.units import BytesPerSecond
 
@@ -30,3 +31,5 @@ class Budget:
     crawlers: int = DEFAULT_CRAWLERS
     """Sites crawled at once at the most: m in the papers."""
     objective: Objective = Objective.MAKESPAN
+    calendar: Calendar = field(default=Calendar())
+    """Whose hours and holidays servers are busy by."""

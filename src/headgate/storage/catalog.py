@@ -11,16 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
 from headgate.model.errors import WorldFault
 from headgate.storage.faults import writing
 from headgate.storage.queries import load_queries
+from headgate.traffic.server_speed import ServerSpeed
 
-__all__ = ["Catalog", "Outcome", "Run", "ServerSpeed", "Visit"]
+__all__ = ["Catalog", "Outcome", "Run", "Server", "Visit"]
 
-_VERSION = 1
+_VERSION = 2
 _WAIT_SECONDS = 10.0
 _QUERIES = load_queries("catalog.sql")
 
@@ -71,12 +74,12 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSpeed:
-    host: str
-    measured: float
-    bytes_per_second: float
-    """The most the server gave."""
-    first_byte_seconds: float
+class Server:
+    """An address and the hosts that were found at it."""
+
+    address: str
+    hosts: tuple[str, ...]
+    speed: ServerSpeed
 
 
 class Catalog:
@@ -139,15 +142,39 @@ class Catalog:
         rows = self._db.execute(_QUERIES["history"], {"site": site, "limit": limit}).fetchall()
         return [Visit(**{**row, **self._details(row)}) for row in rows]
 
-    def record_speeds(self, speeds: Iterable[ServerSpeed]) -> None:
-        """Measured anew; an older measurement never replaces a newer one."""
+    def record_servers(self, servers: Iterable[Server]) -> None:
+        """As known now, in place of what was; hosts are added to those an address had."""
         with self._changing() as db:
-            db.executemany(_QUERIES["record_speed"], [asdict(speed) for speed in speeds])
+            for server in servers:
+                speed = server.speed
+                values = {
+                    "address": server.address, "measured": speed.latest,
+                    "measures": speed.measures, "estimates": speed.encode(),
+                }  # fmt: skip
+                db.execute(_QUERIES["record_server"], values)
+                seen = {"address": server.address, "seen": speed.latest}
+                hosts = [{**seen, "host": host} for host in server.hosts]
+                db.executemany(_QUERIES["record_host"], hosts)
 
-    def speed(self, host: str) -> ServerSpeed | None:
-        """As measured last; None: never."""
-        row = self._db.execute(_QUERIES["speed"], {"host": host}).fetchone()
-        return ServerSpeed(*row) if row else None
+    def server(self, address: str) -> ServerSpeed | None:
+        """What is known of an address; None: nothing."""
+        row = self._db.execute(_QUERIES["server"], {"address": address}).fetchone()
+        return None if row is None else _speed(row)
+
+    def address(self, host: str) -> str | None:
+        """Where a host was found last; None: it never was."""
+        row = self._db.execute(_QUERIES["address"], {"host": host}).fetchone()
+        return None if row is None else str(row["address"])
+
+    def servers(self) -> list[Server]:
+        """All of them, the last measured first."""
+        rows = self._db.execute(_QUERIES["servers"])
+        grouped = (list(group) for _, group in groupby(rows, key=itemgetter("address")))
+        return [
+            Server(rows[0]["address"], tuple(row["host"] for row in rows if row["host"]), speed)
+            for rows in grouped
+            if (speed := _speed(rows[0])) is not None
+        ]
 
     def _details(self, visit: sqlite3.Row) -> dict[str, Any]:
         """What the table of visits cannot say in one row."""
@@ -169,3 +196,11 @@ class Catalog:
     def _changing(self) -> Iterator[sqlite3.Connection]:
         with writing(self._path), self._db:
             yield self._db
+
+
+def _speed(row: sqlite3.Row) -> ServerSpeed | None:
+    """None: not what we wrote; it will be measured anew."""
+    try:
+        return ServerSpeed.decode(row["estimates"], row["measures"], row["measured"])
+    except ValueError:
+        return None

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -271,25 +272,33 @@ class ServerSpeeds:
     """All servers of a run, by address."""
 
     def __init__(
-        self, known: dict[str, ServerSpeed] | None = None, *, rule: Rule = Rule.STEADY
+        self,
+        *,
+        rule: Rule = Rule.STEADY,
+        find: Callable[[str], ServerSpeed | None] = lambda _: None,
     ) -> None:
-        self.by_address: dict[str, ServerSpeed] = known or {}
+        """``find`` is asked once for each address: what earlier runs know of it."""
+        self.by_address: dict[str, ServerSpeed] = {}
         self.rule = rule
+        self._find = find
         self._median: float | None = None
         self._until_median = 0
 
     def learn(self, address: str, measure: Measure, moment: LocalMoment) -> None:
+        self.speed(address).learn(measure, moment, self.rule)
+        self._until_median -= 1
+
+    def speed(self, address: str) -> ServerSpeed:
+        """What is known of an address; nothing at first."""
         speed = self.by_address.get(address)
         if speed is None:
-            speed = self.by_address[address] = ServerSpeed()
-        speed.learn(measure, moment, self.rule)
-        self._until_median -= 1
+            speed = self.by_address[address] = self._find(address) or ServerSpeed()
+        return speed
 
     def rate(self, address: str, moment: LocalMoment, sharing: int = 1) -> float | None:
         """What one of ``sharing`` downloads under way from an address will get; of an address never
         measured, what the median server gives. None: no server was ever measured."""
-        speed = self.by_address.get(address)
-        rate = None if speed is None else speed.rate(moment)
+        rate = self.speed(address).rate(moment)
         if rate is None:
             rate = self._median_rate(moment)
         return None if rate is None else rate / max(sharing, 1)

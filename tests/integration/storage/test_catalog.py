@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from headgate.model.errors import WorldFault
-from headgate.storage.catalog import Catalog, Outcome, Run, ServerSpeed, Visit
+from headgate.model.local_time import DayKind, LocalMoment
+from headgate.storage.catalog import Catalog, Outcome, Run, Server, Visit
+from headgate.traffic.server_speed import Measure, ServerSpeed
 
 
 def make_visit(run: str, started: float, **changes: object) -> Visit:
@@ -57,13 +59,53 @@ def test_history_is_newest_first_and_bounded(tmp_path: Path) -> None:
         assert [visit.run for visit in catalog.history("docs", limit=2)] == ["run 4", "run 3"]
 
 
-def test_the_newest_speed_of_a_server_stands(tmp_path: Path) -> None:
-    with Catalog(tmp_path / "catalog.sqlite") as catalog:
-        newer, older = ServerSpeed("a", 2.0, 5e5, 0.1), ServerSpeed("a", 1.0, 1e5, 0.3)
-        catalog.record_speeds([newer, ServerSpeed("b", 1.0, 2e5, 0.2)])
-        catalog.record_speeds([older])
-        assert catalog.speed("a") == newer
-        assert catalog.speed("c") is None
+def measured(rate: float, instant: float) -> ServerSpeed:
+    speed = ServerSpeed()
+    speed.learn(Measure(rate, 1.0), LocalMoment(720.0, DayKind.WORKING, instant))
+    return speed
+
+
+def test_servers_are_kept_by_address_and_found_by_host(tmp_path: Path) -> None:
+    noon = LocalMoment(720.0, DayKind.WORKING)
+    path = tmp_path / "catalog.sqlite"
+    with Catalog(path) as catalog:
+        old = Server("192.0.2.1", ("docs.example", "www.example"), measured(1e5, 10.0))
+        moved = Server("192.0.2.2", ("docs.example",), measured(3e5, 20.0))
+        catalog.record_servers([old, moved])
+        catalog.record_servers([Server("192.0.2.1", ("api.example",), measured(2e5, 15.0))])
+    with Catalog(path) as catalog:
+        assert catalog.address("docs.example") == "192.0.2.2"
+        assert catalog.address("www.example") == "192.0.2.1"
+        assert catalog.address("unknown.example") is None
+        kept = catalog.server("192.0.2.1")
+        assert kept is not None
+        assert kept.rate(noon) == pytest.approx(2e5)
+        assert [(server.address, server.hosts) for server in catalog.servers()] == [
+            ("192.0.2.2", ("docs.example",)),
+            ("192.0.2.1", ("api.example", "docs.example", "www.example")),
+        ]
+
+
+def test_estimates_that_are_not_ours_are_measured_anew(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.sqlite"
+    with Catalog(path) as catalog:
+        catalog.record_servers([Server("192.0.2.1", (), measured(1e5, 10.0))])
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE servers SET estimates = x'00'")
+    with Catalog(path) as catalog:
+        assert catalog.server("192.0.2.1") is None
+        assert catalog.servers() == []
+
+
+def test_a_catalog_of_the_first_layout_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.sqlite"
+    with Catalog(path) as catalog:
+        catalog.begin_run("run", 1.0, "{}")
+    with sqlite3.connect(path) as db:
+        db.executescript("DROP TABLE server_hosts; DROP TABLE servers; PRAGMA user_version = 1;")
+    with Catalog(path) as catalog:
+        assert catalog.servers() == []
+        assert [run.stamp for run in catalog.runs()] == ["run"]
 
 
 def test_a_visit_of_a_run_never_begun_is_refused(tmp_path: Path) -> None:

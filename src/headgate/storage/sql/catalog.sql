@@ -42,13 +42,21 @@ CREATE TABLE IF NOT EXISTS visit_errors (
     PRIMARY KEY (site, run, kind),
     FOREIGN KEY (site, run) REFERENCES visits (site, run)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS server_speeds (
-    host               TEXT PRIMARY KEY,
-    measured           REAL NOT NULL,
-    bytes_per_second   REAL NOT NULL,     -- the most the server gave
-    first_byte_seconds REAL NOT NULL      -- from a request to the first byte of its response
+DROP TABLE IF EXISTS server_speeds;       -- of version 1: one rate per site
+CREATE TABLE IF NOT EXISTS servers (
+    address   TEXT PRIMARY KEY,           -- an IP address
+    measured  REAL NOT NULL,              -- when last
+    measures  INTEGER NOT NULL,
+    estimates BLOB NOT NULL               -- as traffic/server_speed.py encodes them, 0.4 KB
 ) STRICT, WITHOUT ROWID;
-PRAGMA user_version = 1;
+CREATE TABLE IF NOT EXISTS server_hosts (
+    host    TEXT NOT NULL,
+    address TEXT NOT NULL REFERENCES servers (address),
+    seen    REAL NOT NULL,                -- when the host was last found at the address
+    PRIMARY KEY (host, address)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS hosts_of_server ON server_hosts (address);
+PRAGMA user_version = 2;
 COMMIT;
 
 -- name: begin_run
@@ -98,16 +106,28 @@ FROM visits WHERE site = :site ORDER BY started DESC, run DESC LIMIT :limit;
 -- Error counts of one visit.
 SELECT kind, count FROM visit_errors WHERE site = :site AND run = :run ORDER BY kind;
 
--- name: record_speed
--- How fast a server was; the newest measurement stands.
-INSERT INTO server_speeds (host, measured, bytes_per_second, first_byte_seconds)
-VALUES (:host, :measured, :bytes_per_second, :first_byte_seconds)
-ON CONFLICT (host) DO UPDATE SET
-    measured = excluded.measured,
-    bytes_per_second = excluded.bytes_per_second,
-    first_byte_seconds = excluded.first_byte_seconds
-WHERE excluded.measured >= server_speeds.measured;
+-- name: record_server
+-- How fast an address is, as known now.
+INSERT INTO servers (address, measured, measures, estimates)
+VALUES (:address, :measured, :measures, :estimates)
+ON CONFLICT (address) DO UPDATE SET
+    measured = excluded.measured, measures = excluded.measures, estimates = excluded.estimates;
 
--- name: speed
--- How fast a server was when last measured.
-SELECT host, measured, bytes_per_second, first_byte_seconds FROM server_speeds WHERE host = :host;
+-- name: record_host
+-- Where a host was found.
+INSERT INTO server_hosts (host, address, seen) VALUES (:host, :address, :seen)
+ON CONFLICT (host, address) DO UPDATE SET seen = excluded.seen;
+
+-- name: server
+-- What is known of an address.
+SELECT measured, measures, estimates FROM servers WHERE address = :address;
+
+-- name: address
+-- Where a host was found last: a host that moved is looked up at its new address.
+SELECT address FROM server_hosts WHERE host = :host ORDER BY seen DESC, address LIMIT 1;
+
+-- name: servers
+-- All addresses with the hosts found at them, the last measured first.
+SELECT address, measured, measures, estimates, host
+FROM servers LEFT JOIN server_hosts USING (address)
+ORDER BY measured DESC, address, host;

@@ -1,0 +1,98 @@
+"""From what servers did to how fast they are: measures out of the fetchers' counters.
+
+Every ten seconds the growth of an address's counters is one measure, learned for the local hour of
+that moment. How long something took goes by the run's own clock, which hour it was by the wall: a
+wall clock that is put right can name a wrong hour, never a wrong speed.
+
+Where we held responses back for our own budget, the measure says "at least" (`Measure.at_least`):
+our limit must not be learned as the server's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headgate.model.local_time import Calendar
+from headgate.traffic.server_speed import Measure, ServerSpeeds
+from headgate.traffic.server_tally import ServerTally
+
+__all__ = ["ServerWatch"]
+
+_MEASURE_SECONDS = 10.0
+_LEAST_BUSY_SECONDS = 0.2
+"""Of less, more is awaited: page by page, a slow crawl would be noise."""
+_HELD_BACK = 0.05
+"""The share of waiting for our own credit from which on we set the pace."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A tally as it stood."""
+
+    requests: int = 0
+    bytes: int = 0
+    busy_seconds: float = 0.0
+    first_byte_seconds: float = 0.0
+    response_seconds: float = 0.0
+    held_seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class ServerWatch:
+    """``hosts`` has the address that each host was last seen at."""
+
+    speeds: ServerSpeeds
+    calendar: Calendar
+    hosts: dict[str, str] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
+    """Addresses with measures that were not taken away by `take_changed`."""
+    _counted: dict[str, _Counted] = field(default_factory=dict)
+    _looked: float = 0.0
+
+    def look(self, tallies: Mapping[str, ServerTally], now: float, wall: float) -> None:
+        """``now`` is seconds since the start of the run, ``wall`` since 1970."""
+        if now - self._looked >= _MEASURE_SECONDS:
+            self._measure(tallies, now, wall, least=_LEAST_BUSY_SECONDS)
+
+    def finish(self, tallies: Mapping[str, ServerTally], now: float, wall: float) -> None:
+        """The run is over: whatever was counted is a measure now."""
+        self._measure(tallies, now, wall, least=0.0)
+
+    def take_changed(self) -> dict[str, frozenset[str]]:
+        """Addresses that learned something since the last call, with the hosts seen at them."""
+        changed, self.changed = self.changed, set()
+        return {
+            address: frozenset(host for host, at in self.hosts.items() if at == address)
+            for address in changed
+        }
+
+    def _measure(
+        self, tallies: Mapping[str, ServerTally], now: float, wall: float, least: float
+    ) -> None:
+        moment = self.calendar.moment(wall - (now - self._looked) / 2)
+        self._looked = now
+        for address, tally in tallies.items():
+            before = self._counted.get(address, _Counted())
+            if tally.requests == before.requests:
+                continue
+            if tally.busy_seconds - before.busy_seconds < least:
+                continue
+            self._counted[address] = _Counted(
+                tally.requests, tally.bytes, tally.busy_seconds,
+                tally.first_byte_seconds, tally.response_seconds, tally.held_seconds,
+            )  # fmt: skip
+            self.speeds.learn(address, _grown(before, self._counted[address]), moment)
+            self.changed.add(address)
+            self.hosts.update(dict.fromkeys(tally.hosts, address))
+
+
+def _grown(before: _Counted, after: _Counted) -> Measure:
+    held = after.held_seconds - before.held_seconds
+    return Measure(
+        after.bytes - before.bytes,
+        after.busy_seconds - before.busy_seconds,
+        after.requests - before.requests,
+        after.first_byte_seconds - before.first_byte_seconds,
+        at_least=held > _HELD_BACK * (after.response_seconds - before.response_seconds),
+    )

@@ -1,0 +1,70 @@
+"""What a server did for us so far: counters that only grow, one set per address.
+
+The fetcher adds each response as it ends; `control.server_watch` takes differences now and then
+and makes measures of them. A sum travels well: nobody needs to see every response, and none is
+counted twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["ServerTally"]
+
+_GAPS_REMEMBERED = 64
+"""Stretches of busy time kept apart; a response rarely began before so many pauses."""
+
+
+@dataclass(slots=True)
+class ServerTally:
+    """Of one address; seconds by a clock that does not jump."""
+
+    hosts: set[str] = field(default_factory=set)
+    requests: int = 0
+    bytes: int = 0
+    """On the line."""
+    busy_seconds: float = 0.0
+    """Time with at least one response under way: overlapping ones share the server."""
+    first_byte_seconds: float = 0.0
+    response_seconds: float = 0.0
+    """Of all responses together, time that we held them back included."""
+    held_seconds: float = 0.0
+    """The part of it in which a response, or its request, waited for our own credit."""
+    _busy: list[tuple[float, float]] = field(default_factory=list)
+    """Disjoint stretches in order."""
+
+    def count(
+        self, began: float, ended: float, bytes_: int, first_byte_seconds: float, held: float
+    ) -> None:
+        """A response ended. Calls come in the order of ``ended``; ``held`` counts from before
+        ``began`` too, when it was the request that waited."""
+        self.requests += 1
+        self.bytes += bytes_
+        self.first_byte_seconds += first_byte_seconds
+        self.held_seconds += held
+        self.response_seconds += max(ended - began, held)
+        start = began
+        while self._busy and self._busy[-1][1] >= began:
+            earlier, until = self._busy.pop()
+            self.busy_seconds -= until - earlier
+            start = min(start, earlier)
+        self._busy.append((start, ended))
+        self.busy_seconds += ended - start
+        if len(self._busy) > _GAPS_REMEMBERED:
+            del self._busy[0]
+
+    def totals(self) -> ServerTally:
+        """A copy to send away; it can be read, not counted on."""
+        return self.plus(ServerTally())
+
+    def plus(self, other: ServerTally) -> ServerTally:
+        """Two processes that fetch from one address; how their times overlap is not known."""
+        return ServerTally(
+            self.hosts | other.hosts,
+            self.requests + other.requests,
+            self.bytes + other.bytes,
+            self.busy_seconds + other.busy_seconds,
+            self.first_byte_seconds + other.first_byte_seconds,
+            self.response_seconds + other.response_seconds,
+            self.held_seconds + other.held_seconds,
+        )

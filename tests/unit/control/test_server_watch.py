@@ -1,0 +1,102 @@
+"""Counters become measures: which hour, which speed, and whose limit it was."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from headgate.control.server_watch import ServerWatch
+from headgate.model.errors import UserMistake
+from headgate.model.local_time import Calendar, DayKind, LocalMoment
+from headgate.traffic.server_speed import Measure, ServerSpeed, ServerSpeeds
+from headgate.traffic.server_tally import ServerTally
+
+_START = datetime(2026, 11, 16, 8, tzinfo=UTC).timestamp()  # a Monday
+_EIGHT = LocalMoment(480.0, DayKind.WORKING)
+
+
+def watch() -> ServerWatch:
+    return ServerWatch(ServerSpeeds(), Calendar())
+
+
+def test_growth_of_the_counters_is_a_measure() -> None:
+    watching, tally = watch(), ServerTally({"docs.example"})
+    for second in range(0, 30, 2):
+        tally.count(second, second + 1.0, 50_000, 0.1, held=0.0)
+        watching.look({"192.0.2.1": tally}, second + 1.0, _START + second + 1.0)
+    watching.finish({"192.0.2.1": tally}, 30.0, _START + 30.0)
+    speed = watching.speeds.speed("192.0.2.1")
+    assert speed.rate(_EIGHT) == pytest.approx(50_000, rel=1e-6)
+    assert speed.bounded
+    assert watching.take_changed() == {"192.0.2.1": frozenset({"docs.example"})}
+    assert watching.take_changed() == {}
+
+
+def test_what_we_held_back_is_a_lower_bound() -> None:
+    watching, tally = watch(), ServerTally()
+    tally.count(0.0, 1.0, 1_000, 0.1, held=5.0)
+    watching.finish({"192.0.2.1": tally}, 6.0, _START)
+    assert not watching.speeds.speed("192.0.2.1").bounded
+
+
+@pytest.mark.parametrize("jump_hours", [-5, 5])
+def test_a_wall_clock_that_is_put_right_changes_no_speed(jump_hours: int) -> None:
+    watching, tally = watch(), ServerTally()
+    for second in range(60):
+        tally.count(second, second + 0.5, 20_000, 0.1, held=0.0)
+        wall = _START + second + (3600.0 * jump_hours if second >= 30 else 0.0)
+        watching.look({"192.0.2.1": tally}, second + 0.5, wall)
+    rates = watching.speeds.speed("192.0.2.1").hourly(DayKind.WORKING)
+    assert rates == pytest.approx([40_000] * 24)
+
+
+@pytest.mark.parametrize(
+    ("zone", "first_day"),
+    [
+        ("Europe/Berlin", datetime(2026, 3, 26)),  # noqa: DTZ001
+        ("Europe/Berlin", datetime(2026, 10, 22)),  # noqa: DTZ001
+        ("America/New_York", datetime(2026, 3, 5)),  # noqa: DTZ001
+        ("America/New_York", datetime(2026, 10, 29)),  # noqa: DTZ001
+        ("Australia/Lord_Howe", datetime(2026, 4, 2)),  # noqa: DTZ001  by half an hour
+        ("Africa/Nairobi", datetime(2026, 3, 26)),  # noqa: DTZ001  never
+    ],
+)
+def test_a_week_around_a_change_of_clocks_puts_every_measure_in_its_hour(
+    zone: str, first_day: datetime
+) -> None:
+    """The oracle walks the week in UTC and adds the zone's offset itself."""
+    place = ZoneInfo(zone)
+    watching, tally = ServerWatch(ServerSpeeds(), Calendar(place)), ServerTally()
+    expected, by_utc = ServerSpeed(), ServerSpeed()
+    start = first_day.replace(tzinfo=place).astimezone(UTC)
+    for count in range(7 * 24 * 4):
+        instant = start + timedelta(minutes=15 * count)
+        offset = place.utcoffset(instant.astimezone(place))
+        assert offset is not None
+        size = 1000 * (1 + (instant + offset).hour) + count
+        tally.count(900.0 * count, 900.0 * count + 1.0, size, 0.1, held=0.0)
+        # A measure is labelled with the middle of the time it was taken in.
+        watching.look({"192.0.2.1": tally}, 900.0 * (count + 1), instant.timestamp() + 450.0)
+        for speed, local in ((expected, instant + offset), (by_utc, instant)):
+            kind = DayKind.WORKING if local.weekday() < 5 else DayKind.HOLIDAY
+            minute = local.hour * 60 + local.minute
+            speed.learn(Measure(size, 1.0), LocalMoment(minute, kind, instant.timestamp()))
+    learned = watching.speeds.speed("192.0.2.1")
+    for kind in DayKind:
+        assert learned.hourly(kind) == pytest.approx(expected.hourly(kind), rel=1e-9)
+        assert learned.hourly(kind) != pytest.approx(by_utc.hourly(kind), rel=1e-3)
+
+
+def test_a_countrys_holidays_are_no_working_days() -> None:
+    nairobi = Calendar.of(ZoneInfo("Africa/Nairobi"), "KE")
+    noon = datetime(2026, 10, 20, 12, tzinfo=ZoneInfo("Africa/Nairobi")).timestamp()
+    assert nairobi.moment(noon).kind is DayKind.HOLIDAY  # Mashujaa Day, a Tuesday
+    assert Calendar(nairobi.zone).moment(noon).kind is DayKind.WORKING
+    assert nairobi.moment(noon + 86400.0).kind is DayKind.WORKING
+
+
+def test_a_country_that_is_none_is_a_mistake() -> None:
+    with pytest.raises(UserMistake, match="the holidays of 'XX' are not known"):
+        Calendar.of(ZoneInfo("UTC"), "XX")
