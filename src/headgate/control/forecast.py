@@ -1,7 +1,8 @@
-"""What a site will take: bytes to come and the rate its server can give, and how we know.
+"""What a site will take: bytes to come, the rate its server can give, and how we know.
 
-Before the crawl, from the best source there is: the user's word, earlier visits, a scout. While it
-runs, from the crawl itself: what is known to be left to fetch, at the mean size so far.
+Before the crawl, from the best source there is: the user's word, earlier visits, a first look. How
+fast the server is comes from its own history (`traffic.server_speed`), by the hour. While the
+crawl runs, from the crawl itself: what is known to be left to fetch, at the mean size so far.
 """
 
 from __future__ import annotations
@@ -11,13 +12,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
-from headgate.model.site import Site
+import numpy as np
 
-__all__ = ["Forecast", "PastVisit", "Scouted", "Source", "forecast", "remaining_bytes"]
+from headgate.model.local_time import Calendar
+from headgate.model.site import Site
+from headgate.planning.alpha import fit_alpha
+from headgate.traffic.server_speed import ServerSpeed
+
+__all__ = ["Forecast", "Past", "PastVisit", "Scouted", "Source", "forecast", "remaining_bytes"]
 
 _UNKNOWN_SITE_BYTES = 20e6
 """A site nobody knows anything about: a few hundred pages."""
 _VISITS_LOOKED_AT = 5
+_HOUR = 3600.0
+_MOST_SAMPLES = 24 * 14
+"""Hours looked at to tell a server's mean speed; a fortnight has seen everything."""
 
 
 class Source(StrEnum):
@@ -30,6 +39,20 @@ class Source(StrEnum):
     GUESS = "a guess"
 
 
+_SPREAD = {
+    Source.USER: 1.0,
+    Source.HISTORY: 1.1,
+    Source.SITEMAP: 1.6,
+    Source.SCOUT: 4.0,
+    Source.GUESS: 10.0,
+}
+"""A size may be so many times smaller or larger than foretold."""
+_SPEED_SPREAD = 3.0
+"""One connection's speed at a few pages, against what the whole crawl will get."""
+_SLOW_SERVER = 100e3
+"""Bytes per second: a server nobody knows may be as slow, where a range is asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class PastVisit:
     """What an earlier run measured of a site."""
@@ -38,6 +61,18 @@ class PastVisit:
     seconds: float
     complete: bool
     alpha: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What earlier runs know of a site."""
+
+    visits: tuple[PastVisit, ...] = ()
+    """The newest first."""
+    server: ServerSpeed | None = None
+    """Of the address that its first seed's host was last found at."""
+    sharing: int = 1
+    """Sites that will be crawled from that address at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +96,99 @@ class Forecast:
     source: Source
     cap: float | None = None
     """Bytes per second the server can give or may be asked for; None: unknown."""
+    alpha: float = 1.0
+    """Zhu 2020, Eq. 17."""
+    bytes_range: tuple[float, float] | None = None
+    """The size lies in it, most likely; None: it is certain."""
+    server: ServerSpeed | None = None
+    """By which the cap changes with the hour; None: it does not."""
+    sharing: int = 1
+    most: float | None = None
+    """The user's own bound on the rate."""
+
+    @property
+    def pace(self) -> float | None:
+        """What the site can use on average, its pauses included."""
+        return None if self.cap is None else self.cap / self.alpha
+
+    def cap_between(self, calendar: Calendar, start: float, end: float) -> float | None:
+        """The mean of the cap from one instant to another (seconds since 1970)."""
+        if self.server is None:
+            return self.cap
+        samples = min(max(int((end - start) / (_HOUR / 4)), 1), _MOST_SAMPLES)
+        step = min((end - start) / samples, _HOUR)
+        moments = (calendar.moment(start + (k + 0.5) * step) for k in range(samples))
+        rates = [self.server.rate(moment) or 0.0 for moment in moments]
+        return _least(sum(rates) / samples / self.sharing, self.most)
+
+    @property
+    def slow_cap(self) -> float | None:
+        """The cap of a server never measured, at its worst."""
+        known = _SLOW_SERVER if self.cap is None else self.cap / _SPEED_SPREAD
+        return _least(known, self.most)
 
 
 def forecast(
-    site: Site, visits: Sequence[PastVisit] = (), scouted: Scouted | None = None
+    site: Site,
+    past: Past = Past(),  # noqa: B008  frozen
+    scouted: Scouted | None = None,
+    *,
+    calendar: Calendar | None = None,
+    instant: float = 0.0,
 ) -> Forecast:
-    """The best that can be said of a visit before it begins."""
-    complete = [visit for visit in visits[:_VISITS_LOOKED_AT] if visit.complete]
-    rates = [visit.wire_bytes / visit.seconds for visit in complete if visit.seconds > 0]
-    if scouted is not None and scouted.bytes_per_second:
-        rates.append(scouted.bytes_per_second)
-    known = [cap for cap in (site.max_rate, max(rates, default=None)) if cap]
-    cap = min(known, default=None)
+    """The best that can be said of a visit before it begins, for its first ``instant``."""
+    complete = [visit for visit in past.visits[:_VISITS_LOOKED_AT] if visit.complete]
+    size, source = _size(site, complete, scouted)
+    server = past.server if past.server is not None and past.server.bounded else None
+    rate = None
+    if server is not None:
+        rate = server.rate((calendar or Calendar()).moment(instant))
+    elif scouted is not None:
+        rate = scouted.bytes_per_second
+    return Forecast(
+        size,
+        source,
+        _least(None if rate is None else rate / past.sharing, site.max_rate),
+        _alpha(complete),
+        _size_range(size, source, complete),
+        server,
+        past.sharing,
+        site.max_rate,
+    )
+
+
+def _size(
+    site: Site, complete: Sequence[PastVisit], scouted: Scouted | None
+) -> tuple[float, Source]:
     if site.expect is not None:
-        return Forecast(site.expect, Source.USER, cap)
+        return site.expect, Source.USER
     if complete:
-        return Forecast(median(visit.wire_bytes for visit in complete), Source.HISTORY, cap)
+        return median(visit.wire_bytes for visit in complete), Source.HISTORY
     if scouted is not None and scouted.pages_in_sitemap:
-        return Forecast(scouted.pages_in_sitemap * scouted.mean_wire_bytes, Source.SITEMAP, cap)
+        return scouted.pages_in_sitemap * scouted.mean_wire_bytes, Source.SITEMAP
     if scouted is not None and scouted.pages_by_links:
-        return Forecast(scouted.pages_by_links * scouted.mean_wire_bytes, Source.SCOUT, cap)
-    return Forecast(_UNKNOWN_SITE_BYTES, Source.GUESS, cap)
+        return scouted.pages_by_links * scouted.mean_wire_bytes, Source.SCOUT
+    return _UNKNOWN_SITE_BYTES, Source.GUESS
+
+
+def _size_range(
+    size: float, source: Source, complete: Sequence[PastVisit]
+) -> tuple[float, float] | None:
+    if source is Source.USER:
+        return None
+    spread = _SPREAD[source]
+    seen = [visit.wire_bytes for visit in complete] if source is Source.HISTORY else []
+    return min([size / spread, *seen]), max([size * spread, *seen])
+
+
+def _alpha(complete: Sequence[PastVisit]) -> float:
+    known = [(visit.wire_bytes, visit.alpha) for visit in complete if visit.alpha]
+    sizes = np.array([size for size, _ in known])
+    return fit_alpha(sizes, sizes * np.array([alpha for _, alpha in known]))
+
+
+def _least(*rates: float | None) -> float | None:
+    return min((rate for rate in rates if rate), default=None)
 
 
 def remaining_bytes(expected: float, arrived: float, to_do: int, mean_bytes: float | None) -> float:

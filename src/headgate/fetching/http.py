@@ -198,7 +198,7 @@ class HttpFetcher:
         tally = self.servers.get(connection.address)
         if tally is None:
             tally = self.servers[connection.address] = ServerTally()
-        tally.hosts.add(connection.origin.host)
+        tally.hosts.add(connection.origin.host_line)
         # What the exchange counts as its own time leaves out the waiting for credit.
         held = exchange.finished - asked - (exchange.finished - exchange.sent)
         first_byte = exchange.first_byte - exchange.sent

@@ -26,7 +26,8 @@ from typing import Protocol
 import msgspec
 
 from headgate.control.conducting import Conducting
-from headgate.control.forecast import Forecast, PastVisit, Source, forecast
+from headgate.control.forecast import Forecast, Source, forecast
+from headgate.control.foresight import plan_ahead
 from headgate.control.manager import Manager
 from headgate.control.run_report import RunLog, make_report
 from headgate.control.scouting import scout_all
@@ -41,13 +42,15 @@ from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.plan import Plan
 from headgate.model.run_report import RunReport
-from headgate.model.site import Site, SiteStatistics
+from headgate.model.site import Site
 from headgate.model.timetable import Timetable
-from headgate.model.units import Bytes, BytesPerSecond, Seconds
+from headgate.model.units import Seconds
 from headgate.planning.capacity import Capacity
-from headgate.storage.catalog import Catalog, Outcome, ServerSpeed, Visit
+from headgate.storage.catalog import Catalog, Outcome, Visit
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.learning import Learning
 from headgate.storage.replacing import write_whole
+from headgate.storage.site_past import pasts
 
 __all__ = ["CrawlJob", "Watcher", "crawl", "forecast_sites"]
 
@@ -104,14 +107,24 @@ async def forecast_sites(
     sites: Sequence[Site], budget: Budget, settings: FetcherSettings, catalog: Catalog | None
 ) -> dict[str, Forecast]:
     """What each site will take: from its history, or a first look where there is none."""
-    visits = {site.name: _history(catalog, site.name) for site in sites}
-    unknown = [site for site in sites if site.expect is None and not visits[site.name]]
+    past = pasts(catalog, sites, budget.crawlers)
+    unknown = [site for site in sites if site.expect is None and not past[site.name].visits]
     scouted = {}
+    clock = SystemClock()
     if unknown:
         async with HttpFetcher(settings) as fetcher:
-            fetcher.meter.set_total(_rate_at(budget, _moment(SystemClock())))
+            fetcher.meter.set_total(_rate_at(budget, _moment(clock)))
             scouted = await scout_all(unknown, fetcher, PageReader(), budget.crawlers)
-    return {site.name: forecast(site, visits[site.name], scouted.get(site.name)) for site in sites}
+    return {
+        site.name: forecast(
+            site,
+            past[site.name],
+            scouted.get(site.name),
+            calendar=budget.calendar,
+            instant=clock.wall(),
+        )
+        for site in sites
+    }
 
 
 def _rate_at(budget: Budget, now: datetime) -> float:
@@ -146,6 +159,7 @@ class _Crawl:
     watcher: Watcher
     clock: SystemClock
     log: RunLog = field(init=False)
+    _learning: Learning = field(init=False)
     _plan: Plan | None = None
     _conducting: Conducting | None = None
     _elapsed: float = 0.0
@@ -156,6 +170,7 @@ class _Crawl:
         self.log = RunLog(self.run_folder.stamp, self.clock.wall())
         self._elapsed = json.loads(self.run_folder.load("elapsed") or b"0")
         sites = [_less_time(site, self._elapsed) for site in self.job.sites]
+        self._learning = Learning.of(self.catalog, self.job.budget.calendar, sites)
         forecasts = await self._forecasts(sites)
         self._plan = self._make_plan(sites, forecasts)
         self.watcher.planned(self._plan, forecasts)
@@ -169,6 +184,7 @@ class _Crawl:
             await self._conducting.run()
             if not self._conducting.interrupted:
                 await fleet.close("finished")
+            self._learning.finish(fleet.servers(), self.log.seconds, self.clock.wall())
         return await asyncio.to_thread(self._wrap_up)
 
     async def _forecasts(self, sites: Sequence[Site]) -> dict[str, Forecast]:
@@ -180,18 +196,7 @@ class _Crawl:
     def _make_plan(self, sites: Sequence[Site], forecasts: Mapping[str, Forecast]) -> Plan | None:
         if self._capacity() is None:
             return None
-        foreseen = [
-            dataclasses.replace(
-                site,
-                expect=Bytes(forecasts[site.name].bytes),
-                max_rate=_rate_or_none(forecasts[site.name].cap),
-                statistics=SiteStatistics(),
-            )
-            for site in sites
-        ]
-        from headgate.planning.planner import plan
-
-        return plan(foreseen, self.job.budget, start=_moment(self.clock))
+        return plan_ahead(sites, self.job.budget, forecasts, _moment(self.clock))
 
     def _capacity(self) -> Capacity | None:
         """The budget over time; None: unlimited for ever."""
@@ -221,6 +226,8 @@ class _Crawl:
             self._saved = now
             self.run_folder.save("elapsed", json.dumps(self._elapsed + now).encode())
         assert self._conducting is not None
+        tallies = self._conducting.fleet.servers()
+        self._learning.look(tallies, reports, granted, now, self.clock.wall())
         capacity = self._conducting.manager.capacity
         budget = None if capacity is None else capacity.rate_at(now)
         if not self.log.budget_changes or self.log.budget_changes[-1][1] != budget:
@@ -255,7 +262,6 @@ class _Crawl:
         wall = self.clock.wall()
         for progress in self.log.progress.values():
             self.catalog.record_visit(self._visit(progress, wall))
-        self.catalog.record_speeds(self._speeds(wall))
         seal(self.run_folder)
         write_whole(self.run_folder.path / "report.json", msgspec.json.encode(report))
         if self.log.interrupted or unfinished:
@@ -281,38 +287,14 @@ class _Crawl:
             pages=progress.pages,
             payload_bytes=progress.payload_bytes,
             wire_bytes=progress.wire_bytes,
+            alpha=self._learning.alphas.alpha(progress.site),
             complete=progress.state is SiteState.DONE,
             errors=dict(progress.errors),
         )
 
-    def _speeds(self, wall: float) -> list[ServerSpeed]:
-        return [
-            ServerSpeed(
-                progress.site,
-                wall,
-                progress.wire_bytes / progress.fetch_seconds,
-                progress.first_byte_seconds / progress.fetches,
-            )
-            for progress in self.log.progress.values()
-            if progress.fetches and progress.fetch_seconds > 0
-        ]
-
-
-def _rate_or_none(rate: float | None) -> BytesPerSecond | None:
-    return None if rate is None else BytesPerSecond(rate)
-
 
 def _moment(clock: SystemClock) -> datetime:
     return datetime.fromtimestamp(clock.wall(), UTC)
-
-
-def _history(catalog: Catalog | None, site: str) -> list[PastVisit]:
-    if catalog is None:
-        return []
-    return [
-        PastVisit(visit.wire_bytes, visit.seconds, visit.complete, visit.alpha)
-        for visit in catalog.history(site)
-    ]
 
 
 def _less_time(site: Site, elapsed: float) -> Site:

@@ -72,5 +72,5 @@ def _holidays_of(country: str) -> Container[date]:
         return holidays.country_holidays(country)
     except NotImplementedError:
         raise UserMistake(
-            f"the holidays of {country!r} are not known; write a country of two letters like 'KE'"
+            f"the holidays of {country!r} are not known; drop it, or name another country like 'KE'"
         ) from None

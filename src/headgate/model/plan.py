@@ -11,7 +11,15 @@ from enum import StrEnum
 from headgate.model.budget import Budget
 from headgate.model.timetable import RatePiece
 
-__all__ = ["LATE_AFTER_SECONDS", "Plan", "PlannedSite", "RateSegment", "Remedy", "Verdict"]
+__all__ = [
+    "LATE_AFTER_SECONDS",
+    "Foreseen",
+    "Plan",
+    "PlannedSite",
+    "RateSegment",
+    "Remedy",
+    "Verdict",
+]
 
 LATE_AFTER_SECONDS = 1e-6
 """A site that ends this much after its deadline or earlier is on time: rounding is no lateness."""
@@ -38,6 +46,20 @@ class RateSegment:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreseen:
+    """When a site will end, by what is known of its size and its server's speed by the hour."""
+
+    earliest: float
+    likely: float
+    latest: float
+
+    @property
+    def vague(self) -> bool:
+        """Whether the likely time alone would say more than is known."""
+        return self.latest > 1.25 * self.earliest
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedSite:
     """One site's part of the plan. Segments are in order and do not overlap."""
 
@@ -47,6 +69,8 @@ class PlannedSite:
     start: float
     end: float
     segments: tuple[RateSegment, ...]
+    foreseen: Foreseen | None = None
+    """None: nothing is known but what the plan was given."""
 
     @property
     def late(self) -> float:

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError, UserMistake
+from headgate.model.local_time import Calendar
 from headgate.model.site import OnDeadline, Site
 from headgate.model.site_file_text import MOST_SITES, SiteFileText
 from headgate.model.site_file_values import (
@@ -22,6 +23,7 @@ from headgate.model.site_file_values import (
     did_you_mean,
     read_bandwidth,
     read_cap,
+    read_country,
     read_crawlers,
     read_deadline,
     read_depth,
@@ -39,7 +41,7 @@ from headgate.model.units import BytesPerSecond, format_rate
 
 __all__ = ["BUDGET_KEYS", "MOST_SITES", "SITE_KEYS", "SiteFile", "parse_site_file", "site_error"]
 
-BUDGET_KEYS = ("bandwidth", "zone", "crawlers", "objective")
+BUDGET_KEYS = ("bandwidth", "zone", "country", "crawlers", "objective")
 SITE_KEYS = (
     "seeds",
     "include",
@@ -131,23 +133,26 @@ _HOMES = {"[budget]": BUDGET_KEYS, "a [site.NAME]": SITE_KEYS}
 
 def _own_bandwidth(table: _Table) -> BytesPerSecond | Timetable | None:
     table.refuse_unknown(BUDGET_KEYS)
-    zone = table.read("zone", read_zone, None)
     if isinstance(table.values.get("bandwidth"), list):
-        in_zone = zone or ZoneInfo("UTC")
-        return table.read("bandwidth", lambda value: read_timetable(value, in_zone), None)
-    bandwidth = table.read("bandwidth", read_bandwidth, None)
-    if bandwidth is not None and zone is not None:
-        raise table.error("only a timetable has a zone; drop it, or make bandwidth a list", "zone")
-    return bandwidth
+        zone = _zone(table)
+        return table.read("bandwidth", lambda value: read_timetable(value, zone), None)
+    return table.read("bandwidth", read_bandwidth, None)
+
+
+def _zone(table: _Table) -> ZoneInfo:
+    return table.read("zone", read_zone, ZoneInfo("UTC"))
 
 
 def _budget(table: _Table, bandwidth: BytesPerSecond | Timetable | None) -> Budget:
+    zone = _zone(table)
+    calendar = table.read("country", lambda value: read_country(value, zone), Calendar(zone))
     if bandwidth is None:
         raise table.error('no bandwidth is given; add bandwidth = "1 MB/s" to [budget]')
     return Budget(
         bandwidth,
         crawlers=table.read("crawlers", read_crawlers, DEFAULT_CRAWLERS),
         objective=table.read("objective", read_objective, Objective.MAKESPAN),
+        calendar=calendar,
     )
 
 

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
+from headgate.model.local_time import Calendar
 from headgate.model.site import OnDeadline
 from headgate.model.timetable import Timetable
 from headgate.model.units import (
@@ -35,6 +36,7 @@ __all__ = [
     "did_you_mean",
     "read_bandwidth",
     "read_cap",
+    "read_country",
     "read_crawlers",
     "read_deadline",
     "read_depth",
@@ -129,6 +131,13 @@ def read_zone(value: object) -> ZoneInfo:
         raise UserMistake(
             f"{_shown(value)} is not a time zone that is known here; {near}"
         ) from None
+
+
+def read_country(value: object, zone: ZoneInfo) -> Calendar:
+    """The calendar of a country, in the zone that goes with it."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Z]{2}", value):
+        raise UserMistake(f"{_shown(value)} is not a country; write its two letters, like 'KE'")
+    return Calendar.of(zone, value)
 
 
 def read_timetable(value: object, zone: ZoneInfo) -> Timetable:

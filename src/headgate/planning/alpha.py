@@ -4,21 +4,48 @@
 
 alpha_i is a property of the site (round trips, pauses, retries). It is fitted over past visits by
 least squares through the origin, t v on D, and planning then takes alpha_i D_i for D_i.
+
+v changes during a visit, so t v is a sum here: what the site could have taken in each stretch, the
+lesser of what it was granted and what its server gives.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 from headgate.planning.arrays import FloatArray
 
-__all__ = ["fit_alpha"]
+__all__ = ["Offered", "fit_alpha"]
+
+_LEAST, _MOST = 0.5, 20.0
+"""Beyond these it is not a site that is strange but a measurement."""
 
 
-def fit_alpha(bytes_: FloatArray, seconds: FloatArray, rates: FloatArray) -> float:
-    """alpha from past visits: their bytes, seconds and the rates they were given.
+@dataclass(slots=True)
+class Offered:
+    """What one visit could have taken, and what it took, over the same stretches."""
 
-    >>> import numpy as np
-    >>> fit_alpha(np.array([100.0, 200.0]), np.array([11.0, 22.0]), np.array([10.0, 10.0]))
+    bytes: float = 0.0
+    came: float = 0.0
+
+    def add(self, seconds: float, rate: float, came: float) -> None:
+        """A stretch at a rate; where neither grant nor server bounds it, it says nothing."""
+        if math.isfinite(rate) and seconds > 0:
+            self.bytes += seconds * rate
+            self.came += came
+
+    @property
+    def alpha(self) -> float | None:
+        return self.bytes / self.came if self.bytes > 0 and self.came > 0 else None
+
+
+def fit_alpha(bytes_: FloatArray, offered: FloatArray) -> float:
+    """alpha from past visits: their bytes D, and t v, the bytes that they could have taken.
+
+    >>> fit_alpha(np.array([100.0, 200.0]), np.array([110.0, 220.0]))
     1.1
     """
     weight = float(bytes_ @ bytes_)
-    return float(bytes_ @ (seconds * rates)) / weight if weight > 0 else 1.0
+    fitted = float(bytes_ @ offered) / weight if weight > 0 else 1.0
+    return min(max(fitted, _LEAST), _MOST)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from headgate.control.forecast import (
+    Past,
     PastVisit,
     Scouted,
     Source,
@@ -12,26 +15,68 @@ from headgate.control.forecast import (
     remaining_bytes,
 )
 from headgate.control.speed_watch import SpeedWatch
+from headgate.model.local_time import Calendar, DayKind, LocalMoment
 from headgate.model.site import Site
 from headgate.model.units import Bytes, BytesPerSecond
+from headgate.traffic.server_speed import Measure, ServerSpeed
 
 LOOKED = Scouted(pages_in_sitemap=0, pages_by_links=40, mean_wire_bytes=1e4, bytes_per_second=5e4)
 
 
 def test_the_user_knows_best() -> None:
     site = Site("a", expect=Bytes(7e6), max_rate=BytesPerSecond(2e4))
-    known = forecast(site, [PastVisit(1e6, 10, complete=True)], LOOKED)
+    known = forecast(site, Past((PastVisit(1e6, 10, complete=True),)), LOOKED)
     assert (known.bytes, known.source, known.cap) == (7e6, Source.USER, 2e4)
 
 
 def test_history_counts_complete_visits_only() -> None:
-    visits = [
+    visits = (
         PastVisit(1e3, 10, complete=False),
         PastVisit(4e6, 40, complete=True),
         PastVisit(6e6, 50, complete=True),
-    ]
-    known = forecast(Site("a"), visits)
-    assert (known.bytes, known.source, known.cap) == (5e6, Source.HISTORY, 120_000)
+    )
+    known = forecast(Site("a"), Past(visits))
+    assert (known.bytes, known.source, known.cap) == (5e6, Source.HISTORY, None)
+    assert known.bytes_range == (4e6, 6e6)
+
+
+def test_alpha_is_fitted_over_complete_visits() -> None:
+    visits = (
+        PastVisit(1e6, 10, complete=False, alpha=9.0),
+        PastVisit(4e6, 40, complete=True, alpha=1.5),
+        PastVisit(2e6, 40, complete=True, alpha=1.0),
+        PastVisit(2e6, 40, complete=True),
+    )
+    expected = (4 * 4 * 1.5 + 2 * 2 * 1.0) / (4 * 4 + 2 * 2)
+    assert forecast(Site("a"), Past(visits)).alpha == pytest.approx(expected)
+
+
+def _server(by_hour: dict[int, float]) -> ServerSpeed:
+    server = ServerSpeed()
+    for hour, rate in by_hour.items():
+        for minute in range(0, 60, 5):
+            moment = LocalMoment(60 * hour + minute, DayKind.WORKING, 3600.0 * hour)
+            server.learn(Measure(rate * 20, 20.0), moment)
+    return server
+
+
+def test_the_cap_is_the_servers_at_that_hour() -> None:
+    server = _server({3: 400e3, 15: 100e3})
+    monday = datetime(2026, 11, 16, tzinfo=UTC).timestamp()
+    known = forecast(Site("a"), Past((), server), instant=monday + 3.5 * 3600)
+    assert known.cap == pytest.approx(400e3, rel=0.02)
+    afternoon = monday + 15 * 3600
+    assert known.cap_between(Calendar(), afternoon, afternoon + 3600) == pytest.approx(
+        1e5, rel=0.02
+    )
+    shared = forecast(Site("a"), Past((), server, sharing=4), instant=monday + 3.5 * 3600)
+    assert shared.cap == pytest.approx(100e3, rel=0.02)
+
+
+def test_a_server_that_only_we_held_back_bounds_nothing() -> None:
+    server = ServerSpeed()
+    server.learn(Measure(1e4, 1.0, at_least=True), LocalMoment(0.0, DayKind.WORKING))
+    assert forecast(Site("a"), Past((), server)).cap is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError
+from headgate.model.local_time import DayKind
 from headgate.model.site import Site
 from headgate.model.site_file import (
     BUDGET_KEYS,
@@ -73,6 +75,13 @@ max_rate = "200 KB/s"
 def test_what_is_left_out_has_its_default() -> None:
     budget = parse_site_file(f"{BUDGET}[site.a]", "sites.toml").budget
     assert (budget.crawlers, budget.objective) == (DEFAULT_CRAWLERS, Objective.MAKESPAN)
+
+
+def test_hours_and_holidays_of_a_place() -> None:
+    lines = '[budget]\nbandwidth = 5\nzone = "Africa/Nairobi"\ncountry = "KE"\n[site.a]'
+    calendar = parse_site_file(lines, "sites.toml").budget.calendar
+    assert (calendar.zone.key, calendar.country) == ("Africa/Nairobi", "KE")
+    assert calendar.kind(date(2026, 10, 20)) is DayKind.HOLIDAY
 
 
 def test_a_timetable_in_its_zone_and_in_utc() -> None:
@@ -155,7 +164,9 @@ MISTAKES_IN_THE_BUDGET = [
     ("bandwidth = 0", "[budget] bandwidth: a bandwidth of 0"),
     ("bandwidth = nan", "[budget] bandwidth: nan is not a rate"),
     ("bandwidth = []", "[budget] bandwidth: a timetable needs at least one entry"),
-    ('bandwidth = 5\nzone = "UTC"', "[budget] zone: only a timetable has a zone"),
+    ('country = "Kenya"', "[budget] country: 'Kenya' is not a country; write its two letters"),
+    ('country = "XX"', "[budget] country: the holidays of 'XX' are not known"),
+    ("country = 1", "[budget] country: 1 is not a country"),
     ('zone = "Europe/Belin"', "did you mean 'Europe/Berlin'?"),
     ('zone = "Europe"', "[budget] zone: 'Europe' is not a time zone"),
     ('zone = "../../etc/passwd"', "is not a time zone"),
@@ -252,7 +263,7 @@ def test_others_can_report_on_a_site() -> None:
 
 def test_known_keys_are_those_of_the_values() -> None:
     assert set(SITE_KEYS) <= set(Site.__slots__)
-    assert set(BUDGET_KEYS) - {"zone"} == set(Budget.__slots__)
+    assert set(BUDGET_KEYS) - {"zone", "country"} | {"calendar"} == set(Budget.__slots__)
 
 
 pieces = st.sampled_from(

@@ -78,7 +78,7 @@ def test_alpha_stretches_a_site() -> None:
     slow = Site("a", expect=Bytes(100), statistics=SiteStatistics(alpha=1.5))
     assert plan([slow], budget(10)).makespan == pytest.approx(15)
     assert plan([slow], budget(10)).sites[0].bytes == 100
-    assert fit_alpha(np.zeros(0), np.zeros(0), np.zeros(0)) == 1.0
+    assert fit_alpha(np.zeros(0), np.zeros(0)) == 1.0
 
 
 def test_a_timetable_is_followed_over_weeks() -> None:

@@ -1,0 +1,67 @@
+"""How much longer each site takes than its bytes would: alpha of Zhu 2020, Eq. 17, in this run.
+
+At every look a site could have taken the lesser of what it was granted and what its server gives at
+this hour. The sum of that against the bytes that came is the visit's alpha; `planning.alpha` fits
+it over visits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headgate.control.server_watch import ServerWatch
+from headgate.crawling.progress import Progress, SiteState
+from headgate.frontier.scope import host_of
+from headgate.model.site import Site
+from headgate.planning.alpha import Offered
+
+__all__ = ["AlphaWatch"]
+
+
+@dataclass(slots=True)
+class AlphaWatch:
+    """``_came`` has what each site had got at the last look."""
+
+    servers: ServerWatch
+    hosts: Mapping[str, str]
+    """Of each site's first seed."""
+    _offered: dict[str, Offered] = field(default_factory=dict)
+    _came: dict[str, int] = field(default_factory=dict)
+    _looked: float = 0.0
+
+    @classmethod
+    def of(cls, sites: Sequence[Site], servers: ServerWatch) -> AlphaWatch:
+        return cls(servers, {site.name: host_of(site.seeds[0]) for site in sites if site.seeds})
+
+    def look(
+        self, reports: Sequence[Progress], granted: Mapping[str, float], now: float, wall: float
+    ) -> None:
+        """``now`` is seconds since the start of the run, ``wall`` since 1970."""
+        seconds, self._looked = now - self._looked, now
+        running = [report for report in reports if report.state is SiteState.CRAWLING]
+        moment = self.servers.calendar.moment(wall)
+        addresses = {report.site: self._address(report.site) for report in running}
+        sharing = Counter(address for address in addresses.values() if address)
+        for report in running:
+            before = self._came.get(report.site, report.arrived_bytes)
+            self._came[report.site] = report.arrived_bytes
+            address = addresses[report.site]
+            if address is None or report.site not in granted:
+                continue  # not yet known whose speed this is
+            speed = self.servers.speeds.speed(address)
+            gives = speed.rate(moment) if speed.bounded else None
+            rate = min(granted[report.site], (gives or math.inf) / sharing[address])
+            offered = self._offered.setdefault(report.site, Offered())
+            offered.add(seconds, rate, report.arrived_bytes - before)
+
+    def alpha(self, site: str) -> float | None:
+        """Of this visit; None: not enough is known."""
+        offered = self._offered.get(site)
+        return None if offered is None else offered.alpha
+
+    def _address(self, site: str) -> str | None:
+        host = self.hosts.get(site)
+        return None if host is None else self.servers.hosts.get(host)
