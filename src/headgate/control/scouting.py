@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from headgate.control.forecast import Scouted
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Fetcher
+from headgate.crawling.reading_aside import read_aside
 from headgate.crawling.robots import learn_robots
 from headgate.frontier.scope import Scope, origin_of
 from headgate.model.fetch import Fetched, FetchRequest
@@ -56,7 +57,7 @@ async def scout(site: Site, fetcher: Fetcher, reader: PageReader) -> Scouted | N
     """What a few fetches tell; None when the site does not answer."""
     look = _Look(site, fetcher, reader, Scope.of(site))
     seed = site.seeds[0]
-    robots = await learn_robots(origin_of(seed), site.name, fetcher)
+    robots = await learn_robots(origin_of(seed), site.name, fetcher, reader.agent)
     for line in robots.rules.sitemaps[:_SITEMAPS]:
         sitemap = join(seed, line)
         if sitemap is not None:
@@ -105,11 +106,14 @@ class _Look:
         target = self.reader.redirect_target(fetched)
         if target:
             return self.scope.candidates([target])
-        return self.scope.inside(self.scope.candidates(self.reader.read(fetched).to_follow))
+        read = await read_aside(self.reader.read, fetched, self.reader.body(fetched))
+        return self.scope.inside(self.scope.candidates(read.to_follow))
 
     async def sitemap(self, url: str) -> Sequence[str]:
         fetched = await self._fetch(url)
-        return () if fetched is None else self.reader.read_sitemap(fetched).pages
+        if fetched is None:
+            return ()
+        return (await read_aside(self.reader.read_sitemap, fetched)).pages
 
     def result(self) -> Scouted | None:
         if not self.wire_bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from headgate.crawling.ports import SiteStore
-from headgate.crawling.progress import Progress
+from headgate.crawling.progress import Harvest, Progress
 
 __all__ = ["Commits"]
 
@@ -21,16 +21,12 @@ _MOST_WAITING_BYTES = 24_000_000
 class Commits:
     """Commits of one store: one at a time, and one more at the end."""
 
-    def __init__(self, store: SiteStore, progress: Progress) -> None:
+    def __init__(self, store: SiteStore, harvest: Harvest, progress: Progress) -> None:
         self._store = store
+        self._harvest = harvest
         self._progress = progress
-        self._before = 0
         self._wanted = asyncio.Event()
         self._committed = asyncio.Condition()
-
-    def go_on(self) -> None:
-        """Count from what an interrupted run had stored, which `progress` tells by now."""
-        self._before = self._progress.stored
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -44,8 +40,9 @@ class Commits:
             await self.commit()
 
     async def commit(self) -> None:
-        stored = await asyncio.to_thread(self._store.commit)
-        self._progress.stored = self._before + stored
+        given = self._harvest.copy()  # with all that was given up to now, which is about to go
+        await asyncio.to_thread(self._store.commit)
+        self._progress.keep(given)
         async with self._committed:
             self._committed.notify_all()
 

@@ -17,7 +17,7 @@ from headgate.reading.urls import join
 
 __all__ = ["PageReader", "ReadPage"]
 
-_MOST_DECODED_BYTES = 32_000_000
+_MOST_DECODED_BYTES = 16_000_000
 _HTML = ("text/html", "application/xhtml+xml")
 _NOT_MODIFIED = 304
 
@@ -41,14 +41,17 @@ class PageReader:
 
     agent: str = field(default="headgate")
 
-    def read(self, fetched: Fetched) -> ReadPage:
-        """Read a response that is neither redirect nor error."""
-        if fetched.status == _NOT_MODIFIED or not fetched.payload:
+    def body(self, fetched: Fetched) -> bytes:
+        """A response's payload without its content coding, as far as it is read."""
+        coding = fetched.header("content-encoding")
+        if not coding:
+            return fetched.payload
+        return decode_content(fetched.payload, coding, _MOST_DECODED_BYTES).data
+
+    def read(self, fetched: Fetched, body: bytes) -> ReadPage:
+        """Read a response that is neither redirect nor error, and what `body` makes of it."""
+        if fetched.status == _NOT_MODIFIED or not body:
             return ReadPage()
-        coding = fetched.header("content-encoding") or ""
-        body = fetched.payload
-        if coding:
-            body = decode_content(body, coding, _MOST_DECODED_BYTES).data
         digest = content_digest(body)
         kind = fetched.header("content-type") or ""
         if not _is_html(kind, body):

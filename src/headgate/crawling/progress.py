@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Progress", "SiteState"]
+__all__ = ["Harvest", "Progress", "SiteState"]
 
 
 class SiteState(StrEnum):
@@ -15,6 +15,18 @@ class SiteState(StrEnum):
     DONE = "done"
     STOPPED = "stopped"
     """Ended with URLs left to do: a deadline, a stop, a fault."""
+
+
+@dataclass(slots=True)
+class Harvest:
+    """What came in, counted when it lands; `Progress` tells of it once it is durable."""
+
+    pages: int = 0
+    payload_bytes: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+
+    def copy(self) -> Harvest:
+        return Harvest(self.pages, self.payload_bytes, self.errors.copy())
 
 
 @dataclass(slots=True)
@@ -27,11 +39,11 @@ class Progress:
     """By the clock of the machine, like ``ended``."""
     ended: float | None = None
     pages: int = 0
-    """Responses that are pages: neither redirects nor errors."""
-    fetches: int = 0
-    stored: int = 0
-    """Fetches whose records are durable."""
+    """Responses that are pages, neither redirects nor errors, and durable."""
     payload_bytes: int = 0
+    """Durable."""
+    fetches: int = 0
+    """That ended, for pages and all else, whatever came of them."""
     wire_bytes: int = 0
     """Bytes on the line, as near as can be had; what the budget counts."""
     earlier_wire_bytes: int = 0
@@ -41,14 +53,19 @@ class Progress:
     to_do: int = 0
     seen: int = 0
     errors: Counter[str] = field(default_factory=Counter)
-    """By failure kind, or by status such as "404"."""
-    slowest_fetch_seconds: float = 0.0
+    """By failure kind, or by status such as "404"; durable, too."""
     fetch_seconds: float = 0.0
     first_byte_seconds: float = 0.0
     reason: str = ""
     """Why it ended."""
     given_up: dict[str, str] = field(default_factory=dict)
     """Hosts, and why."""
+
+    def keep(self, harvest: Harvest) -> None:
+        """So much is durable now."""
+        self.pages = harvest.pages
+        self.payload_bytes = harvest.payload_bytes
+        self.errors = harvest.errors
 
     @property
     def arrived_bytes(self) -> int:

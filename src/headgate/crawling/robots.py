@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from headgate.crawling.ports import Fetcher
-from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.frontier.retries import is_busy, is_momentary
+from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.reading.content import decode_content
 from headgate.reading.robots import EVERYTHING, MOST_BYTES, NOTHING, RobotsRules, rules_for_status
 from headgate.reading.urls import join
@@ -15,6 +16,7 @@ __all__ = ["RobotsFile", "learn_robots"]
 
 _MOST_REDIRECTS = 5
 _EXPECTED_BYTES = 2_000
+_IN_WORDS = {FailureKind.FORBIDDEN_ADDRESS: "it is at a private address that you did not name"}
 
 
 @dataclass(slots=True)
@@ -24,9 +26,27 @@ class RobotsFile:
     rules: RobotsRules = NOTHING
     outcomes: list[Fetched | FetchFailure] = field(default_factory=list)
 
+    @property
+    def trouble(self) -> str:
+        """Why there are no rules, so that nothing may be fetched; empty: there are."""
+        if not self.rules.unreachable:
+            return ""
+        last = self.outcomes[-1]
+        if isinstance(last, Fetched):
+            return f"robots.txt cannot be had: status {last.status}"
+        return f"robots.txt cannot be had: {_IN_WORDS.get(last.kind, last.kind)}"
 
-async def learn_robots(origin: str, site: str, fetcher: Fetcher) -> RobotsFile:
-    """Rules of an origin. After five redirects there are none: everything is allowed."""
+    @property
+    def momentary(self) -> bool:
+        """Whether there may be rules in a moment."""
+        last = self.outcomes[-1]
+        ending = last.status if isinstance(last, Fetched) else last.kind
+        busy = isinstance(ending, int) and is_busy(ending)
+        return self.rules.unreachable and (busy or is_momentary(ending))
+
+
+async def learn_robots(origin: str, site: str, fetcher: Fetcher, agent: str) -> RobotsFile:
+    """Rules of an origin for ``agent``. After five redirects there are none: all is allowed."""
     found = RobotsFile()
     url = f"{origin}/robots.txt"
     for _ in range(_MOST_REDIRECTS + 1):
@@ -38,7 +58,7 @@ async def learn_robots(origin: str, site: str, fetcher: Fetcher) -> RobotsFile:
         if target is None:
             coding = outcome.header("content-encoding") or ""
             body = decode_content(outcome.payload, coding, MOST_BYTES).data
-            found.rules = rules_for_status(outcome.status, body)
+            found.rules = rules_for_status(outcome.status, body, agent)
             return found
         url = target
     found.rules = EVERYTHING

@@ -15,10 +15,11 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 
 from headgate.crawling.commits import Commits
+from headgate.crawling.discovery import Discovery
 from headgate.crawling.page_reading import PageReader, ReadPage
 from headgate.crawling.ports import Clock, Fetcher, Known, SiteStore
-from headgate.crawling.progress import Progress, SiteState
-from headgate.crawling.robots import RobotsFile, learn_robots
+from headgate.crawling.progress import Harvest, Progress, SiteState
+from headgate.crawling.reading_aside import LARGE_BYTES, read_aside
 from headgate.frontier.commands import (
     FINISHED,
     Command,
@@ -36,24 +37,22 @@ from headgate.frontier.events import (
     Found,
     PageFetched,
     Redirected,
-    RobotsLearned,
     Seeds,
     Slots,
     Tick,
 )
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.journal import JournalEntry
+from headgate.frontier.scope import host_of
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page, Role
 from headgate.model.site import Site
-from headgate.reading.urls import join
 
 __all__ = ["SiteRun", "Tools"]
 
 _FIRST_GUESS_BYTES = 20_000
 """Of a response, before one was seen."""
 _MOST_PAGE_BYTES = 16_000_000
-_MOST_SITEMAPS = 50
 _LATEST_WEIGHT = 0.1
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
@@ -80,11 +79,15 @@ class SiteRun:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._commits = Commits(tools.store, self.progress)
+        self._harvest = Harvest()
+        self._commits = Commits(tools.store, self._harvest, self.progress)
+        self._discovery = Discovery(
+            site.name, tools.fetcher, tools.reader, tools.clock, self._keep, self._hear
+        )
         self._expected_bytes: float = _FIRST_GUESS_BYTES
         self._slots = 0
-        self._listing = 0
-        """Sitemaps being read: while there are, more may be to do than the frontier knows."""
+        self._exploring = 0
+        """Origins being explored: while there are, more may be to do than the frontier knows."""
 
     async def run(self) -> Progress:
         """Crawl until nothing is left, a stop, or a fault of this machine, which is raised."""
@@ -93,14 +96,15 @@ class SiteRun:
         try:
             self._take_up()
             reason = await self._ended
+            ended = self._tools.clock.now()
             if reason == FINISHED:
                 self._tools.store.finish()
-            self.progress.state = SiteState.DONE if reason == FINISHED else SiteState.STOPPED
-            self.progress.reason = reason
-            self.progress.ended = self._tools.clock.now()
         finally:
             await self._wind_down(committing)
         await self._commits.commit()
+        self.progress.state = SiteState.DONE if reason == FINISHED else SiteState.STOPPED
+        self.progress.reason = reason
+        self.progress.ended = ended
         return self.progress
 
     def stop(self, reason: str) -> None:
@@ -129,12 +133,10 @@ class SiteRun:
         self.progress.state = SiteState.CRAWLING
         self.progress.started = self._tools.clock.now()
         for row in self._tools.store.pages():
-            self._count(row.role, row.status, row.error)
-            self.progress.payload_bytes += row.payload_bytes
+            self._count(row.role, row.status, row.error, row.payload_bytes)
             self.progress.wire_bytes += row.wire_bytes
-        self.progress.stored = self.progress.fetches
+        self.progress.keep(self._harvest.copy())
         self.progress.earlier_wire_bytes = self.progress.wire_bytes
-        self._commits.go_on()
         self._tools.frontier.replay(self._tools.store.entries)
         self._tell(Seeds(self._site.seeds))
         self.rate_changed()
@@ -161,11 +163,11 @@ class SiteRun:
                 case Wait(until=until):
                     self._set_timer(until)
                 case LearnRobots(origin=origin):
-                    self._spawn(self._learn_robots(origin))
+                    self._spawn(self._explore(origin))
                 case GiveUp(host=host, reason=reason):
                     self.progress.given_up[host] = reason
                 case Done(reason=reason):
-                    if not self._ended.done() and not self._listing:
+                    if not self._ended.done() and not self._exploring:
                         self._ended.set_result(reason)
         return next_fetch
 
@@ -190,84 +192,80 @@ class SiteRun:
                 _conditions(earlier),
             )
             outcome = await self._tools.fetcher.fetch(request)
-            fetch = self._landed(fetch, outcome, earlier)
+            event, read = await self._ending(outcome)
+            page = Page(outcome, fetch.depth, read.title, read.language, read.links, earlier)
+            fetch = self._landed(event, page)
 
-    def _landed(
-        self, fetch: Fetch, outcome: Fetched | FetchFailure, earlier: Earlier | None
-    ) -> Fetch | None:
-        read = ReadPage()
-        if isinstance(outcome, FetchFailure):
-            event: Event = FetchFailed(fetch.url, outcome.kind)
-            error = outcome.kind.value
-        else:
-            error = ""
-            self._learn_size(outcome.wire_bytes)
-            event, read = self._ending(outcome)
+    def _landed(self, event: Event, page: Page) -> Fetch | None:
+        outcome = page.outcome
         commands = self._tools.frontier.handle(event, self._tools.clock.now())
-        page = Page(outcome, fetch.depth, read.title, read.language, read.links, earlier)
-        settled = any(isinstance(c, Record) and c.entry.url == fetch.url for c in commands)
+        settled = any(isinstance(c, Record) and c.entry.url == outcome.url for c in commands)
         self.progress.wire_bytes += outcome.wire_bytes
         if settled:
-            status = outcome.status if isinstance(outcome, Fetched) else 0
-            self._count(Role.PAGE, status, error)
+            self._count_outcome(outcome, Role.PAGE)
         if isinstance(outcome, Fetched):
-            self.progress.payload_bytes += len(outcome.payload)
+            self._learn_size(outcome.wire_bytes)
             self.progress.fetch_seconds += outcome.seconds
             self.progress.first_byte_seconds += outcome.first_byte_seconds
         return self._perform(commands, page)
 
-    def _ending(self, fetched: Fetched) -> tuple[Event, ReadPage]:
-        """What a response means to the frontier, and what was read in it."""
+    async def _ending(self, fetched: Fetched | FetchFailure) -> tuple[Event, ReadPage]:
+        """What a fetch's end means to the frontier, and what was read in it."""
+        if isinstance(fetched, FetchFailure):
+            return FetchFailed(fetched.url, fetched.kind), ReadPage()
         reader = self._tools.reader
         if fetched.status in _REDIRECTS:
             return Redirected(fetched.url, reader.redirect_target(fetched)), ReadPage()
         if fetched.status >= 400:
             retry_after = reader.retry_after(fetched, self._tools.clock.wall())
             return ErrorStatus(fetched.url, fetched.status, retry_after), ReadPage()
-        read = reader.read(fetched)
+        body = reader.body(fetched)
+        if len(body) < LARGE_BYTES:
+            read = reader.read(fetched, body)
+        else:
+            read = await read_aside(reader.read, fetched, body)
         return PageFetched(fetched.url, read.to_follow, read.digest), read
 
-    def _count(self, role: str, status: int, error: str) -> None:
+    def _count_outcome(self, outcome: Fetched | FetchFailure, role: Role) -> None:
+        if isinstance(outcome, Fetched):
+            self._count(role, outcome.status, "", len(outcome.payload))
+        else:
+            self._count(role, 0, outcome.kind.value, 0)
+
+    def _count(self, role: str, status: int, error: str, payload_bytes: int) -> None:
+        """What is stored, or given to the store in the same moment."""
         self.progress.fetches += 1
+        self._harvest.payload_bytes += payload_bytes
         if error:
-            self.progress.errors[error] += 1
-        elif status >= 400 and role == Role.PAGE:
-            self.progress.errors[str(status)] += 1
+            self._harvest.errors[error] += 1
+        elif status >= (400 if role == Role.PAGE else 500):  # most sites have no robots.txt
+            self._harvest.errors[str(status)] += 1
         elif role == Role.PAGE and status not in _REDIRECTS:
-            self.progress.pages += 1
+            self._harvest.pages += 1
 
     def _learn_size(self, wire_bytes: int) -> None:
         before = self._expected_bytes
         self._expected_bytes += _LATEST_WEIGHT * (wire_bytes - before)
 
-    async def _learn_robots(self, origin: str) -> None:
-        found: RobotsFile = await learn_robots(origin, self._site.name, self._tools.fetcher)
-        for outcome in found.outcomes:
-            self.progress.wire_bytes += outcome.wire_bytes
-            self._tools.store.put(Page(outcome, 0, role=Role.ROBOTS))
-        rules = found.rules
-        self._tell(RobotsLearned(origin, rules.allows, rules.crawl_delay))
-        self._listing += 1
-        for line in rules.sitemaps[:_MOST_SITEMAPS]:
-            url = join(f"{origin}/", line)
-            if url is not None:
-                await self._read_sitemap(url)
-        self._listing -= 1
+    async def _explore(self, origin: str) -> None:
+        self._exploring += 1
+        trouble = await self._discovery.explore(origin)
+        if trouble:
+            self.progress.given_up[host_of(origin)] = trouble
+        self._exploring -= 1
         self._tick()
 
-    async def _read_sitemap(self, url: str, *, index: bool = True) -> None:
-        """Pages a site lists of itself are found as if a seed had linked to them."""
-        request = FetchRequest(url, self._site.name, _FIRST_GUESS_BYTES, _MOST_PAGE_BYTES)
-        outcome = await self._tools.fetcher.fetch(request)
+    async def _keep(self, outcome: Fetched | FetchFailure, role: Role) -> None:
+        """Store what is no page, such as robots.txt."""
+        await self._commits.room()
         self.progress.wire_bytes += outcome.wire_bytes
-        self._tools.store.put(Page(outcome, 0, role=Role.SITEMAP))
-        if not isinstance(outcome, Fetched) or outcome.status != 200:
-            return
-        sitemap = self._tools.reader.read_sitemap(outcome)
-        if sitemap.pages and not self._ended.done():
-            self._tell(Found(sitemap.pages))
-        for further in sitemap.sitemaps[:_MOST_SITEMAPS] if index else ():
-            await self._read_sitemap(further, index=False)
+        self._count_outcome(outcome, role)
+        self._tools.store.put(Page(outcome, 0, role=role))
+        self._commits.given()
+
+    def _hear(self, event: Event) -> None:
+        if not self._ended.done():
+            self._tell(event)
 
     def _set_timer(self, until: float) -> None:
         if self._timer is not None:
@@ -276,8 +274,7 @@ class SiteRun:
         self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
 
     def _tick(self) -> None:
-        if not self._ended.done():
-            self._tell(Tick())
+        self._hear(Tick())
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -7,6 +7,7 @@ next is read: memory does not grow with connections.
 from __future__ import annotations
 
 import asyncio
+import select
 import ssl
 from collections.abc import Callable
 
@@ -84,6 +85,12 @@ class Channel:
             return -1
         self.line.read += size
         return size
+
+    def stirs(self) -> bool:
+        """Whether something came, an end or an error included, and waits to be received."""
+        glance = select.poll()
+        glance.register(self._sock, select.POLLIN)
+        return bool(glance.poll(0))
 
     def feed(self, reply: Reply, size: int) -> bool:
         """Give the buffer's first ``size`` bytes to a reply; true when that is whole."""

@@ -28,6 +28,7 @@ from headgate.model.fetch import FailureKind
 __all__ = ["Connection", "Surroundings"]
 
 _AT_ONCE = 256 * 1024
+_QUIET_SECONDS = 0.2
 
 
 class Surroundings:
@@ -87,9 +88,18 @@ class Connection:
         return over
 
     def look_after(self, now: float) -> None:
-        """Now and then: is the exchange under way in time, and paid?"""
+        """Now and then: is the exchange under way in time, and paid?
+
+        Who was silent is looked at before being judged. What came while the loop was busy
+        elsewhere is no lateness; and of a reset that meets data still unread, uvloop tells once
+        and then never again, when it is the data that gets read.
+        """
         exchange = self._exchange
         if exchange is None:
+            return
+        quiet = not exchange.waiting_since and now - exchange.latest > _QUIET_SECONDS
+        if quiet and self.channel.stirs():
+            self._on_readable()
             return
         fault = exchange.overdue(self._around.limits, now)
         if fault is not None:

@@ -10,10 +10,13 @@ so many bytes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 __all__ = ["CookieJar"]
+
+_AGE = re.compile(r"-?[0-9]+")
 
 MOST_COOKIES = 100
 LONGEST_COOKIE = 4096
@@ -106,7 +109,7 @@ def _folder(target: str) -> str:
 def _expiry(attributes: dict[str, str], now: float) -> float | None:
     """Max-Age goes before Expires; a date that cannot be read is none."""
     age = attributes.get("max-age", "")
-    if age.lstrip("-").isdecimal():
+    if _AGE.fullmatch(age):
         return now + int(age[:12])
     if "expires" not in attributes:
         return None

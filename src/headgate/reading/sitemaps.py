@@ -29,6 +29,9 @@ MOST_BYTES = 50_000_000
 _MOST_TAGS = 2_000_000
 """Forty in each entry: as many as the richest of real sitemaps hold."""
 
+_MOST_LINES = 4 * MOST_ENTRIES
+"""Of a plain list: others than URLs are among them."""
+
 _ENTRIES = frozenset((b"url", b"sitemap", b"item", b"entry"))
 _EXTENSIONS = frozenset((b"image", b"video", b"news", b"pagemap", b"source"))
 """Elements with addresses and dates of their own, which are not the entry's."""
@@ -94,13 +97,14 @@ def _as_utf8(body: bytes) -> bytes:
 
 def _read_text(body: bytes, whole: bool) -> Sitemap:
     pages: dict[str, None] = {}
-    for line in _LINE.finditer(body):
+    lines = _LINE.finditer(body)
+    for line in islice(lines, _MOST_LINES):
         page = normalise(line[0].decode("utf-8", "replace"))
         if page is not None:
             pages[page] = None
             if len(pages) == MOST_ENTRIES:
-                return Sitemap(tuple(pages), whole=False)
-    return Sitemap(tuple(pages), whole=whole)
+                break
+    return Sitemap(tuple(pages), whole=whole and next(lines, None) is None)
 
 
 def _read_xml(body: bytes, url: str, whole: bool) -> Sitemap:

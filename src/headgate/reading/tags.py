@@ -161,13 +161,13 @@ def _pattern(wanted: frozenset[str]) -> re.Pattern[str]:
         (
             r"""/[^<>"'=]*+>""",
             rf"(?:{_initials_of_others(told_apart)}){_TIDY_END}",
-            rf"(?!{_whole_name(told_apart)})[a-zA-Z](?:{_TIDY_END}|{ATTRIBUTES}(?:>|\Z))",
+            rf"(?=[a-zA-Z])(?!{_whole_name(told_apart)})[a-zA-Z](?:{_TIDY_END}|{ATTRIBUTES}(?:>|\Z))",
             rf"!--(?:-?>|[^-]*+{_all('-(?!-!?>)[^-]*+')}(?:--!?>|\Z))",
             rf"/[a-zA-Z]{ATTRIBUTES}(?:>|\Z)",
             r"[!?/][^>]*+(?:>|\Z)",
+            r"(?![a-zA-Z])",
             *(_raw_element(name) for name in sorted(_RAW_TEXT - wanted)),
             rf"{_whole_name(['plaintext'])}[\s\S]*+",
-            r"(?![a-zA-Z])",
         )
     )
     tags = "|".join(

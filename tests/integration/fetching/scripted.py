@@ -47,6 +47,8 @@ class Wire:
 
     async def say(self, *pieces: bytes, pause: float = 0.0) -> None:
         for piece in pieces:
+            if self.writer.is_closing():
+                raise ConnectionResetError
             self.writer.write(piece)
             await self.writer.drain()
             await asyncio.sleep(pause)

@@ -229,10 +229,11 @@ def test_early_close(start: bytes) -> None:
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"])
-def test_reset(start: bytes) -> None:
+@pytest.mark.parametrize("pause", [0.0, 0.05])
+def test_reset(start: bytes, pause: float) -> None:
     async def script(wire: Wire) -> None:
         await wire.said()
-        await wire.say(start, pause=0.05)
+        await wire.say(start, pause=pause)
         wire.reset()
 
     failed(fetch_once(script), FailureKind.CLOSED)

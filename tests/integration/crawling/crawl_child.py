@@ -1,0 +1,50 @@
+"""A whole crawl in a process of its own, with short time-outs; tells its report and peak memory.
+
+Reads ``{"out": DIR, "sites": [...]}`` from stdin, where a site is ``{"name": ..., "seeds": [...]}``
+with whatever else a `Site` takes, and ``"fetcher"`` may hold what `FetcherSettings` takes.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import uvloop
+
+from headgate.control.conducting import Conducting
+from headgate.fetching.http import FetcherSettings
+from headgate.fetching.limits import Limits
+from headgate.grid.crawl import CrawlJob, crawl
+from headgate.model.budget import Budget
+from headgate.model.site import Site
+from headgate.model.units import UNLIMITED
+
+LIMITS = Limits(connect_seconds=3.0, first_byte_seconds=1.5, stall_seconds=1.0, total_seconds=4.0)
+
+
+class Nobody:
+    def planned(self, *_: object) -> None: ...
+
+    def look(self, *_: object) -> None: ...
+
+    def attach(self, conducting: Conducting) -> None: ...
+
+
+def main() -> None:
+    asked: dict[str, Any] = json.load(sys.stdin)
+    sites = tuple(msgspec.convert(site, Site) for site in asked["sites"])
+    named = frozenset(urlsplit(seed).hostname or "" for site in sites for seed in site.seeds)
+    settings = FetcherSettings("tests", LIMITS, named=named, **asked.get("fetcher", {}))
+    job = CrawlJob(sites, Budget(UNLIMITED, crawlers=100), Path(asked["out"]), settings)
+    report = uvloop.run(crawl(job, Nobody()))
+    peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    sys.stdout.buffer.write(msgspec.json.encode({"report": report, "peak_bytes": peak_bytes}))
+
+
+if __name__ == "__main__":
+    main()
