@@ -24,6 +24,13 @@ class Fetch:
     """Fetches of it that a busy host put off before."""
     hops: int = 0
     """Redirects that led here."""
+    level: int = 0
+    """Of its score, 0 the best; without a focus, of all."""
+
+    @property
+    def untouched(self) -> bool:
+        """Neither a retry nor a redirect's target: nothing was begun for it."""
+        return not (self.tries or self.busy or self.hops)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from headgate.frontier.scored_todo import Scores
 from headgate.model.fetch import FailureKind
 
 __all__ = [
@@ -35,6 +36,8 @@ class Found:
 
     urls: Sequence[str]
     depth: int = 1
+    scores: Scores | None = None
+    """With a focus: of the URLs, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class PageFetched:
     """What the page allows to follow, each once."""
     digest: bytes = b""
     """Of the content, 64 good bits or more in front; empty: not to be compared."""
+    scores: Scores | None = None
+    """With a focus: of the links, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,3 +50,9 @@ class JournalEntry:
     digest: bytes = b""
     detail: str = ""
     """For people: the status, the failure, or why a redirect was not followed."""
+    levels: bytes = b""
+    """With a focus: of the URLs found, in their order, a byte each."""
+    raised: Sequence[str] = ()
+    """With a focus: URLs found earlier that moved up, ..."""
+    raised_levels: bytes = b""
+    """... and their levels since."""
