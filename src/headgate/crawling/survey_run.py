@@ -97,7 +97,9 @@ class SurveyRun:
                     self.stop(reason)
 
     async def _learn_robots(self, command: LearnRobots) -> None:
-        found = await learn_robots(command.origin, SITE, self._tools.fetcher)
+        found = await learn_robots(
+            command.origin, SITE, self._tools.fetcher, self._tools.reader.agent
+        )
         last = found.outcomes[-1]
         answer = RobotsAnswer(
             found.rules.allows,
