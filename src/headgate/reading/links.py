@@ -14,7 +14,6 @@ memory grow with the page's length only (see ``tags``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headgate.reading.charset import decoded
@@ -93,7 +92,7 @@ def links_in(
     base = None if found.base is None else resolver.join(found.base)
     if base is not None:
         resolver = Resolver(base, codec)
-    urls, nofollow = _joined(found.links.items(), resolver)
+    urls, nofollow = _joined(found.links, resolver)
     return PageLinks(
         urls=tuple(urls),
         nofollow=nofollow,
@@ -109,13 +108,9 @@ def links_in(
     )
 
 
-def _joined(
-    links: Iterable[tuple[str, bool]], resolver: Resolver
-) -> tuple[dict[str, bool], frozenset[str]]:
-    join = resolver.join
+def _joined(links: dict[str, bool], resolver: Resolver) -> tuple[dict[str, bool], frozenset[str]]:
     urls: dict[str, bool] = {}
-    for ref, unendorsed in links:
-        url = join(ref)
+    for url, unendorsed in zip(resolver.join_each(list(links)), links.values(), strict=True):
         if url is not None:
             urls[url] = unendorsed and urls.get(url, True)
     return urls, frozenset([url for url, unendorsed in urls.items() if unendorsed])
