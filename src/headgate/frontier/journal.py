@@ -16,8 +16,9 @@ a stored hash would.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 __all__ = ["JournalEntry", "Outcome"]
 
@@ -36,8 +37,7 @@ class Outcome(StrEnum):
     """There was no answer, for the last time."""
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(msgspec.Struct, frozen=True, gc=False):
     """One URL's end and what it brought."""
 
     outcome: Outcome

@@ -15,7 +15,9 @@ more tries, and GiveUp is said once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from headgate.frontier.admission import Admission
 from headgate.frontier.commands import Command, GiveUp

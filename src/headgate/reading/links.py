@@ -14,7 +14,7 @@ memory grow with the page's length only (see ``tags``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from headgate.reading.charset import decoded
 from headgate.reading.directives import Directives
@@ -24,8 +24,7 @@ from headgate.reading.urls import Resolver
 __all__ = ["LinkOptions", "PageLinks", "Refresh", "links_in", "page_links"]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkOptions:
+class LinkOptions(msgspec.Struct, frozen=True, gc=False):
     """What to collect."""
 
     resources: bool = False
@@ -38,16 +37,14 @@ class LinkOptions:
 DEFAULT_OPTIONS = LinkOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class Refresh:
+class Refresh(msgspec.Struct, frozen=True, gc=False):
     """``<meta http-equiv=refresh>``: the page wants another one to be shown."""
 
     seconds: int
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageLinks:
+class PageLinks(msgspec.Struct, frozen=True, gc=False):
     """All URLs are absolute and in normal form."""
 
     urls: tuple[str, ...]
