@@ -1,4 +1,4 @@
-"""``headgate lab``: reproduces the papers behind the planning, and says what of them holds."""
+"""``headgate lab``: reproduces the papers Headgate is built on, and says what of them holds."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headgate.lab.papers import PAPERS
-from headgate.model.errors import UserMistake
+from headgate.model.errors import UserMistake, WorldFault
 
 if TYPE_CHECKING:
     from headgate.lab.papers.zhu2020.comparison import Mapper
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["configure", "run"]
 
 _DESCRIPTION = f"""\
-Reproduce the papers: their instances, figures and claims, with Headgate's own policy beside
-theirs. Takes some minutes; less with fewer instances.
+Reproduce the papers: their instances, figures and claims, with Headgate's own way beside
+theirs. Takes some minutes; less with fewer instances or in virtual time.
 
 papers:
 {chr(10).join(f"  {name}  {title}" for name, title in PAPERS.items())}
@@ -33,6 +33,8 @@ examples:
   headgate lab zhu2020 --out zhu2020.html  with every figure, as one page
   headgate lab zhu2020 --instances 4       a quick look
   headgate lab zhu2020 --json | jq .claims
+  headgate lab diligenti2004 --out diligenti2004.html
+  headgate lab diligenti2004 --simulated   in seconds, on any machine
 """
 
 
@@ -46,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_at_least(1),
         default=40,
-        help="random instances of each kind (default: 40; half as many where servers have caps)",
+        help="zhu2020: random instances of each kind (default: 40; half as many with caps)",
     )
     parser.add_argument(
         "--seed", metavar="N", type=_at_least(0), default=1, help="for all lots (default: 1)"
@@ -56,7 +58,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_at_least(1),
         default=os.cpu_count() or 1,
-        help="processes at once (default: one per processor)",
+        help="zhu2020: processes at once (default: one per processor)",
+    )
+    parser.add_argument(
+        "--simulated",
+        action="store_true",
+        help="diligenti2004: only in virtual time; needs neither root nor a network",
     )
     parser.add_argument("--out", metavar="FILE.html", type=Path, help="also write a report page")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead")
@@ -64,43 +71,71 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--write-example",
         metavar="FILE",
         type=Path,
-        help="only write the paper's fifty sites as a site file",
+        help="zhu2020: only write the paper's fifty sites as a site file",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Reproduce, print, and write the page if one is asked for."""
-    _check_names(args.papers)
+    papers = args.papers or list(PAPERS)
+    _check(papers, args)
     if args.write_example:
         from headgate.lab.papers.zhu2020.example import fifty_sites_toml
 
         _write(args.write_example, fifty_sites_toml())
         return 0
-    if args.out and not args.out.absolute().parent.is_dir():
-        raise UserMistake(f"{args.out}: there is no such folder")  # known before minutes of work
+    for paper in papers:
+        (_zhu2020 if paper == "zhu2020" else _diligenti2004)(args)
+    return 0
 
+
+def _check(papers: list[str], args: argparse.Namespace) -> None:
+    """All that can be wrong is known before minutes of work."""
+    for name in papers:
+        if name not in PAPERS:
+            raise UserMistake(f"there is no paper {name!r}; known: {', '.join(PAPERS)}")
+    for option, given in (("--json", args.json), ("--out", args.out)):
+        if given and len(papers) > 1:
+            raise UserMistake(f"{option} is for one paper; name one of {', '.join(PAPERS)}")
+    if args.out and not args.out.absolute().parent.is_dir():
+        raise UserMistake(f"{args.out}: there is no such folder")
+    if "diligenti2004" in papers and not args.simulated and not args.write_example:
+        from headgate.lab.bed.network import missing
+
+        reason = missing()
+        if reason is not None:
+            raise WorldFault(
+                f"diligenti2004 cannot be measured here: {reason}; or run it with --simulated"
+            )
+
+
+def _zhu2020(args: argparse.Namespace) -> None:
+    from headgate.cli.lab_zhu2020 import print_reproduction
+    from headgate.lab.papers.zhu2020.report import report_html
     from headgate.lab.papers.zhu2020.reproduction import as_json, reproduce
 
     with _mapper(args.jobs) as mapper:
         reproduction = reproduce(args.instances, args.seed, mapper, _say)
     if args.out:
-        from headgate.lab.papers.zhu2020.report import report_html
-
-        _write(args.out, report_html(reproduction))
-        _say(f"wrote {args.out}")
+        _write_page(args.out, report_html(reproduction))
     if args.json:
-        print(json.dumps(as_json(reproduction), indent=2, ensure_ascii=False, allow_nan=False))
+        _print_json(as_json(reproduction))
     else:
-        from headgate.cli.lab_text import print_reproduction
-
         print_reproduction(reproduction)
-    return 0
 
 
-def _check_names(papers: list[str]) -> None:
-    for name in papers:
-        if name not in PAPERS:
-            raise UserMistake(f"there is no paper {name!r}; known: {', '.join(PAPERS)}")
+def _diligenti2004(args: argparse.Namespace) -> None:
+    from headgate.cli.lab_diligenti2004 import print_reproduction
+    from headgate.lab.papers.diligenti2004.report import report_html
+    from headgate.lab.papers.diligenti2004.reproduction import as_json, reproduce
+
+    reproduction = reproduce(args.seed, on_the_bed=not args.simulated, say=_say)
+    if args.out:
+        _write_page(args.out, report_html(reproduction))
+    if args.json:
+        _print_json(as_json(reproduction))
+    else:
+        print_reproduction(reproduction)
 
 
 @contextmanager
@@ -117,6 +152,15 @@ def _mapper(jobs: int) -> Iterator[Mapper]:
 
 def _say(what: str) -> None:
     print(what, file=sys.stderr, flush=True)
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _write_page(path: Path, text: str) -> None:
+    _write(path, text)
+    _say(f"wrote {path}")
 
 
 def _write(path: Path, text: str) -> None:

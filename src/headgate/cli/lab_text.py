@@ -1,36 +1,28 @@
-"""The reproduction of a paper as tables in a terminal or a pipe."""
+"""What the reproductions of all papers print alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 
-from headgate.lab.papers.zhu2020.comparison import Cell, mean_outcome
-from headgate.lab.papers.zhu2020.reference import FIGURES_OF_MERIT
-from headgate.lab.papers.zhu2020.reproduction import Reproduction
-from headgate.planning.policies import DEFAULT_POLICY
+from headgate.lab.papers.claim import Claim
 
-__all__ = ["print_reproduction"]
+__all__ = ["lab_console", "print_claims", "print_table", "table"]
 
 _PIPED_WIDTH = 140
 
 
-def print_reproduction(reproduction: Reproduction) -> None:
-    """Six sites, fifty sites, the reference, the claims, the checks."""
+def lab_console() -> Console:
+    """On standard output; a pipe is as wide as the tables like it."""
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = max(_PIPED_WIDTH, console.width)
-    _print_six_sites(console, reproduction)
-    for caps in dict.fromkeys(cell.caps for cell in reproduction.comparison):
-        _print_fifty_sites(console, reproduction, caps)
-    _print_references(console, reproduction)
-    _print_claims(console, reproduction)
-    _print_checks(console, reproduction)
+    return console
 
 
-def _table(*columns: str, words: int = 1) -> Table:
+def table(*columns: str, words: int = 1) -> Table:
     """A table whose first columns, as many as ``words``, are text; the others are numbers."""
     table = Table(box=None, pad_edge=False)
     for k, column in enumerate(columns):
@@ -38,98 +30,19 @@ def _table(*columns: str, words: int = 1) -> Table:
     return table
 
 
-def _print(console: Console, title: str, table: Table) -> None:
+def print_table(console: Console, title: str, table: Table) -> None:
     console.print(title, style="bold")
     console.print(table)
     console.print()
 
 
-def _add(table: Table, policy: str, lead: Sequence[str], values: Iterable[str]) -> None:
-    table.add_row(*lead, policy, *values, style="green" if policy == DEFAULT_POLICY else "")
-
-
-def _print_six_sites(console: Console, reproduction: Reproduction) -> None:
-    enough = _table("policy", "latest end (s)", "sum of times (s)")
-    for result in reproduction.sufficient:
-        _add(enough, result.policy, (), (f"{result.max_time:.1f}", f"{result.total_time:.1f}"))
-    _print(console, "Six sites, 125,000 kbit at 1000 kbit/s, Eq. 1 asks for 950", enough)
-    too_little = _table("policy", "total lateness (s)")
-    for result in reproduction.insufficient:
-        _add(too_little, result.policy, (), (f"{result.lateness:.1f}",))
-    _print(console, "The same, Eq. 1 asks for 1300", too_little)
-
-
-def _print_fifty_sites(console: Console, reproduction: Reproduction, caps: str) -> None:
-    cells = [cell for cell in reproduction.comparison if cell.caps == caps]
-    instances = len(reproduction.comparison[cells[0]][DEFAULT_POLICY])
-    table = _table(
-        *("family", "kbit/s", "policy", "late (s)", "makespan (s)", "sum of times (s)"),
-        *("on time %", "obj. 1", "obj. 2"),
-        words=3,
-    )
-    for cell in cells:
-        _add_cell(table, reproduction, cell)
-    _print(console, f"Fifty sites, five crawlers, {caps}: means over {instances}", table)
-
-
-def _add_cell(table: Table, reproduction: Reproduction, cell: Cell) -> None:
-    lead = (cell.family, f"{cell.bandwidth:.0f}")
-    for policy, outcomes in reproduction.comparison[cell].items():
-        mean = mean_outcome(outcomes)
-        values = (
-            *(f"{mean.lateness:.1f}", f"{mean.makespan:.0f}", f"{mean.total_time:.0f}"),
-            *(f"{mean.on_time_percent:.1f}", f"{mean.obj1:.2f}", f"{mean.obj2:.2f}"),
-        )
-        _add(table, policy, lead, values)
-        lead = ("", "")
-
-
-def _print_references(console: Console, reproduction: Reproduction) -> None:
-    heads = ("makespan", "sum of times", "late", "on time %", "obj. 1", "obj. 2")
-    table = _table("instance", "policy", *heads, words=2)
-    for row in reproduction.references:
-        pairs = [row.figures.get(figure) for figure in FIGURES_OF_MERIT]
-        values = ["" if pair is None else _pair(*pair) for pair in pairs]
-        _add(table, row.policy, (row.instance,), values)
-    title = (
-        "Results obtained independently of this project / ours: other draws of the same families,"
-        " and capped deadlines of another kind"
-    )
-    _print(console, title, table)
-
-
-def _pair(reference: float, ours: float) -> str:
-    digits = 0 if reference >= 1000 else 1 if reference >= 20 else 2
-    return f"{reference:g} / {ours:.{digits}f}"
-
-
-def _print_claims(console: Console, reproduction: Reproduction) -> None:
-    held = sum(claim.holds for claim in reproduction.claims)
-    console.print(f"What the paper says: {held} of {len(reproduction.claims)} hold", style="bold")
-    for claim in reproduction.claims:
+def print_claims(console: Console, title: str, claims: Sequence[Claim]) -> None:
+    """``title`` says whose claims they are."""
+    held = sum(claim.holds for claim in claims)
+    console.print(f"{title}: {held} of {len(claims)} hold", style="bold")
+    for claim in claims:
         word, style = ("holds", "green") if claim.holds else ("does not hold", "red")
         console.print(f"{word}: ", style=style, end="")
         console.print(f"{claim.text} ({claim.where})")
         console.print(f"    {claim.numbers}", style="dim")
     console.print()
-
-
-def _print_checks(console: Console, reproduction: Reproduction) -> None:
-    console.print("Checks", style="bold")
-    for tenth in reproduction.tenths:
-        console.print(
-            f"{_mark(kept=tenth.holds)} family P, {tenth.bandwidth:.0f} kbit/s: {DEFAULT_POLICY} is"
-            f" {tenth.default:.1f} s late, ReAlloc-MAXT {tenth.re_alloc:.1f} s; a tenth of that is"
-            f" {tenth.re_alloc / 10:.1f} s"
-        )
-    for count in reproduction.never_worse:
-        beaten = f" (beaten by {', '.join(count.broken_by)})" if count.broken_by else ""
-        console.print(
-            f"{_mark(kept=count.kept == count.instances)} {count.caps}: {DEFAULT_POLICY} is never"
-            f" later than any of the paper's policies on {count.kept} of {count.instances}"
-            f" instances{beaten}"
-        )
-
-
-def _mark(*, kept: bool) -> str:
-    return "ok  " if kept else "FAIL"

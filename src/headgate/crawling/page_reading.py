@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
-import msgspec
-
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links
 from headgate.reading.content import decode_content
@@ -24,7 +22,8 @@ _HTML = ("text/html", "application/xhtml+xml")
 _NOT_MODIFIED = 304
 
 
-class ReadPage(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class ReadPage:
     """What was read; all empty for what is no page of text."""
 
     title: str = ""

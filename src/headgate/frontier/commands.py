@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
 
 from headgate.frontier.journal import JournalEntry
 
@@ -12,7 +12,8 @@ FINISHED = "finished"
 """The reason of a Done that nobody asked for: nothing is left to do."""
 
 
-class Fetch(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Fetch:
     """Fetch this now: its host is ready. Ends with exactly one event that names the URL."""
 
     url: str
@@ -23,41 +24,39 @@ class Fetch(msgspec.Struct, frozen=True, gc=False):
     """Fetches of it that a busy host put off before."""
     hops: int = 0
     """Redirects that led here."""
-    level: int = 0
-    """Of its score, 0 the best; without a focus, of all."""
-
-    @property
-    def untouched(self) -> bool:
-        """Neither a retry nor a redirect's target: nothing was begun for it."""
-        return not (self.tries or self.busy or self.hops)
 
 
-class LearnRobots(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class LearnRobots:
     """Get robots.txt of this origin; its URLs wait for RobotsLearned."""
 
     origin: str
 
 
-class Record(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Record:
     """Make this durable, together with what was fetched."""
 
     entry: JournalEntry
 
 
-class GiveUp(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class GiveUp:
     """Nothing more is asked of this host; its URLs are dropped."""
 
     host: str
     reason: str
 
 
-class Wait(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Wait:
     """Nothing can start before this moment unless another event comes first. Replaces the last."""
 
     until: float
 
 
-class Done(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Done:
     """Nothing is to do and nothing under way."""
 
     reason: str

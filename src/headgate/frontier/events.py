@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-import msgspec
-
-from headgate.frontier.scored_todo import Scores
 from headgate.model.fetch import FailureKind
 
 __all__ = [
@@ -24,22 +22,23 @@ __all__ = [
 ]
 
 
-class Seeds(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Seeds:
     """Where the user wants to start; told again after a replay, it changes nothing."""
 
     urls: Sequence[str]
 
 
-class Found(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Found:
     """URLs from elsewhere than a page: sitemaps, other sites' links. Judged like links."""
 
     urls: Sequence[str]
     depth: int = 1
-    scores: Scores | None = None
-    """With a focus: of the URLs, from 0 to 1."""
 
 
-class PageFetched(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class PageFetched:
     """A fetch ended with a page: any status that is neither a redirect nor an error."""
 
     url: str
@@ -47,11 +46,10 @@ class PageFetched(msgspec.Struct, frozen=True, gc=False):
     """What the page allows to follow, each once."""
     digest: bytes = b""
     """Of the content, 64 good bits or more in front; empty: not to be compared."""
-    scores: Scores | None = None
-    """With a focus: of the links, from 0 to 1."""
 
 
-class Redirected(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Redirected:
     """A fetch ended with a status of redirection."""
 
     url: str
@@ -59,7 +57,8 @@ class Redirected(msgspec.Struct, frozen=True, gc=False):
     """Absolute; empty when the server's cannot be understood."""
 
 
-class ErrorStatus(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class ErrorStatus:
     """A fetch ended with a status of 400 or more."""
 
     url: str
@@ -68,14 +67,16 @@ class ErrorStatus(msgspec.Struct, frozen=True, gc=False):
     """Retry-After in seconds from now, if the server sent one."""
 
 
-class FetchFailed(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class FetchFailed:
     """A fetch ended without an answer."""
 
     url: str
     kind: FailureKind
 
 
-class RobotsLearned(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class RobotsLearned:
     """The answer to LearnRobots; when robots.txt cannot be had, what follows from that."""
 
     origin: str
@@ -84,17 +85,20 @@ class RobotsLearned(msgspec.Struct, frozen=True, gc=False):
     crawl_delay: float | None = None
 
 
-class Slots(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Slots:
     """How many fetches of this site may be under way at once, from now on."""
 
     count: int
 
 
-class Tick(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Tick:
     """Time has passed: the moment of a Wait has come."""
 
 
-class Stop(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Stop:
     """Begin no more fetches; Done comes with the last that is under way."""
 
     reason: str

@@ -16,9 +16,8 @@ a stored hash would.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-
-import msgspec
 
 __all__ = ["JournalEntry", "Outcome"]
 
@@ -37,7 +36,8 @@ class Outcome(StrEnum):
     """There was no answer, for the last time."""
 
 
-class JournalEntry(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
     """One URL's end and what it brought."""
 
     outcome: Outcome
@@ -50,9 +50,3 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False):
     digest: bytes = b""
     detail: str = ""
     """For people: the status, the failure, or why a redirect was not followed."""
-    levels: bytes = b""
-    """With a focus: of the URLs found, in their order, a byte each."""
-    raised: Sequence[str] = ()
-    """With a focus: URLs found earlier that moved up, ..."""
-    raised_levels: bytes = b""
-    """... and their levels since."""

@@ -1,14 +1,9 @@
-"""One fetch: what is asked for, what came back, and how it can fail.
-
-What every page makes anew, here and elsewhere, is a msgspec Struct: a frozen dataclass takes five
-times as long to make, and the garbage collector looks at it again and again.
-"""
+"""One fetch: what is asked for, what came back, and how it can fail."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import StrEnum
-
-import msgspec
 
 __all__ = ["FailureKind", "FetchFailure", "FetchRequest", "Fetched"]
 
@@ -38,7 +33,8 @@ class FailureKind(StrEnum):
     """Not a URL of http or https."""
 
 
-class FetchRequest(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
     """One GET."""
 
     url: str
@@ -52,7 +48,8 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     """Beside Host, User-Agent, Accept, Accept-Encoding and Cookie: conditional ones, mostly."""
 
 
-class Fetched(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Fetched:
     """A response, with the exact bytes that an archive keeps."""
 
     url: str
@@ -80,13 +77,11 @@ class Fetched(msgspec.Struct, frozen=True, gc=False):
 
     def header(self, name: str) -> str | None:
         """The first value of a header; name in lower case."""
-        for key, value in self.headers:
-            if key == name:
-                return value
-        return None
+        return next((value for key, value in self.headers if key == name), None)
 
 
-class FetchFailure(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class FetchFailure:
     """No response."""
 
     url: str
@@ -94,4 +89,4 @@ class FetchFailure(msgspec.Struct, frozen=True, gc=False):
     detail: str
     wall_time: float = 0.0
     seconds: float = 0.0
-    wire_bytes: int = 0
+    wire_bytes: int = field(default=0)

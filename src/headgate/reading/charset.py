@@ -14,8 +14,8 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-import msgspec
 import webencodings
 
 from headgate.reading.tags import ATTRIBUTES, BLANK, attributes
@@ -44,7 +44,8 @@ _CONTENT = re.compile(
 _XML = re.compile(r"<\?xml[^>]*?\sencoding\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 
 
-class Decoded(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Decoded:
     """A body as text."""
 
     text: str

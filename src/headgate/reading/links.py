@@ -14,7 +14,8 @@ memory grow with the page's length only (see ``tags``).
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from headgate.reading.charset import decoded
 from headgate.reading.directives import Directives
@@ -24,7 +25,8 @@ from headgate.reading.urls import Resolver
 __all__ = ["LinkOptions", "PageLinks", "Refresh", "links_in", "page_links"]
 
 
-class LinkOptions(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class LinkOptions:
     """What to collect."""
 
     resources: bool = False
@@ -37,14 +39,16 @@ class LinkOptions(msgspec.Struct, frozen=True, gc=False):
 DEFAULT_OPTIONS = LinkOptions()
 
 
-class Refresh(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class Refresh:
     """``<meta http-equiv=refresh>``: the page wants another one to be shown."""
 
     seconds: int
     url: str
 
 
-class PageLinks(msgspec.Struct, frozen=True, gc=False):
+@dataclass(frozen=True, slots=True)
+class PageLinks:
     """All URLs are absolute and in normal form."""
 
     urls: tuple[str, ...]
@@ -89,7 +93,7 @@ def links_in(
     base = None if found.base is None else resolver.join(found.base)
     if base is not None:
         resolver = Resolver(base, codec)
-    urls, nofollow = _joined(found.links, resolver)
+    urls, nofollow = _joined(found.links.items(), resolver)
     return PageLinks(
         urls=tuple(urls),
         nofollow=nofollow,
@@ -105,9 +109,13 @@ def links_in(
     )
 
 
-def _joined(links: dict[str, bool], resolver: Resolver) -> tuple[dict[str, bool], frozenset[str]]:
+def _joined(
+    links: Iterable[tuple[str, bool]], resolver: Resolver
+) -> tuple[dict[str, bool], frozenset[str]]:
+    join = resolver.join
     urls: dict[str, bool] = {}
-    for url, unendorsed in zip(resolver.join_each(list(links)), links.values(), strict=True):
+    for ref, unendorsed in links:
+        url = join(ref)
         if url is not None:
             urls[url] = unendorsed and urls.get(url, True)
     return urls, frozenset([url for url, unendorsed in urls.items() if unendorsed])

@@ -29,7 +29,6 @@ then. Estimates and the time are arguments.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -104,7 +103,7 @@ class Start:
     taken: float
     """Bytes per second of the limit; with `by_shares`, what a bucket is to hold it to."""
     passed_over: int
-    """How many better ones stay in line."""
+    """How many better ones stay in line for want of room."""
 
 
 class Admission:
@@ -113,9 +112,8 @@ class Admission:
     def __init__(self, rules: AdmissionRules, estimate: Estimate) -> None:
         self._rules = rules
         self._estimate = estimate
-        self._queue = ScoreQueue()
+        self._queue = ScoreQueue(rules.per_server)
         self._running: dict[str, Start] = {}
-        self._by_server: Counter[str] = Counter()
 
     @property
     def taken(self) -> float:
@@ -132,8 +130,7 @@ class Admission:
 
     def ended(self, key: str) -> None:
         """A download is over, well or not; what it took is free again."""
-        start = self._running.pop(key)
-        self._by_server[start.download.server] -= 1
+        self._queue.ended(self._running.pop(key).download.server)
 
     def starts(self, now: float) -> list[Start]:
         """All that are to start now, in this order; they count as running."""
@@ -143,7 +140,6 @@ class Admission:
             if start is None:
                 break
             self._running[start.download.key] = start
-            self._by_server[start.download.server] += 1
             started.append(start)
         return started
 
@@ -151,28 +147,22 @@ class Admission:
         self._queue.check()
         assert self.taken <= self._rules.limit * (1 + 1e-12)
         assert len(self._running) <= self._rules.fetchers
-        running = Counter(start.download.server for start in self._running.values())
-        assert +self._by_server == running
-        assert all(count <= self._rules.per_server for count in running.values())
 
     def _next(self, now: float) -> Start | None:
-        """The first of the best few that fits."""
+        """The first of the best few for which there is room."""
         rules, left = self._rules, self._rules.limit - self.taken
-        no_room: list[Waiting] = []
-        for place, waiting in enumerate(self._queue.best(rules.look_ahead)):
-            download = waiting.download
-            others = self._by_server[download.server]
-            if others >= rules.per_server:
-                continue
-            taken = rules.taking(self._estimate(download.server) / (others + 1), left, rules.limit)
+        best = self._queue.best(rules.look_ahead)
+        for place, waiting in enumerate(best):
+            server = waiting.download.server
+            estimate = self._estimate(server) / (self._queue.running(server) + 1)
+            taken = rules.taking(estimate, left, rules.limit)
             if taken is not None:
-                for passed in no_room:
+                for passed in best[:place]:
                     passed.passed_over += 1
                     passed.since = now if passed.since is None else passed.since
-                return Start(self._queue.take(place), taken, place)
-            if not no_room and self._has_a_claim(waiting, now):
+                return Start(self._queue.start(place), taken, place)
+            if place == 0 and self._has_a_claim(waiting, now):
                 return None
-            no_room.append(waiting)
         return None
 
     def _has_a_claim(self, waiting: Waiting, now: float) -> bool:

@@ -8,8 +8,6 @@ number overshoots both ways and the rate swings.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from headgate.traffic.admission import Start
 from headgate.traffic.score_queue import Download, ScoreQueue
 
@@ -23,8 +21,7 @@ class OnOff:
         self.allowed = 1
         self._limit = limit
         self._fetchers = fetchers
-        self._per_server = per_server
-        self._queue = ScoreQueue()
+        self._queue = ScoreQueue(per_server)
         self._servers: dict[str, str] = {}
         """Of the downloads that run."""
 
@@ -39,25 +36,13 @@ class OnOff:
 
     def ended(self, key: str) -> None:
         """A download is over."""
-        del self._servers[key]
+        self._queue.ended(self._servers.pop(key))
 
     def starts(self, _now: float) -> list[Start]:
         """The best that politeness lets start, up to the number allowed."""
         started = []
-        busy = Counter(self._servers.values())
-        while len(self._servers) < self.allowed:
-            place = next(
-                (
-                    place
-                    for place, waiting in enumerate(self._queue.best(len(self._queue)))
-                    if busy[waiting.download.server] < self._per_server
-                ),
-                None,
-            )
-            if place is None:
-                break
-            download = self._queue.take(place)
+        while len(self._servers) < self.allowed and self._queue.best(1):
+            download = self._queue.start(0)
             self._servers[download.key] = download.server
-            busy[download.server] += 1
-            started.append(Start(download, 0.0, place))
+            started.append(Start(download, 0.0, 0))
         return started

@@ -1,13 +1,14 @@
 """Downloads that wait, best score first; of equal scores, the one that came first.
 
-The list is kept worst first, so that the best are at its end and taking one of the best few moves
-nothing else.
+A server has at most so many downloads running. Those that wait for a busy server stand aside, so
+that looking at the best few sees only such as may start, however many of a busy server are better.
+Each end of a download lets one of its server's back in line: the best, at its old rank.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 __all__ = ["Download", "ScoreQueue", "Waiting"]
@@ -37,31 +38,67 @@ class Waiting:
         self._rank = (download.score, -number)
 
     def __lt__(self, other: Waiting) -> bool:
+        """Worse, or as good and later: lists have the best at their end, where taking is cheap."""
         return self._rank < other._rank
 
 
 class ScoreQueue:
-    """Filled by `add`, emptied by `take`."""
+    """A server has downloads aside only while as many are in line as it could start."""
 
-    def __init__(self) -> None:
-        self._worst_first: list[Waiting] = []
+    def __init__(self, per_server: int) -> None:
+        self._per_server = per_server
+        self._line: list[Waiting] = []
+        self._aside: dict[str, list[Waiting]] = defaultdict(list)
+        self._running: Counter[str] = Counter()
         self._count = 0
 
     def __len__(self) -> int:
-        return len(self._worst_first)
+        """All that wait."""
+        return len(self._line) + sum(map(len, self._aside.values()))
 
     def add(self, download: Download) -> None:
-        insort(self._worst_first, Waiting(download, self._count))
+        insort(self._line, Waiting(download, self._count))
         self._count += 1
 
-    def best(self, count: int) -> Iterator[Waiting]:
-        """The first so many, best first."""
-        for place in range(min(count, len(self))):
-            yield self._worst_first[-1 - place]
+    def best(self, count: int) -> list[Waiting]:
+        """The first so many of those whose servers have time for them, best first."""
+        found: list[Waiting] = []
+        busy: list[Waiting] = []
+        while self._line and len(found) < count:
+            waiting = self._line.pop()
+            (busy if self._busy(waiting.download.server) else found).append(waiting)
+        self._line.extend(reversed(found))
+        for waiting in busy:
+            insort(self._aside[waiting.download.server], waiting)
+        return found
 
-    def take(self, place: int) -> Download:
-        """Remove the one at this place, counted from the best, which is 0."""
-        return self._worst_first.pop(-1 - place).download
+    def start(self, place: int) -> Download:
+        """Take out the one at this place among `best`, counted from 0: it runs now."""
+        download = self._line.pop(-1 - place).download
+        self._running[download.server] += 1
+        return download
+
+    def running(self, server: str) -> int:
+        return self._running[server]
+
+    def ended(self, server: str) -> None:
+        """One of a server's downloads is over."""
+        self._running[server] -= 1
+        if not self._running[server]:
+            del self._running[server]
+        aside = self._aside.get(server)
+        if aside is not None:
+            insort(self._line, aside.pop())
+            if not aside:
+                del self._aside[server]
 
     def check(self) -> None:
-        assert all(a < b for a, b in zip(self._worst_first, self._worst_first[1:], strict=False))
+        assert all(a < b for a, b in zip(self._line, self._line[1:], strict=False))
+        in_line = Counter(waiting.download.server for waiting in self._line)
+        for server, aside in self._aside.items():
+            assert aside
+            assert in_line[server] >= self._per_server - self._running[server]
+        assert all(0 < count <= self._per_server for count in self._running.values())
+
+    def _busy(self, server: str) -> bool:
+        return self._running[server] >= self._per_server

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from headgate.cli.main import main
+from headgate.lab.bed import network
+from headgate.lab.papers.claim import Claim
+from headgate.lab.papers.diligenti2004 import reproduction as diligenti
 from headgate.lab.papers.zhu2020 import reproduction
-from headgate.lab.papers.zhu2020.claims import Claim
 from headgate.lab.papers.zhu2020.comparison import (
     Mapper,
     compare,
@@ -49,7 +51,10 @@ def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_json_and_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    assert main(["lab", "--jobs", "1", "--instances", "3", "--json", "--out", str(page)]) == 0
+    assert (
+        main(["lab", "zhu2020", "--jobs", "1", "--instances", "3", "--json", "--out", str(page)])
+        == 0
+    )
     document = json.loads(capsys.readouterr().out)
     assert document["paper"] == "zhu2020"
     assert document["instances"] == 3
@@ -65,11 +70,13 @@ def test_the_example_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["zhu2021"], "there is no paper 'zhu2021'; known: zhu2020"),
+        (["zhu2021"], "there is no paper 'zhu2021'; known: zhu2020, diligenti2004"),
         (["--instances", "0"], "too small"),
         (["--instances", "many"], "not a whole number"),
         (["--seed", "-1"], "too small"),
-        (["--out", "no/such/folder/x.html"], "no such folder"),
+        (["zhu2020", "--out", "no/such/folder/x.html"], "no such folder"),
+        (["--json"], "--json is for one paper; name one of zhu2020, diligenti2004"),
+        (["--out", "x.html"], "--out is for one paper"),
         (["--write-example", "no/such/folder/x.toml"], "no such folder"),
     ],
 )
@@ -80,3 +87,33 @@ def test_mistakes_are_one_line(
     error = capsys.readouterr().err
     assert complaint in error
     assert error.count("\n") == 1
+
+
+def test_the_bed_needs_a_machine_for_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(network, "missing", lambda: "network namespaces need root")
+    assert main(["lab", "diligenti2004"]) == 1
+    error = capsys.readouterr().err
+    assert "network namespaces need root; or run it with --simulated" in error
+    assert error.count("\n") == 1
+
+
+def test_virtual_time_needs_no_bed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(network, "missing", lambda: "network namespaces need root")
+    monkeypatch.setattr(diligenti, "_QUEUES", 1)
+    monkeypatch.setattr(diligenti, "_SIMULATED_SECONDS", 65.0)
+    page = tmp_path / "report.html"
+    assert main(["lab", "diligenti2004", "--simulated", "--out", str(page)]) == 0
+    printed = capsys.readouterr().out
+    for words in ("shares and buckets", "109–116 %", "What the paper says", "Headgate promises"):
+        assert words in printed
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<svg") == 5
+    assert "Fig. 3: on/off control" in text
+    assert main(["lab", "diligenti2004", "--simulated", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["bed"] == {}
+    assert len(document["series"]["maxd6"]["measured"]) == 120

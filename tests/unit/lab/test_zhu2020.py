@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headgate.lab.papers.zhu2020.claims import Claim, claims
+from headgate.lab.papers.claim import Claim
+from headgate.lab.papers.zhu2020.claims import claims
 from headgate.lab.papers.zhu2020.comparison import (
     BANDWIDTHS,
     PAPER_POLICIES,

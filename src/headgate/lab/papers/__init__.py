@@ -6,5 +6,6 @@ __all__ = ["PAPERS"]
 
 PAPERS = {
     "zhu2020": "Bandwidth allocation for a web crawler system with time constraints (Zhu et al.)",
+    "diligenti2004": "Bandwidth control policy of a focused crawler (Diligenti et al.)",
 }
 """Folder name and title."""

@@ -7,10 +7,10 @@ does not hold, its ``numbers`` say where and by how much.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from headgate.lab.papers.claim import Claim
 from headgate.lab.papers.zhu2020.comparison import PAPER_POLICIES
 from headgate.lab.papers.zhu2020.families import fifty_sites, six_sites
 from headgate.lab.papers.zhu2020.figures import Figure, Panel
@@ -29,7 +29,7 @@ from headgate.planning.rounds import re_alloc
 from headgate.planning.stet import m_stet
 from headgate.planning.tardiness import smith_order
 
-__all__ = ["Claim", "claims"]
+__all__ = ["claims"]
 
 _OPTIMAL = 1e-3
 """Within this part of the optimum is the optimum."""
@@ -38,15 +38,6 @@ _CAUGHT = 1e-2
 _ALMOST_LINEAR = 0.95
 """The part of the variance that a straight line must explain."""
 _REALLOC = ("ReAlloc-MAXT", "ReAlloc-SUMT")
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    where: str
-    """Section and figure of the paper."""
-    text: str
-    holds: bool
-    numbers: str
 
 
 def claims(figures: Sequence[Figure], seed: int) -> list[Claim]:

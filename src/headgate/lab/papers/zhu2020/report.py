@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from html import escape
 
+from headgate.lab.papers.page import claims_table, page, table
 from headgate.lab.papers.zhu2020.comparison import mean_outcome
 from headgate.lab.papers.zhu2020.figures import Figure
 from headgate.lab.papers.zhu2020.plots import figure_svg
@@ -14,27 +14,14 @@ from headgate.planning.policies import DEFAULT_POLICY
 
 __all__ = ["report_html"]
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
-       color: #1b1f24; background: #fff; }
-h1, h2 { line-height: 1.2; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #d5dae0; text-align: right; }
-th:first-child, td:first-child, td.text { text-align: left; }
-tr.ours { background: #eaf3ea; font-weight: 600; }
-td.yes { color: #1a6b2c; } td.no { color: #a32020; }
-figure { margin: 2rem 0; } figcaption { font-weight: 600; } svg { max-width: 100%; height: auto; }
-"""
-
 
 def report_html(reproduction: Reproduction) -> str:
     """The whole page."""
     body = "\n".join(
         [
-            "<h1>Zhu et al. 2020, reproduced</h1>",
             _introduction(reproduction),
             "<h2>What the paper says, and what is found</h2>",
-            _claims_table(reproduction),
+            claims_table("the paper says", reproduction.claims),
             "<h2>Six sites</h2>",
             _six_sites_tables(reproduction),
             *(_figure_html(figure) for figure in reproduction.figures if figure.number <= 7),
@@ -46,11 +33,7 @@ def report_html(reproduction: Reproduction) -> str:
             _references_table(reproduction),
         ]
     )
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>Zhu et al. 2020, reproduced</title><style>{_STYLE}</style></head>\n"
-        f"<body>{body}</body></html>\n"
-    )
+    return page("Zhu et al. 2020, reproduced", body)
 
 
 def _introduction(reproduction: Reproduction) -> str:
@@ -63,36 +46,18 @@ def _introduction(reproduction: Reproduction) -> str:
     )
 
 
-def _table(heads: Iterable[str], rows: Iterable[str]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
 def _row(name: str, *values: float, digits: int = 1) -> str:
     mark = ' class="ours"' if DEFAULT_POLICY in name else ""
     cells = "".join(f"<td>{value:,.{digits}f}</td>" for value in values)
     return f"<tr{mark}><td>{escape(name)}</td>{cells}</tr>"
 
 
-def _claims_table(reproduction: Reproduction) -> str:
-    return _table(
-        ("where", "the paper says", "", "here"),
-        (
-            f'<tr><td>{escape(claim.where)}</td><td class="text">{escape(claim.text)}</td>'
-            f'<td class="{"yes" if claim.holds else "no"}">'
-            f"{'holds' if claim.holds else 'does not hold'}</td>"
-            f'<td class="text">{escape(claim.numbers)}</td></tr>'
-            for claim in reproduction.claims
-        ),
-    )
-
-
 def _six_sites_tables(reproduction: Reproduction) -> str:
-    enough = _table(
+    enough = table(
         ("1000 kbit/s, Eq. 1 asks for 950", "latest end (s)", "sum of times (s)"),
         (_row(r.policy, r.max_time, r.total_time) for r in reproduction.sufficient),
     )
-    too_little = _table(
+    too_little = table(
         ("1000 kbit/s, Eq. 1 asks for 1300", "total lateness (s)"),
         (_row(r.policy, r.lateness) for r in reproduction.insufficient),
     )
@@ -131,7 +96,7 @@ def _comparison_table(reproduction: Reproduction) -> str:
                     *(mean.on_time_percent, mean.obj1, mean.obj2),
                 )
             )
-    return _table((*heads, "on time (%)", "objective 1", "objective 2"), rows)
+    return table((*heads, "on time (%)", "objective 1", "objective 2"), rows)
 
 
 def _references_table(reproduction: Reproduction) -> str:
@@ -146,7 +111,7 @@ def _references_table(reproduction: Reproduction) -> str:
             for pair in pairs
         )
         rows.append(f"<tr><td>{escape(row.instance)}, {escape(row.policy)}</td>{cells}</tr>")
-    return "<p>Reference / ours.</p>" + _table(("instance, policy", *heads), rows)
+    return "<p>Reference / ours.</p>" + table(("instance, policy", *heads), rows)
 
 
 def _digits(value: float) -> int:

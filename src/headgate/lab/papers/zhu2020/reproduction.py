@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headgate.lab.papers.zhu2020.claims import Claim, claims
+from headgate.lab.papers.claim import Claim
+from headgate.lab.papers.zhu2020.claims import claims
 from headgate.lab.papers.zhu2020.comparison import (
     BANDWIDTHS,
     Cell,
