@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 PAGE_BYTES = 12_000
+ETHERNET_SEGMENT = 1460
+"""Loopback's own segments hold 64 KB; in these the bytes on the line are those of a real one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,14 @@ class _Server:
         await writer.drain()
 
 
+def _listener() -> socket.socket:
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, ETHERNET_SEGMENT)
+    return listener
+
+
 async def _serve_all(sites: list[PacedSite], ready: Connection) -> None:
-    servers = [await asyncio.start_server(_Server(site).serve, "127.0.0.1", 0) for site in sites]
+    servers = [await asyncio.start_server(_Server(site).serve, sock=_listener()) for site in sites]
     ready.send([server.sockets[0].getsockname()[1] for server in servers])
     await asyncio.Event().wait()
 
@@ -74,6 +83,7 @@ def serving(sites: list[PacedSite]) -> Iterator[dict[str, str]]:
     ours, theirs = context.Pipe()
     process = context.Process(target=_main, args=(sites, theirs), daemon=True)
     process.start()
+    theirs.close()
     try:
         ports = ours.recv()
         yield {

@@ -19,6 +19,7 @@ from headgate.control.speed_watch import SpeedWatch
 from headgate.crawling.progress import Progress
 from headgate.model.site import OnDeadline, Site
 from headgate.planning.capacity import Capacity
+from headgate.planning.mending import mend
 from headgate.planning.replan import (
     BudgetChanged,
     CrawlState,
@@ -26,7 +27,8 @@ from headgate.planning.replan import (
     SiteEnded,
     SiteState,
     Started,
-    replan,
+    set_rates,
+    take_in,
 )
 
 __all__ = ["Command", "Manager", "SetRates", "SetTotal", "StopSite"]
@@ -168,7 +170,9 @@ class Manager:
         if self.capacity is None:
             rates = self._unlimited(event)
         else:
-            rates = self._with_the_rest(replan(self._state, event), event.now)
+            take_in(self._state, event)
+            mend(self._state)
+            rates = self._with_the_rest(set_rates(self._state), event.now)
         changed = {
             site: rate
             for site, rate in rates.items()
@@ -191,7 +195,7 @@ class Manager:
         }
 
     def _unlimited(self, event: _PlannerEvent) -> dict[str, float]:
-        replan(self._state, event)
+        take_in(self._state, event)
         while self._state.waiting and len(self._state.running) < self.slots:
             self._state.running.append(self._state.waiting.popleft())
         return dict.fromkeys(self._state.running, math.inf)

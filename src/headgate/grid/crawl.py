@@ -307,5 +307,5 @@ def _less_time(site: Site, elapsed: float) -> Site:
 def _in_order(sites: Sequence[Site], made: Plan | None) -> list[Site]:
     if made is None:
         return list(sites)
-    starts = {site.name: (site.start, site.end) for site in made.sites}
-    return sorted(sites, key=lambda site: starts[site.name])
+    places = {name: place for place, name in enumerate(made.order)}
+    return sorted(sites, key=lambda site: places[site.name])

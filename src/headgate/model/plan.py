@@ -110,6 +110,9 @@ class Plan:
     """The budget's rates from the start of the run on; one piece when it never changes."""
     verdict: Verdict
     sites: tuple[PlannedSite, ...]
+    order: tuple[str, ...]
+    """The sites by priority: who starts first, and among those who start together who may have
+    his rate first. A crawl that serves them in this order goes as planned."""
     remedy: Remedy
     tardiness_bound: float
     """Total lateness that no plan can go below, proven."""

@@ -61,8 +61,12 @@ def improve_order(
     least_makespan: float,
     least_total_time: float,
     steps: int = STEPS_SPENT,
+    started: int = 0,
 ) -> IntArray:
-    """The best order found from ``order`` on, in O(steps)."""
+    """The best order found from ``order`` on, in O(steps).
+
+    The first ``started`` places hold sites that run already: nobody passes from them to the others.
+    """
     simulator = EventSimulator(problem)
     current = order.tolist()
     first = simulator.run(current)
@@ -80,7 +84,7 @@ def improve_order(
     for move, (kind, nearness, from_, to, chance) in enumerate(dice.tolist()):
         temperature = _FIRST_TEMPERATURE * (1 - move / moves)
         accepted = now - temperature * float(np.log(max(chance, 1e-300)))
-        tried = _moved(current, kind < _SHARE_OF_INSERTIONS, nearness, from_, to)
+        tried = _moved(current, started, kind < _SHARE_OF_INSERTIONS, nearness, from_, to)
         outcome = simulator.run(tried, most_tardiness=energy.most_tardiness(accepted))
         if outcome is None:
             continue
@@ -101,12 +105,15 @@ def _affordable_moves(sites: int, outcome: Outcome, steps: int) -> int:
     return min(int(steps / max(cost, 1.0)), _MOVES_PER_SITE * sites)
 
 
-def _moved(order: list[int], insert: bool, nearness: float, from_: float, to: float) -> list[int]:
+def _moved(
+    order: list[int], started: int, insert: bool, nearness: float, from_: float, to: float
+) -> list[int]:
     source = int(from_ * len(order))
+    first, last = (0, started - 1) if source < started else (started, len(order) - 1)
     if nearness < _SHARE_OF_NEAR_MOVES:
-        target = min(max(source + round((2 * to - 1) * _NEAR), 0), len(order) - 1)
+        target = min(max(source + round((2 * to - 1) * _NEAR), first), last)
     else:
-        target = int(to * len(order))
+        target = first + int(to * (last - first + 1))
     moved = list(order)
     if insert:
         moved.insert(target, moved.pop(source))

@@ -173,6 +173,7 @@ def _plan(
         budget_pieces=_pieces_until(problem.capacity, schedule.makespan),
         verdict=_verdict(problem, planned, bounds),
         sites=planned,
+        order=tuple(sites[site].name for site in schedule.order),
         remedy=find_remedy(problem, {site.name: site.late for site in planned if site.late}),
         tardiness_bound=bounds.tardiness,
         makespan_bound=bounds.makespan,

@@ -8,14 +8,13 @@ crawlers are left. Once every unfinished site has a crawler, water-filling takes
 bind or the order would miss a deadline, as long as it can keep all deadlines within reach; no
 order of priority can promise that.
 
-Cost: O(m) per event while sites wait, O(m^2) under water-filling; no event looks at all sites
-but `Reordered`, which brings the order of a fresh plan.
+Cost: O(m) per event while sites wait, O(m^2) under water-filling; no event looks at all sites.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -32,12 +31,13 @@ __all__ = [
     "CrawlState",
     "Event",
     "Progressed",
-    "Reordered",
     "SiteArrived",
     "SiteEnded",
     "SiteState",
     "Started",
     "replan",
+    "set_rates",
+    "take_in",
 ]
 
 
@@ -50,6 +50,8 @@ class SiteState:
     cap: float = np.inf
     rate: float = 0.0
     """What it was given last; 0 while it waits."""
+    conceded: float = 0.0
+    """Seconds of lateness that no order found could save (mending.py)."""
 
 
 @dataclass(slots=True)
@@ -121,17 +123,7 @@ class SiteArrived:
     site: SiteState
 
 
-@dataclass(frozen=True, slots=True)
-class Reordered:
-    """A fresh plan's order of the sites still waiting."""
-
-    now: float
-    order: Iterable[str]
-
-
-Event: TypeAlias = (
-    Started | SiteEnded | Progressed | CapChanged | BudgetChanged | SiteArrived | Reordered
-)
+Event: TypeAlias = Started | SiteEnded | Progressed | CapChanged | BudgetChanged | SiteArrived
 
 
 def replan(state: CrawlState, event: Event) -> dict[str, float]:
@@ -144,9 +136,20 @@ def replan(state: CrawlState, event: Event) -> dict[str, float]:
     >>> replan(state, BudgetChanged(5.0, Capacity.constant(50.0)))
     {'a': 50.0, 'b': 0.0}
     """
+    take_in(state, event)
+    return set_rates(state)
+
+
+def take_in(state: CrawlState, event: Event) -> None:
+    """Bring the state up to the event; the rates are still those before it."""
     _advance(state, event.now)
     _apply(state, event)
-    _set_rates(state)
+
+
+def set_rates(state: CrawlState) -> dict[str, float]:
+    """The rates that hold from now on, by site; sites are started where there is room."""
+    if not (_needs_guarding(state) and _guard_deadlines(state)):
+        _serve_in_order(state)
     return {name: state.sites[name].rate for name in state.running}
 
 
@@ -175,8 +178,6 @@ def _apply(state: CrawlState, event: Event) -> None:
             state.capacity = capacity
         case SiteArrived(name=name, site=site):
             _enqueue(state, name, site)
-        case Reordered(order=order):
-            state.waiting = deque(order)
         case Started():
             pass
 
@@ -194,11 +195,8 @@ def _enqueue(state: CrawlState, name: str, site: SiteState) -> None:
     state.waiting.insert(place, name)
 
 
-def _set_rates(state: CrawlState) -> None:
-    budget = state.capacity.rate_at(state.now)
-    if _needs_guarding(state) and _guard_deadlines(state):
-        return
-    left = budget
+def _serve_in_order(state: CrawlState) -> None:
+    left = budget = state.capacity.rate_at(state.now)
     for name in state.running:
         left -= _grant(state.sites[name], left)
     while left > NOTHING_LEFT * budget and state.waiting and len(state.running) < state.slots:

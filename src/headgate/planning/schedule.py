@@ -29,6 +29,11 @@ class Schedule:
     site_ends: FloatArray
 
     @property
+    def order(self) -> list[int]:
+        """The sites by priority: simulations add those of one moment the most urgent first."""
+        return list(dict.fromkeys(self.sites.tolist()))
+
+    @property
     def makespan(self) -> float:
         return float(self.site_ends.max(initial=0.0))
 

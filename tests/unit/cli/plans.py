@@ -40,6 +40,7 @@ def make_plan(
         tuple(RatePiece(start, BytesPerSecond(rate)) for start, rate in pieces),
         verdict or (Verdict.INFEASIBLE if relax else Verdict.FEASIBLE),
         sites,
+        tuple(site.name for site in sites),
         remedy or Remedy(80.0, 90.0, None, relax),
         *bounds,
     )

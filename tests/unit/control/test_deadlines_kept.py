@@ -1,0 +1,104 @@
+"""Whole crawls by the manager on a made-up line: what the plan promised is kept."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headgate.control.forecast import Forecast, Source
+from headgate.control.manager import Manager
+from headgate.model.budget import Budget
+from headgate.model.plan import Plan
+from headgate.model.site import Site
+from headgate.model.units import Bytes, BytesPerSecond, Seconds
+from headgate.planning.capacity import Capacity
+from headgate.planning.planner import plan
+
+from .made_up_line import MadeUpSite, crawl
+
+BUDGET = Budget(BytesPerSecond(800e3), crawlers=5)
+
+
+def some_sites(seed: int, tightness: float) -> list[Site]:
+    """Twelve sites with deadlines round the ends of a plan that knew none."""
+    rng = np.random.default_rng(seed)
+    sites = [
+        Site(
+            f"s{k}",
+            expect=Bytes(float(rng.uniform(2e5, 15e5))),
+            max_rate=BytesPerSecond(float(rng.choice([120e3, 200e3, 320e3, 560e3]))),
+        )
+        for k in range(12)
+    ]
+    ends = {site.name: site.end for site in plan(sites, BUDGET).sites}
+    return [
+        dataclasses.replace(
+            site, deadline=Seconds(tightness * ends[site.name] * rng.uniform(1.0, 1.3) + 1.0)
+        )
+        for site in sites
+    ]
+
+
+def crawled(sites: list[Site], made: Plan, speed: float, silence: float) -> float:
+    """Total lateness of a crawl in which servers are ``speed`` times as fast as planned."""
+    by_name = {site.name: site for site in sites}
+    forecasts = {
+        site.name: Forecast(float(site.expect or 0), Source.USER, site.max_rate) for site in sites
+    }
+    manager = Manager.of(
+        [by_name[name] for name in made.order],
+        forecasts,
+        Capacity.constant(float(BUDGET.bandwidth)),  # type: ignore[arg-type]
+        BUDGET.crawlers,
+    )
+    ends = crawl(
+        manager,
+        {
+            site.name: MadeUpSite(site.expect or 0, (site.max_rate or 0) * speed, silence)
+            for site in sites
+        },
+    )
+    return sum(max(ends[site.name] - (site.deadline or np.inf), 0.0) for site in sites)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_feasible_deadlines_are_met_although_sites_begin_late_and_are_slower(seed: int) -> None:
+    sites = some_sites(seed, tightness=1.0)
+    made = plan(sites, BUDGET)
+    assert made.feasible
+    assert crawled(sites, made, speed=0.98, silence=0.1) == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lateness_that_must_be_is_what_was_planned(seed: int) -> None:
+    sites = some_sites(seed, tightness=0.5)
+    made = plan(sites, BUDGET)
+    assert made.tardiness > 10
+    # The made-up line counts in steps of 0.05 s, so every site ends a little late.
+    assert crawled(sites, made, speed=1.0, silence=0.0) == pytest.approx(made.tardiness, rel=0.1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_rates_never_add_up_to_more_than_the_budget(data: st.DataObject) -> None:
+    """`crawl` asserts it at every step, whatever the forecasts are wrong by."""
+    number = st.floats(1e3, 1e6)
+    count = data.draw(st.integers(1, 8))
+    sites = [
+        Site(f"s{k}", deadline=Seconds(data.draw(st.floats(0.1, 100.0)))) for k in range(count)
+    ]
+    forecasts = {
+        site.name: Forecast(
+            data.draw(number), Source.GUESS, data.draw(st.one_of(st.none(), number))
+        )
+        for site in sites
+    }
+    turns = [(0.0, data.draw(number)), (7.0, data.draw(number)), (20.0, data.draw(number))]
+    slots = data.draw(st.integers(1, 4))
+    manager = Manager.of(sites, forecasts, Capacity.of(turns), slots)
+    line = {site.name: MadeUpSite(data.draw(number), data.draw(number), 0.2) for site in sites}
+    crawl(manager, line, most=60.0)

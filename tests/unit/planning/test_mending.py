@@ -1,0 +1,75 @@
+"""Mending the order of a crawl that does not go as planned."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from hypothesis import given, settings
+
+from headgate.planning.capacity import Capacity
+from headgate.planning.event import event_schedule
+from headgate.planning.mending import mend
+from headgate.planning.problem import Problem
+from headgate.planning.replan import CrawlState, Progressed, SiteState, Started, replan, take_in
+
+from .problems import problems
+
+
+def state_of(problem: Problem) -> CrawlState:
+    sites = {
+        str(i): SiteState(float(work), float(deadline), float(cap))
+        for i, (work, deadline, cap) in enumerate(
+            zip(problem.work, problem.deadlines, problem.caps, strict=True)
+        )
+    }
+    return CrawlState(sites, deque(sites), problem.capacity, problem.slots)
+
+
+def lateness(problem: Problem, state: CrawlState) -> float:
+    order = [int(name) for name in (*state.running, *state.waiting)]
+    return event_schedule(problem, order).tardiness(problem)
+
+
+def test_a_site_in_danger_goes_before_one_with_time() -> None:
+    sites = {"long": SiteState(900.0, 100.0), "soon": SiteState(100.0, 5.0)}
+    state = CrawlState(sites, deque(["long", "soon"]), Capacity.constant(100.0), slots=1)
+    mend(state)
+    assert list(state.waiting) == ["soon", "long"]
+
+
+def test_an_order_that_leaves_a_reserve_stands() -> None:
+    sites = {"long": SiteState(100.0, 100.0), "soon": SiteState(100.0, 5.0)}
+    state = CrawlState(sites, deque(["long", "soon"]), Capacity.constant(100.0), slots=1)
+    mend(state)
+    assert list(state.waiting) == ["long", "soon"]
+
+
+def test_those_who_run_keep_their_crawlers() -> None:
+    sites = {
+        "big": SiteState(100.0, 1000.0),
+        "next": SiteState(500.0, 50.0),
+        "soon": SiteState(100.0, 5.0),
+    }
+    state = CrawlState(sites, deque(sites), Capacity.constant(100.0), slots=1)
+    assert replan(state, Started(0.0)) == {"big": 100.0}
+    take_in(state, Progressed(1.0, {"big": 300.0}))
+    mend(state)
+    assert state.running == ["big"]
+    assert list(state.waiting) == ["soon", "next"]
+
+
+def test_what_cannot_be_saved_is_conceded_once() -> None:
+    sites = {"a": SiteState(500.0, 1.0), "b": SiteState(500.0, 1.0)}
+    state = CrawlState(sites, deque(sites), Capacity.constant(100.0), slots=1)
+    mend(state)
+    assert sorted(site.conceded for site in sites.values()) == [4.0, 9.0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_no_order_is_made_worse_and_no_site_lost(problem: Problem) -> None:
+    state = state_of(problem)
+    before = lateness(problem, state)
+    mend(state)
+    state.check()
+    assert lateness(problem, state) <= before * (1 + 1e-9)
