@@ -27,6 +27,7 @@ class Conducting:
     fleet: Fleet
     clock: Clock
     observe: Observe
+    look_seconds: float = LOOK_SECONDS
     interrupted: str = ""
     """Why the crawl was broken off; empty: it was not."""
     _began: float = 0.0
@@ -41,7 +42,7 @@ class Conducting:
             turn = self.manager.next_turn(self.now)
             if self.now >= next_look:
                 self._look()
-                next_look = self.now + LOOK_SECONDS
+                next_look = self.now + self.look_seconds
             for progress in await self.fleet.wait(min(next_look, turn) - self.now):
                 self._perform(self.manager.ended(progress.site, self.now))
         if self.interrupted:

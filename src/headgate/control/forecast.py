@@ -183,8 +183,9 @@ def _size_range(
 
 def _alpha(complete: Sequence[PastVisit]) -> float:
     known = [(visit.wire_bytes, visit.alpha) for visit in complete if visit.alpha]
-    sizes = np.array([size for size, _ in known])
-    return fit_alpha(sizes, sizes * np.array([alpha for _, alpha in known]))
+    sizes = np.array([size for size, _ in known], dtype=np.float64)  # their squares are large
+    alphas = np.array([alpha for _, alpha in known], dtype=np.float64)
+    return fit_alpha(sizes, sizes * alphas)
 
 
 def _least(*rates: float | None) -> float | None:

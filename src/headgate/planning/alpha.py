@@ -43,6 +43,7 @@ class Offered:
 def fit_alpha(bytes_: FloatArray, offered: FloatArray) -> float:
     """alpha from past visits: their bytes D, and t v, the bytes that they could have taken.
 
+    >>> import numpy as np
     >>> fit_alpha(np.array([100.0, 200.0]), np.array([110.0, 220.0]))
     1.1
     """

@@ -49,6 +49,8 @@ def test_alpha_is_fitted_over_complete_visits() -> None:
     )
     expected = (4 * 4 * 1.5 + 2 * 2 * 1.0) / (4 * 4 + 2 * 2)
     assert forecast(Site("a"), Past(visits)).alpha == pytest.approx(expected)
+    large = PastVisit(int(5e9), 40, complete=True, alpha=1.5)
+    assert forecast(Site("a"), Past((large,))).alpha == pytest.approx(1.5)
 
 
 def _server(by_hour: dict[int, float]) -> ServerSpeed:

@@ -1,0 +1,293 @@
+"""Servers whose speed follows the hour, on a clock that is turned by hand.
+
+The crawl's own control runs here unchanged (forecasts, planner, manager, conducting, catalog);
+only the nodes are played. A served site gets the lesser of its rate and its server's speed of the
+moment, less its pauses. So a week of crawling takes seconds, and the truth about every server is
+known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+
+from headgate.control.conducting import Conducting
+from headgate.control.forecast import Forecast, Scouted, forecast
+from headgate.control.foresight import plan_ahead
+from headgate.control.manager import Manager
+from headgate.crawling.progress import Progress, SiteState
+from headgate.model.budget import Budget
+from headgate.model.local_time import Calendar, DayKind
+from headgate.model.plan import Foreseen, Plan
+from headgate.model.site import Site
+from headgate.planning.planner import budget_capacity
+from headgate.storage.catalog import Catalog, Outcome, Visit
+from headgate.storage.learning import Learning
+from headgate.storage.site_past import pasts
+from headgate.traffic.server_tally import ServerTally
+
+__all__ = ["HourlyWorld", "SimulatedRun", "SimulatedSite", "crawl_once"]
+
+_PAGE_BYTES = 20e3
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedSite:
+    """A site and the truth about its server."""
+
+    name: str
+    address: str
+    bytes: float
+    """Mean of a visit."""
+    speed: float
+    """Bytes per second on a working day, mean over its hours."""
+    swing: float
+    """Relative: 0.5 means from half to one and a half times the mean."""
+    slowest_hour: float
+    free_days: float
+    """Speed on holidays, in working days."""
+    pauses: float
+    """The part of the time in which the site cannot be asked: crawl delays, round trips."""
+
+    def rate(self, calendar: Calendar, instant: float) -> float:
+        moment = calendar.moment(instant)
+        turn = 2 * math.pi * (moment.minute / 60.0 - self.slowest_hour) / 24.0
+        kind = self.free_days if moment.kind is DayKind.HOLIDAY else 1.0
+        return kind * self.speed * (1.0 - self.swing * math.cos(turn))
+
+
+@dataclass(frozen=True, slots=True)
+class HourlyWorld:
+    """Sites on servers, and how much one day differs from another."""
+
+    sites: tuple[SimulatedSite, ...]
+    calendar: Calendar = field(default=Calendar())
+    noise: float = 0.15
+    """Standard deviation of the logarithm of a server's speed, drawn anew every ten minutes."""
+    daily: float = 0.03
+    """The same of a whole run, and of a site's size in it."""
+
+    @classmethod
+    def random(cls, rng: np.random.Generator, sites: int) -> HourlyWorld:
+        """Speeds from 40 to 600 KB/s, swings of 20 to 60 %, a tenth to a third of pauses."""
+        return cls(
+            tuple(
+                SimulatedSite(
+                    f"site{number:02d}",
+                    f"192.0.2.{number}",
+                    float(np.exp(rng.uniform(np.log(1e9), np.log(5e9)))),
+                    float(np.exp(rng.uniform(np.log(40e3), np.log(600e3)))),
+                    float(rng.uniform(0.2, 0.6)),
+                    float(rng.uniform(10, 21)),
+                    float(rng.uniform(0.8, 1.4)),
+                    float(rng.uniform(0.05, 0.3)),
+                )
+                for number in range(sites)
+            )
+        )
+
+
+@dataclass(slots=True)
+class _Clock:
+    began_wall: float
+    elapsed: float = 0.0
+
+    def now(self) -> float:
+        return self.elapsed
+
+    def wall(self) -> float:
+        return self.began_wall + self.elapsed
+
+
+@dataclass(slots=True)
+class _Visit:
+    """One site's visit: what is left, and how far its server is from its usual self."""
+
+    site: SimulatedSite
+    left: float
+    today: float
+    progress: Progress
+
+
+class _Fleet:
+    """The adapter of `headgate.crawling.ports.Fleet` over simulated servers."""
+
+    def __init__(self, world: HourlyWorld, clock: _Clock, rng: np.random.Generator) -> None:
+        self._world = world
+        self._clock = clock
+        self._rng = rng
+        self._sites = {site.name: site for site in world.sites}
+        self._rates: dict[str, float] = {}
+        self._visits: dict[str, _Visit] = {}
+        self._tallies: dict[str, ServerTally] = {}
+        self._luck: dict[tuple[str, int], float] = {}
+
+    def set_rates(self, rates: Mapping[str, float]) -> None:
+        self._rates.update(rates)
+        for name in rates:
+            if name not in self._visits:
+                self._visits[name] = self._begin(self._sites[name])
+
+    def set_total(self, rate: float) -> None:
+        """The rates keep to it already."""
+
+    def stop(self, site: str, reason: str) -> None:
+        self._end(self._visits[site], SiteState.STOPPED, reason)
+
+    def progress(self) -> Sequence[Progress]:
+        return [visit.progress for visit in self._visits.values()]
+
+    def servers(self) -> Mapping[str, ServerTally]:
+        return self._tallies
+
+    async def wait(self, seconds: float) -> Sequence[Progress]:
+        """Moves time forward, to the first end at the furthest."""
+        running = [v for v in self._visits.values() if v.progress.state is SiteState.CRAWLING]
+        flows = {visit.site.name: self._flow(visit) for visit in running}
+        step = max(seconds, 0.0)
+        for visit in running:
+            flow, _ = flows[visit.site.name]
+            if flow > 0:
+                step = min(step, visit.left / flow)
+        began = self._clock.elapsed
+        self._clock.elapsed += step
+        for visit in running:
+            self._deliver(visit, *flows[visit.site.name], began, step)
+        return [v.progress for v in running if v.progress.state is SiteState.DONE]
+
+    async def close(self, reason: str) -> None:
+        """Nothing is left running."""
+
+    def _begin(self, site: SimulatedSite) -> _Visit:
+        size, today = np.exp(self._rng.normal(0.0, self._world.daily, 2)).tolist()
+        progress = Progress(site.name, SiteState.CRAWLING, self._clock.elapsed)
+        visit = _Visit(site, site.bytes * size, today, progress)
+        progress.to_do = math.ceil(visit.left / _PAGE_BYTES)
+        host = f"{site.name}.example"
+        self._tallies.setdefault(site.address, ServerTally({host}))
+        return visit
+
+    def _flow(self, visit: _Visit) -> tuple[float, float]:
+        """Bytes per second now, and the server's own speed while it serves."""
+        site, instant = visit.site, self._clock.wall()
+        key = (site.address, int(instant // 600))
+        if key not in self._luck:
+            self._luck[key] = float(np.exp(self._rng.normal(0.0, self._world.noise)))
+        speed = site.rate(self._world.calendar, instant) * visit.today * self._luck[key]
+        return min(self._rates[site.name], speed * (1 - site.pauses)), speed
+
+    def _deliver(self, visit: _Visit, flow: float, speed: float, began: float, step: float) -> None:
+        progress = visit.progress
+        came = min(flow * step, visit.left)
+        visit.left -= came
+        progress.wire_bytes += round(came)
+        progress.fetches = round(progress.wire_bytes / _PAGE_BYTES)
+        progress.to_do = math.ceil(visit.left / _PAGE_BYTES)
+        if came > 0:
+            busy = min(came / speed, step)
+            held = step * (1 - visit.site.pauses) - busy
+            held = held if held > 0.01 * step else 0.0
+            self._tallies[visit.site.address].count(
+                began + step - busy, began + step, round(came), 0.1, held
+            )
+        if visit.left <= 1.0:
+            self._end(visit, SiteState.DONE, "")
+
+    def _end(self, visit: _Visit, state: SiteState, reason: str) -> None:
+        visit.progress.state, visit.progress.reason = state, reason
+        visit.progress.ended = self._clock.elapsed
+        self._rates[visit.site.name] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedRun:
+    """What was foretold and what came, by site: seconds from the start of the run."""
+
+    foreseen: Mapping[str, Foreseen]
+    ended: Mapping[str, float]
+    plan: Plan
+
+    def errors(self) -> dict[str, float]:
+        """Relative, of the likely end."""
+        return {name: self.foreseen[name].likely / end - 1 for name, end in self.ended.items()}
+
+    def within(self) -> float:
+        """The share of sites that ended between their earliest and latest time."""
+        inside = [
+            self.foreseen[name].earliest <= end <= self.foreseen[name].latest
+            for name, end in self.ended.items()
+        ]
+        return sum(inside) / len(inside)
+
+
+async def crawl_once(
+    world: HourlyWorld,
+    budget: Budget,
+    catalog: Catalog,
+    start: datetime,
+    rng: np.random.Generator,
+    look_seconds: float = 20.0,
+) -> SimulatedRun:
+    """A crawl of all sites as `headgate crawl` does it, with what the catalog knows by then."""
+    sites = [Site(site.name, seeds=(f"https://{site.name}.example/",)) for site in world.sites]
+    clock = _Clock(start.timestamp())
+    forecasts = _forecasts(world, sites, budget, catalog, clock.wall(), rng)
+    plan = plan_ahead(sites, budget, forecasts, start)
+    order = {planned.name: (planned.start, planned.end) for planned in plan.sites}
+    manager = Manager.of(
+        sorted(sites, key=lambda site: order[site.name]),
+        forecasts,
+        budget_capacity(budget, start, weeks=8),
+        budget.crawlers,
+    )
+    learning = Learning.of(catalog, budget.calendar, sites)
+    fleet = _Fleet(world, clock, rng)
+
+    def observe(now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
+        learning.look(fleet.servers(), reports, granted, now, clock.wall())
+
+    stamp = start.isoformat()
+    catalog.begin_run(stamp, clock.wall(), "{}")
+    await Conducting(manager, fleet, clock, observe, look_seconds=look_seconds).run()
+    learning.finish(fleet.servers(), clock.now(), clock.wall())
+    for report in fleet.progress():
+        catalog.record_visit(_visit(report, stamp, start.timestamp(), learning))
+    catalog.end_run(stamp, clock.wall(), Outcome.FINISHED)
+    return SimulatedRun(
+        {site.name: site.foreseen for site in plan.sites if site.foreseen},
+        {report.site: report.ended or 0.0 for report in fleet.progress()},
+        plan,
+    )
+
+
+def _forecasts(
+    world: HourlyWorld,
+    sites: Sequence[Site],
+    budget: Budget,
+    catalog: Catalog,
+    instant: float,
+    rng: np.random.Generator,
+) -> dict[str, Forecast]:
+    """A first look counts a third too many or too few pages, and sees one connection's speed."""
+    past = pasts(catalog, sites, budget.crawlers)
+    forecasts = {}
+    for site, truth in zip(sites, world.sites, strict=True):
+        pages = round(truth.bytes / _PAGE_BYTES * float(np.exp(rng.normal(0.0, 0.3))))
+        one_connection = truth.rate(world.calendar, instant) * float(rng.uniform(0.3, 1.0))
+        scouted = None if past[site.name].visits else Scouted(pages, 0, _PAGE_BYTES, one_connection)
+        forecasts[site.name] = forecast(
+            site, past[site.name], scouted, calendar=budget.calendar, instant=instant
+        )
+    return forecasts
+
+
+def _visit(report: Progress, stamp: str, began: float, learning: Learning) -> Visit:
+    started, ended = report.started or 0.0, report.ended or 0.0
+    return Visit(
+        report.site, stamp, began + started, began + ended, ended - started, report.fetches,
+        report.wire_bytes, report.wire_bytes, learning.alphas.alpha(report.site),
+    )  # fmt: skip
