@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import shake_256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 ROBOTS = b"User-agent: *\nDisallow: /private/\n"
@@ -19,6 +20,8 @@ class SmallWeb:
 
     pages: int
     page_bytes: int = 2000
+    random_bytes: int = 0
+    """Of a page: they do not compress."""
     seconds_per_page: float = 0.0
     asked: Counter[str] = field(default_factory=Counter)
     port: int = 0
@@ -40,7 +43,8 @@ class SmallWeb:
         links = [k for k in (2 * int(name) + 1, 2 * int(name) + 2) if k < self.pages]
         anchors = "".join(f'<a href="/{k}.html">{k}</a>' for k in [*links, 0])
         head = f"<title>Page {name}</title>{anchors}<a href=/private/x.html>no</a>"
-        return head.encode().ljust(self.page_bytes, b".")
+        noise = shake_256(name.encode()).hexdigest(self.random_bytes)
+        return f"{head}{noise}".encode().ljust(self.page_bytes, b".")
 
 
 @contextmanager

@@ -19,6 +19,7 @@ __all__ = ["COMMANDS", "command_parser", "main"]
 
 COMMANDS = {
     "crawl": "crawl sites within a bandwidth and by their deadlines",
+    "survey": "servers and the links between them, for the least load",
     "plan": "can all deadlines be met, and how? Rates, start and end of every site",
     "budget": "change the bandwidth of a running crawl",
     "report": "what a run promised and what it kept, in words and as a page",

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
+import msgspec
+
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links
 from headgate.reading.content import decode_content
@@ -22,8 +24,7 @@ _HTML = ("text/html", "application/xhtml+xml")
 _NOT_MODIFIED = 304
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPage:
+class ReadPage(msgspec.Struct, frozen=True, gc=False):
     """What was read; all empty for what is no page of text."""
 
     title: str = ""

@@ -7,6 +7,7 @@
 | `SiteStore` | `storage.spool.SiteSpool`; one in memory          |
 | `Known`     | `storage.known_pages.KnownPages`; nothing known   |
 | `Fleet`     | `crawling.node.Node`; `grid.processes`            |
+| `SurveyLog` | `storage.survey_log.SurveyFile`; one in memory    |
 """
 
 from __future__ import annotations
@@ -18,9 +19,19 @@ from headgate.crawling.progress import Progress
 from headgate.frontier.journal import JournalEntry
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page
+from headgate.survey.entries import SurveyEntry
 from headgate.traffic.server_tally import ServerTally
 
-__all__ = ["Clock", "Fetcher", "Fleet", "Known", "Rates", "SiteStore", "StoredPage"]
+__all__ = [
+    "Clock",
+    "Fetcher",
+    "Fleet",
+    "Known",
+    "Rates",
+    "SiteStore",
+    "StoredPage",
+    "SurveyLog",
+]
 
 
 class Clock(Protocol):
@@ -144,4 +155,17 @@ class Known(Protocol):
 
     def urls(self, site: str) -> Iterator[tuple[int, Sequence[str]]]:
         """The pages an earlier run stored of a site, in batches with their depth."""
+        ...
+
+
+class SurveyLog(Protocol):
+    """Every request of a survey, durable once committed."""
+
+    @property
+    def waiting_bytes(self) -> int: ...
+
+    def put(self, entry: SurveyEntry) -> None: ...
+
+    def commit(self) -> int:
+        """Store all that waits, which may block; the number of entries stored so far."""
         ...

@@ -2,16 +2,19 @@
 
 The order of the tests is the order of their costs per link, cheapest and most decisive first:
 
-    host     0.08 µs   most links of a page that fall, fall here
+    lately   0.05 µs   nine of ten links: they stood on one of the last pages, too
+    host     0.08 µs   most of the others that fall, fall here
     session            looked for in the whole page at once, taken out where found
-    seen     0.5 µs    nine of ten links that are left
+    seen     0.5 µs    what was met long ago
     scope              expressions, if there are any
     traps    0.3 µs
 
 Robots rules are asked later, when a URL's turn has come: its robots.txt may not be known yet, and
 most URLs of a large site never come to their turn.
 
-A URL refused stays in URLseen, so that the link to /login on every page is judged once.
+A URL refused stays in URLseen, so that the link to /login on every page is judged once. What was
+met lately is a part of URLseen, kept as text, where a test is ten times as cheap as by hash: 5 MB
+at the most, then it starts anew.
 """
 
 from __future__ import annotations
@@ -28,6 +31,9 @@ __all__ = ["OUT_OF_SCOPE", "Admission"]
 
 OUT_OF_SCOPE = "out of scope"
 
+_MOST_LATELY = 32_768
+_LONGEST_LATELY = 200
+
 
 class Admission:
     """The gate of one site run. Fills URLseen; what it lets in goes to URLtodo or the bench."""
@@ -38,13 +44,21 @@ class Admission:
         self.refused: Counter[str] = Counter()
         """URLs refused, by reason. Links that fall by their host alone are not counted."""
         self._traps = Traps(trap_rules)
+        self._lately: set[str] = set()
 
     def links(self, urls: Sequence[str]) -> list[str]:
         """The URLs among these that are new and to be fetched, in their order."""
-        candidates = self.scope.candidates(urls)
+        lately = self._lately
+        strange = [url for url in urls if url not in lately]
+        candidates = self.scope.candidates(strange) if strange else strange
+        if not candidates:
+            return candidates
         if may_carry_session(candidates):
             candidates = [without_session(url) for url in candidates]
         fresh = self.seen.meet(candidates)
+        if len(lately) > _MOST_LATELY:
+            lately.clear()
+        lately.update([url for url in candidates if len(url) < _LONGEST_LATELY])
         return self._judged(fresh) if fresh else fresh
 
     def seeds(self, urls: Sequence[str]) -> list[str]:

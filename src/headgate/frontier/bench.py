@@ -65,6 +65,19 @@ class Bench:
         heappush(self._later, (moment, self._number, fetch))
         self._length += 1
 
+    def give_back(self) -> list[Fetch]:
+        """Take out all that no fetch was begun for, each origin's in their order."""
+        given: list[Fetch] = []
+        for origin, queue in list(self._queues.items()):
+            given += [fetch for fetch in queue if fetch.untouched]
+            kept = deque([fetch for fetch in queue if not fetch.untouched])
+            if kept:
+                self._queues[origin] = kept
+            else:
+                del self._queues[origin]
+        self._length -= len(given)
+        return given
+
     def next(self, now: float) -> Fetch | None:
         """Take out the next URL whose host is ready; None when no host is."""
         while self._later and self._later[0][0] <= now:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from headgate.frontier.journal import JournalEntry
 
@@ -12,8 +12,7 @@ FINISHED = "finished"
 """The reason of a Done that nobody asked for: nothing is left to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
+class Fetch(msgspec.Struct, frozen=True, gc=False):
     """Fetch this now: its host is ready. Ends with exactly one event that names the URL."""
 
     url: str
@@ -24,39 +23,41 @@ class Fetch:
     """Fetches of it that a busy host put off before."""
     hops: int = 0
     """Redirects that led here."""
+    level: int = 0
+    """Of its score, 0 the best; without a focus, of all."""
+
+    @property
+    def untouched(self) -> bool:
+        """Neither a retry nor a redirect's target: nothing was begun for it."""
+        return not (self.tries or self.busy or self.hops)
 
 
-@dataclass(frozen=True, slots=True)
-class LearnRobots:
+class LearnRobots(msgspec.Struct, frozen=True, gc=False):
     """Get robots.txt of this origin; its URLs wait for RobotsLearned."""
 
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, gc=False):
     """Make this durable, together with what was fetched."""
 
     entry: JournalEntry
 
 
-@dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUp(msgspec.Struct, frozen=True, gc=False):
     """Nothing more is asked of this host; its URLs are dropped."""
 
     host: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True, gc=False):
     """Nothing can start before this moment unless another event comes first. Replaces the last."""
 
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(msgspec.Struct, frozen=True, gc=False):
     """Nothing is to do and nothing under way."""
 
     reason: str

@@ -8,26 +8,34 @@ are still under way. With one, they may not: the depth at which a URL is first m
 its links are followed, so a page that comes late (a retry, a slow host) could otherwise change
 which pages are crawled. Levels then follow each other strictly, and the pages crawled depend on
 the site alone, not on timing.
+
+With a focus, URLtodo goes by score (``scored_todo``), and the bench is filled sparingly: a URL on
+it has had its turn. When a page brings something better than what lies there, all that was not
+begun goes back into the queue.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from headgate.frontier.bench import Bench
 from headgate.frontier.commands import FINISHED, Command, Done, Fetch, LearnRobots, Wait
+from headgate.frontier.journal import JournalEntry
 from headgate.frontier.pacing import HostPace, PaceRules
 from headgate.frontier.ports import Spill
 from headgate.frontier.scope import origin_of
+from headgate.frontier.scored_todo import NEUTRAL, Placed, ScoredTodo, Scores, level_of
 from headgate.frontier.todo import UrlTodo
 
-__all__ = ["HOST_GIVEN_UP", "ROBOTS", "Dispatch", "DispatchRules", "Flight"]
+__all__ = ["BY_DEPTH", "HOST_GIVEN_UP", "ROBOTS", "Dispatch", "DispatchRules", "Flight"]
 
 ROBOTS = "robots.txt"
 HOST_GIVEN_UP = "host given up"
+BY_DEPTH = Placed()
+"""Without a focus a URL's depth is its place."""
 
 _DROPS_AT_A_TIME = 1000
 """URLs dropped in one go at the most, lest a site closed by robots.txt hold up everything else."""
@@ -44,6 +52,8 @@ class DispatchRules:
     """URLs in memory at the most, to do and on the bench."""
     robots: bool = True
     """Learn robots.txt of an origin before its first fetch."""
+    scored: bool = False
+    """There is a focus: URLs come with scores and go by them."""
     pace: PaceRules = field(default_factory=PaceRules)
 
 
@@ -60,7 +70,12 @@ class Dispatch:
     """URLs that are accepted and not settled."""
 
     def __init__(self, spill: Spill, rules: DispatchRules, *, strict_levels: bool) -> None:
-        self.todo = UrlTodo(spill, rules.memory - rules.memory // 4)
+        memory = rules.memory - rules.memory // 4
+        self._scored = (
+            ScoredTodo(spill, memory, depth_first=strict_levels) if rules.scored else None
+        )
+        self._by_depth = UrlTodo(spill, memory)
+        """Empty with a focus."""
         self.slots = rules.slots
         self.stopping = ""
         """Why no more fetches begin; empty: they do."""
@@ -74,6 +89,12 @@ class Dispatch:
         self._strict_levels = strict_levels
         self._level = 0
         """Depth of the URLs last taken out of URLtodo."""
+        self._worst_benched = -1
+        """Lane: with a focus, nothing on the bench that was not begun came from a later one."""
+
+    @property
+    def todo(self) -> UrlTodo | ScoredTodo:
+        return self._by_depth if self._scored is None else self._scored
 
     def __len__(self) -> int:
         return len(self.todo) + len(self._bench) + len(self._flights)
@@ -81,6 +102,25 @@ class Dispatch:
     @property
     def in_flight(self) -> int:
         return len(self._flights)
+
+    def accept(self, found: Sequence[str], depth: int, scores: Scores | None) -> Placed:
+        """Queue up new URLs; with a focus, known ones among the scored may move up."""
+        if self._scored is None:
+            self._by_depth.put(depth, found)
+            return BY_DEPTH
+        placed = self._scored.accept(depth, found, scores)
+        self._reconsider(self._scored)
+        return placed
+
+    def recall(self, found: Sequence[str], entry: JournalEntry) -> None:
+        """Queue up what is left of an entry's URLs, as they were when it was recorded."""
+        if self._scored is None:
+            self._by_depth.put(entry.depth, found)
+            return
+        levels = dict(zip(entry.found, entry.levels, strict=False))
+        neutral = level_of(NEUTRAL)
+        self._scored.put(entry.depth, found, [levels.get(url, neutral) for url in found])
+        self._scored.move_up(zip(entry.raised, entry.raised_levels, strict=True))
 
     def land(self, url: str) -> Flight:
         """A fetch came to its end; its pace has still to be told how."""
@@ -91,6 +131,10 @@ class Dispatch:
 
     def retry(self, fetch: Fetch, moment: float) -> None:
         self._bench.put_later(fetch, moment)
+
+    def redirect_levels(self, fetch: Fetch) -> bytes:
+        """A redirect's target inherits the place of its source."""
+        return b"" if self._scored is None else bytes([fetch.level])
 
     def follow(self, fetch: Fetch) -> None:
         """A redirect's target goes next."""
@@ -149,15 +193,34 @@ class Dispatch:
 
     def _refill(self) -> bool:
         """Bring URLs from URLtodo to the bench; False when none may come."""
-        depth, room = self.todo.depth, self._bench_bound - len(self._bench)
-        if depth is None or room <= 0:
+        lane, room = self.todo.lane, self._bench_bound - len(self._bench)
+        if lane is None or room <= 0:
             return False
+        scored = self._scored
+        depth = lane if scored is None else scored.lanes.depth(lane)
         if self._strict_levels and depth > self._level and (self._flights or self._bench):
             return False
         self._level = depth
-        for url in self.todo.take(min(room, _REFILL)):
-            self._bench.put(Fetch(url, depth))
+        if scored is None:
+            for url in self._by_depth.take(min(room, _REFILL)):
+                self._bench.put(Fetch(url, depth))
+        else:
+            self._worst_benched = max(self._worst_benched, lane)
+            level = scored.lanes.level(lane)
+            for url in scored.take(min(room, max(self.slots, 1))):
+                self._bench.put(Fetch(url, depth, level=level))
         return True
+
+    def _reconsider(self, scored: ScoredTodo) -> None:
+        """Give back what the bench holds if the queue has better now."""
+        if scored.lane is None or scored.lane >= self._worst_benched:
+            return
+        self._worst_benched = -1
+        by_lane: dict[int, list[str]] = {}
+        for fetch in self._bench.give_back():
+            by_lane.setdefault(scored.lanes.lane(fetch.depth, fetch.level), []).append(fetch.url)
+        for lane, urls in by_lane.items():
+            scored.put_back(lane, urls)
 
     def _outlook(self, now: float) -> Done | Wait | None:
         if self.stopping:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
+
+from headgate.frontier.scored_todo import Scores
 from headgate.model.fetch import FailureKind
 
 __all__ = [
@@ -22,23 +24,22 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Seeds:
+class Seeds(msgspec.Struct, frozen=True, gc=False):
     """Where the user wants to start; told again after a replay, it changes nothing."""
 
     urls: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True, gc=False):
     """URLs from elsewhere than a page: sitemaps, other sites' links. Judged like links."""
 
     urls: Sequence[str]
     depth: int = 1
+    scores: Scores | None = None
+    """With a focus: of the URLs, from 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageFetched:
+class PageFetched(msgspec.Struct, frozen=True, gc=False):
     """A fetch ended with a page: any status that is neither a redirect nor an error."""
 
     url: str
@@ -46,10 +47,11 @@ class PageFetched:
     """What the page allows to follow, each once."""
     digest: bytes = b""
     """Of the content, 64 good bits or more in front; empty: not to be compared."""
+    scores: Scores | None = None
+    """With a focus: of the links, from 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redirected:
+class Redirected(msgspec.Struct, frozen=True, gc=False):
     """A fetch ended with a status of redirection."""
 
     url: str
@@ -57,8 +59,7 @@ class Redirected:
     """Absolute; empty when the server's cannot be understood."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorStatus:
+class ErrorStatus(msgspec.Struct, frozen=True, gc=False):
     """A fetch ended with a status of 400 or more."""
 
     url: str
@@ -67,16 +68,14 @@ class ErrorStatus:
     """Retry-After in seconds from now, if the server sent one."""
 
 
-@dataclass(frozen=True, slots=True)
-class FetchFailed:
+class FetchFailed(msgspec.Struct, frozen=True, gc=False):
     """A fetch ended without an answer."""
 
     url: str
     kind: FailureKind
 
 
-@dataclass(frozen=True, slots=True)
-class RobotsLearned:
+class RobotsLearned(msgspec.Struct, frozen=True, gc=False):
     """The answer to LearnRobots; when robots.txt cannot be had, what follows from that."""
 
     origin: str
@@ -85,20 +84,17 @@ class RobotsLearned:
     crawl_delay: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Slots:
+class Slots(msgspec.Struct, frozen=True, gc=False):
     """How many fetches of this site may be under way at once, from now on."""
 
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(msgspec.Struct, frozen=True, gc=False):
     """Time has passed: the moment of a Wait has come."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(msgspec.Struct, frozen=True, gc=False):
     """Begin no more fetches; Done comes with the last that is under way."""
 
     reason: str

@@ -26,8 +26,11 @@ from headgate.frontier.page_seen import PageSeen
 from headgate.frontier.ports import Spill
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
+from headgate.frontier.scored_todo import Scores
 
 __all__ = ["Frontier"]
+
+_SEED_SCORE = 1.0
 
 
 class Frontier:
@@ -45,10 +48,12 @@ class Frontier:
         commands: list[Command] = []
         match event:
             case Seeds():
-                commands = self._bring(self._admission.seeds(event.urls), 0)
+                found = self._admission.seeds(event.urls)
+                commands = self._bring(found, 0, dict.fromkeys(found, _SEED_SCORE))
             case Found():
                 if self._admission.scope.has(event.depth):
-                    commands = self._bring(self._admission.links(event.urls), event.depth)
+                    found = self._admission.links(event.urls)
+                    commands = self._bring(found, event.depth, event.scores)
             case RobotsLearned():
                 self._dispatch.learn(event.origin, event.allows, event.crawl_delay)
             case Slots():
@@ -68,8 +73,9 @@ class Frontier:
         """
         self._admission.recall_settled(self._settled(read()))
         for entry in read():
-            if entry.found:
-                self._accept(self._admission.recall(entry.found, entry.depth), entry.depth)
+            found = self._admission.recall(entry.found, entry.depth) if entry.found else []
+            self._dispatch.recall(found, entry)
+            self._ledger.accepted += len(found)
 
     @property
     def tally(self) -> Tally:
@@ -93,15 +99,20 @@ class Frontier:
         assert self._ledger.accepted == ended + len(self._dispatch)
         assert self._ledger.accepted <= len(self._admission.seen)
 
-    def _bring(self, found: list[str], depth: int) -> list[Command]:
+    def _bring(self, found: list[str], depth: int, scores: Scores | None) -> list[Command]:
         if not found:
             return []
-        self._accept(found, depth)
-        return [Record(JournalEntry(Outcome.FOUND, found=found, depth=depth))]
-
-    def _accept(self, found: list[str], depth: int) -> None:
-        self._dispatch.todo.put(depth, found)
+        placed = self._dispatch.accept(found, depth, scores)
         self._ledger.accepted += len(found)
+        entry = JournalEntry(
+            Outcome.FOUND,
+            found=found,
+            depth=depth,
+            levels=placed.levels,
+            raised=placed.raised,
+            raised_levels=placed.raised_levels,
+        )
+        return [Record(entry)]
 
     def _settled(self, entries: Iterable[JournalEntry]) -> Iterator[str]:
         for entry in entries:

@@ -16,8 +16,9 @@ a stored hash would.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 __all__ = ["JournalEntry", "Outcome"]
 
@@ -36,8 +37,7 @@ class Outcome(StrEnum):
     """There was no answer, for the last time."""
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(msgspec.Struct, frozen=True, gc=False):
     """One URL's end and what it brought."""
 
     outcome: Outcome
@@ -50,3 +50,9 @@ class JournalEntry:
     digest: bytes = b""
     detail: str = ""
     """For people: the status, the failure, or why a redirect was not followed."""
+    levels: bytes = b""
+    """With a focus: of the URLs found, in their order, a byte each."""
+    raised: Sequence[str] = ()
+    """With a focus: URLs found earlier that moved up, ..."""
+    raised_levels: bytes = b""
+    """... and their levels since."""

@@ -15,11 +15,13 @@ more tries, and GiveUp is said once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from headgate.frontier.admission import Admission
-from headgate.frontier.commands import Command, Fetch, GiveUp
-from headgate.frontier.dispatch import Dispatch, Flight
+from headgate.frontier.commands import Command, GiveUp
+from headgate.frontier.dispatch import BY_DEPTH, Dispatch, Flight
 from headgate.frontier.events import ErrorStatus, FetchFailed, PageFetched, Redirected
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.frontier.ledger import Ledger
@@ -60,12 +62,24 @@ class Landing:
         depth = flight.fetch.depth + 1
         copies = self.pages.meet(event.digest) if event.digest else 0
         found: list[str] = []
+        placed = BY_DEPTH
         if event.links and copies < self.rules.copies_followed and self.admission.scope.has(depth):
             found = self.admission.links(event.links)
-            self.dispatch.todo.put(depth, found)
+            placed = self.dispatch.accept(found, depth, event.scores)
             self.ledger.accepted += len(found)
         outcome = Outcome.DUPLICATE if copies else Outcome.PAGE
-        return self.ledger.settle(JournalEntry(outcome, event.url, found, depth, event.digest))
+        entry = JournalEntry(
+            outcome,
+            event.url,
+            found,
+            depth,
+            event.digest,
+            "",
+            placed.levels,
+            placed.raised,
+            placed.raised_levels,
+        )
+        return self.ledger.settle(entry)
 
     def _redirect(self, flight: Flight, event: Redirected, now: float) -> list[Command]:
         flight.pace.answered()
@@ -79,8 +93,9 @@ class Landing:
         if not found:
             return [self.ledger.settle(replace(entry, detail="target met before or refused"))]
         self.ledger.accepted += 1
-        self.dispatch.follow(Fetch(found[0], fetch.depth, hops=fetch.hops + 1))
-        return [self.ledger.settle(replace(entry, found=found))]
+        levels = self.dispatch.redirect_levels(fetch)
+        self.dispatch.follow(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
+        return [self.ledger.settle(replace(entry, found=found, levels=levels))]
 
     def _error_status(self, flight: Flight, event: ErrorStatus, now: float) -> list[Command]:
         reason = f"status {event.status}"

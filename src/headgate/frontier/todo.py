@@ -1,19 +1,20 @@
-"""URLtodo: accepted URLs that wait for their turn, breadth first.
+"""URLtodo: accepted URLs that wait for their turn, in numbered lanes.
 
-All URLs of one depth come out before those of the next, in the order in which they went in. At
-most ``memory`` of them stay in memory (SARSS 2010: 1000), the rest lies in the spill. Filled by
-admission, emptied by the bench.
+All URLs of one lane come out before those of the next, in the order in which they went in. A lane
+is a depth; with a focus, a level of score and a depth (see ``scored_todo``). At most ``memory`` of
+them stay in memory (SARSS 2010: 1000), the rest lies in the spill. Filled by admission, emptied by
+the bench.
 
-Each depth has a lane of three parts, in this order:
+Each lane has three parts, in this order:
 
     head   in memory, taken from          └ a small site lives in heads alone
     spill  chunks outside, counted here
     tail   in memory, added to
 
-When memory is full, tails go out chunk by chunk, from the deepest lane up, until half of it is
+When memory is full, tails go out chunk by chunk, from the last lane up, until half of it is
 free: what is needed last leaves first, and each URL leaves at most once. A head follows only if
 that was not enough, which takes several lanes interrupted while being read; its URLs then queue
-up again behind their own depth.
+up again at the end of their own lane.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ class _Lane:
 
 
 class UrlTodo:
-    """A queue by depth. Every lane it keeps has a URL in it."""
+    """A queue of lanes. Every lane it keeps has a URL in it."""
 
     def __init__(self, spill: Spill, memory: int = 1000) -> None:
         self._spill = spill
         self._memory = memory
         self._chunk = max(1, memory // 4)
         self._lanes: dict[int, _Lane] = {}
-        self._depths: list[int] = []
+        self._numbers: list[int] = []
         """Of all lanes, in order."""
         self._held = 0
         """URLs in memory."""
@@ -62,51 +63,64 @@ class UrlTodo:
         return self._held
 
     @property
-    def depth(self) -> int | None:
+    def lane(self) -> int | None:
         """Of the URLs that come out next; None when there are none."""
-        return self._depths[0] if self._depths else None
+        return self._numbers[0] if self._numbers else None
 
-    def put(self, depth: int, urls: Sequence[str]) -> None:
-        """Queue URLs up behind all others of their depth."""
+    def put(self, number: int, urls: Sequence[str]) -> None:
+        """Queue URLs up behind all others of their lane."""
         if not urls:
             return
-        lane = self._lanes.get(depth)
-        if lane is None:
-            lane = self._lanes[depth] = _Lane()
-            insort(self._depths, depth)
+        lane = self._lane(number)
         (lane.tail if lane.spilled else lane.head).extend(urls)
         self._length += len(urls)
         self._held += len(urls)
         self._relieve()
 
+    def put_back(self, number: int, urls: Sequence[str]) -> None:
+        """Queue URLs up before all others of their lane."""
+        if not urls:
+            return
+        self._lane(number).head.extendleft(reversed(urls))
+        self._length += len(urls)
+        self._held += len(urls)
+        self._relieve()
+
     def take(self, most: int) -> list[str]:
-        """Up to so many URLs of the least depth there is; at least one unless empty."""
-        if not self._depths:
+        """Up to so many URLs of the first lane there is; at least one unless empty."""
+        if not self._numbers:
             return []
-        depth = self._depths[0]
-        lane = self._lanes[depth]
+        number = self._numbers[0]
+        lane = self._lanes[number]
         if not lane.head:
-            self._load(depth, lane)
+            self._load(number, lane)
         head = lane.head
         taken = [head.popleft() for _ in range(min(most, len(head)))]
         self._length -= len(taken)
         self._held -= len(taken)
         if not lane:
-            del self._lanes[depth], self._depths[0]
+            del self._lanes[number], self._numbers[0]
         self._relieve()
         return taken
 
     def check(self) -> None:
         """Counts agree, memory is bounded, order is kept: no tail without a spill before it."""
-        assert self._depths == sorted(self._lanes)
+        assert self._numbers == sorted(self._lanes)
         assert self._length == sum(len(lane) for lane in self._lanes.values())
         assert self._held == sum(len(x.head) + len(x.tail) for x in self._lanes.values())
         assert self._held <= self._memory
         assert all(lane.spilled or not lane.tail for lane in self._lanes.values())
         assert all(len(lane) for lane in self._lanes.values())
 
-    def _load(self, depth: int, lane: _Lane) -> None:
-        chunk = self._spill.take(depth)
+    def _lane(self, number: int) -> _Lane:
+        lane = self._lanes.get(number)
+        if lane is None:
+            lane = self._lanes[number] = _Lane()
+            insort(self._numbers, number)
+        return lane
+
+    def _load(self, number: int, lane: _Lane) -> None:
+        chunk = self._spill.take(number)
         lane.head.extend(chunk)
         lane.spilled -= len(chunk)
         self._held += len(chunk)
@@ -117,18 +131,18 @@ class UrlTodo:
     def _relieve(self) -> None:
         if self._held <= self._memory:
             return
-        for depth in reversed(self._depths):
-            lane = self._lanes[depth]
+        for number in reversed(self._numbers):
+            lane = self._lanes[number]
             if not lane.spilled:
-                self._move_to_tail(lane, keep=self._chunk if depth == self.depth else 0)
-            self._spill_tail(depth, lane)
+                self._move_to_tail(lane, keep=self._chunk if number == self.lane else 0)
+            self._spill_tail(number, lane)
             if 2 * self._held <= self._memory:
                 return
-        for depth in reversed(self._depths):
+        for number in reversed(self._numbers):
             if self._held <= self._memory:
                 return
-            self._move_to_tail(self._lanes[depth], keep=0)
-            self._spill_tail(depth, self._lanes[depth])
+            self._move_to_tail(self._lanes[number], keep=0)
+            self._spill_tail(number, self._lanes[number])
 
     @staticmethod
     def _move_to_tail(lane: _Lane, keep: int) -> None:
@@ -136,10 +150,10 @@ class UrlTodo:
             lane.tail.extend(islice(lane.head, keep, None))
             lane.head = deque(islice(lane.head, keep))
 
-    def _spill_tail(self, depth: int, lane: _Lane) -> None:
+    def _spill_tail(self, number: int, lane: _Lane) -> None:
         while lane.tail:
             chunk = lane.tail[: self._chunk]
-            self._spill.append(depth, chunk)
+            self._spill.append(number, chunk)
             del lane.tail[: self._chunk]
             lane.spilled += len(chunk)
             self._held -= len(chunk)

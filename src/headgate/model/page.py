@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
@@ -46,8 +45,7 @@ class Links(msgspec.Struct, frozen=True, array_like=True):
             raise ValueError(f"{len(self.targets)} targets have {len(self.rels)} rels")
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True, gc=False):
     """What the crawler hands over once nothing more will be asked of a URL."""
 
     outcome: Fetched | FetchFailure

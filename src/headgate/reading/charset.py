@@ -14,8 +14,8 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import webencodings
 
 from headgate.reading.tags import ATTRIBUTES, BLANK, attributes
@@ -44,8 +44,7 @@ _CONTENT = re.compile(
 _XML = re.compile(r"<\?xml[^>]*?\sencoding\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(msgspec.Struct, frozen=True, gc=False):
     """A body as text."""
 
     text: str

@@ -14,8 +14,7 @@ memory grow with the page's length only (see ``tags``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import msgspec
 
 from headgate.reading.charset import decoded
 from headgate.reading.directives import Directives
@@ -25,8 +24,7 @@ from headgate.reading.urls import Resolver
 __all__ = ["LinkOptions", "PageLinks", "Refresh", "links_in", "page_links"]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkOptions:
+class LinkOptions(msgspec.Struct, frozen=True, gc=False):
     """What to collect."""
 
     resources: bool = False
@@ -39,16 +37,14 @@ class LinkOptions:
 DEFAULT_OPTIONS = LinkOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class Refresh:
+class Refresh(msgspec.Struct, frozen=True, gc=False):
     """``<meta http-equiv=refresh>``: the page wants another one to be shown."""
 
     seconds: int
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageLinks:
+class PageLinks(msgspec.Struct, frozen=True, gc=False):
     """All URLs are absolute and in normal form."""
 
     urls: tuple[str, ...]
@@ -93,7 +89,7 @@ def links_in(
     base = None if found.base is None else resolver.join(found.base)
     if base is not None:
         resolver = Resolver(base, codec)
-    urls, nofollow = _joined(found.links.items(), resolver)
+    urls, nofollow = _joined(found.links, resolver)
     return PageLinks(
         urls=tuple(urls),
         nofollow=nofollow,
@@ -109,13 +105,9 @@ def links_in(
     )
 
 
-def _joined(
-    links: Iterable[tuple[str, bool]], resolver: Resolver
-) -> tuple[dict[str, bool], frozenset[str]]:
-    join = resolver.join
+def _joined(links: dict[str, bool], resolver: Resolver) -> tuple[dict[str, bool], frozenset[str]]:
     urls: dict[str, bool] = {}
-    for ref, unendorsed in links:
-        url = join(ref)
+    for url, unendorsed in zip(resolver.join_each(list(links)), links.values(), strict=True):
         if url is not None:
             urls[url] = unendorsed and urls.get(url, True)
     return urls, frozenset([url for url, unendorsed in urls.items() if unendorsed])

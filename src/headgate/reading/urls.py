@@ -12,13 +12,15 @@ Invariants: ``normalise(normalise(u)) == normalise(u)``; no function here raises
 Of ada's two bindings ada-url is used: it passes all 891 cases of WHATWG's test data. can_ada wraps
 an older ada that fails 15 of them. ada-url is the slower one (2.6 µs a join against 0.7), but nine
 references in ten have a plain shape that needs no parser at all (0.4 µs); a property test holds
-that shortcut against ada.
+that shortcut against ada. And most references of a page stood on other pages of its site: where
+those led is remembered (0.1 µs).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import ada_url
 
@@ -51,12 +53,19 @@ _PLAIN_PATH = (
     rf"(?>(?:(?:\.[\w~!$&'()*+,;=:@-]|{_PLAIN_ESCAPE})[\w~!$&'()*+,;=:@/-]*+)*)"
 )
 _PLAIN_QUERY = rf"(?:\?(?>(?:[\w~!$&()*+,;=:@/?.-]++|{_PLAIN_ESCAPE})*))?"
+_PLAIN_TAIL = re.compile(f"{_PLAIN_PATH}{_PLAIN_QUERY}", re.ASCII).fullmatch
 _PLAIN = re.compile(f"({_PLAIN_LEAD}){_PLAIN_PATH}{_PLAIN_QUERY}", re.ASCII).fullmatch
 """A reference that WHATWG joins by mere concatenation, whose lead says behind what: no host that
 could be a number or punycode, no port, no dot segment but in front, nothing that a first colon
 could make a scheme, nothing to escape, to unescape or to write in other digits. Atomic groups, not
 possessive ones: those go wrong in Python 3.11.0 to 3.11.4."""
 _MAX_PARENTS = 8
+_ANYWHERE = ("/", "http://", "https://")
+"""How references begin that mean the same on all pages of an origin."""
+_MOST_KNOWN = 32_768
+_LONGEST_KNOWN = 200
+_known: dict[str, str] = {}
+"""Where such references lead, by origin and reference in one; 8 MB at the most."""
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
@@ -73,13 +82,19 @@ class Resolver:
     of a reference's query in it.
     """
 
-    __slots__ = ("_base", "_codec", "_page", "_prefixes")
+    __slots__ = ("_base", "_codec", "_page", "_prefixes", "_root")
 
     def __init__(self, base: str, codec: str = "utf-8") -> None:
-        self._base = resolve(base)
         self._codec = None if codec.startswith("utf") else codec
-        self._page = _normal(self._base)
-        self._prefixes = _prefixes(self._page)
+        self._base: str | None
+        self._page: str | None
+        if _surely_normal(base):
+            self._base = self._page = base
+        else:
+            self._base = resolve(base)
+            self._page = _normal(self._base)
+        self._prefixes = _prefixes(_folder(self._page or ""))
+        self._root = self._prefixes.get("/", "")[:-1]
 
     def join(self, ref: str) -> str | None:
         """The normal form of where ``ref`` leads; None when that is no http or https URL."""
@@ -102,11 +117,30 @@ class Resolver:
             return self._parsed(ref)
         return url if len(url) <= MAX_LENGTH else None
 
+    def join_each(self, refs: Sequence[str]) -> list[str | None]:
+        """`join` of each, in their order."""
+        root = self._root
+        if not root:
+            return [self.join(ref) for ref in refs]
+        urls: list[str | None] = [_known.get(root + ref) for ref in refs]
+        if None in urls:
+            return [url or self._join_new(ref) for url, ref in zip(urls, refs, strict=True)]
+        return urls
+
     def join_all(self, refs: Iterable[str]) -> list[str]:
         """The distinct normal forms in order of appearance, without those that lead nowhere."""
         bare = (without_fragment(ref) if "#" in ref else ref for ref in refs)
-        joined = dict.fromkeys(map(self.join, dict.fromkeys(bare)))
+        joined = dict.fromkeys(self.join_each(list(dict.fromkeys(bare))))
         return [url for url in joined if url is not None]
+
+    def _join_new(self, ref: str) -> str | None:
+        """Join what is not remembered. What depends on folder or charset never is."""
+        url = self.join(ref)
+        if url and ref.startswith(_ANYWHERE) and ref.isascii() and len(ref) < _LONGEST_KNOWN:
+            if len(_known) >= _MOST_KNOWN:
+                _known.clear()
+            _known[self._root + ref] = url
+        return url
 
     def _parsed(self, ref: str) -> str | None:
         if self._codec is not None and not ref.isascii():
@@ -201,14 +235,33 @@ def _with_normal_escapes(href: str) -> str:
     return _ESCAPE.sub(lambda escape: _NORMAL_ESCAPES[escape[0].upper()], href)
 
 
-def _prefixes(page: str | None) -> dict[str, str]:
+def _surely_normal(url: str) -> bool:
+    """Whether this is a normal form, told without ada; False may be wrong."""
+    folder = _folder(url)
+    return (
+        _PLAIN_TAIL(url, len(folder)) is not None
+        and len(url) <= MAX_LENGTH
+        and _is_normal_folder(folder)
+    )
+
+
+@lru_cache(1024)
+def _is_normal_folder(folder: str) -> bool:
+    return bool(folder) and normalise(folder) == folder
+
+
+def _folder(url: str) -> str:
+    """Up to the last slash of the path; empty where there is none."""
+    return url[: url.rfind("/", 0, url.find("?") if "?" in url else None) + 1]
+
+
+@lru_cache(1024)
+def _prefixes(directory: str) -> dict[str, str]:
     """What a plain reference is put behind, by its lead; empty where only ada can tell."""
-    bare = "" if page is None else page.partition("?")[0]
-    if not bare or "%" in bare:
+    if not directory or "%" in directory:
         return {}
-    root = bare.index("/", len("https://")) + 1
-    directory = bare[: bare.rindex("/") + 1]
-    prefixes = {"/": bare[:root], "./": directory, "": directory}
+    root = directory.index("/", len("https://")) + 1
+    prefixes = {"/": directory[:root], "./": directory, "": directory}
     for ups in range(1, _MAX_PARENTS):
         if len(directory) > root:
             directory = directory[: directory.rindex("/", 0, -1) + 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ _REMEDIES = {
     errno.EMFILE: "too many open files (ulimit -n); raise the limit, then --resume",
     errno.EIO: "the disk may be failing; what was stored before is untouched",
 }
+_LEAST_FREE_BYTES = 100_000
+"""With less, a database cannot be written."""
 _NO_ENTRY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST})
 
 
@@ -33,7 +36,7 @@ def writing(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
             raise
-        raise WorldFault(f"cannot write {path}: {error}") from error
+        raise WorldFault(f"cannot write {path}: {_database_reason(error, path)}") from error
 
 
 @contextmanager
@@ -56,6 +59,15 @@ def opening_collection(path: Path) -> Iterator[None]:
                 f"cannot write to {path}: {_reason(error)}; name another folder with --out"
             ) from error
         raise WorldFault(f"cannot write to {path}: {_reason(error)}") from error
+
+
+def _database_reason(error: sqlite3.DatabaseError, path: Path) -> str:
+    """SQLite calls a full disk an I/O error where it happens to it beside the database itself."""
+    try:
+        full = shutil.disk_usage(path.parent).free < _LEAST_FREE_BYTES
+    except OSError:
+        full = False
+    return _reason(OSError(errno.ENOSPC, "")) if full else str(error)
 
 
 def _reason(error: OSError) -> str:

@@ -39,7 +39,7 @@ def main() -> None:
     asked: dict[str, Any] = json.load(sys.stdin)
     sites = tuple(msgspec.convert(site, Site) for site in asked["sites"])
     named = frozenset(urlsplit(seed).hostname or "" for site in sites for seed in site.seeds)
-    settings = FetcherSettings("tests", LIMITS, named=named, **asked.get("fetcher", {}))
+    settings = FetcherSettings("tests", LIMITS, named=named)
     job = CrawlJob(sites, Budget(UNLIMITED, crawlers=100), Path(asked["out"]), settings)
     report = uvloop.run(crawl(job, Nobody()))
     peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -15,7 +15,7 @@ from email.utils import formatdate
 
 from tests.integration.fetching.scripted import Server, Wire, page, serving
 
-__all__ = ["CASES", "Case", "hostile_web"]
+__all__ = ["CASES", "Answer", "Case", "bad", "gives", "redirects", "robots", "says", "web_of"]
 
 Answer = Callable[[Wire], Awaitable[object]]
 
@@ -34,6 +34,8 @@ class Case:
     """Those stored with status 200."""
     given_up: str = ""
     """What must be in the reason for which the host was given up."""
+    asked: list[bytes] = field(default_factory=list)
+    """The requests' heads, as they came."""
 
 
 def says(*pieces: bytes, pause: float = 0.0, hang: bool = False, reset: bool = False) -> Answer:
@@ -210,7 +212,7 @@ CASES: dict[str, Case] = {
 
 
 @asynccontextmanager
-async def hostile_web(cases: Mapping[str, Case] = CASES) -> AsyncIterator[dict[str, Server]]:
+async def web_of(cases: Mapping[str, Case]) -> AsyncIterator[dict[str, Server]]:
     """All servers, by the names of their cases."""
     async with AsyncExitStack() as stack:
         yield {
@@ -225,6 +227,7 @@ def _script(case: Case) -> Callable[[Wire], Awaitable[None]]:
     async def script(wire: Wire) -> None:
         while request := await wire.said():
             path = request.split()[1].partition(b"?")[0].decode("latin-1")
+            case.asked.append(request)
             missing = says(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
             await paths.get(path, missing)(wire)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -81,7 +82,7 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(script: Script) -> AsyncIterator[Server]:
+async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
     tasks: set[asyncio.Task[None]] = set()
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -97,7 +98,7 @@ async def serving(script: Script) -> AsyncIterator[Server]:
             tasks.discard(task)
             writer.close()
 
-    server = await asyncio.start_server(accepted, "127.0.0.1", 0)
+    server = await asyncio.start_server(accepted, "127.0.0.1", 0, ssl=tls)
     state = Server(server.sockets[0].getsockname()[1])
     try:
         yield state

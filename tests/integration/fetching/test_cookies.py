@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from headgate.fetching.cookies import LONGEST_HEADER, MOST_COOKIES, CookieJar
 
 
@@ -67,6 +69,11 @@ def test_a_cookie_is_replaced_and_deleted() -> None:
 
 def test_junk_is_ignored() -> None:
     assert len(_jar("", "=x", "novalue", "a\x00=1", "a=1\r\nX: y", "x=" + "y" * 5000)) == 0
+
+
+@pytest.mark.parametrize("age", ["--5", "-", "", "1" * 5000, "1e9", "٣", "5x"])
+def test_ages_that_are_none(age: str) -> None:
+    assert _header(_jar(f"a=1; Max-Age={age}")) in ("a=1", "")
 
 
 def test_a_jar_is_bounded() -> None:

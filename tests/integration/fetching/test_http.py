@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import socket
 
+import msgspec
 import pytest
 import uvloop
 
@@ -64,7 +65,7 @@ def test_everything_about_a_response_is_told() -> None:
 def test_the_request_is_honest_and_exact() -> None:
     async def session() -> None:
         async with serving(echo) as server, fetching() as fetcher:
-            request = dataclasses.replace(
+            request = msgspec.structs.replace(
                 asking(server.url("/a/b?c=d#e")), headers=(("If-None-Match", '"x"'),)
             )
             fetched = await fetched_from(fetcher, request)
@@ -244,7 +245,7 @@ def test_cookies_stay_within_their_site() -> None:
             assert b"Cookie" not in first.payload
             second = await fetched_from(fetcher, asking(server.url()))
             assert b"Cookie: a=1; b=2\r\n" in second.payload
-            other = dataclasses.replace(asking(server.url()), site="other")
+            other = msgspec.structs.replace(asking(server.url()), site="other")
             assert b"Cookie" not in (await fetched_from(fetcher, other)).payload
 
     uvloop.run(session())

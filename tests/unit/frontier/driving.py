@@ -20,10 +20,15 @@ TRAPS = TrapRules(this_year=2026)
 
 
 def rules(
-    *, slots: int = 6, memory: int = 1000, robots: bool = False, pace: PaceRules | None = None
+    *,
+    slots: int = 6,
+    memory: int = 1000,
+    robots: bool = False,
+    scored: bool = False,
+    pace: PaceRules | None = None,
 ) -> FrontierRules:
     """Rules without robots.txt, unless asked for."""
-    return FrontierRules(TRAPS, DispatchRules(slots, memory, robots, pace or PaceRules()))
+    return FrontierRules(TRAPS, DispatchRules(slots, memory, robots, scored, pace or PaceRules()))
 
 
 class Driver:

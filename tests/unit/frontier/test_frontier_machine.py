@@ -1,9 +1,10 @@
 """The frontier against a crawl of a small web by the book, with crashes in between.
 
 Hypothesis draws a web (pages, links, redirects, copies, robots rules), then any order of endings,
-failures, waits, changed slots and crashes. A crash throws the frontier away and replays the
-journal, of which the last entries may have been lost. Whatever happens, each URL is settled once,
-and when the dust has settled the pages crawled are the link closure of the seed.
+failures, waits, changed slots and crashes, with a focus and without. A crash throws the frontier
+away and replays the journal, of which the last entries may have been lost. Whatever happens, each
+URL is settled once, and when the dust has settled the pages crawled are the link closure of the
+seed.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ PATIENT = replace(
     retries=RetryRules(tries=10**6, busy_tries=10**6),
     copies_followed=10**6,
 )
+FOCUSED = replace(PATIENT, dispatch=replace(PATIENT.dispatch, scored=True))
 
 
 def address(page: int) -> str:
@@ -67,6 +69,7 @@ class FrontierMachine(RuleBasedStateMachine):
         redirects=st.dictionaries(_page, _page, max_size=5),
         forbidden=st.frozensets(_page, max_size=3),
         depth=st.none() | st.integers(0, 4),
+        focus=st.booleans(),
     )
     def start(
         self,
@@ -74,8 +77,10 @@ class FrontierMachine(RuleBasedStateMachine):
         redirects: dict[int, int],
         forbidden: frozenset[int],
         depth: int | None,
+        focus: bool,
     ) -> None:
         self.web = web
+        self.focus = focus
         self.redirects = {page: target for page, target in redirects.items() if page != target}
         self.forbidden = forbidden
         self.depth = depth
@@ -85,7 +90,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
     def begin(self) -> None:
         scope = Scope([f"{host}/" for host in HOSTS], depth=self.depth)
-        self.frontier = Frontier(scope, MemorySpill(), PATIENT)
+        self.frontier = Frontier(scope, MemorySpill(), FOCUSED if self.focus else PATIENT)
         self.frontier.replay(lambda: self.journal)
         self.frontier.check()
         self.flights: dict[str, Fetch] = {}
@@ -121,7 +126,8 @@ class FrontierMachine(RuleBasedStateMachine):
         if page in self.redirects:
             return Redirected(url, address(self.redirects[page]))
         links = [address(target) for target in self.web[page]]
-        return PageFetched(url, links, bytes([page // 4] * 16))
+        scores = {link: (7 * page + 3 * number(link)) % 16 / 15 for link in links}
+        return PageFetched(url, links, bytes([page // 4] * 16), scores)
 
     def land(self, choice: int, event: type[Event] | None) -> None:
         url = sorted(self.flights)[choice % len(self.flights)]

@@ -56,7 +56,7 @@ class TodoMachine(RuleBasedStateMachine):
     def agrees(self) -> None:
         self.todo.check()
         assert len(self.todo) == sum(len(urls) for urls in self.model.values())
-        assert self.todo.depth == min(self.model, default=None)
+        assert self.todo.lane == min(self.model, default=None)
         assert len(self.spill) == len(self.todo) - self.todo.in_memory
 
 
@@ -126,7 +126,7 @@ def test_each_url_leaves_memory_at_most_once() -> None:
     todo.put(0, ["seed"])
     accepted = 1
     while len(todo):
-        depth = todo.depth
+        depth = todo.lane
         assert depth is not None
         for url in todo.take(50):
             if depth < 4:

@@ -195,6 +195,25 @@ def test_shortcuts_join_as_ada_does(base: str, ref: str) -> None:
     assert join(base, ref) == plain
 
 
+@given(st.lists(st.tuples(bases, st.lists(references, max_size=4)), max_size=4))
+@example([("http://h/a/", ["//b/c"]), ("http://h/a%7e/", ["http://h//b/c"]), ("http://h/", ["/b"])])
+def test_what_is_remembered_of_other_pages_changes_nothing(
+    pages: list[tuple[str, list[str]]],
+) -> None:
+    for base, refs in pages:
+        resolver = Resolver(base)
+        wanted = [resolver.join(ref) for ref in refs]
+        assert resolver.join_each(refs) == wanted
+        assert resolver.join_each(refs) == wanted
+
+
+def test_memory_of_joins_is_bounded() -> None:
+    resolver = Resolver("http://example.org/")
+    for number in range(urls._MOST_KNOWN + 10):
+        resolver.join_each([f"/{number}"])
+        assert len(urls._known) <= urls._MOST_KNOWN
+
+
 @given(references)
 @example("http://example.org/%%34%31")
 def test_normal_form_is_stable(text: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from hashlib import blake2b
+
+from msgspec.structs import replace
 
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure
 from headgate.model.page import Links, Page

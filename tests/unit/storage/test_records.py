@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import replace
 from hashlib import sha1
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headgate.model.fetch import Fetched
 from headgate.model.page import Earlier

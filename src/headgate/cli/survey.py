@@ -1,0 +1,148 @@
+"""``headgate survey``: servers and the links between them, for the least load."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from headgate.cli.survey_request import SurveyRequest
+from headgate.model.errors import UserMistake
+
+if TYPE_CHECKING:
+    from headgate.grid.survey import SurveyJob
+
+__all__ = ["configure", "make_job", "run"]
+
+DEFAULT_OUT = Path("headgate-survey")
+INTERRUPTED = 130
+
+_DESCRIPTION = """\
+Survey servers: which answer, how fast, with what, and which other hosts they link to. Asks each
+server for as little as it can, one request at a time: of each script one URL, pages that promise
+new hosts first, and no more than --max-pages. Pages are not kept; tables and a graph are.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate survey https://example.org/                      one server
+  headgate survey list.txt --scope .ke,.tz                  a list, and what it links to there
+  headgate survey list.txt --until 0.9                      stop when 9 of 10 hosts are found
+  headgate survey list.txt --policy depth --depth 8         the plain rule: all pages to depth 8
+  headgate survey --resume                                  go on with what was interrupted
+  headgate survey diff 2026-01-data 2026-07-data            what has changed between two surveys
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "what", metavar="FILE | URL", nargs="*",
+        help="a list with a URL on each line, or one or more URLs; or: diff A B",
+    )  # fmt: skip
+    parser.add_argument("--depth", metavar="N", type=int, help="links followed from a start (8)")
+    parser.add_argument(
+        "--scope", metavar="WHERE",
+        help="hosts that become starts themselves: '.ke,.tz', same, all or none (none)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rounds", metavar="N", type=int, help="how often hosts found become starts (1)"
+    )
+    parser.add_argument(
+        "--policy", choices=["yield", "depth"], help="most promising first, or by depth (yield)"
+    )
+    parser.add_argument(
+        "--until", metavar="SHARE", type=float, help="stop at this share of the hosts, like 0.9"
+    )
+    parser.add_argument(
+        "--yield", metavar="HOSTS", type=float, dest="least_yield",
+        help="stop when no page promises so many new hosts, like 0.02",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-pages", metavar="N", type=int, help="requests to one server at the most (1000)"
+    )
+    parser.add_argument(
+        "--max-bytes", metavar="SIZE", help="from one server at the most ('100 MB')"
+    )
+    parser.add_argument("--delay", metavar="TIME", help="between two requests to one server ('1s')")
+    parser.add_argument(
+        "--at-once", metavar="N", type=int, help="servers asked at the same time (100)"
+    )
+    parser.add_argument("--bandwidth", metavar="RATE", help="the budget, like '200 KB/s'")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with the unfinished survey in DIR"
+    )
+    parser.add_argument(
+        "--contact", metavar="WHO", help="URL or mail address told to servers: who runs this?"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON at the end")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Survey as asked; the report's words, or its JSON, go to stdout."""
+    if args.what[:1] == ["diff"]:
+        from headgate.cli.survey_diff import show_diff
+
+        return show_diff(args.what[1:], as_json=args.json)
+    request = _resumed(args) if args.resume else _asked(args)
+    job = make_job(request, args.out, resume=args.resume)
+    import uvloop
+
+    from headgate.cli.survey_showing import survey_text, survey_watched
+
+    report = uvloop.run(survey_watched(job, quiet=args.quiet))
+    if args.json:
+        sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
+    else:
+        print(survey_text(report, job.out / "runs" / report.stamp))
+    return INTERRUPTED if report.interrupted else 0
+
+
+def make_job(request: SurveyRequest, out: Path, *, resume: bool = False) -> SurveyJob:
+    """The job of a request."""
+    from headgate.fetching.http import FetcherSettings
+    from headgate.grid.survey import SurveyJob
+    from headgate.reading.urls import host
+
+    return SurveyJob(
+        request.starts,
+        request.rules(),
+        out,
+        FetcherSettings(
+            request.contact or "no contact given", named=frozenset(map(host, request.starts))
+        ),
+        request.rate,
+        resume,
+        msgspec.json.encode(request),
+    )
+
+
+def _asked(args: argparse.Namespace) -> SurveyRequest:
+    from headgate.cli.survey_list import read_starts
+
+    if not args.what:
+        raise UserMistake(
+            "say what to survey: a list of URLs or a URL (see headgate survey --help)"
+        )
+    return SurveyRequest.of(read_starts(args.what), vars(args))
+
+
+def _resumed(args: argparse.Namespace) -> SurveyRequest:
+    from headgate.storage.collection import Collection
+
+    if args.what:
+        raise UserMistake("--resume goes on with what was asked; leave FILE and URL out")
+    unfinished = Collection(args.out).unfinished_run()
+    saved = None if unfinished is None else unfinished.load("survey")
+    if not saved:
+        raise UserMistake(f"{args.out}: no unfinished survey to go on with; leave out --resume")
+    return msgspec.json.decode(saved, type=SurveyRequest).changed(vars(args))

@@ -1,0 +1,59 @@
+"""Starting URLs: from the command line, or from a list of which some lines may be no URLs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from headgate.cli.site_files import read_text
+from headgate.model.errors import UserMistake
+from headgate.reading.urls import host, normalise
+
+__all__ = ["read_starts"]
+
+_COMPLAINTS = 20
+
+
+def read_starts(words: Sequence[str]) -> tuple[str, ...]:
+    """The URLs of a list, or the words themselves; each once, in their order."""
+    if len(words) == 1 and (words[0] == "-" or Path(words[0]).is_file()):
+        listed = _listed(words[0])
+        if not listed:
+            raise UserMistake(f"{words[0]}: no line of it is a URL")
+        return listed
+    starts = []
+    for word in words:
+        start = _start(word)
+        if start is None:
+            raise UserMistake(f"{word!r} is no URL of http or https, nor a file")
+        starts.append(start)
+    return tuple(dict.fromkeys(starts))
+
+
+def _listed(path: str) -> tuple[str, ...]:
+    """Bad lines are named, and left out: a list of thousands always has some."""
+    starts: dict[str, None] = {}
+    bad = 0
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        start = _start(text)
+        if start is not None:
+            starts[start] = None
+            continue
+        bad += 1
+        if bad <= _COMPLAINTS:
+            sys.stderr.write(f"headgate: {path}:{number}: {text[:80]!r} is no URL; left out\n")
+    if bad > _COMPLAINTS:
+        sys.stderr.write(f"headgate: {path}: {bad - _COMPLAINTS:,} more lines are no URLs\n")
+    return tuple(starts)
+
+
+def _start(text: str) -> str | None:
+    if any(char.isspace() for char in text):
+        return None
+    url = normalise(text if "://" in text else f"http://{text}")
+    name = "" if url is None else host(url)
+    return url if "." in name or ":" in name or name == "localhost" else None

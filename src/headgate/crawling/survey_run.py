@@ -1,0 +1,247 @@
+"""A survey, performed: fetches what the surveyor asks for and tells it what came.
+
+    surveyor ──Fetch, LearnRobots──► fetcher ──answer──► reading ──links──► surveyor
+                                                            └──entry──► log
+
+All decisions are the surveyor's. Every request leaves one entry in the log; what is in the log is
+never asked for again when an interrupted survey goes on. A page that an earlier survey knows is
+asked for only if it has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from headgate.crawling.page_reading import PageReader
+from headgate.crawling.ports import Clock, Fetcher, SurveyLog
+from headgate.crawling.robots import learn_robots
+from headgate.crawling.survey_reading import SurveyedPage, read_surveyed
+from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.survey.answers import Harvest, RobotsAnswer
+from headgate.survey.commands import Command, Done, Fetch, LearnRobots, Wait
+from headgate.survey.entries import Ending, SurveyEntry
+from headgate.survey.surveyor import Surveyor
+
+__all__ = ["SurveyRun", "SurveyTools"]
+
+SITE = "survey"
+"""All servers share one part of the budget."""
+_EXPECTED_BYTES = 20_000
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_NOT_MODIFIED = 304
+_COMMIT_SECONDS = 0.5
+_MOST_WAITING_BYTES = 24_000_000
+
+Earlier = Callable[[str], SurveyEntry | None]
+"""What the survey before this one knows of a URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyTools:
+    """What a survey works with."""
+
+    fetcher: Fetcher
+    log: SurveyLog
+    clock: Clock
+    earlier: Earlier
+    reader: PageReader = field(default_factory=PageReader)
+
+
+class SurveyRun:
+    """One survey, within one event loop."""
+
+    def __init__(self, surveyor: Surveyor, tools: SurveyTools) -> None:
+        self.surveyor = surveyor
+        self.stored = 0
+        """Requests whose entries are durable."""
+        self._tools = tools
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def run(self) -> str:
+        """Survey until the surveyor has done; answers why it ended."""
+        committing = asyncio.create_task(self._commit_now_and_then())
+        committing.add_done_callback(self._fail_with)
+        try:
+            self._perform(self.surveyor.begin(self._tools.clock.now()))
+            return await self._ended
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            for task in (committing, *self._tasks):
+                task.cancel()
+            await asyncio.gather(committing, *self._tasks, return_exceptions=True)
+            self.stored = await asyncio.to_thread(self._tools.log.commit)
+
+    def stop(self, reason: str) -> None:
+        """End at once; what is under way is asked for again when the survey goes on."""
+        if not self._ended.done():
+            self._ended.set_result(reason)
+
+    def _perform(self, commands: Sequence[Command]) -> None:
+        for command in commands:
+            match command:
+                case Fetch():
+                    self._spawn(self._fetch(command))
+                case LearnRobots():
+                    self._spawn(self._learn_robots(command))
+                case Wait(until=until):
+                    self._set_timer(until)
+                case Done(reason=reason):
+                    self.stop(reason)
+
+    async def _learn_robots(self, command: LearnRobots) -> None:
+        found = await learn_robots(
+            command.origin, SITE, self._tools.fetcher, self._tools.reader.agent
+        )
+        last = found.outcomes[-1]
+        answer = RobotsAnswer(
+            found.rules.allows,
+            found.rules.crawl_delay or 0.0,
+            len(found.outcomes),
+            sum(outcome.wire_bytes for outcome in found.outcomes),
+            last.kind if isinstance(last, FetchFailure) else None,
+        )
+        url = f"{command.origin}/robots.txt"
+        entry = self._entry(command.server, url, 0, last, Ending.ROBOTS)
+        self._tools.log.put(_with(entry, requests=answer.requests, wire_bytes=answer.wire_bytes))
+        now = self._tools.clock.now()
+        self._perform(self.surveyor.robots_learned(command.server, command.origin, answer, now))
+
+    async def _fetch(self, command: Fetch) -> None:
+        url = command.asked.url
+        earlier = self._tools.earlier(url)
+        request = FetchRequest(url, SITE, _EXPECTED_BYTES, command.most_bytes, _conditions(earlier))
+        outcome = await self._tools.fetcher.fetch(request)
+        entry, commands = self._landed(command, outcome, earlier)
+        self._tools.log.put(entry)
+        await self._room()
+        self._perform(commands)
+
+    def _landed(
+        self, command: Fetch, outcome: Fetched | FetchFailure, earlier: SurveyEntry | None
+    ) -> tuple[SurveyEntry, Sequence[Command]]:
+        surveyor, server, asked = self.surveyor, command.server, command.asked
+        now, wire_bytes = self._tools.clock.now(), outcome.wire_bytes
+
+        def entry(ending: Ending) -> SurveyEntry:
+            return self._entry(server, asked.url, asked.kind.depth, outcome, ending)
+
+        if isinstance(outcome, FetchFailure):
+            commands = surveyor.failed(server, asked, outcome.kind, wire_bytes, now)
+            return entry(Ending.FAILURE), commands
+        if outcome.status == _NOT_MODIFIED and earlier is not None:
+            harvest, commands = surveyor.page(server, asked, earlier.links, wire_bytes, now)
+            return _unchanged(entry(Ending.UNCHANGED), earlier, harvest), commands
+        if outcome.status in _REDIRECTS:
+            target = self._tools.reader.redirect_target(outcome)
+            harvest, commands = surveyor.redirected(server, asked, target, wire_bytes, now)
+            moved = _with(entry(Ending.REDIRECT), detail=target, new_hosts=harvest.new_hosts)
+            return moved, commands
+        if outcome.status >= 400:
+            patience = self._tools.reader.retry_after(outcome, self._tools.clock.wall())
+            commands = surveyor.refused(server, asked, outcome.status, patience, wire_bytes, now)
+            return entry(Ending.STATUS), commands
+        page = read_surveyed(outcome, self._tools.reader.agent)
+        harvest, commands = surveyor.page(server, asked, page.links, wire_bytes, now)
+        return _read(entry(Ending.PAGE), page, harvest), commands
+
+    def _entry(
+        self, server: int, url: str, depth: int, outcome: Fetched | FetchFailure, ending: Ending
+    ) -> SurveyEntry:
+        tree = self.surveyor.trees[server]
+        plain = SurveyEntry(
+            tree.domain, tree.start, tree.round, url, depth, ending, outcome.wall_time,
+            wire_bytes=outcome.wire_bytes, seconds=outcome.seconds,
+        )  # fmt: skip
+        if isinstance(outcome, FetchFailure):
+            return _with(plain, detail=outcome.kind.value)
+        return _with(
+            plain,
+            status=outcome.status,
+            address=outcome.address,
+            payload_bytes=len(outcome.payload),
+            first_byte_seconds=outcome.first_byte_seconds,
+            software=(outcome.header("server") or "")[:200],
+            content_type=(outcome.header("content-type") or "")[:200],
+            etag=(outcome.header("etag") or "")[:1000],
+            last_modified=(outcome.header("last-modified") or "")[:100],
+        )
+
+    async def _room(self) -> None:
+        """Where the disk is slower than the line, the line waits: memory stays bounded."""
+        while self._tools.log.waiting_bytes > _MOST_WAITING_BYTES:
+            await asyncio.sleep(_COMMIT_SECONDS)
+
+    async def _commit_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(_COMMIT_SECONDS)
+            self.stored = await asyncio.to_thread(self._tools.log.commit)
+
+    def _set_timer(self, until: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        delay = max(until - self._tools.clock.now(), 0.0)
+        self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
+
+    def _tick(self) -> None:
+        if not self._ended.done():
+            self._perform(self.surveyor.tick(self._tools.clock.now()))
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._task_done)
+
+    def _task_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._fail_with(task)
+
+    def _fail_with(self, task: asyncio.Task[None]) -> None:
+        error: BaseException | None = None
+        with contextlib.suppress(asyncio.CancelledError):
+            error = task.exception()
+        if error is not None and not self._ended.done():
+            self._ended.set_exception(error)
+
+
+def _with(entry: SurveyEntry, **changes: object) -> SurveyEntry:
+    return msgspec.structs.replace(entry, **changes)
+
+
+def _read(entry: SurveyEntry, page: SurveyedPage, harvest: Harvest) -> SurveyEntry:
+    return _with(
+        entry,
+        links=page.links,
+        language=page.language,
+        charset=page.charset,
+        new_hosts=harvest.new_hosts,
+    )
+
+
+def _unchanged(entry: SurveyEntry, earlier: SurveyEntry, harvest: Harvest) -> SurveyEntry:
+    """A "not modified" speaks for the page as it was."""
+    return _with(
+        entry,
+        status=earlier.status,
+        content_type=earlier.content_type,
+        charset=earlier.charset,
+        language=earlier.language,
+        etag=entry.etag or earlier.etag,
+        last_modified=entry.last_modified or earlier.last_modified,
+        links=earlier.links,
+        new_hosts=harvest.new_hosts,
+    )
+
+
+def _conditions(earlier: SurveyEntry | None) -> tuple[tuple[str, str], ...]:
+    if earlier is None or earlier.ending not in (Ending.PAGE, Ending.UNCHANGED):
+        return ()
+    pairs = (("If-None-Match", earlier.etag), ("If-Modified-Since", earlier.last_modified))
+    return tuple((name, value) for name, value in pairs if value)

@@ -1,0 +1,205 @@
+"""URLtodo with a focus: the promising come first.
+
+Scores from 0 to 1 become 16 levels, so that a turn costs the same however many URLs wait, and the
+queue still fits into memory and spill as without a focus. Of one level, the least depth comes
+first, then the order of arrival. Where the site has a maximum depth, depth goes before level: which
+pages are crawled must not depend on their order (see ``dispatch``).
+
+A URL met again with a better score moves up: it is queued up once more, and the copy left behind
+is passed over when its turn comes. This effort is bounded. The places of the latest 50,000 URLs
+are remembered, as hashes; older ones keep theirs. So many URLs at the most may have copies behind.
+
+    waiting   hash ► lane                      latest of those that went in and have not come out
+    moved     hash ► (lane or taken, copies)   all that have copies left behind
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from xxhash import xxh3_64_intdigest
+
+from headgate.frontier.ports import Spill
+from headgate.frontier.todo import UrlTodo
+
+__all__ = [
+    "LEVELS",
+    "NEUTRAL",
+    "Lanes",
+    "Placed",
+    "ScoredTodo",
+    "Scores",
+    "level_of",
+    "score_of",
+]
+
+LEVELS = 16
+NEUTRAL = 0.5
+"""The score of a URL that nobody scored."""
+
+Scores = Mapping[str, float]
+"""Of URLs, from 0 to 1."""
+
+_MOST_REMEMBERED = 50_000
+_DEPTHS = 1 << 32
+_TAKEN = -1
+
+
+def level_of(score: float) -> int:
+    """From 0, the best, to 15.
+
+    >>> level_of(1.0), level_of(0.5), level_of(0.0), level_of(7.0), level_of(float("nan"))
+    (0, 7, 15, 0, 15)
+    """
+    if not score > 0:
+        return LEVELS - 1
+    return LEVELS - 1 - min(int(min(score, 1.0) * LEVELS), LEVELS - 1)
+
+
+def score_of(level: int) -> float:
+    """The middle of a level.
+
+    >>> score_of(level_of(0.5))
+    0.53125
+    """
+    return (LEVELS - level - 0.5) / LEVELS
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """How depth and level make the number of a lane."""
+
+    depth_first: bool
+
+    def lane(self, depth: int, level: int) -> int:
+        return depth * LEVELS + level if self.depth_first else level * _DEPTHS + depth
+
+    def depth(self, lane: int) -> int:
+        return lane // LEVELS if self.depth_first else lane % _DEPTHS
+
+    def level(self, lane: int) -> int:
+        return lane % LEVELS if self.depth_first else lane // _DEPTHS
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What the journal has to know of places in the queue."""
+
+    levels: bytes = b""
+    """Of the URLs found, in their order."""
+    raised: Sequence[str] = ()
+    """URLs found earlier that moved up, and their levels since."""
+    raised_levels: bytes = b""
+
+
+class ScoredTodo:
+    """A `UrlTodo` whose lanes are levels and depths."""
+
+    def __init__(self, spill: Spill, memory: int, *, depth_first: bool) -> None:
+        self.lanes = Lanes(depth_first)
+        self._queue = UrlTodo(spill, memory)
+        self._waiting: dict[int, int] = {}
+        self._moved: dict[int, tuple[int, int]] = {}
+        self._copies = 0
+        """Left behind, in all."""
+
+    def __len__(self) -> int:
+        return len(self._queue) - self._copies
+
+    @property
+    def in_memory(self) -> int:
+        return self._queue.in_memory
+
+    @property
+    def lane(self) -> int | None:
+        """Of what comes out next, a copy perhaps; None when there is nothing."""
+        return self._queue.lane
+
+    def accept(self, depth: int, urls: Sequence[str], scores: Scores | None) -> Placed:
+        """Queue new URLs up by their scores; others that have a score now may move up."""
+        scores = scores or {}
+        levels = bytes([level_of(scores.get(url, NEUTRAL)) for url in urls])
+        self.put(depth, urls, levels)
+        new = set(urls)
+        met_again = ((url, level_of(score)) for url, score in scores.items() if url not in new)
+        raised = self.move_up(met_again)
+        return Placed(levels, [url for url, _ in raised], bytes([level for _, level in raised]))
+
+    def put(self, depth: int, urls: Sequence[str], levels: Sequence[int]) -> None:
+        by_level = sorted(range(len(urls)), key=levels.__getitem__)
+        for level, places in groupby(by_level, key=levels.__getitem__):
+            lane = self.lanes.lane(depth, level)
+            batch = [urls[place] for place in places]
+            self._remember(batch, lane)
+            self._queue.put(lane, batch)
+
+    def move_up(self, urls: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+        """Those of the URLs, with their levels, that wait at a worse one and were moved."""
+        return [(url, level) for url, level in urls if self._moves_up(url, level)]
+
+    def take(self, most: int) -> list[str]:
+        """Up to so many URLs of the first lane; none when they all were copies."""
+        lane = self._queue.lane
+        return [url for url in self._queue.take(most) if self._is_true(url, lane)]
+
+    def put_back(self, lane: int, urls: Sequence[str]) -> None:
+        """Queue URLs up again that were taken from this lane, before all others of it."""
+        self._remember(urls, lane)
+        for url in urls:
+            key = _key(url)
+            if key in self._moved:
+                self._moved[key] = (lane, self._moved[key][1])
+        self._queue.put_back(lane, urls)
+
+    def check(self) -> None:
+        self._queue.check()
+        assert self._copies == sum(copies for _, copies in self._moved.values())
+        assert len(self._waiting) <= _MOST_REMEMBERED
+        assert len(self._moved) <= _MOST_REMEMBERED
+
+    def _remember(self, urls: Sequence[str], lane: int) -> None:
+        waiting = self._waiting
+        for url in urls:
+            waiting[_key(url)] = lane
+        while len(waiting) > _MOST_REMEMBERED:
+            del waiting[next(iter(waiting))]
+
+    def _moves_up(self, url: str, level: int) -> bool:
+        key = _key(url)
+        lane = self._waiting.get(key)
+        if lane is None or level >= self.lanes.level(lane):
+            return False
+        _, copies = self._moved.get(key, (lane, 0))
+        if not copies and len(self._moved) >= _MOST_REMEMBERED:
+            return False
+        better = self.lanes.lane(self.lanes.depth(lane), level)
+        self._waiting[key] = better
+        self._moved[key] = (better, copies + 1)
+        self._copies += 1
+        self._queue.put(better, [url])
+        return True
+
+    def _is_true(self, url: str, lane: int | None) -> bool:
+        """Whether this is the copy that counts, which it then does no longer."""
+        key = _key(url)
+        place = self._moved.get(key)
+        if place is None:
+            self._waiting.pop(key, None)
+            return True
+        true_lane, copies = place
+        if true_lane == lane:
+            self._waiting.pop(key, None)
+            self._moved[key] = (_TAKEN, copies)
+            return True
+        self._copies -= 1
+        if copies > 1:
+            self._moved[key] = (true_lane, copies - 1)
+        else:
+            del self._moved[key]
+        return False
+
+
+def _key(url: str) -> int:
+    return xxh3_64_intdigest(url.encode())

@@ -1,0 +1,193 @@
+"""A survey from end to end on one machine: probe, walk, log, tables, report.
+
+Everything is in a run of a collection, like a crawl's: the log while it goes on, the tables at the
+end. The newest finished survey of the collection tells which pages have not changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from headgate.crawling.clock import SystemClock
+from headgate.crawling.survey_run import Earlier, SurveyRun, SurveyTools
+from headgate.fetching.dns import Resolver
+from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.model.errors import UserMistake
+from headgate.model.survey_report import SurveyDepth, SurveyReport
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.replacing import write_whole
+from headgate.storage.survey_log import SurveyFile, SurveyIndex, read_survey
+from headgate.survey.entries import Ending, SurveyEntry
+from headgate.survey.facts import SurveyFacts
+from headgate.survey.rules import RegistrableDomain
+from headgate.survey.survey_rules import SurveyRules
+from headgate.survey.surveyor import Surveyor
+
+__all__ = ["LOG_NAME", "SurveyJob", "SurveyWatcher", "registrable_domain", "survey"]
+
+LOG_NAME = "survey.log"
+_LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyJob:
+    """Which servers to survey, and how."""
+
+    starts: tuple[str, ...]
+    rules: SurveyRules
+    out: Path
+    fetcher: FetcherSettings
+    bandwidth: float
+    """Bytes per second; infinity: unlimited."""
+    resume: bool = False
+    request: bytes = b"{}"
+    """Whatever the caller needs to ask the same again."""
+    resolver: Resolver | None = None
+    """Instead of the network's names."""
+
+
+class SurveyWatcher(Protocol):
+    """Who looks on; called from the event loop."""
+
+    def attach(self, run: SurveyRun) -> None: ...
+
+    def look(self, seconds: float, run: SurveyRun) -> None: ...
+
+
+async def survey(job: SurveyJob, watcher: SurveyWatcher) -> SurveyReport:
+    """Survey; tables and report are also in the run's folder."""
+    collection = Collection(job.out)
+    clock = SystemClock()
+    with collection.lock():
+        earlier = _earlier_survey(collection)
+        run_folder = _open_run(collection, job, datetime.fromtimestamp(clock.wall(), UTC))
+        path = run_folder.path / LOG_NAME
+        recall = SurveyIndex(path).find if path.exists() else _nothing
+        log = SurveyFile(path)
+        try:
+            surveyor = Surveyor(job.rules, registrable_domain(), recall)
+            surveyor.start(job.starts)
+            began = clock.now()
+            async with HttpFetcher(job.fetcher, resolver=job.resolver) as fetcher:
+                fetcher.meter.set_total(job.bandwidth)
+                run = SurveyRun(surveyor, SurveyTools(fetcher, log, clock, earlier))
+                watcher.attach(run)
+                ending = await _watched(run, watcher, clock, began)
+        finally:
+            log.close()
+        return await asyncio.to_thread(
+            _wrap_up, job, run_folder, surveyor, ending, clock.now() - began
+        )
+
+
+async def _watched(run: SurveyRun, watcher: SurveyWatcher, clock: SystemClock, began: float) -> str:
+    async def look_on() -> None:
+        while True:
+            watcher.look(clock.now() - began, run)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    looking = asyncio.create_task(look_on())
+    try:
+        return await run.run()
+    finally:
+        looking.cancel()
+        watcher.look(clock.now() - began, run)
+
+
+def registrable_domain() -> RegistrableDomain:
+    """The public suffix list's answer, by the list that comes with its library."""
+    from publicsuffixlist import PublicSuffixList
+
+    listed = PublicSuffixList()
+    return lambda name: listed.privatesuffix(name) or name
+
+
+def _earlier_survey(collection: Collection) -> Earlier:
+    for run in collection.runs() if collection.path.is_dir() else ():
+        path = run.path / LOG_NAME
+        if not run.unfinished and path.exists():
+            return SurveyIndex(path).find
+    return _nothing
+
+
+def _nothing(url: str) -> SurveyEntry | None:  # noqa: ARG001 - whatever it is
+    return None
+
+
+def _open_run(collection: Collection, job: SurveyJob, started: datetime) -> RunFolder:
+    unfinished = collection.unfinished_run()
+    if unfinished is not None and unfinished.load("survey") is None:
+        raise UserMistake(
+            f"{collection.path} has an unfinished crawl ({unfinished.stamp}); finish it with"
+            " 'headgate crawl --resume', or name another folder with --out"
+        )
+    if job.resume:
+        if unfinished is None:
+            raise UserMistake(f"{collection.path} has no unfinished survey; leave out --resume")
+        return unfinished
+    if unfinished is not None:
+        raise UserMistake(
+            f"{collection.path} has an unfinished survey ({unfinished.stamp});"
+            " go on with --resume, or name another folder with --out"
+        )
+    run = collection.new_run(started)
+    run.save("survey", job.request)
+    return run
+
+
+def _wrap_up(
+    job: SurveyJob, run: RunFolder, surveyor: Surveyor, ending: str, seconds: float
+) -> SurveyReport:
+    """Everything that is made of the log; done again after a crash, it is the same."""
+    from headgate.storage.survey_tables import write_survey_tables
+
+    unchanged = 0
+
+    def counted() -> Iterator[SurveyEntry]:
+        nonlocal unchanged
+        for entry in read_survey(run.path / LOG_NAME):
+            unchanged += entry.ending is Ending.UNCHANGED
+            yield entry
+
+    facts = SurveyFacts.of(counted(), surveyor.trees)
+    write_survey_tables(facts, run.path)
+    servers = facts.servers.values()
+    interrupted = surveyor.ending != ending
+    report = SurveyReport(
+        stamp=run.stamp,
+        seconds=seconds,
+        ending=ending,
+        interrupted=interrupted,
+        policy="depth" if job.rules.breadth_first else "yield",
+        servers=len(servers),
+        reachable=sum(server.reachable for server in servers),
+        hosts=len(facts.hosts),
+        links=sum(len(server.links) for server in servers),
+        requests=sum(server.requests for server in servers),
+        pages=sum(server.pages for server in servers),
+        wire_bytes=sum(server.wire_bytes for server in servers),
+        unchanged=unchanged,
+        most_requests=max((server.requests for server in servers), default=0),
+        most_bytes=max((server.wire_bytes for server in servers), default=0),
+        share_found=surveyor.share_found(),
+        next_yield=surveyor.best_value(),
+        unreachable=Counter(
+            server.reason or server.state for server in servers if not server.pages
+        ),
+        depths=[
+            SurveyDepth(number, level.requests, level.pages, level.wire_bytes, level.new_hosts)
+            for number, level in enumerate(facts.depths)
+        ],
+    )
+    write_whole(run.path / "report.json", msgspec.json.encode(report))
+    if not interrupted:
+        run.finish()
+    return report

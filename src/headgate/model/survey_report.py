@@ -1,0 +1,52 @@
+"""What a survey found and what it cost, for people and for programs; its tables have the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+__all__ = ["SurveyDepth", "SurveyReport"]
+
+
+class SurveyDepth(msgspec.Struct, frozen=True):
+    """One depth level over all servers."""
+
+    depth: int
+    requests: int
+    pages: int
+    wire_bytes: int
+    new_hosts: int
+    """Hosts that no page less deep links to."""
+
+
+class SurveyReport(msgspec.Struct, frozen=True):
+    """One survey."""
+
+    stamp: str
+    seconds: float
+    ending: str
+    """Why it ended: "finished", a share reached, too little to be found, interrupted."""
+    interrupted: bool
+    policy: str
+    servers: int
+    reachable: int
+    hosts: int
+    """External hosts found."""
+    links: int
+    """Pairs of a server and a host it links to."""
+    requests: int
+    pages: int
+    wire_bytes: int
+    unchanged: int
+    """Pages that were as an earlier survey knows them."""
+    most_requests: int
+    """Of any server."""
+    most_bytes: int
+    share_found: float
+    """Of all hosts that could be found this way, the part that was, as far as can be foreseen."""
+    next_yield: float
+    """New hosts that one more page would bring."""
+    unreachable: Mapping[str, int]
+    """Servers that gave no page, by reason."""
+    depths: Sequence[SurveyDepth]

@@ -1,0 +1,38 @@
+"""What is told to the surveyor and what it makes of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headgate.model.fetch import FailureKind
+
+__all__ = ["Allows", "Harvest", "RobotsAnswer"]
+
+Allows = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsAnswer:
+    """robots.txt of one origin, and what it cost to learn it."""
+
+    allows: Allows
+    crawl_delay: float = 0.0
+    requests: int = 1
+    wire_bytes: int = 0
+    failure: FailureKind | None = None
+    """Why there was no answer."""
+
+
+@dataclass(slots=True)
+class Harvest:
+    """What one page brought."""
+
+    outbound: dict[str, int]
+    """External hosts it links to, with the number of links."""
+    examples: dict[str, str]
+    """One external URL for each of these hosts."""
+    new_hosts: list[str]
+    """Those of them that nobody had linked to before."""
+    internal: int
+    """Links that stay on the server."""

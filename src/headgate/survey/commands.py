@@ -1,0 +1,42 @@
+"""What the surveyor asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headgate.survey.server_tree import Asked
+
+__all__ = ["Command", "Done", "Fetch", "LearnRobots", "Wait"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Fetch this page now. Ends with exactly one of the surveyor's events."""
+
+    server: int
+    asked: Asked
+    most_bytes: int
+    """What the server's cap leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnRobots:
+    """Get robots.txt of this origin; the server waits for `robots_learned`."""
+
+    server: int
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing can start before this moment unless an event comes first."""
+
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    reason: str
+
+
+Command = Fetch | LearnRobots | Wait | Done

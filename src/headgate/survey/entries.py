@@ -1,0 +1,56 @@
+"""What a survey keeps of each request: enough to go on after a crash, to ask "has it changed?" next
+time, and to make every table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+__all__ = ["Ending", "SurveyEntry"]
+
+
+class Ending(StrEnum):
+    """How a request ended."""
+
+    PAGE = "page"
+    UNCHANGED = "unchanged"
+    """As an earlier survey found it; its links are repeated here."""
+    REDIRECT = "redirect"
+    STATUS = "status"
+    FAILURE = "failure"
+    ROBOTS = "robots"
+
+
+class SurveyEntry(msgspec.Struct, frozen=True, array_like=True):
+    """One request and its answer."""
+
+    domain: str
+    """Of the server asked."""
+    start: str
+    round: int
+    url: str
+    depth: int
+    ending: Ending
+    wall_time: float
+    status: int = 0
+    detail: str = ""
+    """The kind of a failure, or where a redirect leads."""
+    address: str = ""
+    requests: int = 1
+    wire_bytes: int = 0
+    payload_bytes: int = 0
+    first_byte_seconds: float = 0.0
+    seconds: float = 0.0
+    software: str = ""
+    """The Server header."""
+    content_type: str = ""
+    charset: str = ""
+    language: str = ""
+    etag: str = ""
+    last_modified: str = ""
+    links: Sequence[tuple[str, str]] = ()
+    """All links of the page with their anchor texts, internal and external."""
+    new_hosts: Sequence[str] = ()
+    """External hosts that no page of this survey had linked to before."""

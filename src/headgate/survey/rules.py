@@ -1,0 +1,127 @@
+"""What belongs to a server, and which of its URLs may be asked for (Nakahira 2008).
+
+The *domain* of a starting URL is its host without one leading ``www.``. Hosts in that domain are
+*internal*: the tree that is walked. All others are *external*: never walked from here, but found,
+which is what a survey is for.
+
+Of the URLs of one script only one is fetched. A script is a host and path that was met with a
+query; the first such URL uses it up, for later queries and for the bare path alike. A page without
+a query uses nothing up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from headgate.model.errors import UserMistake
+from headgate.reading.urls import host
+
+__all__ = [
+    "ALL",
+    "NONE",
+    "RegistrableDomain",
+    "Scope",
+    "ScriptRule",
+    "domain_of_host",
+    "is_internal",
+    "parents",
+]
+
+
+def domain_of_host(name: str) -> str:
+    """
+    >>> domain_of_host("www.example.ke"), domain_of_host("www.www.ke"), domain_of_host("news.ke")
+    ('example.ke', 'www.ke', 'news.ke')
+    """
+    bare = name.removeprefix("www.")
+    return bare if "." in bare else name
+
+
+def is_internal(name: str, domain: str) -> bool:
+    """
+    >>> is_internal("a.b.ke", "b.ke"), is_internal("ab.ke", "b.ke")
+    (True, False)
+    """
+    return name == domain or name.endswith(f".{domain}")
+
+
+def parents(name: str) -> Iterable[str]:
+    """The host and every domain above it, the longest first.
+
+    >>> list(parents("a.b.ke"))
+    ['a.b.ke', 'b.ke', 'ke']
+    """
+    while name:
+        yield name
+        name = name.partition(".")[2]
+
+
+class ScriptRule:
+    """One fetch per script. Grows by a string for each script met."""
+
+    __slots__ = ("scripts",)
+
+    def __init__(self) -> None:
+        self.scripts: dict[str, int] = {}
+        """Host and path of each script, with the number of its URLs that were met."""
+
+    def admits(self, url: str) -> bool:
+        """Whether to fetch; a URL with a query that is admitted uses its script up.
+
+        >>> rule = ScriptRule()
+        >>> [rule.admits(f"http://a/{rest}") for rest in ("s", "s?p=1", "s?p=2", "s", "t")]
+        [True, True, False, False, True]
+        """
+        bare, mark, _ = url.partition("?")
+        key = bare.partition("://")[2]
+        met = self.scripts.get(key)
+        if met is not None:
+            self.scripts[key] = met + 1
+            return False
+        if mark:
+            self.scripts[key] = 1
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which external hosts become starting URLs themselves."""
+
+    suffixes: tuple[str, ...] = ()
+    """Domains, without a leading dot; empty: none."""
+    everywhere: bool = False
+
+    @classmethod
+    def parse(cls, text: str, starts: Iterable[str]) -> Scope:
+        """``.ke,.tz``, ``all``, ``none``, or ``same``: the top-level domains of the list itself.
+
+        >>> Scope.parse(".ke, tz", ()).suffixes, Scope.parse("same", ["http://a.org/"]).suffixes
+        (('ke', 'tz'), ('org',))
+        """
+        match text.strip().lower():
+            case "all":
+                return ALL
+            case "none":
+                return cls()
+            case "same":
+                tops = {host(start).rpartition(".")[2] for start in starts}
+                return cls(tuple(sorted(top for top in tops if not top.isdigit())))
+            case listed:
+                suffixes = tuple(part.strip().strip(".") for part in listed.split(","))
+                if not all(suffixes):
+                    raise UserMistake(
+                        f"--scope {text!r} has an empty part; write it like '.ke,.tz', "
+                        "'same', 'all' or 'none'"
+                    )
+                return cls(suffixes)
+
+    def holds(self, name: str) -> bool:
+        return self.everywhere or any(is_internal(name, suffix) for suffix in self.suffixes)
+
+
+NONE = Scope()
+ALL = Scope(everywhere=True)
+
+RegistrableDomain = Callable[[str], str]
+"""From a host to the domain that somebody registered: the public suffix list's answer."""

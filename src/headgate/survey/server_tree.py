@@ -1,0 +1,187 @@
+"""One server's tree of pages: what was met, what waits, what it has cost so far.
+
+Pages wait in *kinds* (section, depth, word), each a FIFO; a heap holds the kinds by their value
+without the server's factor. Values in the heap grow stale: one that fell is found out when it comes
+up, and kinds of a section that has just yielded are put in again.
+
+Bounded: at most ``most_waiting`` URLs wait and ``20 * most_waiting`` are remembered, whatever the
+server links to; beyond that, links are counted but not taken.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from xxhash import xxh3_64_intdigest
+
+from headgate.frontier.pacing import HostPace
+from headgate.survey.page_kinds import section_of, words_of
+from headgate.survey.rules import ScriptRule
+from headgate.survey.yields import Kind, PageValues
+
+__all__ = ["Asked", "ServerState", "ServerTree"]
+
+_REMEMBERED_PER_WAITING = 20
+_NEIGHBOUR_DEPTHS = range(-2, 4)
+_STALE_PER_KIND = 4
+_STALE_ALLOWED = 64
+
+
+class ServerState(StrEnum):
+    WAITING = "waiting"
+    """Never asked yet."""
+    OPEN = "open"
+    DONE = "done"
+    """Nothing more to ask for, or not worth asking."""
+    CAPPED = "capped"
+    """It was asked for all that it may be."""
+    GIVEN_UP = "given-up"
+    """It does not answer, or asked to be left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A page chosen to be fetched."""
+
+    url: str
+    kind: Kind
+    words: tuple[str, ...]
+    hops: int = 0
+    """Redirects that led here."""
+
+
+@dataclass(slots=True)
+class ServerTree:
+    """``number`` is its place in the survey; the start URL stands at depth 0."""
+
+    number: int
+    start: str
+    domain: str
+    round: int
+    """0 for the user's list, 1 for what those linked to, ..."""
+    pace: HostPace
+    most_waiting: int
+    state: ServerState = ServerState.WAITING
+    reason: str = ""
+    requests: int = 0
+    wire_bytes: int = 0
+    pages_by_depth: list[int] = field(default_factory=list)
+    cut: int = 0
+    """Links not taken because too many waited already."""
+    rule: ScriptRule = field(default_factory=ScriptRule)
+    _met: set[int] = field(default_factory=set)
+    _waiting: dict[Kind, deque[Asked]] = field(default_factory=dict)
+    _heap: list[tuple[float, Kind]] = field(default_factory=list)
+    _count: int = 0
+
+    @property
+    def waiting(self) -> int:
+        """URLs to be asked for."""
+        return self._count
+
+    def waiting_by_kind(self) -> Iterable[tuple[Kind, int]]:
+        return ((kind, len(pages)) for kind, pages in self._waiting.items())
+
+    def meet(self, url: str, depth: int, anchor: str, model: PageValues, hops: int = 0) -> bool:
+        """A link to one of this server's pages; whether it is new and may be asked for."""
+        digest = xxh3_64_intdigest(url.encode())
+        if digest in self._met:
+            return False
+        if self._count >= self.most_waiting or len(self._met) >= self._most_met:
+            self.cut += 1
+            return False
+        self._met.add(digest)
+        if not self.rule.admits(url):
+            return False
+        words = tuple(words_of(url, anchor))
+        kind = Kind(self.number, section_of(url), depth, model.word_for(words))
+        pages = self._waiting.get(kind)
+        if pages is not None:
+            pages.append(Asked(url, kind, words, hops))
+        else:
+            self._waiting[kind] = deque((Asked(url, kind, words, hops),))
+            self._push(kind, model)
+        self._count += 1
+        return True
+
+    def best(self, model: PageValues) -> float:
+        """The value of the page that `take` would give; 0 when none waits."""
+        kind = self._best_kind(model)
+        return 0.0 if kind is None else model.value(kind)
+
+    def take(self, model: PageValues) -> Asked:
+        """The most promising page; of equals, the one that was met first."""
+        kind = self._best_kind(model)
+        assert kind is not None, "asked for a page where none waits"
+        pages = self._waiting[kind]
+        asked = pages.popleft()
+        self._count -= 1
+        if not pages:
+            del self._waiting[kind]
+        return asked
+
+    def put_back(self, asked: Asked, model: PageValues) -> None:
+        """It could not be asked for yet; it stays the first of its kind."""
+        pages = self._waiting.get(asked.kind)
+        if pages is not None:
+            pages.appendleft(asked)
+        else:
+            self._waiting[asked.kind] = deque((asked,))
+            self._push(asked.kind, model)
+        self._count += 1
+
+    def landed(self, asked: Asked, new_hosts: int, model: PageValues) -> None:
+        """A page was read; what it brought changes the value of the section's others."""
+        while len(self.pages_by_depth) <= asked.kind.depth:
+            self.pages_by_depth.append(0)
+        self.pages_by_depth[asked.kind.depth] += 1
+        model.learn(asked.kind, asked.words, new_hosts)
+        if new_hosts:
+            for step in _NEIGHBOUR_DEPTHS:
+                for word in {"", asked.kind.word}:
+                    kind = asked.kind._replace(depth=asked.kind.depth + step, word=word)
+                    if kind in self._waiting:
+                        self._push(kind, model)
+
+    def close(self, state: ServerState, reason: str = "") -> None:
+        """Nothing more will be asked; what waited is dropped, and its memory given back."""
+        self.state, self.reason = state, self.reason or reason
+        self._waiting.clear()
+        self._heap.clear()
+        self._met.clear()
+        self._count = 0
+
+    def check(self) -> None:
+        assert self._count == sum(map(len, self._waiting.values()))
+        assert all(self._waiting.values())
+        assert set(self._waiting) <= {kind for _, kind in self._heap}
+        assert self._count <= self.most_waiting
+
+    @property
+    def _most_met(self) -> int:
+        return _REMEMBERED_PER_WAITING * self.most_waiting
+
+    def _push(self, kind: Kind, model: PageValues) -> None:
+        heapq.heappush(self._heap, (-model.within_server(kind), kind))
+        if len(self._heap) > _STALE_PER_KIND * len(self._waiting) + _STALE_ALLOWED:
+            self._heap = [(-model.within_server(each), each) for each in self._waiting]
+            heapq.heapify(self._heap)
+
+    def _best_kind(self, model: PageValues) -> Kind | None:
+        heap = self._heap
+        while heap:
+            stored, kind = heap[0]
+            if kind not in self._waiting:
+                heapq.heappop(heap)
+                continue
+            value = -model.within_server(kind)
+            if value <= stored or len(heap) == 1:
+                return kind
+            heapq.heapreplace(heap, (value, kind))
+            if heap[0][1] == kind:
+                return kind
+        return None
