@@ -5,16 +5,19 @@ Entries read like ``"Mon-Fri 08:00 300 KB/s"``, ``"19:00 2 MB/s"`` (every day) o
 Where an entry for named days and one for every day fall on the same moment, the named days win;
 two of the same kind on one moment are a mistake.
 
-Hours are local to the timetable's zone, daylight saving included: an hour that is skipped or
-repeated in spring or autumn shortens or lengthens the piece it lies in.
+Hours are those that clocks on the wall show in the timetable's zone: at any instant the rate is
+that of the last entry at or before the local time. When clocks are put forward, entries in the hour
+that is skipped hold from the jump on; when they are put back, the hour that comes twice has its
+entries twice.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from headgate.model.errors import UserMistake
@@ -77,33 +80,55 @@ class Timetable:
 
     def rate_at(self, moment: datetime) -> BytesPerSecond:
         """The rate that holds at an aware moment."""
-        return next(self.pieces(moment)).rate
+        local = moment.astimezone(self.zone)
+        place = bisect_right(self.turns, (local.weekday(), local.time()), key=lambda turn: turn[:2])
+        return self.turns[place - 1][2]  # before the week's first turn, its last one holds
 
     def pieces(self, start: datetime) -> Iterator[RatePiece]:
-        """The rates from an aware ``start`` on, without end; the first piece starts at 0."""
-        holding: RatePiece | None = None
-        for moment, rate in self._turns_from(start):
-            seconds = (moment - start).total_seconds()
-            if seconds <= 0:
-                holding = RatePiece(0.0, rate)
-                continue
-            if holding is not None:
-                yield holding
-            holding = RatePiece(seconds, rate)
+        """The rates from an aware ``start`` on, without end; the first piece starts at 0.
 
-    def _turns_from(self, start: datetime) -> Iterator[tuple[datetime, BytesPerSecond]]:
-        """All turns as instants in order, from one that holds at ``start`` on."""
-        # Eight days back holds every turn once, whatever daylight saving did to one of the days.
-        day = start.astimezone(self.zone).date() - timedelta(days=8)
+        A piece for every turn, also where the rate stays; and where clocks change if it does not.
+        """
+        holding = self.rate_at(start)
+        yield RatePiece(0.0, holding)
+        latest = start
+        day = start.astimezone(self.zone).date()
+        turns = {turn[:2] for turn in self.turns}
         while True:
-            turns_of_day = [
-                (datetime.combine(day, at, self.zone).astimezone(UTC), rate)
-                for weekday, at, rate in self.turns
-                if weekday == day.weekday()
-            ]
-            # Two local times in a skipped hour can swap as instants: the later entry still wins.
-            yield from sorted(turns_of_day, key=lambda turn: turn[0])
+            for moment in sorted(self._moments(day)):
+                local = moment.astimezone(self.zone)
+                shown = (local.weekday(), local.time())
+                rate = self.rate_at(moment)
+                if moment > latest and (rate != holding or shown in turns):
+                    latest, holding = moment, rate
+                    yield RatePiece((moment - start).total_seconds(), rate)
             day += timedelta(days=1)
+
+    def _moments(self, day: date) -> Iterator[datetime]:
+        """The instants of a local day at which another rate may begin."""
+        for weekday, at, _ in self.turns:
+            if weekday == day.weekday():
+                for fold in (0, 1):  # twice where clocks are put back; elsewhere the same
+                    yield datetime.combine(day, at.replace(fold=fold), self.zone).astimezone(UTC)
+        first, last = (
+            datetime.combine(day + timedelta(days=k), time(), self.zone).astimezone(UTC)
+            for k in (0, 1)
+        )
+        if self._offset(first) != self._offset(last):
+            yield self._clock_change(first, last)
+
+    def _offset(self, moment: datetime) -> timedelta | None:
+        return moment.astimezone(self.zone).utcoffset()
+
+    def _clock_change(self, before: datetime, after: datetime) -> datetime:
+        """The instant between two at which the zone's offset changes, to the second."""
+        while after - before > timedelta(seconds=1):
+            middle = before + timedelta(seconds=(after - before) // timedelta(seconds=2))
+            if self._offset(middle) == self._offset(before):
+                before = middle
+            else:
+                after = middle
+        return after
 
 
 def _read_entry(entry: str) -> Iterator[tuple[int, time, bool, BytesPerSecond]]:

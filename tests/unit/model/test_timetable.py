@@ -77,21 +77,6 @@ def test_a_night_is_an_hour_longer_in_autumn() -> None:
     assert (second.start, second.rate) == pytest.approx((9 * HOUR, 1))
 
 
-def test_a_turn_in_the_skipped_hour_happens_on_that_day() -> None:
-    table = Timetable.parse(["02:30 2 B/s", "12:00 1 B/s"], BERLIN)
-    pieces = list(islice(table.pieces(local("2026-03-29 00:00")), 3))
-    assert [piece.rate for piece in pieces] == pytest.approx([1, 2, 1])
-    assert HOUR < pieces[1].start < 3 * HOUR
-    assert pieces[2].start == 11 * HOUR
-
-
-def test_a_turn_in_the_repeated_hour_happens_once() -> None:
-    table = Timetable.parse(["02:30 2 B/s", "12:00 1 B/s"], BERLIN)
-    pieces = list(islice(table.pieces(local("2026-10-25 00:00")), 3))
-    assert [piece.rate for piece in pieces] == pytest.approx([1, 2, 1])
-    assert pieces[2].start == 13 * HOUR
-
-
 def test_what_is_written_is_read_back() -> None:
     table = Timetable.parse(OFFICE, BERLIN)
     assert Timetable.parse(str(table).split(", "), BERLIN) == table
