@@ -2,15 +2,16 @@
 
 A multiplicative Gamma-Poisson model:
 
-    value(page) = b(depth) * f(server) * f(section) * f(word)
+    value(page) = b(depth) * (c + (1 - c) * f(server) * f(section) * f(word))
 
 Each factor is what was found over what the others foresaw, drawn to 1 by a prior worth ``a`` hosts:
 
     f = (a + x) / (a + B)      x new hosts found in the group, B hosts foreseen without f
 
-Old finds fade (half of a section's weight after 70 pages), because hosts run out. Found hosts count
-only up to a clip: one long list of links says little of the pages beside it. Because B is made with
-all other factors, a server that was asked for its best sections first is not taken for a rich one.
+The part c = 0.15 is what no factor foresees: a list of links may stand anywhere. Old finds fade
+(half of a section's weight after 70 pages), because hosts run out. Found hosts count only up to a
+clip: one long list of links says little of the pages beside it. Because B is made with all other
+factors, a server that was asked for its best sections first is not taken for a rich one.
 
 Costs: two floats per server, per section and per word; words are bounded, sections by the pages
 that a server may be asked for.
@@ -33,7 +34,8 @@ _LIST_WORDS = (
 )  # fmt: skip
 """How lists of links are called: taken for rich until found otherwise."""
 _LIST_FACTOR = 4.0
-_LEAST_FACTOR = 0.05
+_ANYWHERE = 0.15
+"""The part of the hosts that server, section and words say nothing about."""
 _PRIOR_HOSTS_PER_PAGE = 1.0
 _DEPTHS = 64
 
@@ -119,17 +121,12 @@ class YieldModel:
 
     def value(self, kind: Kind) -> float:
         """New hosts to be expected of one page."""
-        return self.within_server(kind) * self.server_factor(kind.server)
+        known = self._within(kind) * self._server_factor(kind.server)
+        return self._base(kind.depth) * (_ANYWHERE + (1 - _ANYWHERE) * known)
 
     def within_server(self, kind: Kind) -> float:
-        """The value without the server's own factor: enough to order the pages of one server."""
-        base = self._base(kind.depth) * self._words[kind.word].factor(self.word_prior)
-        section = self._sections.get((kind.server, kind.section))
-        return base if section is None else base * section.factor(self.section_prior)
-
-    def server_factor(self, server: int) -> float:
-        group = self._servers.get(server)
-        return 1.0 if group is None else group.factor(self.server_prior)
+        """Without the server's own factor: what orders the pages of one server."""
+        return self._base(kind.depth) * self._within(kind)
 
     def depth_profile(self) -> list[float]:
         """b(depth), for those who foresee pages that were not met yet."""
@@ -153,7 +150,7 @@ class YieldModel:
         by_server = server.factor(self.server_prior)
         by_section = section.factor(self.section_prior)
         by_word = self._words[kind.word].factor(self.word_prior)
-        whole = max(by_server * by_section * by_word, _LEAST_FACTOR)
+        whole = _ANYWHERE + (1 - _ANYWHERE) * by_server * by_section * by_word
         self._depths[kind.depth].learn(found, whole, self.keep_depth)
         if not kind.word:  # a list of links says nothing of the pages around it
             server.learn(found, base * by_word, self.keep_server)
@@ -171,6 +168,15 @@ class YieldModel:
                     continue
                 group = self._words[word] = _Group()
             group.learn(found, foreseen, self.keep_word)
+
+    def _within(self, kind: Kind) -> float:
+        factor = self._words[kind.word].factor(self.word_prior)
+        section = self._sections.get((kind.server, kind.section))
+        return factor if section is None else factor * section.factor(self.section_prior)
+
+    def _server_factor(self, server: int) -> float:
+        group = self._servers.get(server)
+        return 1.0 if group is None else group.factor(self.server_prior)
 
     def _base(self, depth: int) -> float:
         group = self._depths[depth]

@@ -1,0 +1,1 @@
+"""Nakahira et al. 2008: a low load server crawler."""

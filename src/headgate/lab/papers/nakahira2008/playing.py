@@ -1,0 +1,81 @@
+"""A survey of a virtual web, played by the surveyor that surveys the real one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from headgate.frontier.pacing import PaceRules
+from headgate.lab.worlds.virtual_web import VirtualWeb
+from headgate.survey.answers import RobotsAnswer
+from headgate.survey.commands import Command, Done, Fetch, LearnRobots
+from headgate.survey.survey_rules import SurveyRules
+from headgate.survey.surveyor import Surveyor
+
+__all__ = ["Survey", "play"]
+
+_SAMPLE_EVERY = 500
+_PAGE_BYTES = 10_000
+_WITHOUT_CAPS = SurveyRules(
+    rounds=0,
+    slots=1,
+    most_requests=10**9,
+    most_bytes=10**15,
+    pace=PaceRules(connections=1),
+)
+_ALL_ALLOWED = RobotsAnswer(lambda _: True, requests=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How a survey went, page by page."""
+
+    pages: npt.NDArray[np.int64]
+    """Fetched, at each sample."""
+    hosts: npt.NDArray[np.int64]
+    """Found by then."""
+    share_foreseen: float
+    """At the end: the part of all hosts that the survey thought it had."""
+
+    def load_at(self, share: float, web: VirtualWeb) -> float:
+        """The part of the web's pages that had to be fetched for a share of its hosts."""
+        wanted = share * web.hosts_by_depth().sum()
+        if self.hosts[-1] < wanted:
+            return float("nan")
+        return float(np.interp(wanted, self.hosts, self.pages)) / web.pages
+
+
+def play(web: VirtualWeb, rules: SurveyRules = _WITHOUT_CAPS, until: float = 1.0) -> Survey:
+    """One page after the other, answers at once."""
+    surveyor = Surveyor(replace(rules, until=until))
+    surveyor.start(web.starts())
+    outside = [f"http://{web.host_name(number)}/" for number in range(web.hosts)]
+    pages, hosts = [0], [0]
+    fetched = 0
+    commands: list[Command] = surveyor.begin(0.0)
+    while True:
+        command = commands[0]
+        match command:
+            case LearnRobots(server=server, origin=place):
+                commands = surveyor.robots_learned(server, place, _ALL_ALLOWED, 0.0)
+            case Fetch(server=server, asked=asked):
+                page = web.page_of(asked.url)
+                assert page is not None
+                links = [(outside[number], "") for number in web.external(page)]
+                links += [(web.url(child), "") for child in web.children(page)]
+                _, commands = surveyor.page(server, asked, links, _PAGE_BYTES, 0.0)
+                fetched += 1
+            case Done():
+                break
+            case _:
+                raise AssertionError(f"nothing to wait for, yet: {command}")
+        if fetched >= pages[-1] + _SAMPLE_EVERY:
+            pages.append(fetched)
+            hosts.append(len(surveyor.hosts))
+    return Survey(
+        np.array([*pages, fetched]),
+        np.array([*hosts, len(surveyor.hosts)]),
+        surveyor.share_found(),
+    )
