@@ -15,7 +15,7 @@ from headgate.lab.papers import PAPERS
 from headgate.model.errors import UserMistake, WorldFault
 
 if TYPE_CHECKING:
-    from headgate.lab.papers.zhu2020.comparison import Mapper
+    from headgate.lab.papers.mapping import Mapper
 
 __all__ = ["configure", "run"]
 
@@ -35,6 +35,7 @@ examples:
   headgate lab zhu2020 --json | jq .claims
   headgate lab diligenti2004 --out diligenti2004.html
   headgate lab diligenti2004 --simulated   in seconds, on any machine
+  headgate lab nakahira2008 --instances 1  one virtual web
 """
 
 
@@ -47,8 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--instances",
         metavar="N",
         type=_at_least(1),
-        default=40,
-        help="zhu2020: random instances of each kind (default: 40; half as many with caps)",
+        help="random instances of each kind (zhu2020: 40, half as many with caps; "
+        "nakahira2008: 10 webs)",
     )
     parser.add_argument(
         "--seed", metavar="N", type=_at_least(0), default=1, help="for all lots (default: 1)"
@@ -58,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_at_least(1),
         default=os.cpu_count() or 1,
-        help="zhu2020: processes at once (default: one per processor)",
+        help="processes at once (default: one per processor)",
     )
     parser.add_argument(
         "--simulated",
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         _write(args.write_example, fifty_sites_toml())
         return 0
     for paper in papers:
-        (_zhu2020 if paper == "zhu2020" else _diligenti2004)(args)
+        _REPRODUCTIONS[paper](args)
     return 0
 
 
@@ -115,7 +116,7 @@ def _zhu2020(args: argparse.Namespace) -> None:
     from headgate.lab.papers.zhu2020.reproduction import as_json, reproduce
 
     with _mapper(args.jobs) as mapper:
-        reproduction = reproduce(args.instances, args.seed, mapper, _say)
+        reproduction = reproduce(args.instances or 40, args.seed, mapper, _say)
     if args.out:
         _write_page(args.out, report_html(reproduction))
     if args.json:
@@ -138,6 +139,28 @@ def _diligenti2004(args: argparse.Namespace) -> None:
         print_reproduction(reproduction)
 
 
+def _nakahira2008(args: argparse.Namespace) -> None:
+    from headgate.cli.lab_nakahira2008 import print_reproduction
+    from headgate.lab.papers.nakahira2008.report import report_html
+    from headgate.lab.papers.nakahira2008.reproduction import as_json, reproduce
+
+    with _mapper(args.jobs) as mapper:
+        reproduction = reproduce(args.instances or 10, args.seed, mapper, _say)
+    if args.out:
+        _write_page(args.out, report_html(reproduction))
+    if args.json:
+        _print_json(as_json(reproduction))
+    else:
+        print_reproduction(reproduction)
+
+
+_REPRODUCTIONS = {
+    "zhu2020": _zhu2020,
+    "diligenti2004": _diligenti2004,
+    "nakahira2008": _nakahira2008,
+}
+
+
 @contextmanager
 def _mapper(jobs: int) -> Iterator[Mapper]:
     if jobs == 1:
@@ -147,7 +170,7 @@ def _mapper(jobs: int) -> Iterator[Mapper]:
     from multiprocessing import get_context
 
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield lambda function, tasks: pool.map(function, tasks, chunksize=4)
+        yield lambda function, tasks: pool.map(function, tasks, chunksize=1)
 
 
 def _say(what: str) -> None:

@@ -12,9 +12,9 @@ from headgate.cli.main import main
 from headgate.lab.bed import network
 from headgate.lab.papers.claim import Claim
 from headgate.lab.papers.diligenti2004 import reproduction as diligenti
+from headgate.lab.papers.mapping import Mapper
 from headgate.lab.papers.zhu2020 import reproduction
 from headgate.lab.papers.zhu2020.comparison import (
-    Mapper,
     compare,
     comparison_tasks,
 )

@@ -7,5 +7,6 @@ __all__ = ["PAPERS"]
 PAPERS = {
     "zhu2020": "Bandwidth allocation for a web crawler system with time constraints (Zhu et al.)",
     "diligenti2004": "Bandwidth control policy of a focused crawler (Diligenti et al.)",
+    "nakahira2008": "Low load server crawler: design and evaluation (Nakahira et al.)",
 }
 """Folder name and title."""

@@ -12,10 +12,13 @@ __all__ = ["report_html"]
 def report_html(reproduction: Reproduction) -> str:
     """The whole page."""
     first = reproduction.results[0]
-    parts = [
+    introduction = (
         f"<p>A low load server crawler. {len(reproduction.results)} virtual webs of"
         f" {reproduction.sites:,} site trees; figures of the web with seed {first.seed}. The paper"
-        " prints curves without numbers: what its text says of them is checked.</p>",
+        " prints curves without numbers: what its text says of them is checked.</p>"
+    )
+    parts = [
+        introduction,
         "<h2>What the paper says, and what is found</h2>",
         claims_table("the claim", reproduction.claims),
         "<h2>Load for a share of the external hosts</h2>",

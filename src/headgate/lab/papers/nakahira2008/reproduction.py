@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from headgate.lab.papers.claim import Claim
+from headgate.lab.papers.mapping import Mapper
 from headgate.lab.papers.nakahira2008.playing import play
 from headgate.lab.worlds.virtual_web import DEEPEST, make_web
 
@@ -31,12 +32,6 @@ CUT = 8
 """The paper's depth."""
 UNTIL = 0.9
 _CURVE_POINTS = 60
-
-
-class Mapper(Protocol):
-    def __call__(
-        self, function: Callable[[int], WebResult], tasks: Iterable[int], /
-    ) -> Iterable[WebResult]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import TypeAlias
 
 import numpy as np
 
+from headgate.lab.papers.mapping import Mapper
 from headgate.lab.papers.zhu2020.families import CAP_SHARES, FAMILIES, fifty_sites
 from headgate.planning.policies import DEFAULT_POLICY, POLICIES
 from headgate.planning.problem import Problem
@@ -19,7 +20,6 @@ __all__ = [
     "PAPER_POLICIES",
     "Cell",
     "Comparison",
-    "Mapper",
     "NeverWorse",
     "Outcome",
     "Task",
@@ -84,10 +84,6 @@ class Task:
     instance: int
 
 
-Mapper: TypeAlias = Callable[
-    [Callable[[Task], dict[str, Outcome]], Sequence[Task]], Iterable[dict[str, Outcome]]
-]
-"""``map``, or one that spreads the tasks over processes."""
 Comparison: TypeAlias = dict[Cell, dict[str, list[Outcome]]]
 """Per cell and policy the outcomes, instance by instance."""
 

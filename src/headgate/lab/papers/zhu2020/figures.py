@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
+from headgate.lab.papers.mapping import Mapper
 from headgate.lab.papers.zhu2020.comparison import (
     PAPER_POLICIES,
     Cell,
-    Mapper,
     Task,
     compare,
     mean_outcome,

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from headgate.lab.papers.claim import Claim
+from headgate.lab.papers.mapping import Mapper
 from headgate.lab.papers.zhu2020.claims import claims
 from headgate.lab.papers.zhu2020.comparison import (
     BANDWIDTHS,
     Cell,
     Comparison,
-    Mapper,
     NeverWorse,
     compare,
     comparison_tasks,
