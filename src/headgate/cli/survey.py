@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
 def make_job(request: SurveyRequest, out: Path, *, resume: bool = False) -> SurveyJob:
     """The job of a request."""
     from headgate.fetching.http import FetcherSettings
-    from headgate.grid.survey import SurveyJob
+    from headgate.grid.survey import SURVEY_LIMITS, SurveyJob
     from headgate.reading.urls import host
 
     return SurveyJob(
@@ -118,7 +118,9 @@ def make_job(request: SurveyRequest, out: Path, *, resume: bool = False) -> Surv
         request.rules(),
         out,
         FetcherSettings(
-            request.contact or "no contact given", named=frozenset(map(host, request.starts))
+            request.contact or "no contact given",
+            SURVEY_LIMITS,
+            frozenset(map(host, request.starts)),
         ),
         request.rate,
         resume,

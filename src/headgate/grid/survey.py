@@ -20,6 +20,7 @@ from headgate.crawling.clock import SystemClock
 from headgate.crawling.survey_run import Earlier, SurveyRun, SurveyTools
 from headgate.fetching.dns import Resolver
 from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.fetching.limits import Limits
 from headgate.model.errors import UserMistake
 from headgate.model.survey_report import SurveyDepth, SurveyReport
 from headgate.storage.collection import Collection, RunFolder
@@ -31,9 +32,18 @@ from headgate.survey.rules import RegistrableDomain
 from headgate.survey.survey_rules import SurveyRules
 from headgate.survey.surveyor import Surveyor
 
-__all__ = ["LOG_NAME", "SurveyJob", "SurveyWatcher", "registrable_domain", "survey"]
+__all__ = [
+    "LOG_NAME",
+    "SURVEY_LIMITS",
+    "SurveyJob",
+    "SurveyWatcher",
+    "registrable_domain",
+    "survey",
+]
 
 LOG_NAME = "survey.log"
+SURVEY_LIMITS = Limits(connect_seconds=10.0, first_byte_seconds=20.0, total_seconds=120.0)
+"""A server that takes longer has said what a survey wants to know."""
 _LOOK_SECONDS = 0.5
 
 
