@@ -12,6 +12,7 @@ from headgate.cli.crawl_request import CrawlRequest
 from headgate.cli.site_files import read_text
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
+from headgate.model.site import ORDERS
 
 if TYPE_CHECKING:
     from headgate.grid.crawl import CrawlJob
@@ -30,6 +31,7 @@ examples:
   headgate crawl https://example.org/                       one site, unlimited
   headgate crawl sites.toml                                 sites, budget and deadlines of a file
   headgate crawl https://a.org/ https://b.org/ --bandwidth 1MB/s --deadline 10m
+  headgate crawl https://a.org/ --focus "food safety"       the promising pages first
   headgate crawl --resume                                   go on with what was interrupted
   headgate crawl sites.toml --json | jq .utilisation        for scripts
 """
@@ -58,6 +60,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--contact", metavar="WHO", help="URL or mail address told to servers: who runs this?"
     )
+    parser.add_argument(
+        "--focus", metavar="WORDS", help="fetch pages about this first, like 'food safety'"
+    )
+    parser.add_argument(
+        "--focus-pages", metavar="FILE", nargs="+", default=(), help="and pages like these"
+    )
+    parser.add_argument(
+        "--order",
+        metavar="NAME",
+        help=f"which URLs go first: {', '.join(ORDERS)}, or a scorer of your own"
+        " (topic with a focus, else breadth-first)",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON at the end")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.add_argument(
@@ -80,12 +94,15 @@ def run(args: argparse.Namespace) -> int:
 def make_job(request: CrawlRequest, out: Path, *, resume: bool = False) -> CrawlJob:
     """The job of a request."""
     from headgate.grid.crawl import CrawlJob
+    from headgate.grid.focus_of import check_focus
     from headgate.grid.from_python import fetcher_settings
 
     contents = request.contents()
     without = [site.name for site in contents.sites if not site.seeds]
     if without:
         raise UserMistake(f'site {without[0]!r} has no seeds; add seeds = ["https://..."]')
+    for site in contents.sites:
+        check_focus(site)
     return CrawlJob(
         contents.sites,
         contents.budget,
@@ -107,6 +124,9 @@ def _asked(args: argparse.Namespace) -> CrawlRequest:
         "objective": args.objective,
         "contact": args.contact or "",
         "processes": args.processes or 1,
+        "focus": args.focus,
+        "focus_pages": tuple(str(Path(name).absolute()) for name in args.focus_pages),
+        "order": args.order,
     }
     if len(args.what) == 1 and _is_file(args.what[0]):
         return CrawlRequest(path=args.what[0], text=read_text(args.what[0]), **options)

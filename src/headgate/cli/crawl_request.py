@@ -11,6 +11,7 @@ from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import UserMistake
 from headgate.model.site import Site
 from headgate.model.site_file import SiteFile, parse_site_file
+from headgate.model.site_file_values import read_focus, read_order
 from headgate.model.units import UNLIMITED, Seconds, parse_duration, parse_rate
 
 __all__ = ["CrawlRequest"]
@@ -29,6 +30,9 @@ class CrawlRequest(msgspec.Struct, frozen=True):
     objective: str | None = None
     contact: str = ""
     processes: int = 1
+    focus: str | None = None
+    focus_pages: tuple[str, ...] = ()
+    order: str | None = None
 
     def contents(self) -> SiteFile:
         """Sites and budget, checked."""
@@ -42,7 +46,21 @@ class CrawlRequest(msgspec.Struct, frozen=True):
             crawlers=self.crawlers or contents.budget.crawlers or DEFAULT_CRAWLERS,
             objective=Objective(self.objective) if self.objective else contents.budget.objective,
         )
-        return SiteFile(budget, tuple(self._with_deadline(site) for site in contents.sites))
+        sites = (self._with_focus(self._with_deadline(site)) for site in contents.sites)
+        return SiteFile(budget, tuple(sites))
+
+    def _with_focus(self, site: Site) -> Site:
+        """The options, where the site itself says nothing; its files lie beside the site file."""
+        beside = Path(self.path).parent
+        if not site.has_topic:
+            focus = "" if self.focus is None else read_focus(self.focus)
+            site = replace(site, focus=focus, focus_pages=self.focus_pages)
+        else:
+            own = tuple(str(beside / name) for name in site.focus_pages)
+            site = replace(site, focus_pages=own)
+        if site.order or self.order is None:
+            return site
+        return replace(site, order=read_order(self.order))
 
     def _with_deadline(self, site: Site) -> Site:
         if self.deadline is None or site.deadline is not None:

@@ -119,4 +119,5 @@ class CrawlWatch:
             site.deadline,
             self._ended.get(site.name, running),
             sum(report.errors.values()),
+            report.focus.relevant if report.focus and report.focus.curve else None,
         )

@@ -78,6 +78,8 @@ def _whole(snapshot: Snapshot) -> str:
         parts.append(f"ends in {format_duration(max(snapshot.eta - snapshot.time, 0.0))}")
     if late:
         parts.append(f"{late:,} late")
+    if snapshot.relevant is not None:
+        parts.append(f"{snapshot.relevant:,} relevant")
     if snapshot.errors:
         parts.append(plural(snapshot.errors, "error"))
     return "; ".join(parts)

@@ -117,7 +117,16 @@ def _ended(snapshot: Snapshot) -> Text:
 
 
 def _pages(site: SiteSnapshot, _: float) -> Text:
-    return Text(f"{site.pages:,}")
+    return _page_count(site.pages, site.relevant)
+
+
+def _all_pages(snapshot: Snapshot) -> Text:
+    return _page_count(snapshot.pages, snapshot.relevant)
+
+
+def _page_count(pages: int, relevant: int | None) -> Text:
+    """With a topic, how many of them are about it."""
+    return Text(f"{pages:,}" if relevant is None else f"{relevant:,} of {pages:,}")
 
 
 def _size(site: SiteSnapshot, _: float) -> Text:
@@ -215,7 +224,7 @@ def _from(width: int) -> range:
 
 _COLUMNS = (
     _Column("state", _state, _ended, "left", _from(90)),
-    _Column("pages", _pages, lambda all_sites: Text(f"{all_sites.pages:,}")),
+    _Column("pages", _pages, _all_pages),
     _Column("size", _size, _whole_size, widths=_from(108)),
     _Column("rate against share", _rate, _whole_rate, "left", _from(76)),
     _Column("rate", _bare_rate, _whole_bare_rate, widths=range(76)),

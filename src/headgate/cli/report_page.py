@@ -8,7 +8,7 @@ browser run and style only what stands here, and fetch nothing at all.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -17,6 +17,7 @@ from importlib.resources import files
 from headgate.cli.markup import Markup, element, joined, raw
 from headgate.cli.plan_words import plural
 from headgate.cli.report_gantt import MOST_ROWS, gantt_chart
+from headgate.cli.report_harvest import harvest_chart, scorer_troubles
 from headgate.cli.report_promises import Promise, promises
 from headgate.cli.report_rates import rate_chart
 from headgate.cli.report_tables import errors_table, given_up_table, hosts_table, sites_table
@@ -39,6 +40,11 @@ def report_page(report: RunReport) -> str:
             element("section", *map(_tile, promises(report)), class_="tiles"),
             _rates(report, scale, order),
             _gantt(report, scale, order),
+            _section(
+                "Harvest of the focus",
+                harvest_chart(report, order),
+                "Relevant pages against pages fetched. The dashed line: had they come evenly.",
+            ),
             _section("Sites", sites_table(report, order)),
             _section("Errors by kind", errors_table(report), otherwise="There were none."),
             _section(
@@ -47,6 +53,7 @@ def report_page(report: RunReport) -> str:
                 "Mean time of a fetch: until the first byte (dark), until the last (light).",
             ),
             _section("Hosts given up", given_up_table(report.sites)),
+            _section("Scorers in trouble", _lines(scorer_troubles(report))),
             element("div", id="tip", hidden="hidden"),
         ),
         "\n",
@@ -142,6 +149,11 @@ def _keys(report: RunReport) -> Iterator[Markup]:
 
 def _key(kind: str, meaning: str) -> Markup:
     return joined((element("span", class_=f"key {kind}"), meaning, " "))
+
+
+def _lines(found: Iterable[str]) -> Markup | None:
+    lines = [element("p", line) for line in found]
+    return joined(lines) if lines else None
 
 
 def _section(heading: str, content: Markup | None, note: str = "", otherwise: str = "") -> Markup:

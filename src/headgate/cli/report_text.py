@@ -7,6 +7,7 @@ from pathlib import Path
 
 from headgate.cli.markup import printable
 from headgate.cli.plan_words import duration_at_least
+from headgate.cli.report_harvest import harvest_words, scorer_troubles
 from headgate.cli.report_words import ReportWords, errors_by_kind, late_sites
 from headgate.model.run_report import RunReport
 
@@ -25,6 +26,8 @@ def report_text(report: RunReport, page: Path | None = None) -> str:
     lines += _listed("Not finished", (f"{s.name} ({s.reason or s.state})" for s in unfinished))
     lines += _listed("Errors", (f"{count:,} × {kind}" for kind, count in errors_by_kind(report)))
     lines += _listed("Given up", _given_up(report))
+    lines += _listed("Focus", _harvests(report))
+    lines += _listed("Scorers in trouble", scorer_troubles(report))
     if page is not None:
         lines.append(f"Report: {page}")
     return "\n".join(map(printable, lines))
@@ -34,6 +37,12 @@ def _given_up(report: RunReport) -> Iterable[str]:
     for site in report.sites:
         for host, reason in site.given_up.items():
             yield f"{host} ({reason})"
+
+
+def _harvests(report: RunReport) -> Iterable[str]:
+    for site in report.sites:
+        if site.focus is not None and site.focus.curve:
+            yield f"{site.name} {harvest_words(site.focus)}"
 
 
 def _listed(heading: str, items: Iterable[str]) -> list[str]:

@@ -92,6 +92,7 @@ def _site_report(site: Site, planned: PlannedSite | None, log: RunLog) -> SiteRe
         planned_segments=planned.segments if planned else (),
         reason=progress.reason if progress.state is SiteState.STOPPED else "",
         given_up=dict(progress.given_up),
+        focus=progress.focus,
     )
 
 

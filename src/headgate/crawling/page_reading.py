@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 
 import msgspec
 
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links
+from headgate.reading.charset import decoded
 from headgate.reading.content import decode_content
 from headgate.reading.digests import content_digest
 from headgate.reading.directives import x_robots_tag
-from headgate.reading.links import page_links
+from headgate.reading.links import links_in
+from headgate.reading.page_words import LinkWords, page_words
 from headgate.reading.sitemaps import MOST_BYTES, Sitemap, read_sitemap
 from headgate.reading.urls import join
 
@@ -34,6 +36,9 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
     to_follow: Sequence[str] = ()
     """Those that page and server allow to follow."""
     digest: bytes = b""
+    text: str = ""
+    """What a reader sees; if asked for, like the next."""
+    link_words: LinkWords = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class PageReader:
     """Knows us by the product token that robots rules use."""
 
     agent: str = field(default="headgate")
+    with_words: bool = False
+    """There is a focus that wants to know what pages say."""
 
     def body(self, fetched: Fetched) -> bytes:
         """A response's payload without its content coding, as far as it is read."""
@@ -57,7 +64,8 @@ class PageReader:
         kind = fetched.header("content-type") or ""
         if not _is_html(kind, body):
             return ReadPage(digest=digest)
-        page = page_links(body, fetched.url, kind)
+        decoded_page = decoded(body, kind)
+        page = links_in(decoded_page.text, fetched.url, decoded_page.codec)
         values = [value for name, value in fetched.headers if name == "x-robots-tag"]
         allowed = page.robots & x_robots_tag(values, self.agent) if values else page.robots
         to_follow: Sequence[str] = ()
@@ -69,7 +77,11 @@ class PageReader:
         if page.nofollow:
             rels = ["nofollow" if url in page.nofollow else "" for url in page.urls]
         links = Links(page.urls, rels)
-        return ReadPage(page.title, page.lang, links, to_follow, digest)
+        read = ReadPage(page.title, page.lang, links, to_follow, digest)
+        if not self.with_words:
+            return read
+        text, link_words = page_words(decoded_page.text, page.base, decoded_page.codec)
+        return replace(read, text=text, link_words=link_words)
 
     def read_sitemap(self, fetched: Fetched) -> Sitemap:
         coding = fetched.header("content-encoding") or ""

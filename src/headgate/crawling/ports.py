@@ -6,6 +6,7 @@
 | `Fetcher`   | `fetching.http.HttpFetcher`; a simulated web      |
 | `SiteStore` | `storage.spool.SiteSpool`; one in memory          |
 | `Known`     | `storage.known_pages.KnownPages`; nothing known   |
+| `Scorer`    | `crawling.focusing.InPlace`; `grid.own_scorer`    |
 | `Fleet`     | `crawling.node.Node`; `grid.processes`            |
 | `SurveyLog` | `storage.survey_log.SurveyFile`; one in memory    |
 """
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from headgate.crawling.progress import Progress
+from headgate.focus.signs import PageSigns
 from headgate.frontier.journal import JournalEntry
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page
@@ -28,6 +30,7 @@ __all__ = [
     "Fleet",
     "Known",
     "Rates",
+    "Scorer",
     "SiteStore",
     "StoredPage",
     "SurveyLog",
@@ -89,6 +92,9 @@ class StoredPage(Protocol):
     @property
     def wire_bytes(self) -> int: ...
 
+    @property
+    def relevance(self) -> float | None: ...
+
 
 class SiteStore(Protocol):
     """One site run's durable state. Given at any time, stored by `commit`, which may block."""
@@ -116,6 +122,26 @@ class SiteStore(Protocol):
     def pages(self) -> Iterable[StoredPage]: ...
 
     def close(self) -> None: ...
+
+
+class Scorer(Protocol):
+    """Gives links their scores, from 0 to 1. Raises nothing but cancellation."""
+
+    @property
+    def faults(self) -> int:
+        """Links it could not score."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with it, if anything."""
+        ...
+
+    async def scores(self, page: PageSigns, relevance: float) -> Mapping[str, float]: ...
+
+    def of_urls(self, urls: Sequence[str]) -> Mapping[str, float]:
+        """Of URLs that no page says anything about."""
+        ...
 
 
 class Fleet(Protocol):

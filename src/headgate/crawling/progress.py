@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from headgate.model.run_report import FocusReport
+
 __all__ = ["Harvest", "Progress", "SiteState"]
 
 
@@ -60,6 +62,8 @@ class Progress:
     """Why it ended."""
     given_up: dict[str, str] = field(default_factory=dict)
     """Hosts, and why."""
+    focus: FocusReport | None = None
+    """None: breadth-first, and no topic."""
 
     def keep(self, harvest: Harvest) -> None:
         """So much is durable now."""

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.crawling.commits import Commits
 from headgate.crawling.discovery import Discovery
+from headgate.crawling.focusing import Focusing
 from headgate.crawling.page_reading import PageReader, ReadPage
 from headgate.crawling.ports import Clock, Fetcher, Known, SiteStore
 from headgate.crawling.progress import Harvest, Progress, SiteState
@@ -44,6 +45,7 @@ from headgate.frontier.events import (
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.journal import JournalEntry
 from headgate.frontier.scope import host_of
+from headgate.frontier.scored_todo import score_of
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page, Role
 from headgate.model.site import Site
@@ -67,6 +69,8 @@ class Tools:
     known: Known
     reader: PageReader
     clock: Clock
+    focus: Focusing | None = None
+    """Given where the frontier goes by scores, or a topic is to be judged by."""
 
 
 class SiteRun:
@@ -102,6 +106,7 @@ class SiteRun:
         finally:
             await self._wind_down(committing)
         await self._commits.commit()
+        self.look()
         self.progress.state = SiteState.DONE if reason == FINISHED else SiteState.STOPPED
         self.progress.reason = reason
         self.progress.ended = ended
@@ -118,6 +123,8 @@ class SiteRun:
         self.progress.to_do = tally.to_do + tally.in_flight
         self.progress.seen = tally.seen
         self.progress.under_way_bytes = self._tools.fetcher.under_way(self._site.name)
+        if self._tools.focus is not None:
+            self.progress.focus = self._tools.focus.report()
         return self.progress
 
     def rate_changed(self) -> None:
@@ -135,13 +142,15 @@ class SiteRun:
         for row in self._tools.store.pages():
             self._count(row.role, row.status, row.error, row.payload_bytes)
             self.progress.wire_bytes += row.wire_bytes
+            if self._tools.focus is not None:
+                self._tools.focus.recall(row.relevance)
         self.progress.keep(self._harvest.copy())
         self.progress.earlier_wire_bytes = self.progress.wire_bytes
         self._tools.frontier.replay(self._tools.store.entries)
         self._tell(Seeds(self._site.seeds))
         self.rate_changed()
         for depth, urls in self._tools.known.urls(self._site.name):
-            self._tell(Found(urls, depth))
+            self._hear(Found(urls, depth))
 
     def _tell(self, event: Event) -> list[Command]:
         commands = self._tools.frontier.handle(event, self._tools.clock.now())
@@ -194,6 +203,10 @@ class SiteRun:
             outcome = await self._tools.fetcher.fetch(request)
             event, read = await self._ending(outcome)
             page = Page(outcome, fetch.depth, read.title, read.language, read.links, earlier)
+            if self._tools.focus is not None and isinstance(event, PageFetched):
+                judged = await self._tools.focus.judge(fetch.url, read, score_of(fetch.level))
+                event = replace(event, scores=judged.scores)
+                page = replace(page, relevance=judged.relevance)
             fetch = self._landed(event, page)
 
     def _landed(self, event: Event, page: Page) -> Fetch | None:
@@ -264,6 +277,8 @@ class SiteRun:
         self._commits.given()
 
     def _hear(self, event: Event) -> None:
+        if self._tools.focus is not None and isinstance(event, Found):
+            event = replace(event, scores=self._tools.focus.of_urls(event.urls))
         if not self._ended.done():
             self._tell(event)
 

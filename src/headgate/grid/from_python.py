@@ -14,6 +14,7 @@ from headgate.crawling.progress import Progress
 from headgate.fetching.http import FetcherSettings
 from headgate.grid.crawl import CrawlJob
 from headgate.grid.crawl import crawl as crawl_job
+from headgate.grid.focus_of import check_focus
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.plan import Plan
@@ -40,6 +41,7 @@ def crawl(
     for site in sites:
         if not site.seeds:
             raise UserMistake(f"site {site.name!r} has no seeds")
+        check_focus(site)
     settings = fetcher_settings(sites, contact)
     job = CrawlJob(tuple(sites), budget, Path(out), settings, processes, resume)
     return uvloop.run(crawl_job(job, _Nobody()))

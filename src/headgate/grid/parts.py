@@ -13,10 +13,13 @@ from headgate.crawling.node import Node
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.site_run import SiteRun, Tools
 from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.frontier.dispatch import DispatchRules
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
+from headgate.grid.focus_of import focus_of
+from headgate.grid.own_scorer import OwnScorer
 from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.known_pages import KnownPages
@@ -48,7 +51,6 @@ async def open_node(job: NodeJob) -> AsyncIterator[Node]:
     sites = {site.name: site for site in job.sites}
     known = KnownPages(Collection(job.collection))
     clock = SystemClock()
-    rules = FrontierRules(TrapRules(this_year=datetime.fromtimestamp(clock.wall(), UTC).year))
     opened: dict[str, ExitStack] = {}
     async with HttpFetcher(job.fetcher) as fetcher:
 
@@ -59,8 +61,13 @@ async def open_node(job: NodeJob) -> AsyncIterator[Node]:
             files.callback(spool.close)
             spill = DiskSpill(job.run.spool)
             files.callback(spill.close)
-            frontier = Frontier(Scope.of(site), spill, rules)
-            return SiteRun(site, Tools(frontier, fetcher, spool, known, PageReader(), clock))
+            focus = focus_of(site)
+            if focus is not None and isinstance(focus.scorer, OwnScorer):
+                files.callback(focus.scorer.close)
+            scored = focus is not None and focus.scorer is not None
+            frontier = Frontier(Scope.of(site), spill, _rules(clock, scored=scored))
+            reader = PageReader(with_words=focus is not None)
+            return SiteRun(site, Tools(frontier, fetcher, spool, known, reader, clock, focus))
 
         def close_run(name: str) -> None:
             opened.pop(name).close()
@@ -71,3 +78,8 @@ async def open_node(job: NodeJob) -> AsyncIterator[Node]:
             for name in list(opened):
                 close_run(name)
             known.close()
+
+
+def _rules(clock: SystemClock, *, scored: bool) -> FrontierRules:
+    year = datetime.fromtimestamp(clock.wall(), UTC).year
+    return FrontierRules(TrapRules(this_year=year), DispatchRules(scored=scored))

@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import multiprocessing
-import os
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -28,14 +25,13 @@ import uvloop
 from headgate.crawling.node import Node
 from headgate.crawling.progress import Progress
 from headgate.grid.parts import NodeJob, open_node
+from headgate.grid.with_parent import die_with_parent
 from headgate.model.errors import WorldFault
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["ProcessFleet"]
 
 _TELL_SECONDS = 0.5
-_PR_SET_PDEATHSIG = 1
-"""Of Linux: the signal to get when the parent dies."""
 
 
 @dataclass(slots=True)
@@ -148,20 +144,14 @@ def _work(job: NodeJob, pipe: Connection) -> None:
     Without its parent it ends, at once where the system can see to that: whoever resumes the crawl
     must not find anybody writing to its journals."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _die_with_parent()
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid is not None:
+        die_with_parent(parent.pid)
     with pipe, contextlib.suppress(BrokenPipeError, ConnectionResetError):
         try:
             uvloop.run(_serve(job, pipe))
         except WorldFault as fault:
             pipe.send(("fault", str(fault)))
-
-
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    parent = multiprocessing.parent_process()
-    if parent is not None and os.getppid() != parent.pid:
-        raise SystemExit(1)
 
 
 async def _serve(job: NodeJob, pipe: Connection) -> None:

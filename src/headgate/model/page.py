@@ -58,3 +58,5 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     """What the conditional request was based on. A 304, or a payload with its digest, becomes a
     revisit record; anything else is archived in full."""
     role: Role = Role.PAGE
+    relevance: float | None = None
+    """To the site's topic, from 0 to 1; None: there is none, or it is no page of text."""

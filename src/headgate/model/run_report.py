@@ -10,7 +10,24 @@ import msgspec
 
 from headgate.model.plan import RateSegment
 
-__all__ = ["HostFigures", "RunReport", "SiteReport", "TimelinePoint"]
+__all__ = ["FocusReport", "HostFigures", "RunReport", "SiteReport", "TimelinePoint"]
+
+
+class FocusReport(msgspec.Struct, frozen=True):
+    """How the order of a site's URLs served its focus."""
+
+    order: str
+    focus: str = ""
+    """The words; empty when files gave the topic, or there is none."""
+    pages: int = 0
+    """Pages of text, as far as they were judged."""
+    relevant: int = 0
+    curve: tuple[tuple[int, int], ...] = ()
+    """(pages, relevant ones among them), in the order of fetching; empty without a topic."""
+    faults: int = 0
+    """Links that the user's own scorer could not score."""
+    trouble: str = ""
+    """What was wrong with the user's own scorer, if anything."""
 
 
 class SiteReport(msgspec.Struct, frozen=True):
@@ -38,6 +55,8 @@ class SiteReport(msgspec.Struct, frozen=True):
     """Why it ended, when it did not simply finish."""
     given_up: dict[str, str] = {}
     """Hosts, and why nothing more was asked of them."""
+    focus: FocusReport | None = None
+    """None: breadth-first, and no topic."""
 
 
 class TimelinePoint(msgspec.Struct, frozen=True):

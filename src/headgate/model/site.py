@@ -7,7 +7,11 @@ from enum import StrEnum
 
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 
-__all__ = ["OnDeadline", "Site", "SiteStatistics"]
+__all__ = ["BREADTH_FIRST", "LINKS_IN", "ORDERS", "TOPIC", "OnDeadline", "Site", "SiteStatistics"]
+
+BREADTH_FIRST, LINKS_IN, TOPIC = "breadth-first", "links-in", "topic"
+ORDERS = (BREADTH_FIRST, LINKS_IN, TOPIC)
+"""Those that Headgate has itself."""
 
 
 class OnDeadline(StrEnum):
@@ -16,8 +20,8 @@ class OnDeadline(StrEnum):
     GO_ON = "go-on"
     """It is crawled to its end, late."""
     STOP = "stop"
-    """It ends there; what was fetched stays, and breadth-first order has put the pages nearest to
-    the seeds first."""
+    """It ends there; what was fetched stays, and the site's order has put the best pages first:
+    those nearest to the seeds, or with a focus the most promising."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +50,20 @@ class Site:
     """Bytes the visit will transfer; None: to be predicted."""
     max_rate: BytesPerSecond | None = None
     """What the server can give or may be asked for; None: the budget is the only bound."""
+    focus: str = ""
+    """What its pages should be about, in words."""
+    focus_pages: tuple[str, ...] = ()
+    """Files with pages like those wanted."""
+    order: str = ""
+    """Which URLs go first: one of `ORDERS` or a scorer's name; empty: by the focus if there is one,
+    breadth-first if not."""
     statistics: SiteStatistics = field(default=SiteStatistics())
+
+    @property
+    def has_topic(self) -> bool:
+        return bool(self.focus or self.focus_pages)
+
+    @property
+    def url_order(self) -> str:
+        """``order``, or what stands for it when it is left out."""
+        return self.order or (TOPIC if self.has_topic else BREADTH_FIRST)

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError, UserMistake
 from headgate.model.local_time import Calendar
-from headgate.model.site import OnDeadline, Site
+from headgate.model.site import TOPIC, OnDeadline, Site
 from headgate.model.site_file_text import MOST_SITES, SiteFileText
 from headgate.model.site_file_values import (
     ElementMistake,
@@ -27,8 +27,11 @@ from headgate.model.site_file_values import (
     read_crawlers,
     read_deadline,
     read_depth,
+    read_files,
+    read_focus,
     read_objective,
     read_on_deadline,
+    read_order,
     read_patterns,
     read_seeds,
     read_size,
@@ -51,6 +54,9 @@ SITE_KEYS = (
     "on_deadline",
     "expect",
     "max_rate",
+    "focus",
+    "focus_pages",
+    "order",
 )
 
 _Value = TypeVar("_Value")
@@ -173,6 +179,8 @@ def _site(table: _Table, name: str) -> Site:
     if not name or not name.isprintable():
         raise table.error("a site's name must be printable and not empty; rename it")
     table.refuse_unknown(SITE_KEYS)
+    if table.values.get("order") == TOPIC and not table.values.keys() & {"focus", "focus_pages"}:
+        raise table.error('the order "topic" needs a topic; add focus = "food safety"', "order")
     return Site(
         name,
         seeds=table.read("seeds", read_seeds, ()),
@@ -183,6 +191,9 @@ def _site(table: _Table, name: str) -> Site:
         on_deadline=table.read("on_deadline", read_on_deadline, OnDeadline.GO_ON),
         expect=table.read("expect", read_size, None),
         max_rate=table.read("max_rate", read_cap, None),
+        focus=table.read("focus", read_focus, ""),
+        focus_pages=table.read("focus_pages", read_files, ()),
+        order=table.read("order", read_order, ""),
     )
 
 

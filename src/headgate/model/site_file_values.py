@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
 from headgate.model.local_time import Calendar
-from headgate.model.site import OnDeadline
+from headgate.model.site import ORDERS, OnDeadline
 from headgate.model.timetable import Timetable
 from headgate.model.units import (
     Bytes,
@@ -40,8 +40,11 @@ __all__ = [
     "read_crawlers",
     "read_deadline",
     "read_depth",
+    "read_files",
+    "read_focus",
     "read_objective",
     "read_on_deadline",
+    "read_order",
     "read_patterns",
     "read_seeds",
     "read_size",
@@ -53,6 +56,9 @@ _WEB_ADDRESS = re.compile(
     r"https?://(?:[^\s/?#@]*@)?(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?(?:[/?#]\S*)?",
     re.IGNORECASE,
 )
+
+_ORDER_NAME = re.compile(r"[\w.-]+(?::[\w.]+)?")
+"""One of Headgate's, an entry point's name, or module:function."""
 
 _LARGEST = {"size": 1e18, "rate": 1e18, "duration": 100 * 365 * 86400.0}
 """An exabyte, that much in a second, and a century: more is a slip of the pen."""
@@ -118,6 +124,30 @@ def read_on_deadline(value: object) -> OnDeadline:
     if value in names:
         return OnDeadline(value)
     raise UserMistake(f"{_shown(value)} is nothing to do; {did_you_mean(value, names)}")
+
+
+def read_focus(value: object) -> str:
+    if not isinstance(value, str):
+        raise UserMistake(f"{_shown(value)} is not in quotes; write words like 'food safety'")
+    if not any(character.isalnum() for character in value):
+        raise UserMistake(f"{value!r} has no word in it; write words like 'food safety'")
+    return value
+
+
+def read_files(value: object) -> tuple[str, ...]:
+    files = _strings(value, example='["good.html", "better.html"]')
+    for index, name in enumerate(files):
+        if not name.strip():
+            raise ElementMistake("an empty name is no file; drop it", index)
+    return tuple(files)
+
+
+def read_order(value: object) -> str:
+    """Scorers of the user's own are known by name only where they are installed."""
+    if isinstance(value, str) and _ORDER_NAME.fullmatch(value):
+        return value
+    known = ", ".join(ORDERS)
+    raise UserMistake(f"{_shown(value)} is not an order; known are {known}, or a scorer's name")
 
 
 def read_zone(value: object) -> ZoneInfo:

@@ -32,6 +32,8 @@ class SiteSnapshot:
     eta: float | None
     """When it will end, or did; None: unknown."""
     errors: int
+    relevant: int | None = None
+    """Of the pages, those about its topic; None: it has none."""
 
     @property
     def running(self) -> bool:
@@ -63,6 +65,12 @@ class Snapshot:
     @property
     def pages(self) -> int:
         return sum(site.pages for site in self.sites)
+
+    @property
+    def relevant(self) -> int | None:
+        """Of all sites that have a topic; None: no site has."""
+        known = [site.relevant for site in self.sites if site.relevant is not None]
+        return sum(known) if known else None
 
     @property
     def wire_bytes(self) -> int:

@@ -128,6 +128,7 @@ def _row(
         warc_file=position.file,
         warc_offset=position.offset,
         warc_length=position.length,
+        relevance=page.relevance,
     )
 
 

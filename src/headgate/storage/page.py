@@ -41,3 +41,5 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
     error: str = ""
     """`FailureKind`, or empty."""
     error_detail: str = ""
+    relevance: float | None = None
+    """To the site's topic; None: not judged."""

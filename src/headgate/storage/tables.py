@@ -72,6 +72,7 @@ _PAGE_COLUMNS: dict[str, tuple[pa.DataType, Callable[[PageRow], Any]]] = {
     "warc_length": (pa.int64(), attrgetter("warc_length")),
     "error": (pa.string(), _present("error")),
     "error_detail": (pa.string(), _present("error_detail")),
+    "relevance": (pa.float32(), attrgetter("relevance")),
 }
 PAGES_SCHEMA = pa.schema(
     {"site": pa.string(), **{name: kind for name, (kind, _) in _PAGE_COLUMNS.items()}}

@@ -19,7 +19,7 @@ from headgate.cli.report_promises import promises
 from headgate.cli.report_text import report_text
 from headgate.cli.report_words import ReportWords
 from headgate.cli.timeline_bins import TimelineBins
-from headgate.model.run_report import HostFigures, RunReport, SiteReport, TimelinePoint
+from headgate.model.run_report import FocusReport, HostFigures, RunReport, SiteReport, TimelinePoint
 
 DOCS = Path(__file__).parents[3] / "docs"
 changed = msgspec.structs.replace
@@ -192,7 +192,7 @@ def test_the_text_names_what_went_wrong() -> None:
     assert lines[4] == "Errors: 2 × 404."
 
 
-@pytest.mark.parametrize("struct", [RunReport, SiteReport, TimelinePoint, HostFigures])
+@pytest.mark.parametrize("struct", [RunReport, SiteReport, FocusReport, TimelinePoint, HostFigures])
 def test_every_key_of_the_report_is_documented(struct: type[msgspec.Struct]) -> None:
     page = (DOCS / "report.md").read_text(encoding="utf-8")
     for key in struct.__struct_fields__:

@@ -1,0 +1,160 @@
+"""Does a focus find what is relevant early? Real documentation, real crawls, topics not tuned on.
+
+    python -m bench.focus [SITE ...]
+
+nginx serves the documentation of Python, PostgreSQL and SQLite (see `bench.coverage`). For each
+topic ``headgate crawl --focus`` crawls the whole site; the order of the pages is the order in which
+they were fetched. Beside it the orders breadth-first and links-in, which know of no topic.
+
+Which pages are relevant is decided from the files, by a rule that is not the scorer's: a page is
+about a topic if each of its words (or its plural) stands there three times or more, links left
+out, and one of them in its title or in a heading. So indexes and contents, which are links, do not
+count, nor do release notes that mention everything. Topics with fewer than five such pages are left
+out.
+
+A row says after which share of all fetches 80 % of the relevant pages were there. The last line is
+over all topics together: the share of all relevant pages that was there after 40 % of the fetches.
+Exit code 1 if that is below 80 % with a focus.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pyarrow.parquet as pq
+from bench.coverage import CONSOLE, DOCUMENTS, HEADGATE, install_missing, serving
+from rich.table import Table
+
+TOPICS = {
+    "python": (
+        "regular expression", "socket", "unicode encoding", "date time", "xml parsing", "asyncio",
+        "subprocess", "import module loader", "exception traceback", "type hints", "thread lock",
+        "email message",
+    ),
+    "postgresql": (
+        "replication", "index scan", "backup restore", "json", "full text search",
+        "transaction isolation", "authentication password", "vacuum", "foreign key",
+        "trigger function", "partition", "ssl certificate",
+    ),
+    "sqlite": (
+        "full text search", "virtual table", "write ahead log", "query planner", "json", "backup",
+        "window function", "transaction lock", "memory allocation", "foreign key",
+        "testing coverage", "collation",
+    ),
+}  # fmt: skip
+WANTED_SHARE = 0.8
+FETCHED_SHARE = 0.4
+LEAST_RELEVANT = 5
+TIMES = 3
+HEADINGS = frozenset(("title", "h1", "h2", "h3", "h4"))
+UNSEEN = frozenset(("script", "style"))
+
+
+class OwnText(HTMLParser):
+    """A page's text outside of links, and its headings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self.headings: list[str] = []
+        self._inside: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in HEADINGS or tag in UNSEEN or (tag == "a" and dict(attrs).get("href")):
+            self._inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._inside:
+            while self._inside.pop() != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        if UNSEEN.isdisjoint(self._inside):
+            if not HEADINGS.isdisjoint(self._inside):
+                self.headings.append(data)
+            if "a" not in self._inside:
+                self.text.append(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    text: str
+    headings: str
+
+    def is_about(self, topic: str) -> bool:
+        forms = [re.compile(rf"\b{word}(?:s|es)?\b", re.IGNORECASE) for word in topic.split()]
+        return all(len(form.findall(self.text)) >= TIMES for form in forms) and any(
+            form.search(self.headings) for form in forms
+        )
+
+
+def main(sites: Sequence[str]) -> int:
+    install_missing()
+    table = Table("site", "topic", "relevant", "topic order", "links-in", "breadth-first")
+    found = {"topic": 0, "links-in": 0, "breadth-first": 0}
+    relevant_pages = 0
+    with tempfile.TemporaryDirectory(prefix="headgate-") as name, serving(Path(name)) as web:
+        for site in sites or TOPICS:
+            folder = Path(name) / site
+            plain = {
+                order: fetched(web.seeds[site], folder / order, "--order", order)
+                for order in ("links-in", "breadth-first")
+            }
+            documents = {url: document(site, url) for url in plain["breadth-first"]}
+            for topic in TOPICS[site]:
+                relevant = {url for url, page in documents.items() if page.is_about(topic)}
+                if len(relevant) < LEAST_RELEVANT:
+                    continue
+                asked = fetched(web.seeds[site], folder / topic, "--focus", topic)
+                orders = {"topic": asked, **plain}
+                shares = [f"{share_until(order, relevant):.0%}" for order in orders.values()]
+                table.add_row(site, topic, str(len(relevant)), *shares)
+                relevant_pages += len(relevant)
+                for order, urls in orders.items():
+                    first = urls[: int(FETCHED_SHARE * len(urls))]
+                    found[order] += len(relevant.intersection(first))
+    CONSOLE.print(table)
+    early = [f"{order} {count / relevant_pages:.1%}" for order, count in found.items()]
+    print(f"of {relevant_pages} relevant pages after {FETCHED_SHARE:.0%} of the fetches:", *early)
+    return 0 if found["topic"] >= WANTED_SHARE * relevant_pages else 1
+
+
+def fetched(seed: str, out: Path, *options: str) -> list[str]:
+    """The pages of a crawl in the order of their fetches."""
+    words = [*HEADGATE, seed, *options, "--out", str(out), "--quiet"]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    (path,) = out.glob("runs/*/pages.parquet")
+    columns = ["url", "role", "status", "fetched_at"]
+    rows = pq.read_table(path, columns=columns).to_pylist()
+    pages = [row for row in rows if row["role"] == "page" and row["status"] == 200]
+    return [row["url"] for row in sorted(pages, key=lambda row: row["fetched_at"])]
+
+
+def document(site: str, url: str) -> Document:
+    path = DOCUMENTS[site][1] / unquote(urlsplit(url).path).lstrip("/")
+    path = path / "index.html" if path.is_dir() else path
+    if path.suffix != ".html":
+        return Document("", "")
+    parser = OwnText()
+    parser.feed(path.read_text(encoding="utf-8", errors="replace"))
+    return Document(" ".join(parser.text), " ".join(parser.headings))
+
+
+def share_until(order: Sequence[str], relevant: set[str]) -> float:
+    """Of the fetches, until most of the relevant pages were there."""
+    wanted = math.ceil(WANTED_SHARE * len(relevant))
+    places = [place for place, url in enumerate(order, 1) if url in relevant]
+    return places[wanted - 1] / len(order)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

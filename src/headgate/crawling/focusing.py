@@ -1,0 +1,99 @@
+"""The focus of one site run: what fetched pages are worth, and what their links promise.
+
+A topic judges pages; a scorer gives links the scores that the frontier goes by. Either may be
+missing: with a topic alone the crawl is breadth-first, and the report still says what it harvested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headgate.crawling.page_reading import ReadPage
+from headgate.crawling.ports import Scorer
+from headgate.focus.harvest_curve import HarvestCurve
+from headgate.focus.signs import LinkSigns, PageSigns
+from headgate.focus.topic import RELEVANT, Topic
+from headgate.model.run_report import FocusReport
+
+__all__ = ["Focusing", "InPlace", "Judgement"]
+
+_UNKNOWN = ("", "")
+
+
+class _Order(Protocol):
+    def scores(self, page: PageSigns, relevance: float) -> Mapping[str, float]: ...
+
+    def of_url(self, url: str) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """One of Headgate's own orders as a `Scorer`: quick, so it works where it is called."""
+
+    order: _Order
+    faults: int = 0
+    trouble: str = ""
+
+    async def scores(self, page: PageSigns, relevance: float) -> Mapping[str, float]:
+        return self.order.scores(page, relevance)
+
+    def of_urls(self, urls: Sequence[str]) -> Mapping[str, float]:
+        return {url: self.order.of_url(url) for url in urls}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Of one page."""
+
+    relevance: float | None = None
+    scores: Mapping[str, float] | None = None
+    """Of its links."""
+
+
+@dataclass(slots=True)
+class Focusing:
+    """Filled by the pages of a site run, the most of them one by one, in the order they come."""
+
+    order: str
+    words: str
+    topic: Topic | None
+    scorer: Scorer | None
+    _curve: HarvestCurve = field(default_factory=HarvestCurve)
+
+    async def judge(self, url: str, read: ReadPage, came_with: float) -> Judgement:
+        """``came_with`` is the score that brought the page its turn."""
+        if read.links is None:
+            return Judgement()
+        relevance = None
+        if self.topic is not None:
+            relevance = self.topic.relevance(f"{read.title} {read.text}", read.language)
+            self._curve.add(relevance >= RELEVANT)
+        if self.scorer is None:
+            return Judgement(relevance)
+        about = read.link_words
+        links = [LinkSigns(link, *about.get(link, _UNKNOWN)) for link in read.to_follow]
+        page = PageSigns(url, read.title, read.language, read.text, links, came_with)
+        return Judgement(relevance, await self.scorer.scores(page, relevance or 0.0))
+
+    def of_urls(self, urls: Sequence[str]) -> Mapping[str, float] | None:
+        """The scores of URLs that no page brought."""
+        return None if self.scorer is None else self.scorer.of_urls(urls)
+
+    def recall(self, relevance: float | None) -> None:
+        """A page that an interrupted run had stored."""
+        if relevance is not None:
+            self._curve.add(relevance >= RELEVANT)
+
+    def report(self) -> FocusReport:
+        curve, scorer = self._curve, self.scorer
+        return FocusReport(
+            self.order,
+            self.words,
+            curve.pages,
+            curve.relevant,
+            curve.points if self.topic is not None else (),
+            scorer.faults if scorer else 0,
+            scorer.trouble if scorer else "",
+        )

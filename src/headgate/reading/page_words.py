@@ -1,0 +1,84 @@
+"""Page words: what a page says to its readers, and what it says about each of its links.
+
+A pass of its own, made only when a focus wants it. It is rougher than the one for links: a tag ends
+at its first ``>``, and text is words with blanks in between. Time grows with the page's length:
+every part of a pattern that can run on to the end of the page takes what it ran over.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from headgate.reading.tags import BLANK, attributes
+from headgate.reading.urls import Resolver, without_fragment
+
+__all__ = ["LinkWords", "page_text", "page_words"]
+
+_MOST_CHARACTERS = 500_000
+"""Of a page; the words of what comes behind are not read."""
+_MOST_LINKS = 5_000
+_LONGEST_ANCHOR = 2_000
+_AROUND = 250
+"""Characters of markup on either side of an anchor."""
+_MOST_ANCHOR_TEXT = 500
+
+_UNSEEN = re.compile(
+    r"<!--[\s\S]*?(?:-->|\Z)|<(script|style|template)\b[\s\S]*?(?:</\1[^>]*+>?|\Z)", re.IGNORECASE
+)
+_TAG = re.compile(r"<[^>]*+(?:>|\Z)")
+_ANCHOR = re.compile(rf"<[aA](?=[{BLANK}])([^>]*+)>")
+_ANCHOR_EDGE = re.compile(rf"</?[aA](?=[{BLANK}/>])")
+
+LinkWords = dict[str, tuple[str, str]]
+"""By URL: the text of the anchors that lead there, and the text beside the first of them."""
+
+
+def page_text(page: str) -> str:
+    """All that a reader sees.
+
+    >>> page_text("<title>Food</title><style>a</style><p>is <b>safe</b> &amp; sound").split()
+    ['Food', 'is', 'safe', '&', 'sound']
+    """
+    return _shown(_UNSEEN.sub(" ", page[:_MOST_CHARACTERS]))
+
+
+def page_words(page: str, base: str, codec: str = "utf-8") -> tuple[str, LinkWords]:
+    """The page's text, and the words of its links; ``base`` is what references are joined to."""
+    seen = _UNSEEN.sub(" ", page[:_MOST_CHARACTERS])
+    resolver = Resolver(base, codec)
+    links: LinkWords = {}
+    for anchor in _ANCHOR.finditer(seen):
+        url = _target(anchor[1], resolver)
+        if url is None or (url not in links and len(links) >= _MOST_LINKS):
+            continue
+        limit = anchor.end() + _LONGEST_ANCHOR
+        edge = _ANCHOR_EDGE.search(seen, anchor.end(), limit)
+        end = anchor.end() if edge is None else edge.start()
+        text = _shown(seen[anchor.end() : end])
+        if url not in links:
+            links[url] = (text, _around(seen, anchor.start(), end))
+        elif text not in links[url][0] and len(links[url][0]) < _MOST_ANCHOR_TEXT:
+            links[url] = (f"{links[url][0]} {text}", links[url][1])
+    return _shown(seen), links
+
+
+def _target(attribute_text: str, resolver: Resolver) -> str | None:
+    href = attributes(attribute_text).get("href")
+    if href and "#" in href:
+        href = without_fragment(href)
+    return resolver.join(href) if href else None
+
+
+def _around(page: str, start: int, end: int) -> str:
+    """The text before and behind, without the halves of tags that the cut leaves."""
+    before = page[max(start - _AROUND, 0) : start]
+    close, opening = before.find(">"), before.find("<")
+    if close >= 0 and (opening < 0 or close < opening):
+        before = before[close + 1 :]
+    return _shown(f"{before} {page[end : end + _AROUND]}")
+
+
+def _shown(markup: str) -> str:
+    text = _TAG.sub(" ", markup)
+    return " ".join((unescape(text) if "&" in text else text).split())
