@@ -1,8 +1,7 @@
 """How much longer each site takes than its bytes would: alpha of Zhu 2020, Eq. 17, in this run.
 
-At every look a site could have taken the lesser of what it was granted and what its server gives at
-this hour. The sum of that against the bytes that came is the visit's alpha; `planning.alpha` fits
-it over visits.
+While a server sets the pace, what it gives at this hour is summed up against the bytes that came:
+the visit's alpha. While our own grant does, nothing is learned. `planning.alpha` fits over visits.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ class AlphaWatch:
             if address is None or report.site not in granted:
                 continue  # not yet known whose speed this is
             speed = self.servers.speeds.speed(address)
-            gives = speed.rate(moment) if speed.bounded else None
-            rate = min(granted[report.site], (gives or math.inf) / sharing[address])
-            offered = self._offered.setdefault(report.site, Offered())
-            offered.add(seconds, rate, report.arrived_bytes - before)
+            rate = (speed.rate(moment) or 0.0) / sharing[address] if speed.bounded else math.inf
+            if rate <= granted[report.site]:
+                offered = self._offered.setdefault(report.site, Offered())
+                offered.add(seconds, rate, report.arrived_bytes - before)
 
     def alpha(self, site: str) -> float | None:
         """Of this visit; None: not enough is known."""

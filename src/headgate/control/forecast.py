@@ -47,8 +47,10 @@ _SPREAD = {
     Source.GUESS: 10.0,
 }
 """A size may be so many times smaller or larger than foretold."""
-_SPEED_SPREAD = 3.0
+_SCOUTED_SLOWER, _SCOUTED_FASTER = 2.0, 5.0
 """One connection's speed at a few pages, against what the whole crawl will get."""
+_SEEN_SPREAD, _UNSEEN_SPREAD = 1.05, 2.0
+"""The same for a server whose history knows the hour, and for one whose history does not."""
 _SLOW_SERVER = 100e3
 """Bytes per second: a server nobody knows may be as slow, where a range is asked for."""
 
@@ -95,9 +97,10 @@ class Forecast:
     bytes: float
     source: Source
     cap: float | None = None
-    """Bytes per second the server can give or may be asked for; None: unknown."""
+    """Bytes per second that the site can take, c_i: what its server gives, less the site's pauses,
+    or the user's bound; None: unknown."""
     alpha: float = 1.0
-    """Zhu 2020, Eq. 17."""
+    """Zhu 2020, Eq. 17: the pauses are in it, so the server's speed over alpha is the cap."""
     bytes_range: tuple[float, float] | None = None
     """The size lies in it, most likely; None: it is certain."""
     server: ServerSpeed | None = None
@@ -106,26 +109,32 @@ class Forecast:
     most: float | None = None
     """The user's own bound on the rate."""
 
-    @property
-    def pace(self) -> float | None:
-        """What the site can use on average, its pauses included."""
-        return None if self.cap is None else self.cap / self.alpha
+    def cap_between(
+        self, calendar: Calendar, start: float, end: float, luck: int = 0
+    ) -> float | None:
+        """The mean of the cap from one instant to another (seconds since 1970).
 
-    def cap_between(self, calendar: Calendar, start: float, end: float) -> float | None:
-        """The mean of the cap from one instant to another (seconds since 1970)."""
+        ``luck`` is 1 for as fast and -1 for as slow as it may be; 0: as is most likely."""
         if self.server is None:
-            return self.cap
+            return self._unmeasured_cap(luck)
         samples = min(max(int((end - start) / (_HOUR / 4)), 1), _MOST_SAMPLES)
         step = min((end - start) / samples, _HOUR)
         moments = (calendar.moment(start + (k + 0.5) * step) for k in range(samples))
-        rates = [self.server.rate(moment) or 0.0 for moment in moments]
-        return _least(sum(rates) / samples / self.sharing, self.most)
+        rates = [
+            (self.server.rate(moment) or 0.0)
+            * (_SEEN_SPREAD if self.server.seen(moment) else _UNSEEN_SPREAD) ** luck
+            for moment in moments
+        ]
+        return _least(sum(rates) / samples / self.sharing / self.alpha, self.most)
 
-    @property
-    def slow_cap(self) -> float | None:
-        """The cap of a server never measured, at its worst."""
-        known = _SLOW_SERVER if self.cap is None else self.cap / _SPEED_SPREAD
-        return _least(known, self.most)
+    def _unmeasured_cap(self, luck: int) -> float | None:
+        if luck == 0:
+            return self.cap
+        if self.cap is None:
+            return _least(None if luck > 0 else _SLOW_SERVER, self.most)
+        return _least(
+            self.cap * _SCOUTED_FASTER if luck > 0 else self.cap / _SCOUTED_SLOWER, self.most
+        )
 
 
 def forecast(
@@ -145,11 +154,12 @@ def forecast(
         rate = server.rate((calendar or Calendar()).moment(instant))
     elif scouted is not None:
         rate = scouted.bytes_per_second
+    alpha = _alpha(complete)
     return Forecast(
         size,
         source,
-        _least(None if rate is None else rate / past.sharing, site.max_rate),
-        _alpha(complete),
+        _least(None if rate is None else rate / past.sharing / alpha, site.max_rate),
+        alpha,
         _size_range(size, source, complete),
         server,
         past.sharing,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import Enum
+from enum import IntEnum
 
 from headgate.control.forecast import Forecast
 from headgate.model.budget import Budget
@@ -61,7 +61,7 @@ def _as_foreseen(
             site,
             expect=Bytes(forecasts[site.name].bytes),
             max_rate=None if cap is None else BytesPerSecond(cap),
-            statistics=SiteStatistics(alpha=forecasts[site.name].alpha),
+            statistics=SiteStatistics(),
         )
         for site in sites
         for cap in (caps[site.name],)
@@ -72,12 +72,12 @@ def _differ(one: float | None, other: float | None) -> bool:
     return one is not None and other is not None and abs(one - other) > _WORTH_PLANNING * one
 
 
-class _Case(Enum):
+class _Case(IntEnum):
     """How well things go."""
 
-    BEST = 0
-    LIKELY = 1
-    WORST = 2
+    BEST = 1
+    LIKELY = 0
+    WORST = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +118,13 @@ class Foresight:
         for site in sites:
             known = self.forecasts[site.name]
             deadline = math.inf if site.deadline is None else float(site.deadline)
-            work = known.alpha * _size(known, case)
-            expected[site.name] = Expected(work, self._cap(known, case), deadline)
+            expected[site.name] = Expected(_size(known, case), self._cap(known, case), deadline)
         return outlook(expected, self.capacity, self.slots)
 
     def _cap(self, known: Forecast, case: _Case) -> Callable[[float], float]:
-        if known.server is None:
-            fixed = {_Case.BEST: known.most, _Case.LIKELY: known.cap, _Case.WORST: known.slow_cap}
-            return lambda _: fixed[case] or math.inf
-
         def by_the_hour(seconds: float) -> float:
             start = self.began + seconds
-            return known.cap_between(self.calendar, start, start + _AROUND) or math.inf
+            return known.cap_between(self.calendar, start, start + _AROUND, case) or math.inf
 
         return by_the_hour
 

@@ -100,7 +100,7 @@ class Manager:
         for site in sites:
             known = forecasts[site.name]
             most = site.max_rate or math.inf
-            cap = min(known.pace or fair, most)
+            cap = min(known.cap or fair, most)
             manager._watched[site.name] = _Watched(site, known.bytes, SpeedWatch(cap, most))
             deadline = math.inf if site.deadline is None else float(site.deadline)
             states[site.name] = SiteState(max(known.bytes, 1.0), deadline, cap)

@@ -5,13 +5,14 @@
 alpha_i is a property of the site (round trips, pauses, retries). It is fitted over past visits by
 least squares through the origin, t v on D, and planning then takes alpha_i D_i for D_i.
 
-v changes during a visit, so t v is a sum here: what the site could have taken in each stretch, the
-lesser of what it was granted and what its server gives.
+v changes during a visit, so t v is a sum here: what the server could have sent, in the stretches in
+which it and not our grant set the pace. Pauses leave the line to others, so where many sites share
+one budget it is the site's cap that is alpha times lower, not its bytes that are more: both take
+the same time where the cap binds, and only the second would keep others from the line.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from headgate.planning.arrays import FloatArray
@@ -30,10 +31,8 @@ class Offered:
     came: float = 0.0
 
     def add(self, seconds: float, rate: float, came: float) -> None:
-        """A stretch at a rate; where neither grant nor server bounds it, it says nothing."""
-        if math.isfinite(rate) and seconds > 0:
-            self.bytes += seconds * rate
-            self.came += came
+        self.bytes += seconds * rate
+        self.came += came
 
     @property
     def alpha(self) -> float | None:

@@ -30,7 +30,7 @@ class Expected:
     """What is foreseen of one site."""
 
     work: float
-    """Bytes the line must carry, alpha_i D_i. Positive."""
+    """Bytes the line must carry. Positive."""
     cap: Callable[[float], float]
     """What its server gives, by seconds from the start of the run; infinity: no bound."""
     deadline: float = math.inf

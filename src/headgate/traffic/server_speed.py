@@ -52,6 +52,8 @@ _MOST_TIMES = 10.0
 buffered megabyte within a millisecond has not become a thousand times faster."""
 _MOST_SECONDS = 60.0
 """A measure of longer weighs no more than one of a minute."""
+_SEEN = 0.1
+"""Of the weight of the best known hour."""
 _LEAST_SECONDS = 1e-6
 """Shorter is no time at all."""
 _MEDIAN_EVERY = 64
@@ -165,6 +167,14 @@ class ServerSpeed:
         row = _HOURS * moment.kind
         near, next_ = self._cell(row + first), self._cell(row + (first + 1) % _HOURS)
         return near + after * (next_ - near)
+
+    def seen(self, moment: LocalMoment) -> bool:
+        """Whether something was measured near that hour of such a day, so that the estimate is more
+        than the mean of other hours."""
+        if not self.known:
+            return False
+        nearest = _HOURS * moment.kind + round(moment.minute / 60.0) % _HOURS
+        return self._seconds[nearest] >= _SEEN * max(self._seconds)
 
     def hourly(self, kind: DayKind) -> tuple[float, ...]:
         """The 24 estimates of a kind of day; empty: never measured."""

@@ -66,9 +66,9 @@ class HourlyWorld:
 
     sites: tuple[SimulatedSite, ...]
     calendar: Calendar = field(default=Calendar())
-    noise: float = 0.15
+    noise: float = 0.1
     """Standard deviation of the logarithm of a server's speed, drawn anew every ten minutes."""
-    daily: float = 0.03
+    daily: float = 0.02
     """The same of a whole run, and of a site's size in it."""
 
     @classmethod
