@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["configure", "make_job", "run"]
 
 DEFAULT_OUT = Path("headgate-data")
+_REPLACEABLE = (
+    "bandwidth", "quota", "deadline", "crawlers", "objective", "contact", "processes"
+)  # fmt: skip
+"""What a resumed run may be told anew."""
 
 _DESCRIPTION = """\
 Crawl sites within a bandwidth and by their deadlines. Pages are archived as WARC with tables and an
@@ -45,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "what", metavar="FILE | URL", nargs="*", help="a site file (TOML), or one or more URLs"
     )
     parser.add_argument("--bandwidth", metavar="RATE", help="the budget, like '1.5 MB/s'")
+    parser.add_argument("--quota", metavar="SIZE/PERIOD", help="like '20 GB/month' or '500 MB/day'")
     parser.add_argument(
         "--deadline", metavar="TIME", help="for sites that have none, like '10m' or '1h30m'"
     )
@@ -119,6 +124,7 @@ def _asked(args: argparse.Namespace) -> CrawlRequest:
         raise UserMistake("say what to crawl: a site file or a URL (see headgate crawl --help)")
     options = {
         "bandwidth": args.bandwidth,
+        "quota": args.quota,
         "deadline": args.deadline,
         "crawlers": args.crawlers,
         "objective": args.objective,
@@ -143,11 +149,7 @@ def _resumed(args: argparse.Namespace) -> CrawlRequest:
     if not saved:
         raise UserMistake(f"{args.out}: no unfinished run to go on with; leave out --resume")
     request = msgspec.json.decode(saved, type=CrawlRequest)
-    changes = {
-        key: value
-        for key in ("bandwidth", "deadline", "crawlers", "objective", "contact", "processes")
-        if (value := getattr(args, key)) is not None
-    }
+    changes = {key: value for key in _REPLACEABLE if (value := getattr(args, key)) is not None}
     return msgspec.structs.replace(request, **changes)
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import UserMistake
+from headgate.model.quota import Quota
 from headgate.model.site import Site
 from headgate.model.site_file import SiteFile, parse_site_file
 from headgate.model.site_file_values import read_focus, read_order
@@ -25,6 +26,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
     """Of the site file; empty when URLs were given."""
     urls: tuple[str, ...] = ()
     bandwidth: str | None = None
+    quota: str | None = None
     deadline: str | None = None
     crawlers: int | None = None
     objective: str | None = None
@@ -41,8 +43,10 @@ class CrawlRequest(msgspec.Struct, frozen=True):
             contents = parse_site_file(self.text, self.path, bandwidth=asked)
         else:
             contents = SiteFile(Budget(asked or UNLIMITED), _sites(self.urls))
+        zone = contents.budget.calendar.zone
         budget = replace(
             contents.budget,
+            quota=Quota.parse(self.quota, zone) if self.quota else contents.budget.quota,
             crawlers=self.crawlers or contents.budget.crawlers or DEFAULT_CRAWLERS,
             objective=Objective(self.objective) if self.objective else contents.budget.objective,
         )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headgate.crawling.progress import Progress
     from headgate.grid.crawl import CrawlJob
     from headgate.model.plan import Plan
+    from headgate.model.quota import QuotaUse
     from headgate.model.site import Site
 
 __all__ = ["CrawlWatch"]
@@ -44,6 +45,17 @@ class CrawlWatch:
                 f"headgate: the plan misses {late} of {len(plan.sites)} deadlines;"
                 " it will be as little late as it can\n"
             )
+
+    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
+        """Also said when nobody watches: a crawl that stands still for weeks must say why."""
+        until = use.resets.astimezone(use.quota.zone)
+        words = (
+            f"headgate: the quota of {use.quota} is used up;"
+            f" going on at {until:%Y-%m-%d %H:%M} {use.quota.zone}"
+        )
+        if too_late:
+            words += f"; deadlines before that: {', '.join(too_late)}"
+        sys.stderr.write(f"{words}\n")
 
     def attach(self, conducting: Conducting) -> None:
         self._conducting = conducting

@@ -14,6 +14,7 @@ from headgate.cli.site_files import OpenedSiteFile, open_site_file
 from headgate.model.budget import Budget, Objective
 from headgate.model.errors import UserMistake
 from headgate.model.plan import Plan
+from headgate.model.quota import Quota
 from headgate.model.site import Site
 from headgate.model.site_file import site_error
 from headgate.model.site_file_values import read_bandwidth, read_crawlers
@@ -53,6 +54,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     change = parser.add_argument_group("instead of what the file says")
     change.add_argument(
         "--bandwidth", metavar="RATE", type=_by(read_bandwidth), help="the budget, like '1.5 MB/s'"
+    )
+    change.add_argument(
+        "--quota", metavar="SIZE/PERIOD", help="like '20 GB/month' or '500 MB/day', all of it left"
     )
     change.add_argument(
         "--crawlers", metavar="N", type=_by(_crawlers), help="sites crawled at once at the most"
@@ -187,16 +191,17 @@ def _budget(args: argparse.Namespace, budget: Budget) -> Budget:
         budget,
         crawlers=args.crawlers or budget.crawlers,
         objective=Objective(args.objective) if args.objective else budget.objective,
+        quota=Quota.parse(args.quota, budget.calendar.zone) if args.quota else budget.quota,
     )
 
 
 def _start(asked: datetime | None, budget: Budget) -> datetime | None:
-    """The start of the run; only a timetable needs one."""
-    if not isinstance(budget.bandwidth, Timetable):
+    """The start of the run; only a timetable and a quota need one."""
+    if not isinstance(budget.bandwidth, Timetable) and budget.quota is None:
         if asked is not None:
-            raise UserMistake("--start matters only with a timetable of bandwidths; drop it")
+            raise UserMistake("--start matters only with a timetable or a quota; drop it")
         return None
-    zone = budget.bandwidth.zone
+    zone = budget.calendar.zone
     if asked is None:
         return datetime.now(zone).replace(microsecond=0)
     return asked.replace(tzinfo=zone) if asked.tzinfo is None else asked.astimezone(zone)

@@ -36,6 +36,8 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "needed_bandwidth": _number(plan.remedy.needed_bandwidth),
         "enough_bandwidth": _number(plan.remedy.enough_bandwidth),
         "budget": _budget(plan),
+        "zone": _zone(plan),
+        "quota": _quota(plan),
         "objective": str(plan.budget.objective),
         "makespan": _number(plan.makespan),
         "total_time": _number(plan.total_time),
@@ -53,8 +55,8 @@ def _plan(plan: Plan) -> dict[str, Any]:
 
 
 def _budget(plan: Plan) -> float | list[dict[str, float | None]] | None:
-    """One rate, or the timetable's rates for as long as the plan takes."""
-    if not isinstance(plan.budget.bandwidth, Timetable):
+    """One rate, or those by timetable and quota for as long as the plan takes."""
+    if not isinstance(plan.budget.bandwidth, Timetable) and plan.budget.quota is None:
         return _number(plan.budget_pieces[0].rate)
     makespan = plan.makespan
     return [
@@ -62,6 +64,19 @@ def _budget(plan: Plan) -> float | list[dict[str, float | None]] | None:
         for piece in plan.budget_pieces
         if piece.start < makespan
     ]
+
+
+def _zone(plan: Plan) -> str | None:
+    """By whose hours the timetable goes; null: there is none."""
+    bandwidth = plan.budget.bandwidth
+    return str(bandwidth.zone) if isinstance(bandwidth, Timetable) else None
+
+
+def _quota(plan: Plan) -> dict[str, Any] | None:
+    quota = plan.budget.quota
+    if quota is None:
+        return None
+    return {"bytes": quota.bytes, "period": str(quota.period), "zone": str(quota.zone)}
 
 
 def _site(site: PlannedSite) -> dict[str, Any]:

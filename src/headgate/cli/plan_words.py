@@ -113,23 +113,35 @@ def _budget(plan: Plan) -> str:
 
 def _sufficient(plan: Plan) -> str:
     """What the budget is, and what would have been enough."""
+    if _quota_runs_out(plan):
+        return f"the quota of {plan.budget.quota} runs out on the way, which is reckoned in"
     enough = plan.remedy.enough_bandwidth or plan.remedy.needed_bandwidth
     if isinstance(plan.budget.bandwidth, Timetable):
         scale = _scale_of(plan, enough or 0.0)
         would_do = f", and {_factor(scale)} times that would do" if scale else ""
-        return f"the timetable gives {_budget(plan)}{would_do}"
+        zone = plan.budget.bandwidth.zone
+        return f"the timetable ({zone}) gives {_budget(plan)}{would_do}"
     would_do = f"{_rate_at_least(enough)} would do, " if enough else ""
     return f"{would_do}the budget is {_budget(plan)}"
 
 
 def _needed(plan: Plan) -> str:
     needed, budget = plan.remedy.needed_bandwidth, _budget(plan)
+    if _quota_runs_out(plan):
+        return f"the budget is {budget}, and the quota of {plan.budget.quota} runs out on the way"
     if needed is None:
         return f"the budget is {budget}, but no budget is enough: a max_rate is too low for it"
     scale = _scale_of(plan, needed)
     if scale is not None:
         return f"at least {_factor(scale)} times the timetable's rates ({budget}) are needed"
     return f"at least {_rate_at_least(needed)} are needed, the budget is {budget}"
+
+
+def _quota_runs_out(plan: Plan) -> bool:
+    """Whether the crawl has to wait for a new period; more bandwidth would not help it then."""
+    makespan = plan.makespan
+    waits = any(not piece.rate and piece.start < makespan for piece in plan.budget_pieces)
+    return plan.budget.quota is not None and waits
 
 
 def _scale_of(plan: Plan, mean_rate: float) -> float | None:
@@ -151,6 +163,8 @@ def _remedies(plan: Plan) -> list[str]:
 
 def _more_bandwidth(plan: Plan) -> str:
     enough, needed = plan.remedy.enough_bandwidth, plan.remedy.needed_bandwidth
+    if _quota_runs_out(plan):
+        return "a larger quota"
     if enough is None or needed is None:
         return ""
     if _others_meet_them(plan):

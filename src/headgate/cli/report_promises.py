@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headgate.cli.plan_words import duration_at_least
-from headgate.cli.report_words import late_sites, percent
-from headgate.model.run_report import RunReport
-from headgate.model.units import format_duration, format_rate
+from headgate.cli.report_words import late_sites, percent, reset_day
+from headgate.model.run_report import QuotaReport, RunReport
+from headgate.model.units import format_duration, format_rate, format_size
 
 __all__ = ["Promise", "promises"]
 
@@ -27,7 +27,8 @@ class Promise:
 
 
 def promises(report: RunReport) -> list[Promise]:
-    return [_deadlines(report), _use(report), _worst_second(report), _end(report)]
+    made = [_deadlines(report), _use(report), _worst_second(report), _end(report)]
+    return made if report.quota is None else [*made, _quota(report.quota)]
 
 
 def _standing(*, kept: bool) -> str:
@@ -69,6 +70,13 @@ def _worst_second(report: RunReport) -> Promise:
     allowed = _ALLOWED_EXCESS if highest >= _WIDE_LINE else _ALLOWED_EXCESS_NARROW
     words = f"{percent(share)} of {format_rate(highest)}"
     return Promise("Worst second", figure, words, _standing(kept=share <= allowed))
+
+
+def _quota(quota: QuotaReport) -> Promise:
+    """Pages under way when it ran out are completed, so a little more may have passed."""
+    words = f"{format_size(quota.left)} left; new on {reset_day(quota)}"
+    kept = quota.used <= quota.bytes * _ALLOWED_EXCESS
+    return Promise(f"Of {quota.quota}", format_size(quota.used), words, _standing(kept=kept))
 
 
 def _end(report: RunReport) -> Promise:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
+from zoneinfo import ZoneInfo
 
 from headgate.cli.plan_words import plural
-from headgate.model.run_report import RunReport, SiteReport
+from headgate.model.run_report import QuotaReport, RunReport, SiteReport
 from headgate.model.units import format_duration, format_rate, format_size
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "late_by",
     "late_sites",
     "percent",
+    "reset_day",
 ]
 
 _MEANINGS = {
@@ -48,7 +51,7 @@ class ReportWords:
 
     @classmethod
     def of(cls, report: RunReport) -> ReportWords:
-        parts = [_deadlines(report), *_line(report)]
+        parts = [_deadlines(report), *_line(report), *_quota(report)]
         begin = f"Interrupted after {format_duration(report.seconds)}: "
         headline = "; ".join(parts)
         if report.interrupted:
@@ -141,7 +144,21 @@ def _budget(report: RunReport) -> str:
     least, most = min(rates, default=math.inf), max(rates, default=math.inf)
     if least == most:
         return format_rate(least)
-    return f"a budget of {format_rate(least)} to {format_rate(most)}"
+    hours = f" by the hours of {report.zone}" if report.zone else ""
+    return f"a budget of {format_rate(least)} to {format_rate(most)}{hours}"
+
+
+def reset_day(quota: QuotaReport) -> str:
+    """When a quota's next period begins, by the clocks of its zone."""
+    moment = datetime.fromtimestamp(quota.resets_at, ZoneInfo(quota.zone))
+    return f"{moment:%Y-%m-%d %H:%M} {quota.zone}"
+
+
+def _quota(report: RunReport) -> list[str]:
+    quota = report.quota
+    if quota is None:
+        return []
+    return [f"{format_size(quota.used)} of {quota.quota} used, new on {reset_day(quota)}"]
 
 
 def _amounts(report: RunReport) -> str:

@@ -33,7 +33,11 @@ _AROUND = 900.0
 
 
 def plan_ahead(
-    sites: Sequence[Site], budget: Budget, forecasts: Mapping[str, Forecast], start: datetime
+    sites: Sequence[Site],
+    budget: Budget,
+    forecasts: Mapping[str, Forecast],
+    start: datetime,
+    quota_used: float = 0.0,
 ) -> Plan:
     """A plan by the forecasts, with each server as fast as it is at the hours it will be needed.
 
@@ -46,10 +50,11 @@ def plan_ahead(
     began = start.timestamp()
     foresight = Foresight(forecasts, capacity, budget.crawlers, budget.calendar, began)
     caps = {site.name: forecasts[site.name].cap for site in sites}
-    made = plan(_as_foreseen(sites, forecasts, caps), budget, start=start)
+    made = plan(_as_foreseen(sites, forecasts, caps), budget, start=start, quota_used=quota_used)
     then = foresight.caps(made, sites)
     if any(_differ(caps[name], cap) for name, cap in then.items()):
-        made = plan(_as_foreseen(sites, forecasts, then), budget, start=start)
+        foreseen = _as_foreseen(sites, forecasts, then)
+        made = plan(foreseen, budget, start=start, quota_used=quota_used)
     return foresight.of(made, sites)
 
 

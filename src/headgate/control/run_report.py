@@ -11,8 +11,10 @@ from headgate.control.samples import Samples
 from headgate.crawling.progress import Progress, SiteState
 from headgate.frontier.scope import host_of
 from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite
-from headgate.model.run_report import HostFigures, RunReport, SiteReport
+from headgate.model.quota import QuotaUse
+from headgate.model.run_report import HostFigures, QuotaReport, RunReport, SiteReport
 from headgate.model.site import Site
+from headgate.model.timetable import Timetable
 
 __all__ = ["RunLog", "make_report"]
 
@@ -32,6 +34,8 @@ class RunLog:
     progress: dict[str, Progress] = field(default_factory=dict)
     seconds: float = 0.0
     interrupted: bool = False
+    quota: QuotaUse | None = None
+    """As it stood at the last look; None: there is none."""
 
     def look(self, now: float, reports: Sequence[Progress], began: float) -> dict[str, float]:
         """Note a look; the sites' rates since the last one. ``began`` is the run's start by the
@@ -69,7 +73,27 @@ def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: Ru
         timeline=log.samples.timeline,
         slowest_hosts=_slowest(sites, log),
         interrupted=log.interrupted,
+        quota=_quota(log.quota),
+        zone=_zone(plan),
     )
+
+
+def _quota(use: QuotaUse | None) -> QuotaReport | None:
+    if use is None:
+        return None
+    return QuotaReport(
+        str(use.quota),
+        use.quota.bytes,
+        use.used,
+        use.left,
+        use.resets.timestamp(),
+        str(use.quota.zone),
+    )
+
+
+def _zone(plan: Plan | None) -> str | None:
+    bandwidth = None if plan is None else plan.budget.bandwidth
+    return str(bandwidth.zone) if isinstance(bandwidth, Timetable) else None
 
 
 def _site_report(site: Site, planned: PlannedSite | None, log: RunLog) -> SiteReport:

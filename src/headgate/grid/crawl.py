@@ -25,9 +25,11 @@ from typing import Protocol
 
 import msgspec
 
+from headgate.control.allowance import Allowance
 from headgate.control.conducting import Conducting
 from headgate.control.forecast import Forecast, Source, forecast
 from headgate.control.foresight import plan_ahead
+from headgate.control.line_use import LineUse, first_slot
 from headgate.control.manager import Manager
 from headgate.control.run_report import RunLog, make_report
 from headgate.control.scouting import scout_all
@@ -41,6 +43,7 @@ from headgate.grid.processes import ProcessFleet
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.plan import Plan
+from headgate.model.quota import QuotaUse
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.timetable import Timetable
@@ -87,6 +90,10 @@ class Watcher(Protocol):
         budget: float | None,
     ) -> None: ...
 
+    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
+        """The quota is used up; so many deadlines come before the next period."""
+        ...
+
     def attach(self, conducting: Conducting) -> None:
         """The crawl begins; it can be interrupted from now on."""
         ...
@@ -104,17 +111,26 @@ async def crawl(job: CrawlJob, watcher: Watcher) -> RunReport:
 
 
 async def forecast_sites(
-    sites: Sequence[Site], budget: Budget, settings: FetcherSettings, catalog: Catalog | None
+    sites: Sequence[Site],
+    budget: Budget,
+    settings: FetcherSettings,
+    catalog: Catalog | None,
+    line: LineUse | None = None,
 ) -> dict[str, Forecast]:
-    """What each site will take: from its history, or a first look where there is none."""
+    """What each site will take: from its history, or a first look where there is none, which
+    ``line`` is told the bytes of. A quota that is used up allows no look."""
     past = pasts(catalog, sites, budget.crawlers)
     unknown = [site for site in sites if site.expect is None and not past[site.name].visits]
     scouted = {}
     clock = SystemClock()
-    if unknown:
+    quota = budget.quota
+    spent = line and quota and line.of_quota(quota, clock.wall()).spent
+    if unknown and not spent:
         async with HttpFetcher(settings) as fetcher:
             fetcher.meter.set_total(_rate_at(budget, _moment(clock)))
             scouted = await scout_all(unknown, fetcher, PageReader(), budget.crawlers)
+            if line is not None:
+                line.add(sum(tally.bytes for tally in fetcher.servers.values()), clock.wall())
     return {
         site.name: forecast(
             site,
@@ -165,18 +181,24 @@ class _Crawl:
     _elapsed: float = 0.0
     _saved: float = -math.inf
     _budget_text: bytes | None = None
+    _line: LineUse = field(init=False)
+    _allowance: Allowance = field(init=False)
+    _paused: bool = False
 
     async def run(self) -> RunReport:
         self.log = RunLog(self.run_folder.stamp, self.clock.wall())
         self._elapsed = json.loads(self.run_folder.load("elapsed") or b"0")
         sites = [_less_time(site, self._elapsed) for site in self.job.sites]
         self._learning = Learning.of(self.catalog, self.job.budget.calendar, sites)
+        self._line = LineUse.of(self._saved_line_use())
         forecasts = await self._forecasts(sites)
         self._plan = self._make_plan(sites, forecasts)
         self.watcher.planned(self._plan, forecasts)
+        self._allowance = Allowance(self._unroll, self.clock.wall(), self._quota_use())
         manager = Manager.of(
-            _in_order(sites, self._plan), forecasts, self._capacity(), self.job.budget.crawlers
-        )
+            _in_order(sites, self._plan), forecasts, self._allowance.capacity,
+            self.job.budget.crawlers,
+        )  # fmt: skip
         self._note_budget(0.0, manager.capacity)
         async with self._fleet(sites) as fleet:
             self._conducting = Conducting(manager, fleet, self.clock, self._look)
@@ -188,24 +210,41 @@ class _Crawl:
         return await asyncio.to_thread(self._wrap_up)
 
     async def _forecasts(self, sites: Sequence[Site]) -> dict[str, Forecast]:
-        unplanned = self._capacity() is None and all(site.deadline is None for site in sites)
+        unplanned = self._unlimited and all(site.deadline is None for site in sites)
         if unplanned:
             return {site.name: Forecast(1.0, Source.GUESS) for site in sites}
-        return await forecast_sites(sites, self.job.budget, self.job.fetcher, self.catalog)
+        return await forecast_sites(
+            sites, self.job.budget, self.job.fetcher, self.catalog, self._line
+        )
 
     def _make_plan(self, sites: Sequence[Site], forecasts: Mapping[str, Forecast]) -> Plan | None:
-        if self._capacity() is None:
+        if self._unlimited:
             return None
-        return plan_ahead(sites, self.job.budget, forecasts, _moment(self.clock))
+        use = self._quota_use()
+        used = 0.0 if use is None else use.used
+        return plan_ahead(sites, self.job.budget, forecasts, _moment(self.clock), used)
 
-    def _capacity(self) -> Capacity | None:
-        """The budget over time; None: unlimited for ever."""
+    @property
+    def _unlimited(self) -> bool:
+        """Whether no rate is ever set; there may be a quota."""
         bandwidth = self.job.budget.bandwidth
-        if not isinstance(bandwidth, Timetable) and math.isinf(bandwidth):
+        return not isinstance(bandwidth, Timetable) and math.isinf(bandwidth)
+
+    def _unroll(self, start: datetime) -> Capacity | None:
+        """The budget's rates from a moment on; None: unlimited for ever."""
+        if self._unlimited:
             return None
         from headgate.planning.planner import budget_capacity
 
-        return budget_capacity(self.job.budget, _moment(self.clock), _CRAWL_WEEKS)
+        return budget_capacity(self.job.budget, start, _CRAWL_WEEKS)
+
+    def _saved_line_use(self) -> dict[int, int]:
+        quota = self.job.budget.quota
+        return {} if quota is None else self.catalog.line_use(first_slot(quota, self.clock.wall()))
+
+    def _quota_use(self) -> QuotaUse | None:
+        quota = self.job.budget.quota
+        return None if quota is None else self._line.of_quota(quota, self.clock.wall())
 
     @contextlib.asynccontextmanager
     async def _fleet(self, sites: Sequence[Site]) -> AsyncIterator[Fleet]:
@@ -220,12 +259,14 @@ class _Crawl:
                 yield node
 
     def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
+        assert self._conducting is not None
         measured = self.log.look(now, reports, began=self.clock.now() - now)
-        self._obey_new_budget(now)
+        self._line.look(reports, self.clock.wall())
+        self._keep_budget(now)
         if now - self._saved >= _SAVE_EVERY_SECONDS:
             self._saved = now
             self.run_folder.save("elapsed", json.dumps(self._elapsed + now).encode())
-        assert self._conducting is not None
+            self.catalog.add_line_use(self._line.unsaved())
         tallies = self._conducting.fleet.servers()
         self._learning.look(tallies, reports, granted, now, self.clock.wall())
         capacity = self._conducting.manager.capacity
@@ -234,16 +275,43 @@ class _Crawl:
             self.log.budget_changes.append((now, budget))
         self.watcher.look(now, reports, granted, measured, budget)
 
-    def _obey_new_budget(self, now: float) -> None:
+    def _keep_budget(self, now: float) -> None:
+        """The budget by the hour, the user's last word and the quota."""
+        assert self._conducting is not None
+        self._obey_new_budget()
+        changed = self._allowance.look(now, self.clock.wall(), self._quota_use())
+        self.log.quota = self._allowance.use
+        if self._conducting.manager.done or self._conducting.interrupted:
+            return
+        if changed:
+            self._conducting.set_budget(self._allowance.capacity)
+        self._tell_of_pause(now)
+
+    def _obey_new_budget(self) -> None:
         """`headgate budget` leaves a rate in the run's folder."""
         text = self.run_folder.load("budget")
-        if text is None or text == self._budget_text or self._conducting is None:
+        if text is None or text == self._budget_text:
             return
         self._budget_text = text
         rate = float(text)
-        capacity = None if math.isinf(rate) else Capacity.constant(max(rate, 1.0))
-        self._conducting.set_budget(capacity)
-        self._note_budget(now, capacity)
+        self._allowance.fix(None if math.isinf(rate) else Capacity.constant(max(rate, 1.0)))
+
+    def _tell_of_pause(self, now: float) -> None:
+        use = self._allowance.use
+        paused = use is not None and use.spent
+        if use is not None and paused and not self._paused:
+            self.catalog.add_line_use(self._line.unsaved())
+            ends = now + (use.resets - use.moment).total_seconds()
+            self.watcher.paused(use, [site.name for site in self._too_late_by(ends)])
+        self._paused = paused
+
+    def _too_late_by(self, end: float) -> list[Site]:
+        """Unfinished sites whose deadlines come before ``end``."""
+        return [
+            site for site in self.job.sites
+            if site.deadline is not None and site.deadline - self._elapsed < end
+            and self._state(site.name) not in (SiteState.DONE, SiteState.STOPPED)
+        ]  # fmt: skip
 
     def _note_budget(self, now: float, capacity: Capacity | None) -> None:
         rate = None if capacity is None else capacity.rate_at(now)
@@ -263,6 +331,7 @@ class _Crawl:
         for progress in self.log.progress.values():
             self.catalog.record_visit(self._visit(progress, wall))
         seal(self.run_folder)
+        self.catalog.add_line_use(self._line.unsaved())
         write_whole(self.run_folder.path / "report.json", msgspec.json.encode(report))
         if self.log.interrupted or unfinished:
             self.catalog.end_run(self.run_folder.stamp, wall, Outcome.INTERRUPTED)

@@ -18,6 +18,7 @@ from headgate.grid.focus_of import check_focus
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.plan import Plan
+from headgate.model.quota import QuotaUse
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 
@@ -67,6 +68,9 @@ class _Nobody:
         measured: Mapping[str, float],
         budget: float | None,
     ) -> None:
+        pass
+
+    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
         pass
 
     def attach(self, conducting: Conducting) -> None:

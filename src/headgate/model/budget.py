@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from headgate.model.local_time import Calendar
+from headgate.model.quota import Quota
 from headgate.model.timetable import Timetable
 from headgate.model.units import BytesPerSecond
 
@@ -33,3 +34,5 @@ class Budget:
     objective: Objective = Objective.MAKESPAN
     calendar: Calendar = field(default=Calendar())
     """Whose hours and holidays servers are busy by."""
+    quota: Quota | None = None
+    """Bytes per day or month, beside the rate; None: no bound."""

@@ -10,7 +10,7 @@ import msgspec
 
 from headgate.model.plan import RateSegment
 
-__all__ = ["FocusReport", "HostFigures", "RunReport", "SiteReport", "TimelinePoint"]
+__all__ = ["FocusReport", "HostFigures", "QuotaReport", "RunReport", "SiteReport", "TimelinePoint"]
 
 
 class FocusReport(msgspec.Struct, frozen=True):
@@ -73,6 +73,20 @@ class HostFigures(msgspec.Struct, frozen=True):
     mean_first_byte_seconds: float
 
 
+class QuotaReport(msgspec.Struct, frozen=True):
+    """How a byte quota stood at the end of the run."""
+
+    quota: str
+    """Like "20 GB per month"."""
+    bytes: float
+    used: float
+    """In the period of the run's end, by all runs into the collection."""
+    left: float
+    resets_at: float
+    """Seconds since 1970."""
+    zone: str
+
+
 class RunReport(msgspec.Struct, frozen=True):
     """One run."""
 
@@ -99,3 +113,6 @@ class RunReport(msgspec.Struct, frozen=True):
     timeline: tuple[TimelinePoint, ...]
     slowest_hosts: tuple[HostFigures, ...] = ()
     interrupted: bool = False
+    quota: QuotaReport | None = None
+    zone: str | None = None
+    """By whose hours the budget's timetable went; None: it has none."""

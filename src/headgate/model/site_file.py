@@ -33,6 +33,7 @@ from headgate.model.site_file_values import (
     read_on_deadline,
     read_order,
     read_patterns,
+    read_quota,
     read_seeds,
     read_size,
     read_timetable,
@@ -44,7 +45,7 @@ from headgate.model.units import BytesPerSecond, format_rate
 
 __all__ = ["BUDGET_KEYS", "MOST_SITES", "SITE_KEYS", "SiteFile", "parse_site_file", "site_error"]
 
-BUDGET_KEYS = ("bandwidth", "zone", "country", "crawlers", "objective")
+BUDGET_KEYS = ("bandwidth", "quota", "zone", "country", "crawlers", "objective")
 SITE_KEYS = (
     "seeds",
     "include",
@@ -159,6 +160,7 @@ def _budget(table: _Table, bandwidth: BytesPerSecond | Timetable | None) -> Budg
         crawlers=table.read("crawlers", read_crawlers, DEFAULT_CRAWLERS),
         objective=table.read("objective", read_objective, Objective.MAKESPAN),
         calendar=calendar,
+        quota=table.read("quota", lambda value: read_quota(value, zone), None),
     )
 
 

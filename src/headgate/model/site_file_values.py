@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
 from headgate.model.local_time import Calendar
+from headgate.model.quota import Quota
 from headgate.model.site import ORDERS, OnDeadline
 from headgate.model.timetable import Timetable
 from headgate.model.units import (
@@ -46,6 +47,7 @@ __all__ = [
     "read_on_deadline",
     "read_order",
     "read_patterns",
+    "read_quota",
     "read_seeds",
     "read_size",
     "read_timetable",
@@ -86,6 +88,12 @@ def read_bandwidth(value: object) -> BytesPerSecond:
     if not rate:
         raise UserMistake("a bandwidth of 0 carries nothing; give a rate like '1 MB/s'")
     return rate
+
+
+def read_quota(value: object, zone: ZoneInfo) -> Quota:
+    if not isinstance(value, str):
+        raise UserMistake(f"{_shown(value)} is not a quota; write it like '20 GB/month'")
+    return Quota.parse(value, zone)
 
 
 def read_cap(value: object) -> BytesPerSecond:

@@ -47,6 +47,11 @@ class Capacity:
         return cls.of([(0.0, rate)])
 
     @property
+    def pieces(self) -> list[tuple[float, float]]:
+        """(start, rate), in order of time."""
+        return list(zip(self.starts.tolist(), self.rates.tolist(), strict=True))
+
+    @property
     def is_constant(self) -> bool:
         return len(self.rates) == 1
 
@@ -92,6 +97,11 @@ class Capacity:
         piece = self._piece_at(time)
         later = zip(self.starts[piece + 1 :], self.rates[piece + 1 :], strict=True)
         return Capacity.of([(0.0, self.rates[piece]), *((at - time, rate) for at, rate in later)])
+
+    def delayed(self, seconds: float) -> Capacity:
+        """The same budget, so many seconds later; until it begins its first rate holds."""
+        starts = np.concatenate(([0.0], self.starts[1:] + seconds))
+        return Capacity.of(zip(starts, self.rates, strict=True))
 
     def _piece_at(self, time: float) -> int:
         return max(int(np.searchsorted(self.starts, time, side="right")) - 1, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from headgate.model.budget import Budget
 from headgate.model.errors import PlanningError
 from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite, RateSegment, Verdict
+from headgate.model.quota import QuotaUse
 from headgate.model.site import Site
 from headgate.model.timetable import RatePiece, Timetable
 from headgate.model.units import BytesPerSecond
@@ -18,6 +20,7 @@ from headgate.planning.bounds import Bounds, lower_bounds, with_linear_bound
 from headgate.planning.capacity import Capacity
 from headgate.planning.policies import DEFAULT_POLICY, POLICIES, Policy, find_policy
 from headgate.planning.problem import Problem
+from headgate.planning.quota import within_quota
 from headgate.planning.remedies import find_remedy
 from headgate.planning.schedule import Schedule
 from headgate.planning.water_filling import deadlines_can_be_met
@@ -37,14 +40,15 @@ def plan(
     *,
     start: datetime | None = None,
     seed: int = 0,
+    quota_used: float = 0.0,
 ) -> Plan:
     """Who gets how many bytes per second, and when.
 
-    ``start`` is needed for a timetable, which must know the hour; the same seed gives the same
-    plan.
+    ``start`` is needed for a timetable, which must know the hour, and for a quota, of which
+    ``quota_used`` bytes are gone by then; the same seed gives the same plan.
     """
     chosen = find_policy(policy)
-    problem, schedule = _solve(sites, budget, chosen, start, seed)
+    problem, schedule = _solve(sites, budget, chosen, _Start(start, quota_used), seed)
     return _plan(sites, budget, chosen, problem, schedule, _bounds(problem, schedule))
 
 
@@ -60,16 +64,29 @@ def compare(
     for policy in POLICIES.values():
         if policy.all_at_once and len(sites) > budget.crawlers:
             continue
-        problem, schedule = _solve(sites, budget, policy, start, seed)
+        problem, schedule = _solve(sites, budget, policy, _Start(start), seed)
         bounds = bounds or _bounds(problem, schedule)
         plans.append(_plan(sites, budget, policy, problem, schedule, bounds))
     return plans
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Of the run: when, where that is known, and what of the quota is gone by then."""
+
+    moment: datetime | None
+    quota_used: float = 0.0
+
+    def moment_for(self, what: str) -> datetime:
+        if self.moment is None:
+            raise PlanningError(f"a {what} needs to know when the crawl starts; give start")
+        return self.moment
+
+
 def _solve(
-    sites: Sequence[Site], budget: Budget, policy: Policy, start: datetime | None, seed: int
+    sites: Sequence[Site], budget: Budget, policy: Policy, start: _Start, seed: int
 ) -> tuple[Problem, Schedule]:
-    """A timetable is unrolled week by week until the schedule ends within what was unrolled."""
+    """Timetable and quota are unrolled week by week until the schedule ends within them."""
     weeks = 1
     while True:
         problem = _problem(sites, budget, start, weeks)
@@ -83,7 +100,7 @@ def _solve(
         weeks = min(max(2 * weeks, needed), _MOST_WEEKS)
 
 
-def _problem(sites: Sequence[Site], budget: Budget, start: datetime | None, weeks: int) -> Problem:
+def _problem(sites: Sequence[Site], budget: Budget, start: _Start, weeks: int) -> Problem:
     work = np.array([_expected_bytes(site) for site in sites], dtype=np.float64)
     caps = np.array([_cap(site) for site in sites], dtype=np.float64)
     deadlines = np.array([_deadline(site) for site in sites], dtype=np.float64)
@@ -117,16 +134,15 @@ def _deadline(site: Site) -> float:
 
 
 def budget_capacity(budget: Budget, start: datetime, weeks: int) -> Capacity:
-    """The budget over so many weeks, for a crawl that follows it; unlimited is a terabyte/s."""
-    return _capacity(budget, start, weeks, usable=1e12)
+    """The budget over so many weeks, its quota left out, for a crawl that follows it; unlimited
+    is a terabyte/s."""
+    return _capacity(replace(budget, quota=None), _Start(start), weeks, usable=1e12)
 
 
-def _capacity(budget: Budget, start: datetime | None, weeks: int, usable: float) -> Capacity:
+def _capacity(budget: Budget, start: _Start, weeks: int, usable: float) -> Capacity:
     """The budget in pieces, an unlimited one as what the sites can use at the most."""
     if isinstance(budget.bandwidth, Timetable):
-        if start is None:
-            raise PlanningError("a timetable needs to know when the crawl starts; give start")
-        pieces = _unrolled(budget.bandwidth, start, weeks)
+        pieces = _unrolled(budget.bandwidth, start.moment_for("timetable"), weeks)
     else:
         pieces = [(0.0, float(budget.bandwidth))]
     if any(np.isinf(rate) for _, rate in pieces) and np.isinf(usable):
@@ -135,7 +151,11 @@ def _capacity(budget: Budget, start: datetime | None, weeks: int, usable: float)
         )
     if not any(rate > 0 for _, rate in pieces):
         raise PlanningError("bandwidth must be above 0")
-    return Capacity.of([(at, usable if np.isinf(rate) else rate) for at, rate in pieces])
+    pieces = [(at, usable if np.isinf(rate) else rate) for at, rate in pieces]
+    if budget.quota is not None:
+        use = QuotaUse(budget.quota, start.quota_used, start.moment_for("quota"))
+        pieces = within_quota(pieces, use, horizon=weeks * _WEEK)
+    return Capacity.of(pieces)
 
 
 def _unrolled(timetable: Timetable, start: datetime, weeks: int) -> list[tuple[float, float]]:

@@ -23,7 +23,7 @@ from headgate.traffic.server_speed import ServerSpeed
 
 __all__ = ["Catalog", "Outcome", "Run", "Server", "Visit"]
 
-_VERSION = 2
+_VERSION = 3
 _WAIT_SECONDS = 10.0
 _QUERIES = load_queries("catalog.sql")
 
@@ -141,6 +141,17 @@ class Catalog:
         """The last visits to a site, the newest first."""
         rows = self._db.execute(_QUERIES["history"], {"site": site, "limit": limit}).fetchall()
         return [Visit(**{**row, **self._details(row)}) for row in rows]
+
+    def add_line_use(self, bytes_by_slot: Mapping[int, int]) -> None:
+        """What came over the line since the last time, by quarter of an hour."""
+        rows = [{"slot": slot, "bytes": bytes_} for slot, bytes_ in bytes_by_slot.items()]
+        with self._changing() as db:
+            db.executemany(_QUERIES["add_line_use"], rows)
+
+    def line_use(self, first: int) -> dict[int, int]:
+        """Bytes by quarter of an hour, from the quarter ``first`` on."""
+        rows = self._db.execute(_QUERIES["line_use"], {"first": first})
+        return {row["slot"]: row["bytes"] for row in rows}
 
     def record_servers(self, servers: Iterable[Server]) -> None:
         """As known now, in place of what was; hosts are added to those an address had."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from zoneinfo import ZoneInfo
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +13,7 @@ from tests.unit.cli.plans import make_plan, make_site, make_timetable_plan
 from headgate.cli.plan_words import PlanWords, duration_at_least
 from headgate.model.budget import Objective
 from headgate.model.plan import Remedy, Verdict
+from headgate.model.quota import Quota
 from headgate.model.units import parse_duration
 
 ON_TIME = make_site("on-time", [(0, 10, 100)], deadline=20)
@@ -69,7 +73,9 @@ def test_another_policy_would_meet_them() -> None:
 
 def test_a_timetable_is_scaled() -> None:
     on_time = PlanWords.of(make_timetable_plan(ON_TIME, remedy=Remedy(20.0, 40.0, 0.4, {})))
-    assert on_time.headline.endswith("the timetable gives 100 B/s, and 0.8 times that would do.")
+    assert on_time.headline.endswith(
+        "the timetable (UTC) gives 100 B/s, and 0.8 times that would do."
+    )
     late = PlanWords.of(make_timetable_plan(LATE, remedy=Remedy(60.0, 75.0, 1.2, {})))
     assert late.headline.endswith("at least 1.2 times the timetable's rates (100 B/s) are needed.")
     assert late.remedies == ("1.5 times the timetable's rates, for which a plan is known",)
@@ -78,7 +84,7 @@ def test_a_timetable_is_scaled() -> None:
 def test_a_timetable_that_turns_during_the_plan_shows_both_rates() -> None:
     long = make_site("long", [(0, 3600, 100), (3600, 7200, 50)])
     words = PlanWords.of(make_timetable_plan(long, remedy=Remedy(0.0, 0.0, 0.0, {})))
-    assert words.headline.endswith("the timetable gives 50 B/s to 100 B/s.")
+    assert words.headline.endswith("the timetable (UTC) gives 50 B/s to 100 B/s.")
 
 
 def test_at_most_ten_deadlines_are_named() -> None:
@@ -116,3 +122,13 @@ def test_a_duration_to_act_on_is_enough(seconds: float) -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(0.01, "0.1s"), (59.95, "1m 00s"), (3601, "1h 01m")])
 def test_durations_are_rounded_up(seconds: float, text: str) -> None:
     assert duration_at_least(seconds) == text
+
+
+def test_a_quota_that_runs_out_is_said_instead_of_a_bandwidth() -> None:
+    plan = make_plan(LATE, pieces=((0.0, 100.0), (5.0, 0.0), (20.0, 100.0)))
+    quota = Quota.parse("500 B/day", ZoneInfo("UTC"))
+    words = PlanWords.of(replace(plan, budget=replace(plan.budget, quota=quota)))
+    assert words.headline.endswith(
+        "the budget is 100 B/s, and the quota of 500 B per day runs out on the way."
+    )
+    assert words.remedies[0] == "a larger quota"

@@ -56,7 +56,11 @@ CREATE TABLE IF NOT EXISTS server_hosts (
     PRIMARY KEY (host, address)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS hosts_of_server ON server_hosts (address);
-PRAGMA user_version = 2;
+CREATE TABLE IF NOT EXISTS line_use (
+    slot  INTEGER PRIMARY KEY,            -- a quarter of an hour: seconds since 1970 / 900
+    bytes INTEGER NOT NULL                -- that came over the line in it, over all runs
+) STRICT;
+PRAGMA user_version = 3;
 COMMIT;
 
 -- name: begin_run
@@ -131,3 +135,12 @@ SELECT address FROM server_hosts WHERE host = :host ORDER BY seen DESC, address 
 SELECT address, measured, measures, estimates, host
 FROM servers LEFT JOIN server_hosts USING (address)
 ORDER BY measured DESC, address, host;
+
+-- name: add_line_use
+-- More bytes came in a slot.
+INSERT INTO line_use (slot, bytes) VALUES (:slot, :bytes)
+ON CONFLICT (slot) DO UPDATE SET bytes = bytes + excluded.bytes;
+
+-- name: line_use
+-- What came from a slot on.
+SELECT slot, bytes FROM line_use WHERE slot >= :first ORDER BY slot;

@@ -1,0 +1,65 @@
+"""What came over the line when: the bytes that a quota is held against.
+
+Counted by quarters of an hour of the clock on the wall, and kept in the catalog, so that a quota of
+any period in any zone can be reckoned from them, over all runs into a collection. Pure: the caller
+says what came, and saves what `unsaved` gives out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from headgate.crawling.progress import Progress
+from headgate.model.quota import SLOT_SECONDS, Quota, QuotaUse
+
+__all__ = ["LineUse", "first_slot"]
+
+
+def first_slot(quota: Quota, wall: float) -> int:
+    """The slot in which the quota's period of an instant began."""
+    began = quota.began(datetime.fromtimestamp(wall, UTC))
+    return _slot(began.timestamp())
+
+
+def _slot(wall: float) -> int:
+    return math.floor(wall / SLOT_SECONDS)
+
+
+@dataclass(slots=True)
+class LineUse:
+    """``slots`` holds what earlier runs and this one moved; ``_fresh`` what is not saved yet."""
+
+    slots: Counter[int]
+    _fresh: Counter[int] = field(default_factory=Counter)
+    _came: int = 0
+    """In this run, up to the last look."""
+
+    @classmethod
+    def of(cls, saved: Mapping[int, int]) -> LineUse:
+        return cls(Counter(saved))
+
+    def look(self, reports: Sequence[Progress], wall: float) -> None:
+        """Count what came since the last look."""
+        came = sum(report.arrived_bytes - report.earlier_wire_bytes for report in reports)
+        if came > self._came:
+            self.add(came - self._came, wall)
+            self._came = came
+
+    def add(self, bytes_: int, wall: float) -> None:
+        self.slots[_slot(wall)] += bytes_
+        self._fresh[_slot(wall)] += bytes_
+
+    def of_quota(self, quota: Quota, wall: float) -> QuotaUse:
+        """How the quota stands. A clock that was put back finds later slots used: they count."""
+        first = first_slot(quota, wall)
+        used = sum(bytes_ for slot, bytes_ in self.slots.items() if slot >= first)
+        return QuotaUse(quota, used, datetime.fromtimestamp(wall, UTC))
+
+    def unsaved(self) -> dict[int, int]:
+        """What came since the last call."""
+        fresh, self._fresh = dict(self._fresh), Counter()
+        return fresh

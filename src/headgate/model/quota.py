@@ -1,0 +1,116 @@
+"""A byte quota: so much per day or month, by the calendar of a zone.
+
+A period begins at local midnight, a month's on its first day. The last bytes of a quota are spent
+ever more slowly: in a second never more than half of what is left, so that it is not overrun by
+what was on its way when it was last looked at. When next to nothing is left, nothing may pass until
+the next period.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+from headgate.model.errors import UserMistake
+from headgate.model.units import Bytes, format_size, parse_size
+
+__all__ = ["SLOT_SECONDS", "Period", "Quota", "QuotaUse"]
+
+SLOT_SECONDS = 900
+"""Use is counted by quarters of an hour since 1970: every zone's midnight is the start of one."""
+
+_SPENT = 16_000
+"""Bytes left that are as good as none: less than a page."""
+_SECONDS_TO_SPEND = 2.0
+
+_TEXT = re.compile(r"\s*(?P<size>.+?)\s*/\s*(?P<period>[a-z]+)\s*", re.IGNORECASE)
+
+
+class Period(StrEnum):
+    DAY = "day"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """``bytes`` may pass in every period; positive."""
+
+    bytes: Bytes
+    period: Period
+    zone: ZoneInfo
+
+    @classmethod
+    def parse(cls, text: str, zone: ZoneInfo) -> Quota:
+        """Read ``"20 GB/month"`` or ``"500 MB/day"``.
+
+        >>> quota = Quota.parse("20 GB/month", ZoneInfo("Africa/Nairobi"))
+        >>> str(quota), quota.resets(datetime(2026, 11, 16, tzinfo=UTC)).isoformat()
+        ('20 GB per month', '2026-11-30T21:00:00+00:00')
+        """
+        match = _TEXT.fullmatch(text)
+        names = [str(period) for period in Period]
+        if match is None or match["period"].lower() not in names:
+            raise UserMistake(
+                f"{text!r} is not a quota; write it like '20 GB/month' or '500 MB/day'"
+            )
+        size = parse_size(match["size"])
+        if size <= 0:
+            raise UserMistake("a quota of 0 lets no byte through; raise it or drop it")
+        return cls(size, Period(match["period"].lower()), zone)
+
+    def __str__(self) -> str:
+        return f"{format_size(self.bytes)} per {self.period}"
+
+    def began(self, moment: datetime) -> datetime:
+        """When the period of an aware moment began, in UTC."""
+        return self._midnight(self._first_day(moment))
+
+    def resets(self, moment: datetime) -> datetime:
+        """When the next period begins, in UTC."""
+        first = self._first_day(moment)
+        if self.period is Period.DAY:
+            return self._midnight(first + timedelta(days=1))
+        return self._midnight((first + timedelta(days=31)).replace(day=1))
+
+    def _first_day(self, moment: datetime) -> date:
+        day = moment.astimezone(self.zone).date()
+        return day if self.period is Period.DAY else day.replace(day=1)
+
+    def _midnight(self, day: date) -> datetime:
+        """The first instant of a local day, also where clocks are changed at midnight."""
+        midnights = (
+            datetime.combine(day, time(fold=fold), self.zone).astimezone(UTC) for fold in (0, 1)
+        )
+        return next(
+            moment for moment in sorted(midnights) if moment.astimezone(self.zone).date() >= day
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaUse:
+    """How a quota stands at one moment."""
+
+    quota: Quota
+    used: float
+    """Bytes that passed in this period."""
+    moment: datetime
+
+    @property
+    def left(self) -> float:
+        return max(self.quota.bytes - self.used, 0.0)
+
+    @property
+    def spent(self) -> bool:
+        return self.left < min(_SPENT, self.quota.bytes / 2)
+
+    @property
+    def resets(self) -> datetime:
+        return self.quota.resets(self.moment)
+
+    @property
+    def rate_bound(self) -> float:
+        """Bytes per second that the rest of the quota allows now."""
+        return 0.0 if self.spent else self.left / _SECONDS_TO_SPEND
