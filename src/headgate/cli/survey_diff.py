@@ -13,7 +13,6 @@ from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection
 from headgate.storage.survey_log import read_survey
 from headgate.survey.difference import SurveyDifference, difference
-from headgate.survey.facts import SurveyFacts
 
 __all__ = ["show_diff"]
 
@@ -24,7 +23,7 @@ def show_diff(words: Sequence[str], *, as_json: bool) -> int:
     """Print the difference; exit code 0 whether there is one or not."""
     if len(words) != 2:
         raise UserMistake("survey diff wants two surveys: their folders, the older first")
-    before, after = (SurveyFacts.of(read_survey(_log(Path(word)))) for word in words)
+    before, after = (read_survey(_log(Path(word))) for word in words)
     found = difference(before, after)
     if as_json:
         sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
@@ -52,8 +51,7 @@ def _lines(found: SurveyDifference) -> Iterator[str]:
     yield from _part("servers not asked this time", found.servers_not_asked)
     yield from _part("links gone", [f"{link.server} -> {link.host}" for link in found.links_gone])
     yield from _part("links new", [f"{link.server} -> {link.host}" for link in found.links_new])
-    yield from _part("hosts nobody links to any more", found.hosts_gone)
-    yield from _part("hosts new", found.hosts_new)
+    yield f"links on pages that only one survey asked for: {found.links_unsure:,}"
 
 
 def _part(title: str, names: Sequence[str]) -> Iterator[str]:

@@ -1,12 +1,25 @@
-"""What has changed between two surveys: servers gone, new and moved, links gone and new."""
+"""What has changed between two surveys: servers gone, new and moved, links gone and new.
+
+Neither survey asked for every page, so a link may be missing because its page was not asked for.
+A link between a server and a host is *gone* when every page that had it was asked for again and
+none has it. It is *new* when a page has it that had not, or a page that is new itself: linked to
+from a page that did not link to it before, or from a new page. All other links found by one survey
+only are *unsure*.
+
+Memory: the URLs of both surveys, some 200 bytes each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from headgate.reading.urls import host
+from headgate.survey.entries import Ending, SurveyEntry
 from headgate.survey.facts import ServerFacts, SurveyFacts
+from headgate.survey.rules import is_internal
 
 __all__ = ["LinkChange", "ServerMove", "SurveyDifference", "difference"]
 
@@ -40,37 +53,85 @@ class SurveyDifference(msgspec.Struct, frozen=True):
     links_gone: Sequence[LinkChange]
     """Of servers that answer in both."""
     links_new: Sequence[LinkChange]
-    hosts_gone: Sequence[str]
-    """Hosts that nobody links to any more."""
-    hosts_new: Sequence[str]
+    links_unsure: int
+    """Found by one survey only, on pages that the other did not ask for."""
 
 
-def difference(before: SurveyFacts, after: SurveyFacts) -> SurveyDifference:
-    """Compare what both know."""
-    then = {name for name, server in before.servers.items() if server.reachable}
-    now = {name for name, server in after.servers.items() if server.reachable}
-    asked = after.servers.keys()
-    both = then & now
-    links_then, links_now = _links(before, both), _links(after, both)
+class _Pages:
+    """What one survey knows of pages."""
+
+    def __init__(self) -> None:
+        self.facts = SurveyFacts()
+        self.asked: set[str] = set()
+        self.met: set[str] = set()
+        """Linked to from the same server, asked for or not."""
+        self.new: set[str] = set()
+        """Pages that were not there when the earlier survey looked."""
+        self.carriers: defaultdict[LinkChange, set[str]] = defaultdict(set)
+
+    @classmethod
+    def of(cls, entries: Iterable[SurveyEntry], earlier: _Pages | None = None) -> _Pages:
+        """In the order of the log, in which a page comes after one that links to it."""
+        pages = cls()
+        for entry in entries:
+            pages.facts.add(entry)
+            if entry.ending not in (Ending.ROBOTS, Ending.FAILURE):
+                pages._add(entry, earlier)
+        return pages
+
+    def knows(self, page: str) -> bool:
+        return page in self.asked or page in self.met
+
+    def _add(self, entry: SurveyEntry, earlier: _Pages | None) -> None:
+        self.asked.add(entry.url)
+        known = earlier is not None and (entry.url in earlier.asked or entry.url in self.new)
+        targets = [url for url, _ in entry.links]
+        if entry.ending is Ending.REDIRECT and entry.detail:
+            targets.append(entry.detail)
+        for url in targets:
+            name = host(url)
+            if is_internal(name, entry.domain):
+                self.met.add(url)
+                if known and earlier is not None and not earlier.knows(url):
+                    self.new.add(url)
+            else:
+                self.carriers[LinkChange(entry.domain, name)].add(entry.url)
+
+
+def difference(before: Iterable[SurveyEntry], after: Iterable[SurveyEntry]) -> SurveyDifference:
+    """Compare two logs."""
+    then = _Pages.of(before)
+    now = _Pages.of(after, then)
+    answered, answers = _reachable(then.facts), _reachable(now.facts)
+    asked = now.facts.servers.keys()
+    both = answered & answers
+    lost = {link for link in then.carriers.keys() - now.carriers.keys() if link.server in both}
+    found = {link for link in now.carriers.keys() - then.carriers.keys() if link.server in both}
+    gone = {link for link in lost if then.carriers[link] <= now.asked}
+    telling = then.asked | now.new
+    new = {link for link in found if now.carriers[link] & telling}
     return SurveyDifference(
-        servers_gone=sorted((then - now) & asked),
-        servers_new=sorted(now - then),
+        servers_gone=sorted((answered - answers) & asked),
+        servers_new=sorted(answers - answered),
         servers_moved=[
             ServerMove(name, place_then, place_now)
             for name in sorted(both)
-            if (place_then := _place(before.servers[name]))
-            != (place_now := _place(after.servers[name]))
+            if (place_then := _place(then.facts.servers[name]))
+            != (place_now := _place(now.facts.servers[name]))
         ],
-        servers_not_asked=sorted(then - asked),
-        links_gone=[LinkChange(*pair) for pair in sorted(links_then - links_now)],
-        links_new=[LinkChange(*pair) for pair in sorted(links_now - links_then)],
-        hosts_gone=sorted(before.hosts - after.hosts),
-        hosts_new=sorted(after.hosts - before.hosts),
+        servers_not_asked=sorted(answered - asked),
+        links_gone=_sorted(gone),
+        links_new=_sorted(new),
+        links_unsure=len(lost) + len(found) - len(gone) - len(new),
     )
 
 
-def _links(facts: SurveyFacts, servers: set[str]) -> set[tuple[str, str]]:
-    return {(name, host) for name in servers for host in facts.servers[name].links}
+def _reachable(facts: SurveyFacts) -> set[str]:
+    return {name for name, server in facts.servers.items() if server.reachable}
+
+
+def _sorted(links: Iterable[LinkChange]) -> list[LinkChange]:
+    return sorted(links, key=lambda link: (link.server, link.host))
 
 
 def _place(server: ServerFacts) -> str:

@@ -102,6 +102,7 @@ class VirtualServer:
 
     def __init__(self, web: VirtualWeb, edits: Edits | None = None) -> None:
         self.requests: Counter[str] = Counter()
+        self.urls: Counter[str] = Counter()
         self.sent_bytes: Counter[str] = Counter()
         """Heads and bodies, by server."""
         self._web = web
@@ -142,6 +143,7 @@ class VirtualServer:
         headers = dict(line.partition(": ")[::2] for line in head.lower().split("\r\n")[1:] if line)
         name = headers.get("host", "").partition(":")[0]
         self.requests[name] += 1
+        self.urls[name + path] += 1
         page = self._web.page_of(f"http://{name}{path}")
         number = name.removeprefix("s").partition(".")[0]
         manner = manner_of(int(number)) if number.isdigit() else Manner()
