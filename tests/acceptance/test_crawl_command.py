@@ -92,7 +92,7 @@ def test_a_broken_off_crawl_goes_on(tmp_path: Path, ending: signal.Signals) -> N
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while sum(web.asked.values()) < 70 and time.monotonic() < deadline:
             time.sleep(0.02)
         crawl.send_signal(ending)
@@ -171,6 +171,18 @@ def test_two_crawls_on_one_folder_are_refused(tmp_path: Path) -> None:
         (["no-such-file.toml"], "no such file"),
         (["http://127.0.0.1:1/", "--bandwidth", "fast"], "not a rate"),
         (["http://127.0.0.1:1/", "--deadline", "0s"], "longer than 0"),
+        (["http://127.0.0.1:1/", "--deadline=-5m"], "not a duration"),
+        (["http://127.0.0.1:1/", "--bandwidth", "0"], "more than 0"),
+        (["http://127.0.0.1:1/", "--crawlers", "0"], "from 1 on"),
+        (["http://127.0.0.1:1/", "--crawlers", "-3"], "from 1 on"),
+        (["http://127.0.0.1:1/", "--processes", "none"], "from 1 on"),
+        (["http://127.0.0.1:0/"], "port 0"),
+        (["http://me:secret@127.0.0.1:1/"], "logging in is not supported"),
+        (["http://[::1"], "not a URL of http"),
+        ([""], "say what to crawl"),
+        (["/tmp"], "this is a folder"),
+        (["/dev/null"], "the file is empty"),
+        (["/dev/null", "http://127.0.0.1:1/"], "one site file, or URLs"),
         (["--resume"], "no unfinished run"),
     ],
 )
@@ -178,6 +190,19 @@ def test_mistakes_are_one_line_and_code_two(tmp_path: Path, words: list[str], pr
     done = headgate("crawl", *words, "--out", tmp_path / "data", code=2)
     assert problem in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_a_bandwidth_there_is_no_limit_and_a_word_about_it(tmp_path: Path) -> None:
+    sites = tmp_path / "sites.toml"
+    with serving(SmallWeb(3)) as web:
+        shouted = web.seed.replace("http://", "HTTP://").replace("/0.html", "/./0.html")
+        sites.write_text(f'[site.web]\nseeds = ["{shouted}"]\n')
+        for number, what in enumerate((web.seed, sites)):
+            done = headgate("crawl", what, "--out", tmp_path / f"data{number}")
+            assert "no bandwidth limits this crawl" in done.stderr.splitlines()[0]
+            assert set(stored_pages(tmp_path / f"data{number}")) == web.urls
+        done = headgate("crawl", sites, "--out", tmp_path / "quick", "--bandwidth", "9MB/s")
+        assert "no bandwidth" not in done.stderr
 
 
 def test_an_unwritable_folder_is_said(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from headgate.cli.crawl_request import CrawlRequest
+from headgate.cli.crawl_request import CrawlRequest, at_least_one
 from headgate.cli.site_files import read_text
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
@@ -53,7 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--deadline", metavar="TIME", help="for sites that have none, like '10m' or '1h30m'"
     )
-    parser.add_argument("--crawlers", metavar="N", type=int, help="sites crawled at once (5)")
+    parser.add_argument(
+        "--crawlers", metavar="N", type=at_least_one, help="sites crawled at once (5)"
+    )
     parser.add_argument("--objective", choices=[str(objective) for objective in Objective])
     parser.add_argument(
         "--out", metavar="DIR", type=Path, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
@@ -61,7 +63,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="go on with the unfinished run in DIR"
     )
-    parser.add_argument("--processes", metavar="N", type=int, help="crawling processes (1)")
+    parser.add_argument(
+        "--processes", metavar="N", type=at_least_one, help="crawling processes (1)"
+    )
     parser.add_argument(
         "--contact", metavar="WHO", help="URL or mail address told to servers: who runs this?"
     )
@@ -99,28 +103,23 @@ def run(args: argparse.Namespace) -> int:
 def make_job(request: CrawlRequest, out: Path, *, resume: bool = False) -> CrawlJob:
     """The job of a request."""
     from headgate.grid.crawl import CrawlJob
-    from headgate.grid.focus_of import check_focus
-    from headgate.grid.from_python import fetcher_settings
+    from headgate.grid.from_python import fetcher_settings, ready_sites
 
     contents = request.contents()
-    without = [site.name for site in contents.sites if not site.seeds]
-    if without:
-        raise UserMistake(f'site {without[0]!r} has no seeds; add seeds = ["https://..."]')
-    for site in contents.sites:
-        check_focus(site)
+    sites = ready_sites(contents.sites)
     return CrawlJob(
-        contents.sites,
+        sites,
         contents.budget,
         out,
-        fetcher_settings(contents.sites, request.contact),
-        request.processes,
+        fetcher_settings(sites, request.contact),
+        min(request.processes, len(sites)),  # more would have nothing to do
         resume,
         msgspec.json.encode(request),
     )
 
 
 def _asked(args: argparse.Namespace) -> CrawlRequest:
-    if not args.what:
+    if not any(args.what):
         raise UserMistake("say what to crawl: a site file or a URL (see headgate crawl --help)")
     options = {
         "bandwidth": args.bandwidth,
@@ -129,13 +128,16 @@ def _asked(args: argparse.Namespace) -> CrawlRequest:
         "crawlers": args.crawlers,
         "objective": args.objective,
         "contact": args.contact or "",
-        "processes": args.processes or 1,
+        "processes": 1 if args.processes is None else args.processes,
         "focus": args.focus,
         "focus_pages": tuple(str(Path(name).absolute()) for name in args.focus_pages),
         "order": args.order,
     }
     if len(args.what) == 1 and _is_file(args.what[0]):
         return CrawlRequest(path=args.what[0], text=read_text(args.what[0]), **options)
+    files = [word for word in args.what if _is_file(word)]
+    if files:
+        raise UserMistake(f"{files[0]} is a file; a crawl takes one site file, or URLs, not both")
     return CrawlRequest(urls=tuple(args.what), **options)
 
 
@@ -154,4 +156,5 @@ def _resumed(args: argparse.Namespace) -> CrawlRequest:
 
 
 def _is_file(word: str) -> bool:
-    return word == "-" or word.endswith(".toml") or Path(word).is_file()
+    """A folder is taken for a file, too, so that it is told what is wrong."""
+    return word == "-" or word.endswith(".toml") or ("://" not in word and Path(word).exists())

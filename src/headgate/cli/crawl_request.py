@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
+from headgate.model.budget import Budget, Objective
 from headgate.model.errors import UserMistake
 from headgate.model.quota import Quota
 from headgate.model.site import Site
@@ -15,15 +16,22 @@ from headgate.model.site_file import SiteFile, parse_site_file
 from headgate.model.site_file_values import read_focus, read_order
 from headgate.model.units import UNLIMITED, Seconds, parse_duration, parse_rate
 
-__all__ = ["CrawlRequest"]
+__all__ = ["CrawlRequest", "at_least_one"]
+
+
+def at_least_one(text: str) -> int:
+    """A number of things to have, for argparse."""
+    if not text.isascii() or not text.isdecimal() or int(text[:9]) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text[:9])
 
 
 class CrawlRequest(msgspec.Struct, frozen=True):
     """A site file's text or some URLs, and what the options said instead."""
 
     path: str = ""
-    text: str = ""
     """Of the site file; empty when URLs were given."""
+    text: str = ""
     urls: tuple[str, ...] = ()
     bandwidth: str | None = None
     quota: str | None = None
@@ -39,15 +47,19 @@ class CrawlRequest(msgspec.Struct, frozen=True):
     def contents(self) -> SiteFile:
         """Sites and budget, checked."""
         asked = None if self.bandwidth is None else parse_rate(self.bandwidth)
-        if self.text:
-            contents = parse_site_file(self.text, self.path, bandwidth=asked)
+        if asked is not None and asked <= 0:
+            raise UserMistake("--bandwidth must be more than 0, like '1.5 MB/s', or 'unlimited'")
+        if self.path:
+            contents = parse_site_file(
+                self.text, self.path, bandwidth=asked, unless_given=UNLIMITED
+            )
         else:
             contents = SiteFile(Budget(asked or UNLIMITED), _sites(self.urls))
         zone = contents.budget.calendar.zone
         budget = replace(
             contents.budget,
             quota=Quota.parse(self.quota, zone) if self.quota else contents.budget.quota,
-            crawlers=self.crawlers or contents.budget.crawlers or DEFAULT_CRAWLERS,
+            crawlers=self.crawlers or contents.budget.crawlers,
             objective=Objective(self.objective) if self.objective else contents.budget.objective,
         )
         sites = (self._with_focus(self._with_deadline(site)) for site in contents.sites)

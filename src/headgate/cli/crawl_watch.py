@@ -39,7 +39,11 @@ class CrawlWatch:
 
     def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
         self._forecasts = forecasts
-        if plan is not None and not plan.feasible and self._view is not None:
+        if self._view is None:
+            return
+        if plan is None:
+            sys.stderr.write("headgate: no bandwidth limits this crawl; --bandwidth 1MB/s would\n")
+        elif not plan.feasible:
             late = len(plan.late_sites)
             sys.stderr.write(
                 f"headgate: the plan misses {late} of {len(plan.sites)} deadlines;"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.model.budget import Budget
+from headgate.model.errors import UserMistake
 from headgate.model.site import Site
 from headgate.model.units import (
     Bytes,
@@ -62,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     from headgate.lab.worlds.demo_web import DemoWeb
 
     bandwidth = parse_rate(args.bandwidth)
+    if bandwidth <= 0:
+        raise UserMistake("--bandwidth must be more than 0, like '300KB/s'")
     out = args.out or Path(tempfile.mkdtemp(prefix="headgate-demo-"))
 
     async def demonstrate() -> RunReport:

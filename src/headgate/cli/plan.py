@@ -167,13 +167,15 @@ def _scouted(opened: OpenedSiteFile, budget: Budget, contact: str) -> tuple[Site
     import uvloop
 
     from headgate.grid.crawl import forecast_sites
-    from headgate.grid.from_python import fetcher_settings
+    from headgate.grid.from_python import fetcher_settings, ready_sites
 
     sites = opened.contents.sites
     for site in sites:
         if site.expect is None and not site.seeds:
             problem = 'to look at a site it needs seeds; add seeds = ["https://..."]'
             raise site_error(opened.text, opened.path, site.name, "seeds", problem)
+    ready = {site.name: site for site in ready_sites([site for site in sites if site.seeds])}
+    sites = tuple(ready.get(site.name, site) for site in sites)
     settings = fetcher_settings(sites, contact)
     foreseen = uvloop.run(forecast_sites(sites, budget, settings, catalog=None))
     for site in sites:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from headgate.control.conducting import Conducting
 from headgate.control.forecast import Forecast
 from headgate.crawling.progress import Progress
 from headgate.fetching.http import FetcherSettings
+from headgate.frontier.scope import is_web_url
 from headgate.grid.crawl import CrawlJob
 from headgate.grid.crawl import crawl as crawl_job
 from headgate.grid.focus_of import check_focus
@@ -21,8 +23,9 @@ from headgate.model.plan import Plan
 from headgate.model.quota import QuotaUse
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
+from headgate.reading.urls import normalise
 
-__all__ = ["crawl", "fetcher_settings"]
+__all__ = ["crawl", "fetcher_settings", "ready_sites"]
 
 
 def crawl(
@@ -39,13 +42,38 @@ def crawl(
     Called again with ``resume`` after a crash, it goes on. Not to be called from a running event
     loop: there, await `headgate.grid.crawl.crawl`.
     """
-    for site in sites:
-        if not site.seeds:
-            raise UserMistake(f"site {site.name!r} has no seeds")
-        check_focus(site)
-    settings = fetcher_settings(sites, contact)
-    job = CrawlJob(tuple(sites), budget, Path(out), settings, processes, resume)
+    ready = ready_sites(sites)
+    settings = fetcher_settings(ready, contact)
+    job = CrawlJob(ready, budget, Path(out), settings, processes, resume)
     return uvloop.run(crawl_job(job, _Nobody()))
+
+
+def ready_sites(sites: Sequence[Site]) -> tuple[Site, ...]:
+    """The same with their seeds in the one normal form; refuses what can never be crawled."""
+    for site in sites:
+        check_focus(site)
+    return tuple(
+        dataclasses.replace(site, seeds=tuple(_seed(site.name, seed) for seed in _seeds(site)))
+        for site in sites
+    )
+
+
+def _seeds(site: Site) -> tuple[str, ...]:
+    if not site.seeds:
+        raise UserMistake(f'site {site.name!r} has no seeds; add seeds = ["https://..."]')
+    return site.seeds
+
+
+def _seed(name: str, seed: str) -> str:
+    url = normalise(seed)
+    if url is None or not is_web_url(url):
+        raise UserMistake(f"site {name!r}: {seed!r} is not a URL of http or https")
+    parts = urlsplit(url)
+    if parts.port == 0:
+        raise UserMistake(f"site {name!r}: {seed!r} has port 0, where nobody can listen")
+    if parts.username is not None:
+        raise UserMistake(f"site {name!r}: logging in is not supported; drop what is before the @")
+    return url
 
 
 def fetcher_settings(sites: Sequence[Site], contact: str) -> FetcherSettings:

@@ -72,8 +72,16 @@ class SiteFile:
     sites: tuple[Site, ...]
 
 
-def parse_site_file(text: str, path: str, *, bandwidth: BytesPerSecond | None = None) -> SiteFile:
+def parse_site_file(
+    text: str,
+    path: str,
+    *,
+    bandwidth: BytesPerSecond | None = None,
+    unless_given: BytesPerSecond | None = None,
+) -> SiteFile:
     """Read a site file's text; ``path`` names it in errors, ``bandwidth`` replaces its own.
+
+    ``unless_given`` is the bandwidth where it has none; without it, that is an error.
 
     >>> text = '[budget]\\nbandwidth = "1 MB/s"\\n[site.docs]\\ndeadline = "30m"'
     >>> file = parse_site_file(text, "sites.toml")
@@ -85,7 +93,7 @@ def parse_site_file(text: str, path: str, *, bandwidth: BytesPerSecond | None = 
     top.refuse_unknown(("budget", "site"))
     budget_table = top.table("budget")
     own_bandwidth = _own_bandwidth(budget_table)
-    budget = _budget(budget_table, bandwidth or own_bandwidth)
+    budget = _budget(budget_table, bandwidth or own_bandwidth or unless_given)
     return SiteFile(budget, _sites(top.table("site"), own_bandwidth))
 
 

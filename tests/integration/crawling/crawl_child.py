@@ -1,7 +1,7 @@
 """A whole crawl in a process of its own, with short time-outs; tells its report and peak memory.
 
 Reads ``{"out": DIR, "sites": [...]}`` from stdin, where a site is ``{"name": ..., "seeds": [...]}``
-with whatever else a `Site` takes, and ``"fetcher"`` may hold what `FetcherSettings` takes.
+with whatever else a `Site` takes.
 """
 
 from __future__ import annotations
