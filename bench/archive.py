@@ -303,18 +303,20 @@ def bench_resume(folder: Path) -> None:
     show(f"Resume with {URLS:,} URLs", "µs per URL", rows)
 
 
-def link_pages() -> list[PageLinks]:
+def links_of_pages() -> list[Links]:
     rng = np.random.default_rng(2)
     pages = []
-    for number in range(PAGES):
+    for _ in range(PAGES):
         targets = [make_url(int(target)) for target in rng.integers(0, 20_000, LINKS_PER_PAGE)]
         rels = ["nofollow" if k % 10 == 0 else "" for k in range(LINKS_PER_PAGE)]
-        pages.append(PageLinks(make_url(number), 2, Links(targets, rels)))
+        pages.append(Links(targets, rels))
     return pages
 
 
 def bench_links(folder: Path) -> None:
-    pages = link_pages()
+    pages = [
+        PageLinks.of(make_url(number), 2, links) for number, links in enumerate(links_of_pages())
+    ]
     links = PAGES * LINKS_PER_PAGE
     names = iter(range(10**6))
 
@@ -341,11 +343,11 @@ def bench_spool(fetched: list[Fetched], folder: Path) -> None:
     """The whole path of a page: put, commit with both confirmations of the disk, seal, look up."""
     place = SitePlace(folder / "whole.journal", WarcFiles(folder, "whole"))
     spool = SiteSpool(place)
-    links = link_pages()
+    links = links_of_pages()
     entries = entries_with(1, PAGES)
     begin_cpu, begin = time.process_time(), time.perf_counter()
-    for one, page, entry in zip(fetched, links, entries, strict=True):
-        spool.put(Page(one, 2, title="page", links=page.links), entry)
+    for one, its_links, entry in zip(fetched, links, entries, strict=True):
+        spool.put(Page(one, 2, title="page", links=its_links), entry)
     spool.commit()
     cpu, wall = time.process_time() - begin_cpu, time.perf_counter() - begin
     rows_of_pages = list(spool.pages())

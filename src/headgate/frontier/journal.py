@@ -37,7 +37,7 @@ class Outcome(StrEnum):
     """There was no answer, for the last time."""
 
 
-class JournalEntry(msgspec.Struct, frozen=True, gc=False):
+class JournalEntry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One URL's end and what it brought."""
 
     outcome: Outcome

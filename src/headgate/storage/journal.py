@@ -21,7 +21,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 import msgspec
 import zstandard
@@ -37,7 +37,7 @@ from headgate.storage.warc import Mark
 
 __all__ = ["Group", "Journal", "PageLinks", "read_groups", "read_links", "read_pages", "read_site"]
 
-_SIGNATURE = b"headgate journal 1 "
+_SIGNATURE = b"headgate journal 2 "
 """Begins the first line; the site's name as JSON ends it."""
 _FRAME_MARK = b"\xf5HG\xa1"
 _FRAME = struct.Struct("<4sIIII")
@@ -47,11 +47,17 @@ _LEVEL = 1
 
 
 class PageLinks(msgspec.Struct, frozen=True, array_like=True):
-    """The links of the page ``source``."""
+    """The links of the page ``source``, in lines: text that the table is cut from in one go."""
 
     source: str
     depth: int
-    links: Links
+    targets: str
+    rels: str
+    """As many lines as targets; empty when no link has one."""
+
+    @classmethod
+    def of(cls, source: str, depth: int, links: Links) -> Self:
+        return cls(source, depth, _lines(links.targets), _lines(links.rels))
 
 
 class Group(msgspec.Struct, frozen=True, array_like=True):
@@ -140,11 +146,16 @@ def _encode_links(links: Sequence[PageLinks]) -> bytes:
 
 def _writable(page: PageLinks) -> PageLinks:
     """A hostile page can hold half a surrogate pair, which has no UTF-8."""
-    plain = [
-        [text.encode("utf-8", "replace").decode() for text in texts]
-        for texts in (page.links.targets, page.links.rels)
-    ]
-    return PageLinks(page.source, page.depth, Links(*plain))
+    plain = [text.encode("utf-8", "replace").decode() for text in (page.targets, page.rels)]
+    return PageLinks(page.source, page.depth, *plain)
+
+
+def _lines(texts: Sequence[str]) -> str:
+    """No text, however bad, may be two lines."""
+    lines = "\n".join(texts)
+    if texts and lines.count("\n") >= len(texts):
+        return "\n".join([text.replace("\n", " ") for text in texts])
+    return lines
 
 
 def _sections(path: Path, which: int) -> Iterator[bytes]:

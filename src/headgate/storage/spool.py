@@ -156,7 +156,7 @@ class SiteSpool:
         for remark in taken.notes:
             self._archive.note(remark.url, remark.wall_time, remark.fields)
         links = [
-            PageLinks(page.outcome.url, page.depth, page.links)
+            PageLinks.of(page.outcome.url, page.depth, page.links)
             for page in taken.pages
             if page.links is not None and page.links.targets
         ]

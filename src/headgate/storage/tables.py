@@ -7,14 +7,15 @@ are null, never empty. The columns are explained in docs/collection.md; a test k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headgate.storage.faults import writing
@@ -114,7 +115,8 @@ def _pages(site: str, rows: Iterable[PageRow]) -> Iterator[pa.RecordBatch]:
 
 def _links(site: str, pages: Iterable[PageLinks]) -> Iterator[pa.RecordBatch]:
     for group in _bounded(pages):
-        counts = np.fromiter((len(page.links.targets) for page in group), np.int64, len(group))
+        targets = pc.split_pattern(pa.array([page.targets for page in group], pa.string()), "\n")
+        counts = np.diff(targets.offsets.to_numpy())
         total = int(counts.sum())
         columns = [
             pa.DictionaryArray.from_arrays(np.zeros(total, np.int32), pa.array([site])),
@@ -122,8 +124,8 @@ def _links(site: str, pages: Iterable[PageLinks]) -> Iterator[pa.RecordBatch]:
                 np.repeat(np.arange(len(group), dtype=np.int32), counts),
                 pa.array([page.source for page in group], pa.string()),
             ),
-            pa.array(list(chain.from_iterable(page.links.targets for page in group)), pa.string()),
-            pa.array(list(chain.from_iterable(map(_rels, group))), pa.string()).dictionary_encode(),
+            targets.flatten(),
+            _rels(group, total),
             np.repeat(np.fromiter((page.depth for page in group), np.int32, len(group)), counts),
         ]
         yield pa.record_batch(columns, schema=LINKS_SCHEMA)
@@ -135,7 +137,7 @@ def _bounded(pages: Iterable[PageLinks]) -> Iterator[list[PageLinks]]:
     total = 0
     for page in pages:
         group.append(page)
-        total += len(page.links.targets)
+        total += page.targets.count("\n") + 1
         if total >= _LINKS_PER_GROUP:
             yield group
             group, total = [], 0
@@ -143,7 +145,9 @@ def _bounded(pages: Iterable[PageLinks]) -> Iterator[list[PageLinks]]:
         yield group
 
 
-def _rels(page: PageLinks) -> Iterable[str | None]:
-    if not page.links.rels:
-        return [None] * len(page.links.targets)
-    return [rel or None for rel in page.links.rels]
+def _rels(group: Sequence[PageLinks], total: int) -> pa.Array:
+    if not any(page.rels for page in group):
+        return pa.nulls(total, _NAMES)
+    lines = [page.rels or "\n" * page.targets.count("\n") for page in group]
+    rels = pc.split_pattern(pa.array(lines, pa.string()), "\n").flatten()
+    return pc.if_else(pc.equal(rels, ""), None, rels).dictionary_encode()
