@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
+from headgate.storage.catalog import Catalog
+
 from .small_web import SmallWeb, serving
 
 COMMAND = [sys.executable, "-m", "headgate"]
@@ -216,3 +218,9 @@ def test_a_dead_site_is_reported_not_raised(tmp_path: Path) -> None:
         headgate("crawl", "http://127.0.0.1:1/", "--out", tmp_path, "--json", "--quiet").stdout
     )
     assert report["pages"] == 0
+    (site,) = report["sites"]
+    assert site["errors"] == {"refused": 1}
+    assert site["given_up"] == {"127.0.0.1:1": "robots.txt cannot be had: refused"}
+    with Catalog(tmp_path / "catalog.sqlite") as catalog:
+        (visit,) = catalog.history("127.0.0.1:1")
+    assert not visit.complete, "a visit that saw nothing says nothing about the site's size"

@@ -357,7 +357,7 @@ class _Crawl:
             payload_bytes=progress.payload_bytes,
             wire_bytes=progress.wire_bytes,
             alpha=self._learning.alphas.alpha(progress.site),
-            complete=progress.state is SiteState.DONE,
+            complete=progress.state is SiteState.DONE and not progress.given_up,
             errors=dict(progress.errors),
         )
 

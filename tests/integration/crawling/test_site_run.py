@@ -116,3 +116,30 @@ def test_a_line_faster_than_the_disk_waits_for_it_and_goes_on() -> None:
     assert store.ended
     assert len(set(store.stored)) == PAGES + 2, "front page, robots.txt and all pages"
     assert store.most_waiting < 40e6
+
+
+def test_no_page_is_counted_before_it_is_durable() -> None:
+    store = SlowDisk()
+    ahead: list[int] = []
+
+    async def watch(run: SiteRun) -> None:
+        while True:
+            counted = run.look().pages  # read before what is stored, which only grows
+            ahead.append(counted - len(store.stored))
+            await asyncio.sleep(0.001)
+
+    async def crawl() -> Progress:
+        site = Site("site", seeds=("http://site.test/",))
+        rules = FrontierRules(TrapRules(this_year=2026))
+        frontier = Frontier(Scope.of(site), MemorySpill(), rules)
+        tools = Tools(frontier, InstantWeb(), store, NothingKnown(), PageReader(), SystemClock())
+        run = SiteRun(site, tools)
+        watching = asyncio.create_task(watch(run))
+        async with asyncio.timeout(30):
+            progress = await run.run()
+        watching.cancel()
+        return progress
+
+    assert asyncio.run(crawl()).pages == PAGES + 1
+    assert len(ahead) > 3
+    assert max(ahead) <= 0
