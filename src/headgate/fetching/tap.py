@@ -109,7 +109,7 @@ class Tap:
         """What there is to read, and what is to be paid before."""
         line = self._line
         stream, wire = line.arrivals()
-        amount = _without_crumbs(stream - line.read, self._current_quantum())
+        amount = _whole_segments(stream - line.read, self._current_quantum())
         return amount, self._credit.due_before_read(
             line.read - self._base + amount, stream - self._base, wire - line.settled
         )
@@ -137,12 +137,14 @@ class Tap:
         return self._quantum
 
 
-def _without_crumbs(waiting: int, quantum: int) -> int:
-    """A quantum, or all that waits if it is little more.
+def _whole_segments(waiting: int, quantum: int) -> int:
+    """A quantum, or a little more, so that what is left are whole segments.
 
-    A few bytes left in the kernel hold a whole segment's room, and the window stays shut by it.
+    A part of a segment left in the kernel holds the room of all of it, and the window stays shut
+    by as much although it was paid for.
     """
-    return waiting if 2 * waiting <= 3 * quantum else quantum
+    left = max(0, waiting - quantum) // window.SEGMENT * window.SEGMENT
+    return waiting - left
 
 
 def _nobody(_amount: int) -> None:

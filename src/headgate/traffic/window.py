@@ -116,8 +116,8 @@ UNLIMITED_CONNECTIONS = 8
 
 
 def read_quantum(total: float, share: float) -> int:
-    """How much is read at once at the most, so that no payment is a lump."""
-    wanted = min(total * 0.01, share * 0.025)
+    """How much is read at once, so that no payment is a lump of the line's or the site's."""
+    wanted = min(total * 0.01, share * 0.04)
     return max(LEAST_WINDOW, int(min(wanted, WIDEST_WINDOW)))
 
 

@@ -62,4 +62,4 @@ def test_a_window_fits_within_a_factor_of_two() -> None:
 def test_reads_are_small_where_the_rate_is() -> None:
     assert read_quantum(1e5, 1e3) == LEAST_WINDOW
     assert read_quantum(1e6, 1e6) == 10_000
-    assert read_quantum(1e7, 1e6) == 25_000
+    assert read_quantum(1e7, 1e6) == 40_000

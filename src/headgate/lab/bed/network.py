@@ -62,7 +62,7 @@ def missing() -> str | None:
         return "a C compiler is missing (apt-get install gcc libc6-dev)"
     if not Path("/dev/net/tun").exists():
         return "the kernel has no TUN device"
-    probe = f"hg-probe-{os.getpid()}"
+    probe = f"hg-{os.getpid()}-probe"
     if subprocess.run(["ip", "netns", "add", probe], capture_output=True, check=False).returncode:
         return "network namespaces are not allowed here"
     subprocess.run(["ip", "netns", "del", probe], check=True)
