@@ -12,9 +12,10 @@ share over any 5 seconds after the first; connections per site; microseconds of 
 longest time, in milliseconds, for which the machine itself stood still. The start is part of
 everything but the sites' column. A cell fails when it breaks one of PROMISES. While the machine
 stands still the line does, and what it held back then comes at once; so a cell that fails with such
-a pause in it is measured again, up to ATTEMPTS times, and the last try counts.
+a pause in it is measured again, up to --attempts times, and the last try counts.
 
-Needs root, network namespaces and a C compiler.
+Needs root, network namespaces and a C compiler (apt-get install gcc libc6-dev iproute2 ethtool);
+--tools also needs wget, curl and aria2.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from itertools import product
 
 import numpy as np
 from bench.bed.client import ClientSettings
-from bench.bed.tools import TOOLS, tool_bins
+from bench.bed.tools import TOOLS, missing_tools, tool_bins
 from bench.bed.trial import run_client
 
 from headgate.lab.bed.network import missing, server_address
@@ -49,7 +50,6 @@ SITE_TOLERANCE = 0.05
 LEAST_SHARE = 20_000.0
 """Below, five seconds of a share are so few segments that one window more or less is over 5 %."""
 
-ATTEMPTS = 5
 LONGEST_PAUSE_SECONDS = 0.01
 
 
@@ -100,8 +100,9 @@ class Result:
     broken: list[str] = field(default_factory=list)
 
     @property
-    def tried(self) -> str:
-        return f" (at try {self.attempts})" if self.attempts > 1 else ""
+    def verdict(self) -> str:
+        tried = f" (at try {self.attempts})" if self.attempts > 1 else ""
+        return ("broken: " + ", ".join(self.broken) if self.broken else "kept") + tried
 
     def line(self) -> str:
         site = "    –" if math.isnan(self.site_error) else f"{self.site_error:5.1%}"
@@ -111,7 +112,7 @@ class Result:
         return (
             f"{self.name:<44} {self.mean:6.3f} {self.worst_tenth:6.2f} {self.worst_second:6.3f} "
             f"{self.worst_five:6.3f} {site} {self.connections:4d} {cpu} {self.pause * 1000:5.0f}  "
-            f"{'; '.join(self.broken) or 'kept'}{self.tried}"
+            f"{self.verdict}"
         )
 
 
@@ -172,9 +173,9 @@ def measure_change(cell: Cell, to_rate: float) -> Result:
     return result
 
 
-def undisturbed(run: Callable[[], Result]) -> Result:
+def undisturbed(run: Callable[[], Result], attempts: int) -> Result:
     """A result that is the program's, not the machine's, if one can be had."""
-    for attempt in range(1, ATTEMPTS + 1):
+    for attempt in range(1, attempts + 1):
         result = run()
         result.attempts = attempt
         if not result.broken or result.pause < LONGEST_PAUSE_SECONDS:
@@ -204,17 +205,19 @@ TOOL_CELLS = [
 ]
 
 
-def tool_results(seconds: float) -> Iterator[Result]:
+def tool_results(seconds: float, attempts: int) -> Iterator[Result]:
     for cell in TOOL_CELLS:
         for tool in TOOLS:
             bins = tool_bins(tool, cell.rate, cell.addresses, cell.rtt, cell.kind, seconds)
-            yield summed_up(f"{tool} {cell}", bins, cell.rate)
-        yield undisturbed(partial(measure, cell, seconds))
+            result = summed_up(f"{tool} {cell}", bins, cell.rate)
+            judge(cell, result)
+            yield result
+        yield undisturbed(partial(measure, cell, seconds), attempts)
 
 
 def main(words: list[str]) -> int:
     arguments = parse(words)
-    reason = missing()
+    reason = missing() or (missing_tools() if arguments.tools else None)
     if reason is not None:
         print(f"cannot measure here: {reason}", file=sys.stderr)
         return 1
@@ -224,6 +227,9 @@ def main(words: list[str]) -> int:
     for result in chosen(arguments):
         results.append(result)
         print(result.line(), flush=True)
+    if not arguments.tools:
+        kept = sum(not result.broken for result in results)
+        print(f"\n{kept} of {len(results)} cells kept every promise")
     if arguments.json:
         print(json.dumps([asdict(result) for result in results]))
     return 0 if arguments.tools or not any(result.broken for result in results) else 1
@@ -231,13 +237,13 @@ def main(words: list[str]) -> int:
 
 def chosen(arguments: argparse.Namespace) -> Iterator[Result]:
     if arguments.tools:
-        yield from tool_results(arguments.seconds)
+        yield from tool_results(arguments.seconds, arguments.attempts)
     elif arguments.changes:
         for cell, rate in CHANGES:
-            yield undisturbed(partial(measure_change, cell, rate))
+            yield undisturbed(partial(measure_change, cell, rate), arguments.attempts)
     else:
         for cell in matrix(arguments):
-            yield undisturbed(partial(measure, cell, arguments.seconds))
+            yield undisturbed(partial(measure, cell, arguments.seconds), arguments.attempts)
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -254,7 +260,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--kinds", nargs="+", choices=["small", "large"], default=["small", "large"]
     )
-    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--seconds", type=float, default=25.0)
+    parser.add_argument("--attempts", type=int, default=5)
     arguments = parser.parse_args(words)
     if arguments.quick:
         arguments.sites, arguments.rtts, arguments.seconds = [10], [0.1], 20.0

@@ -10,9 +10,18 @@ from bench.bed.trial import run_tool
 from headgate.lab.bed.readings import Bins
 from headgate.lab.bed.server import LARGE_BYTES, SMALL_BYTES
 
-__all__ = ["TOOLS", "tool_bins"]
+__all__ = ["TOOLS", "missing_tools", "tool_bins"]
 
 TOOLS = ("wget", "curl", "aria2")
+_PROGRAMS = {"wget": "wget", "curl": "curl", "aria2": "aria2c"}
+
+
+def missing_tools() -> str | None:
+    """What to install before the tools can be measured."""
+    missing = [tool for tool in TOOLS if shutil.which(_PROGRAMS[tool]) is None]
+    return (
+        f"{', '.join(missing)} missing (apt-get install {' '.join(missing)})" if missing else None
+    )
 
 
 def tool_bins(
@@ -23,8 +32,6 @@ def tool_bins(
     wget and curl have one connection at a time, so only aria2 uses all the sites at once. The last
     tenth of a second is left out: it is an end, not a limit.
     """
-    if shutil.which("aria2c" if tool == "aria2" else tool) is None:
-        raise RuntimeError(f"{tool} is missing: apt-get install wget curl aria2")
     size = SMALL_BYTES if kind == "small" else LARGE_BYTES
     count = max(len(addresses), int(rate * seconds / size))
     urls = [f"http://{addresses[n % len(addresses)]}/{kind}/{n}" for n in range(count)]

@@ -74,6 +74,7 @@ class Tap:
 
         With nothing waiting in the kernel one may be read: to find that this is the end.
         """
+        self.reconcile()
         amount, due = self._next_read()
         if due > 0:
             self._due, self._then = due, then
@@ -84,8 +85,18 @@ class Tap:
         return max(amount, 1)
 
     def reconcile(self) -> None:
-        """Owe at once what arrived unpaid: probes and repetitions come while a claim waits, too."""
-        unpaid = self._line.arrivals()[1] - self._line.settled - self._credit.paid
+        """Owe at once what no read of ours brings forth.
+
+        The last segment of a window follows the first ones, and probes and repetitions come while
+        a claim waits. Before the first arrival, the request's payment stands.
+        """
+        line = self._line
+        stream, wire = line.arrivals()
+        if stream == self._base:
+            return
+        unpaid = self._credit.unpaid(
+            line.read - self._base, stream - self._base, wire - line.settled
+        )
         if unpaid > 0:
             self._credit.pay(unpaid)
             self._meter.settle(self._site, -unpaid)

@@ -6,10 +6,11 @@ congestion window, which starts at ten segments and cannot have grown by more th
     permitted = min(read + window, length of the response, received + congestion window)
 
 so the account keeps  paid >= arrived + wire(permitted − received)  before every step that permits
-more: the request (nothing read, length as expected) and each read (which opens the
-window again by as much). ``arrived`` and ``received`` come from the kernel's own count of the
-connection, so that whatever was guessed — segment sizes, the kernel's window, the response's
-length — is set right at the next step and, at the latest, at the end.
+more: the request (nothing read, length as expected), the first arrival (which brings forth the last
+segment of a window) and each read (which opens the window again by as much). ``arrived`` and
+``received`` come from the kernel's own count of the connection, so that whatever was guessed —
+segment sizes, the kernel's window, the response's length — is set right at the next step and, at
+the latest, at the end.
 
 The connection's owner asks `due`, waits for the governor, calls `pay`, then acts. At the end
 `balance` says what to give back (positive) or to owe (negative).
@@ -49,12 +50,16 @@ class Credit:
     def due_before_request(self) -> float:
         """What the server may send unasked.
 
+        A connection that carried something announces one segment less than it takes in: that one
+        follows a round trip later, and is paid when the first have arrived.
+
         >>> Credit(expected=900.0, window=4344).due_before_request()
         900.0
         >>> Credit(expected=1e9, window=40_000, carried=1e6).due_before_request()
-        41848.0
+        40334.0
         """
-        unasked = min(self._announced(0), self._congestion_window(0))
+        announced = self._announced(0) - (SEGMENT if self._carried else 0)
+        unasked = min(announced, self._congestion_window(0))
         return max(0.0, min(self.expected, wire_bytes(unasked)) - self.paid)
 
     def due_before_read(self, read: int, received: int, arrived: float) -> float:
@@ -62,8 +67,12 @@ class Credit:
 
         ``received`` stream bytes and ``arrived`` wire bytes came so far.
         """
-        due = arrived + self._coming(read, received) - self.paid
+        due = self.unpaid(read, received, arrived)
         return due if due >= _WORTH_WAITING else 0.0
+
+    def unpaid(self, read: int, received: int, arrived: float) -> float:
+        """What came or will come unpaid when this much has been read."""
+        return max(0.0, arrived + self._coming(read, received) - self.paid)
 
     def pay(self, amount: float) -> None:
         self.paid += amount

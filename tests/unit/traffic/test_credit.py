@@ -14,7 +14,10 @@ _WARM = 1e9
 
 
 class _Connection:
-    """A server that sends what the windows let it, at once; a fresh one starts slowly."""
+    """A server that sends what the windows let it, at once; a fresh one starts slowly.
+
+    ``held_back`` is the segment that a used connection announces only when something has come.
+    """
 
     def __init__(self, size: int, window: int, carried: float) -> None:
         self.size = size
@@ -28,10 +31,10 @@ class _Connection:
     def arrived(self) -> float:
         return self.received + FRAME_HEADERS * self.segments
 
-    def send(self) -> None:
+    def send(self, held_back: int = 0) -> None:
         grown = self.carried + self.received
         window = min(self.window, Opening(self.window).buffer + grown)
-        more = min(self.read + window, self.size) - self.received
+        more = min(self.read + window - held_back, self.size) - self.received
         more = int(max(0, min(more, 10 * SEGMENT + grown)))
         self.received += more
         self.segments += -(-more // SEGMENT)
@@ -50,12 +53,15 @@ def test_whatever_arrives_was_paid(
     wire = _Connection(size, window, carried)
     credit = Credit(expected, window, carried)
     credit.pay(credit.due_before_request())
-    wire.send()
+    wire.send(held_back=SEGMENT if carried else 0)
     surprise = max(0.0, wire.arrived - credit.paid)
     assert surprise <= max(0.0, wire_bytes(min(size, window)) - expected) + FRAME_HEADERS + 1
+    credit.length = size
+    credit.pay(credit.unpaid(0, wire.received, wire.arrived))
+    wire.send()
+    assert credit.paid + _TRIFLE >= wire.arrived
     while wire.read < size:
         amount = min(quantum, wire.received - wire.read)
-        credit.length = size
         due = credit.due_before_read(wire.read + amount, wire.received, wire.arrived)
         credit.pay(due)
         assert credit.paid + _TRIFLE >= wire.arrived
@@ -79,8 +85,10 @@ def test_a_long_response_pays_for_what_each_read_opens() -> None:
     window = 4 * SEGMENT
     credit = Credit(expected=1e6, window=window, carried=_WARM)
     credit.pay(credit.due_before_request())
-    assert credit.paid == wire_bytes(window)
+    assert credit.paid == wire_bytes(window - SEGMENT)
     arrived = wire_bytes(window)
+    credit.pay(credit.unpaid(0, window - SEGMENT, wire_bytes(window - SEGMENT)))
+    assert credit.paid == arrived
     assert credit.due_before_read(SEGMENT, window, arrived) == wire_bytes(SEGMENT)
 
 
@@ -92,4 +100,4 @@ def test_a_cut_response_keeps_paying_for_what_is_on_its_way() -> None:
     assert credit.balance_when_cut(read=0, received=window, arrived=7_000.0) < 0
     credit.length = SEGMENT
     left = credit.balance_when_cut(read=0, received=SEGMENT, arrived=wire_bytes(SEGMENT))
-    assert left == wire_bytes(window) - wire_bytes(SEGMENT)
+    assert left == wire_bytes(window - SEGMENT) - wire_bytes(SEGMENT)

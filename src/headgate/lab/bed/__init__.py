@@ -6,5 +6,5 @@ trial      one command run on the client's side while the meter counts
 readings   what the meter counted, and when the machine itself stood still
 programs   the emulator, the meter and the watch, in C
 
-Needs root, the command ip and a C compiler.
+Needs root, the commands ip, ethtool and chrt, and a C compiler.
 """

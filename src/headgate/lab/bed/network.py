@@ -10,8 +10,8 @@ it: deleting a namespace takes its devices along, and the C programs end when th
 closes. What a killed run left is swept up by the next. Nothing of the machine's own network is
 touched.
 
-All parts run at a raised priority: a packet that waits for a busy processor looks like one that
-waited on the line.
+All parts run before every other program (chrt), the client too: a packet that waits for a busy
+processor looks like one that waited on the line.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CLIENT_ADDRESS = "10.77.0.2"
 _ROUTER_ADDRESS = "10.77.0.1"
 _SERVER_NETWORK = "10.78.0.0/16"
 _CLIENT_DEVICE = "line0"
-_FIRST = ("nice", "-n", "-15")
+_FIRST = ("chrt", "--rr", "5")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,9 @@ def missing() -> str | None:
     """Why the bed cannot be built here; None when it can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
-    if shutil.which("ip") is None:
-        return "the command ip is missing (apt-get install iproute2)"
+    for command, package in (("ip", "iproute2"), ("ethtool", "ethtool"), ("chrt", "util-linux")):
+        if shutil.which(command) is None:
+            return f"the command {command} is missing (apt-get install {package})"
     if compiler() is None:
         return "a C compiler is missing (apt-get install gcc libc6-dev)"
     if not Path("/dev/net/tun").exists():
@@ -163,8 +164,7 @@ class Bed:
             _ip("-n", namespace, "address", "add", address, "dev", device)
             # With segmentation offload one "packet" of the meter would be many of the line.
             offloads = ["ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off"]
-            if shutil.which("ethtool"):
-                _run(["ip", "netns", "exec", namespace, *offloads])
+            _run(["ip", "netns", "exec", namespace, *offloads])
         _ip("-n", namespace, "link", "set", device, "txqueuelen", "10000", "up")
 
     def _start_emulator(self) -> None:
