@@ -5,14 +5,17 @@ Diligenti et al. 2004. Downloads wait by score. The manager looks at the best fe
 and again until none fits. What a download takes of the limit is noted when it starts, and the same
 number is given back when it ends, although the estimate has moved on: the sum cannot drift.
 
-Two rules say what a download takes, given the estimate B of its server's speed:
+Three rules say what a download takes, given the estimate B of its server's speed:
 
 by_estimates   the paper's: B, if it fits. B is cut to L, or a server faster than the limit would
                never have its turn. Nothing holds a download to B.
-by_shares      Headgate's: min(1.5 B, what is left), if what is left is worth a start. The number is
-               a share, and whoever runs the download holds it there with a bucket. So shares decide
-               and buckets enforce, and an estimate that is wrong costs a connection more or less,
-               never the limit.
+by_shares      the repaired one: min(1.5 B, what is left), if what is left is worth a start. The
+               number is a share, and whoever runs the download holds it there with a bucket. So
+               shares decide and buckets enforce, and an estimate that is wrong costs a connection
+               more or less, never the limit. What a download does not use of its share is lost.
+by_use         Headgate's, where one bucket holds the whole line as well: counts min(B, what is
+               left), what the download will use, and lets it have 1.5 times that. Shares add up to
+               more than L, the line's bucket does not let through more, and little is lost.
 
 A server that already has downloads running divides its speed among them: the next one is counted
 with B / (n + 1).
@@ -31,6 +34,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from headgate.traffic.score_queue import Download, ScoreQueue, Waiting
 
@@ -39,15 +43,27 @@ __all__ = [
     "AdmissionRules",
     "Estimate",
     "Start",
+    "Taken",
     "Taking",
     "by_estimates",
     "by_shares",
+    "by_use",
 ]
 
 Estimate = Callable[[str], float]
 """The speed of one download from a server, by its address: bytes per second, above 0."""
 
-Taking = Callable[[float, float, float], float | None]
+
+class Taken(NamedTuple):
+    """Bytes per second."""
+
+    counted: float
+    """Of the limit, for as long as the download runs."""
+    share: float
+    """What a bucket is to hold it to; infinite: none."""
+
+
+Taking = Callable[[float, float, float], Taken | None]
 """(estimate, what is left of the limit, the limit) → what a download takes; None: no room."""
 
 _HEADROOM = 1.5
@@ -57,26 +73,40 @@ _WORTH_OF_LIMIT = 0.05
 """Less room than either is left unused: a share too small makes a download that lasts for ever."""
 
 
-def by_estimates(estimate: float, left: float, limit: float) -> float | None:
+def by_estimates(estimate: float, left: float, limit: float) -> Taken | None:
     """The paper's rule.
 
     >>> by_estimates(30.0, 50.0, 140.0), by_estimates(60.0, 50.0, 140.0)
-    (30.0, None)
+    (Taken(counted=30.0, share=inf), None)
     >>> by_estimates(500.0, 140.0, 140.0)  # faster than the limit: alone
-    140.0
+    Taken(counted=140.0, share=inf)
     """
     asked = min(estimate, limit)
-    return asked if asked <= left else None
+    return Taken(asked, math.inf) if asked <= left else None
 
 
-def by_shares(estimate: float, left: float, limit: float) -> float | None:
-    """Headgate's rule.
+def by_shares(estimate: float, left: float, limit: float) -> Taken | None:
+    """The repaired rule.
 
     >>> by_shares(30.0, 50.0, 140.0), by_shares(60.0, 50.0, 140.0), by_shares(60.0, 7.0, 140.0)
-    (45.0, 50.0, None)
+    (Taken(counted=45.0, share=45.0), Taken(counted=50.0, share=50.0), None)
     """
-    worth = left > min(_WORTH_OF_ESTIMATE * estimate, _WORTH_OF_LIMIT * limit)
-    return min(_HEADROOM * estimate, left) if worth else None
+    share = min(_HEADROOM * estimate, left)
+    return Taken(share, share) if _worth_a_start(estimate, left, limit) else None
+
+
+def by_use(estimate: float, left: float, limit: float) -> Taken | None:
+    """Headgate's rule, under a bucket for the whole limit.
+
+    >>> by_use(30.0, 50.0, 140.0), by_use(60.0, 50.0, 140.0), by_use(60.0, 7.0, 140.0)
+    (Taken(counted=30.0, share=45.0), Taken(counted=50.0, share=75.0), None)
+    """
+    used = min(estimate, left)
+    return Taken(used, _HEADROOM * used) if _worth_a_start(estimate, left, limit) else None
+
+
+def _worth_a_start(estimate: float, left: float, limit: float) -> bool:
+    return left > min(_WORTH_OF_ESTIMATE * estimate, _WORTH_OF_LIMIT * limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +115,7 @@ class AdmissionRules:
 
     limit: float
     """L, bytes per second."""
-    taking: Taking = by_shares
+    taking: Taking = by_use
     look_ahead: int = 6
     fetchers: int = 64
     """Downloads at once, over all servers."""
@@ -100,8 +130,7 @@ class Start:
     """Start this download now."""
 
     download: Download
-    taken: float
-    """Bytes per second of the limit; with `by_shares`, what a bucket is to hold it to."""
+    taken: Taken
     passed_over: int
     """How many better ones stay in line for want of room."""
 
@@ -118,7 +147,7 @@ class Admission:
     @property
     def taken(self) -> float:
         """CB: what the running downloads are expected to use. Summed anew: no rounding piles up."""
-        return math.fsum(start.taken for start in self._running.values())
+        return math.fsum(start.taken.counted for start in self._running.values())
 
     @property
     def waiting(self) -> int:

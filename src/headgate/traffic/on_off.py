@@ -8,7 +8,9 @@ number overshoots both ways and the rate swings.
 
 from __future__ import annotations
 
-from headgate.traffic.admission import Start
+import math
+
+from headgate.traffic.admission import Start, Taken
 from headgate.traffic.score_queue import Download, ScoreQueue
 
 __all__ = ["OnOff"]
@@ -44,5 +46,5 @@ class OnOff:
         while len(self._servers) < self.allowed and self._queue.best(1):
             download = self._queue.start(0)
             self._servers[download.key] = download.server
-            started.append(Start(download, 0.0, 0))
+            started.append(Start(download, Taken(0.0, math.inf), 0))
         return started

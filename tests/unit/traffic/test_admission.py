@@ -17,6 +17,7 @@ from headgate.traffic.admission import (
     Taking,
     by_estimates,
     by_shares,
+    by_use,
 )
 from headgate.traffic.on_off import OnOff
 from headgate.traffic.score_queue import Download
@@ -50,7 +51,7 @@ def _keys(starts: list[Start]) -> list[str]:
 class TestThePaper:
     def test_starts_while_the_sum_stays_below_the_limit(self) -> None:
         admission = _admission(60, 50, 40, 30, taking=by_estimates)
-        assert [start.taken for start in admission.starts(0.0)] == [60, 50, 30]
+        assert [start.taken.counted for start in admission.starts(0.0)] == [60, 50, 30]
         assert admission.taken == 140
 
     def test_looks_no_further_than_it_may(self) -> None:
@@ -82,7 +83,7 @@ class TestThePaper:
         admission = Admission(AdmissionRules(LIMIT, by_estimates, per_server=3), lambda _: 60.0)
         for number in range(4):
             admission.offer(Download(f"d{number}", "s", -number))
-        assert [start.taken for start in admission.starts(0.0)] == [60, 30, 20]
+        assert [start.taken.counted for start in admission.starts(0.0)] == [60, 30, 20]
 
 
 class TestReservation:
@@ -116,11 +117,17 @@ class TestReservation:
 
 class TestShares:
     def test_the_last_takes_what_is_left(self) -> None:
-        starts = _admission(40, 40, 40, 40).starts(0.0)
-        assert [start.taken for start in starts] == [60, 60, 20]
+        starts = _admission(40, 40, 40, 40, taking=by_shares).starts(0.0)
+        assert [start.taken.counted for start in starts] == [60, 60, 20]
 
     def test_too_little_is_left_alone(self) -> None:
-        assert [start.taken for start in _admission(90, 40, 40).starts(0.0)] == [135]
+        assert [
+            start.taken.counted for start in _admission(90, 40, 40, taking=by_shares).starts(0.0)
+        ] == [135]
+
+    def test_what_is_counted_is_the_use_and_not_the_share(self) -> None:
+        starts = _admission(40, 40, 40, 40, 40, taking=by_use).starts(0.0)
+        assert [tuple(start.taken) for start in starts] == [(40, 60)] * 3 + [(20, 30)]
 
     def test_order_is_kept(self) -> None:
         starts = _admission(100, 300, 3, 200, 1).starts(0.0)
@@ -186,7 +193,7 @@ class AnyCrawl(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.now += seconds
         for start in self.admission.starts(self.now):
-            self.running[start.download.key] = start.taken
+            self.running[start.download.key] = start.taken.counted
         assert self.admission.starts(self.now) == []
 
     @precondition(lambda self: self.running)
@@ -221,11 +228,18 @@ class AnyCrawlByShares(AnyCrawl):
         return by_shares
 
 
+class AnyCrawlByUse(AnyCrawl):
+    @staticmethod
+    def taking() -> Taking:
+        return by_use
+
+
 TestAnyCrawl = AnyCrawl.TestCase
+TestAnyCrawlByUse = AnyCrawlByUse.TestCase
 TestAnyCrawlByShares = AnyCrawlByShares.TestCase
 
 
-@pytest.mark.parametrize("taking", [by_estimates, by_shares])
+@pytest.mark.parametrize("taking", [by_estimates, by_shares, by_use])
 @given(
     big=st.floats(100, 200),
     small=st.lists(st.floats(10, 30), min_size=5, max_size=20),

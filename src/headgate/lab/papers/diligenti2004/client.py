@@ -24,7 +24,7 @@ from headgate.fetching.metering import Meter
 from headgate.lab.bed.network import server_address
 from headgate.lab.papers.diligenti2004.forms import Form, form_named
 from headgate.lab.papers.diligenti2004.steering import Steering
-from headgate.lab.papers.diligenti2004.world import LIMIT, World, make_world
+from headgate.lab.papers.diligenti2004.world import World, make_world
 from headgate.model.fetch import Fetched, FetchRequest
 from headgate.traffic.admission import Start
 
@@ -68,6 +68,7 @@ class _Crawl:
         self._steering = Steering(form, world)
         self._began = time.monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._sites: set[str] = set()
         self._expected = _FIRST_GUESS_BYTES
         self._received = 0
         """Wire bytes of the downloads that ended."""
@@ -96,14 +97,15 @@ class _Crawl:
     async def _download(self, start: Start) -> None:
         key = start.download.key
         document = self._world.documents[int(key)]
-        site = _TOGETHER
-        if self._form.enforced:
-            site = key
-            self._fetcher.meter.set_site(site, start.taken)
+        site = key if self._form.enforced else _TOGETHER
+        self._sites.add(site)
+        self._fetcher.meter.set_site(site, start.taken.share)
         url = f"http://{server_address(document.server)}/bytes/{document.bytes}/{key}"
         expected = int(self._expected)
         fetched = await self._fetcher.fetch(FetchRequest(url, site, expected, 2 * document.bytes))
-        self._fetcher.meter.forget_site(key)
+        if self._form.enforced:
+            self._fetcher.meter.forget_site(site)
+            self._sites.remove(site)
         if isinstance(fetched, Fetched):
             self._received += fetched.wire_bytes
             self._expected += _LATEST_WEIGHT * (fetched.wire_bytes - self._expected)
@@ -121,7 +123,7 @@ class _Crawl:
         while True:
             beats += 1
             await asyncio.sleep(max(self._began + beats * _BEAT - time.monotonic(), 0.0))
-            received = self._received + self._fetcher.under_way(_TOGETHER)
+            received = self._received + sum(map(self._fetcher.under_way, self._sites))
             self._steering.measured((received - before) / _BEAT)
             before = received
             self._start()
@@ -132,7 +134,7 @@ async def _run(settings: ClientSettings) -> ClientReport:
     world = make_world(settings.seed)
     limits = Limits(first_byte_seconds=120.0, stall_seconds=120.0, total_seconds=1e6)
     named = frozenset(server_address(number) for number in range(len(world.servers)))
-    meter = Meter(LIMIT if form.enforced else math.inf)
+    meter = Meter(form.limit if form.enforced else math.inf)
     async with HttpFetcher(FetcherSettings("lab", limits, named), meter) as fetcher:
         crawl = _Crawl(form, world, fetcher)
         await crawl.run(settings.seconds)

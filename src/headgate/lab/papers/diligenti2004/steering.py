@@ -8,13 +8,7 @@ from __future__ import annotations
 from headgate.lab.papers.diligenti2004.forms import Form
 from headgate.lab.papers.diligenti2004.world import LIMIT, World
 from headgate.model.local_time import DayKind, LocalMoment
-from headgate.traffic.admission import (
-    Admission,
-    AdmissionRules,
-    Start,
-    by_estimates,
-    by_shares,
-)
+from headgate.traffic.admission import Admission, AdmissionRules, Start
 from headgate.traffic.on_off import OnOff
 from headgate.traffic.server_speed import Measure, ServerSpeeds
 
@@ -24,8 +18,9 @@ _PER_SERVER = 1
 """As politeness has it, and so that a measure is of the server and not of our own crowd."""
 _FIRST_GUESS = LIMIT / 10
 """A server's speed before any was measured."""
-_HELD_BACK = 0.9
-"""Of its share: a transfer that fast might have been faster without."""
+_HELD_BACK = 0.95
+"""Of its share, or of the limit for the whole line: what went that fast might have been faster
+without us. To take it for the server's speed would make estimates sink and downloads multiply."""
 _NOON = 12 * 60.0
 
 
@@ -34,12 +29,13 @@ class Steering:
         self._speeds = ServerSpeeds(rule=form.estimator)
         self._form = form
         self._now = 0.0
+        self._rate = 0.0
+        """Of the last second."""
         self._taken: dict[str, Start] = {}
-        if form.control == "on-off":
-            self._control: Admission | OnOff = OnOff(LIMIT, per_server=_PER_SERVER)
+        if form.taking is None:
+            self._control: Admission | OnOff = OnOff(form.limit, per_server=_PER_SERVER)
         else:
-            taking = by_shares if form.control == "shares" else by_estimates
-            rules = AdmissionRules(LIMIT, taking, form.look_ahead, per_server=_PER_SERVER)
+            rules = AdmissionRules(form.limit, form.taking, form.look_ahead, per_server=_PER_SERVER)
             self._control = Admission(rules, self._estimate)
         for download in world.downloads():
             self._control.offer(download)
@@ -59,10 +55,9 @@ class Steering:
     def ended(self, key: str, now: float, size: float, seconds: float, first_byte: float) -> None:
         """A download came whole."""
         start = self._taken[key]
-        held_back = self._form.enforced and (
-            size > _HELD_BACK * start.taken * (seconds - first_byte)
-        )
-        measure = Measure(size, seconds, 1, first_byte, at_least=held_back)
+        by_share = size > _HELD_BACK * start.taken.share * (seconds - first_byte)
+        by_line = self._form.enforced and self._rate > _HELD_BACK * self._form.limit
+        measure = Measure(size, seconds, 1, first_byte, at_least=by_share or by_line)
         self._speeds.learn(start.download.server, measure, _moment(now))
         self.failed(key)
 
@@ -73,6 +68,7 @@ class Steering:
 
     def measured(self, rate: float) -> None:
         """The rate of the last second."""
+        self._rate = rate
         if isinstance(self._control, OnOff):
             self._control.measured(rate)
 
