@@ -31,7 +31,7 @@ def _print_forms(console: Console, title: str, found: Mapping[str, Summary]) -> 
     forms = table("", *(head for head, _ in COLUMNS))
     for form in FORMS:
         values = (write(found[form.name]) for _, write in COLUMNS)
-        forms.add_row(form.title, *values, style="green" if form.enforced else "")
+        forms.add_row(form.title, *values, style="green" if form is FORMS[-1] else "")
     print_table(console, title, forms)
 
 

@@ -56,6 +56,8 @@ _FIRST_GUESS_BYTES = 20_000
 """Of a response, before one was seen."""
 _MOST_PAGE_BYTES = 16_000_000
 _LATEST_WEIGHT = 0.1
+_FIT_SLOTS_EVERY = 16
+"""Fetches between two looks at how many are needed at once; at first, each teaches something."""
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
 
@@ -129,6 +131,10 @@ class SiteRun:
 
     def rate_changed(self) -> None:
         """The site's share is another now: other connections may be needed."""
+        self._fit_slots()
+
+    def _fit_slots(self) -> None:
+        """As many fetches at once as use up the share, by what is known of server and pages."""
         url = self._site.seeds[0]
         slots = self._tools.fetcher.connections(self._site.name, url, self._expected_bytes)
         if slots != self._slots and not self._ended.done():
@@ -220,7 +226,10 @@ class SiteRun:
             self._learn_size(outcome.wire_bytes)
             self.progress.fetch_seconds += outcome.seconds
             self.progress.first_byte_seconds += outcome.first_byte_seconds
-        return self._perform(commands, page)
+        next_fetch = self._perform(commands, page)
+        if self.progress.fetches < _FIT_SLOTS_EVERY or not self.progress.fetches % _FIT_SLOTS_EVERY:
+            self._fit_slots()
+        return next_fetch
 
     async def _ending(self, fetched: Fetched | FetchFailure) -> tuple[Event, ReadPage]:
         """What a fetch's end means to the frontier, and what was read in it."""

@@ -33,6 +33,7 @@ from headgate.fetching.tap import Tap
 from headgate.fetching.tls import Tls
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.traffic import window
+from headgate.traffic.fan_out import fetches_at_once
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["FetcherSettings", "HttpFetcher"]
@@ -73,6 +74,8 @@ class HttpFetcher:
         """Rates are set there."""
         self.servers: dict[str, ServerTally] = {}
         """What each address did for us; only grows."""
+        self._by_host: dict[str, ServerTally] = {}
+        """The same tallies, by the host that was asked last."""
         self._limits = settings.limits
         self._around = Surroundings(settings.limits, self.meter)
         self._pool = Pool(settings.limits)
@@ -124,10 +127,11 @@ class HttpFetcher:
     def connections(self, site: str, url: str, expected_bytes: float) -> int:
         """How many fetches at once use up the site's share on its host, within politeness."""
         governor = self.meter.governor
-        rtt = self._opener.rtt(self._origins.locate(url)[0].host)
-        wanted = window.connections(
-            governor.total, governor.share(site), rtt or 0.0, expected_bytes
-        )
+        share = governor.share(site)
+        host = self._origins.locate(url)[0].host
+        rtt = self._opener.rtt(host) or 0.0
+        by_windows = window.connections(governor.total, share, rtt, expected_bytes)
+        wanted = fetches_at_once(by_windows, share, expected_bytes, self._by_host.get(host))
         return min(wanted, self._limits.connections_per_host)
 
     def under_way(self, site: str) -> int:
@@ -199,6 +203,7 @@ class HttpFetcher:
         if tally is None:
             tally = self.servers[connection.address] = ServerTally()
         tally.hosts.add(connection.origin.host_line)
+        self._by_host[connection.origin.host] = tally
         # What the exchange counts as its own time leaves out the waiting for credit.
         held = exchange.finished - asked - (exchange.finished - exchange.sent)
         first_byte = exchange.first_byte - exchange.sent

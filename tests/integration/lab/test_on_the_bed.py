@@ -14,7 +14,7 @@ _REASON = missing()
 
 @pytest.mark.skipif(_REASON is not None, reason=f"no bed: {_REASON}")
 def test_downloads_come_within_their_shares() -> None:
-    trace = run_on_the_bed(form_named("shares"), seed=1, seconds=6.0)
+    trace = run_on_the_bed(form_named("headgate"), seed=1, seconds=6.0)
     found = summary(trace, begin=1.0)
     assert trace.failures == []
     assert trace.ended > 5

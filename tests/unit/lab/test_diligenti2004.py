@@ -104,6 +104,11 @@ class TestWhatIsFound:
         assert found["shares"].worst_second <= 1.0 + 1e-9
         assert found["shares"].passed_over < found["maxd2"].passed_over
 
+    def test_one_bucket_loses_nothing(self, found: dict[str, Summary]) -> None:
+        assert found["headgate"].mean == pytest.approx(0.95, abs=0.01)
+        assert found["headgate"].worst_second <= 0.95 + 1e-9
+        assert found["headgate"].passed_over < found["maxd2"].passed_over
+
 
 def test_forms_differ_in_name() -> None:
     names = [form.name for form in FORMS]

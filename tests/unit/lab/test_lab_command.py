@@ -108,10 +108,15 @@ def test_virtual_time_needs_no_bed(
     page = tmp_path / "report.html"
     assert main(["lab", "diligenti2004", "--simulated", "--out", str(page)]) == 0
     printed = capsys.readouterr().out
-    for words in ("shares and buckets", "109–116 %", "What the paper says", "Headgate promises"):
+    for words in (
+        "shares under one bucket",
+        "109–116 %",
+        "What the paper says",
+        "Headgate promises",
+    ):
         assert words in printed
     text = page.read_text(encoding="utf-8")
-    assert text.count("<svg") == 5
+    assert text.count("<svg") == 6
     assert "Fig. 3: on/off control" in text
     assert main(["lab", "diligenti2004", "--simulated", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

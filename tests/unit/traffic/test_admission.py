@@ -6,7 +6,7 @@ import heapq
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -134,6 +134,7 @@ class TestShares:
         assert all(start.passed_over == 0 for start in starts)
 
 
+@settings(deadline=None)
 @given(
     estimates=st.lists(st.floats(0.1, 300), max_size=30),
     look_ahead=st.integers(1, 8),
@@ -240,6 +241,7 @@ TestAnyCrawlByShares = AnyCrawlByShares.TestCase
 
 
 @pytest.mark.parametrize("taking", [by_estimates, by_shares, by_use])
+@settings(deadline=None, max_examples=40)
 @given(
     big=st.floats(100, 200),
     small=st.lists(st.floats(10, 30), min_size=5, max_size=20),
@@ -250,7 +252,7 @@ def test_the_best_in_line_never_starves(
     taking: Taking, big: float, small: list[float], longest: float, look_ahead: int
 ) -> None:
     """It waits no longer than its patience and then for the downloads that already run."""
-    estimates = [*small, big, *small * 20]
+    estimates = [*small, big, *small * 10]
     admission = _admission(
         *estimates, taking=taking, look_ahead=look_ahead, patience=5.0, most_passes=1000
     )

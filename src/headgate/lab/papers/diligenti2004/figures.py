@@ -32,7 +32,8 @@ FIGURES = (
     Figure("Fig. 2: measured, maxd 6 and 2", (("maxd6", "maxd 6"), ("maxd2", "maxd 2"))),
     Figure("Fig. 3: on/off control", (("on-off", "measured"),)),
     Figure("Unbiased estimates, maxd 6", (("ratio", "measured"),), "ratio"),
-    Figure("Shares and buckets", (("shares", "measured"),), "shares"),
+    Figure("Shares, a bucket each", (("shares", "measured"),), "shares"),
+    Figure("Shares under one bucket", (("headgate", "measured"),), "headgate"),
 )
 
 _COLOURS = ("#0b62a4", "#d1730b")

@@ -51,7 +51,7 @@ def _forms_table(found: Mapping[str, Summary]) -> str:
     return table(
         ("", *(head for head, _ in COLUMNS)),
         (
-            ('<tr class="ours">' if form.enforced else "<tr>")
+            ('<tr class="ours">' if form is FORMS[-1] else "<tr>")
             + f"<td>{escape(form.title)}</td>"
             + "".join(f"<td>{write(found[form.name])}</td>" for _, write in COLUMNS)
             + "</tr>"
