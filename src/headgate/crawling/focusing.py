@@ -72,7 +72,7 @@ class Focusing:
             self._curve.add(relevance >= RELEVANT)
         if self.scorer is None:
             return Judgement(relevance)
-        about = read.link_words
+        about = read.link_words or {}
         links = [LinkSigns(link, *about.get(link, _UNKNOWN)) for link in read.to_follow]
         page = PageSigns(url, read.title, read.language, read.text, links, came_with)
         return Judgement(relevance, await self.scorer.scores(page, relevance or 0.0))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
 import msgspec
+from msgspec import structs
 
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links
@@ -38,7 +39,7 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
     digest: bytes = b""
     text: str = ""
     """What a reader sees; if asked for, like the next."""
-    link_words: LinkWords = field(default_factory=dict)
+    link_words: LinkWords | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class PageReader:
         if not self.with_words:
             return read
         text, link_words = page_words(decoded_page.text, page.base, decoded_page.codec)
-        return replace(read, text=text, link_words=link_words)
+        return structs.replace(read, text=text, link_words=link_words)
 
     def read_sitemap(self, fetched: Fetched) -> Sitemap:
         coding = fetched.header("content-encoding") or ""

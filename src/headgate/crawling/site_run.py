@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from headgate.crawling.commits import Commits
 from headgate.crawling.discovery import Discovery
@@ -211,8 +213,8 @@ class SiteRun:
             page = Page(outcome, fetch.depth, read.title, read.language, read.links, earlier)
             if self._tools.focus is not None and isinstance(event, PageFetched):
                 judged = await self._tools.focus.judge(fetch.url, read, score_of(fetch.level))
-                event = replace(event, scores=judged.scores)
-                page = replace(page, relevance=judged.relevance)
+                event = structs.replace(event, scores=judged.scores)
+                page = structs.replace(page, relevance=judged.relevance)
             fetch = self._landed(event, page)
 
     def _landed(self, event: Event, page: Page) -> Fetch | None:
@@ -287,7 +289,7 @@ class SiteRun:
 
     def _hear(self, event: Event) -> None:
         if self._tools.focus is not None and isinstance(event, Found):
-            event = replace(event, scores=self._tools.focus.of_urls(event.urls))
+            event = structs.replace(event, scores=self._tools.focus.of_urls(event.urls))
         if not self._ended.done():
             self._tell(event)
 

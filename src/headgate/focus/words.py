@@ -55,7 +55,7 @@ def known_language(language: str) -> str:
     code = language.strip().lower()[:2]
     try:
         _stemmer(code)
-    except KeyError:
+    except (KeyError, UnicodeEncodeError):
         return "en"
     return code
 
@@ -65,7 +65,10 @@ def stem(word: str, language: str) -> str:
     >>> stem("regulations", "en"), stem("regulated", "en")
     ('regul', 'regul')
     """
-    return str(_stemmer(language).stemWord(word[:_LONGEST_WORD]))
+    try:
+        return str(_stemmer(language).stemWord(word[:_LONGEST_WORD]))
+    except UnicodeEncodeError:  # half a surrogate pair, as a hostile page may hold
+        return word
 
 
 @lru_cache(64)

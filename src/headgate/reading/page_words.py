@@ -27,7 +27,7 @@ _UNSEEN = re.compile(
     r"<!--[\s\S]*?(?:-->|\Z)|<(script|style|template)\b[\s\S]*?(?:</\1[^>]*+>?|\Z)", re.IGNORECASE
 )
 _TAG = re.compile(r"<[^>]*+(?:>|\Z)")
-_ANCHOR = re.compile(rf"<[aA](?=[{BLANK}])([^>]*+)>")
+_ANCHOR = re.compile(rf"<[aA](?=[{BLANK}])([^>]*+)(?:>|\Z)")
 _ANCHOR_EDGE = re.compile(rf"</?[aA](?=[{BLANK}/>])")
 
 LinkWords = dict[str, tuple[str, str]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.cli.reports import SITE, make_run_report, simple_report
 
@@ -142,12 +142,28 @@ def test_hostile_names_stay_text() -> None:
     assert "\x1b" not in report_text(simple_report(changed(SITE, errors={"\x1b[31m": 1})))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_any_text_gives_a_sound_page(name: str, other: str) -> None:
     site = changed(LATE, name=name, state=other, reason=other, given_up={other: name})
     page = report_page(simple_report(site, changed(SITE, name=f"{name}2")))
     assert Elements(page).open == []
     page.encode("utf-8")
+
+
+def test_the_harvest_is_drawn_and_told() -> None:
+    focus = FocusReport("topic", HOSTILE, 100, 20, ((20, 16), (50, 18), (100, 20)))
+    own = FocusReport("mine:score", faults=3, trouble="could not score every link: ValueError")
+    report = simple_report(changed(SITE, focus=focus), changed(SITE, name="b", focus=own))
+    page = Elements(report_page(report))
+    assert len(page.having("harvest-line", "path")) == 1
+    words = "20 of 100 pages relevant; 80 % of them within the first 20 %"
+    assert any(words in text for text in page.text)
+    text = report_text(report)
+    assert f"Focus: docs {words}." in text
+    trouble = "b, scorer mine:score could not score every link: ValueError (3 links)"
+    assert f"Scorers in trouble: {trouble}." in text
+    assert any(trouble in line for line in page.text)
 
 
 def test_odd_runs_are_drawn() -> None:
