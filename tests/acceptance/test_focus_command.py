@@ -82,7 +82,8 @@ def test_a_scorer_of_ones_own_and_one_that_raises(
 ) -> None:
     (tmp_path / "mine.py").write_text(
         "def deep(link, page):\n"
-        "    return int(link.url.rpartition('/')[2].removesuffix('.html')) / 127\n"
+        "    name = link.url.rpartition('/')[2].removesuffix('.html')\n"
+        "    return int(name) / 127 if name.isdigit() else 0.0\n"
         "def bad(link, page):\n"
         "    raise RuntimeError('out of order')\n"
     )
