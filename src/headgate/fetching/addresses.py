@@ -8,7 +8,8 @@ address names it as a host: a stranger's name that leads there is refused all th
 
 The answer holds for the very address that is then connected to: names are resolved once, addresses
 judged, and the judged address goes to connect(), so a name that changes its mind in between
-(DNS rebinding) gains nothing.
+(DNS rebinding) gains nothing. Nor does one that changes it later: a host that the user named and
+that once was at a public address is not followed to a private one.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class AddressGuard:
 
     def __init__(self, named: Iterable[str] = ()) -> None:
         self._hosts: set[str] = set()
+        self._seen_public: set[str] = set()
+        """Of the hosts."""
         self._networks: list[IPv4Network | IPv6Network] = []
         for name in named:
             if "/" in name:
@@ -71,6 +74,11 @@ class AddressGuard:
             parsed = ip_address(address)
         except ValueError:
             return False
-        if is_public(parsed) or host in self._hosts:
+        named = host in self._hosts
+        if is_public(parsed):
+            if named:
+                self._seen_public.add(host)
+            return True
+        if named and host not in self._seen_public:
             return True
         return any(parsed in network for network in self._networks)

@@ -19,7 +19,6 @@ def test_the_good_is_kept_and_the_bad_is_named(tmp_path: Path) -> None:
     }
     for name, case in CASES.items():
         assert case.given_up in " ".join(crawled.sites[name]["given_up"].values())
-    assert crawled.seconds < 60
     assert crawled.peak_bytes < 500e6
     assert _archived(crawled.out) > 3 * len(CASES)
 

@@ -38,3 +38,12 @@ def test_what_the_user_named_is_allowed_and_nothing_beside() -> None:
     assert not guard.allows("anything.test", "10.9.0.1")
     assert not guard.allows("rebound.test", "127.0.0.1")
     assert not guard.allows("intranet.test", "not an address")
+
+
+@pytest.mark.parametrize("private", ["127.0.0.1", "0.0.0.0", "::1", "::", "169.254.169.254"])
+def test_a_public_name_that_turns_private_is_refused(private: str) -> None:
+    guard = AddressGuard(["rebinding.test", "intranet.test"])
+    assert guard.allows("intranet.test", private), "named, and private from the start"
+    assert guard.allows("rebinding.test", "8.8.8.8")
+    assert not guard.allows("rebinding.test", private)
+    assert guard.allows("rebinding.test", "8.8.4.4")
