@@ -7,14 +7,11 @@ browser run and style only what stands here, and fetch nothing at all.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 
-from headgate.cli.markup import Markup, element, joined, raw
+from headgate.cli.html_page import document, section
+from headgate.cli.markup import Markup, element, joined
 from headgate.cli.plan_words import plural
 from headgate.cli.report_gantt import MOST_ROWS, gantt_chart
 from headgate.cli.report_harvest import harvest_chart, scorer_troubles
@@ -40,57 +37,25 @@ def report_page(report: RunReport) -> str:
             element("section", *map(_tile, promises(report)), class_="tiles"),
             _rates(report, scale, order),
             _gantt(report, scale, order),
-            _section(
+            section(
                 "Harvest of the focus",
                 harvest_chart(report, order),
                 "Relevant pages against pages fetched. The dashed line: had they come evenly.",
             ),
-            _section("Sites", sites_table(report, order)),
-            _section("Errors by kind", errors_table(report), otherwise="There were none."),
-            _section(
+            section("Sites", sites_table(report, order)),
+            section("Errors by kind", errors_table(report), otherwise="There were none."),
+            section(
                 "Slowest hosts",
                 hosts_table(report.slowest_hosts),
                 "Mean time of a fetch: until the first byte (dark), until the last (light).",
             ),
-            _section("Hosts given up", given_up_table(report.sites)),
-            _section("Scorers in trouble", _lines(scorer_troubles(report))),
+            section("Hosts given up", given_up_table(report.sites)),
+            section("Scorers in trouble", _lines(scorer_troubles(report))),
             element("div", id="tip", hidden="hidden"),
         ),
         "\n",
     )
-    return _document(f"{words.headline} – Headgate", body)
-
-
-def _document(title: str, body: Markup) -> str:
-    style, script = _own_file("report_page.css"), _own_file("report_page.js")
-    policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    head = (
-        raw('<meta charset="utf-8">'),
-        raw(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-        raw('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        raw('<meta name="color-scheme" content="light dark">'),
-        element("title", title),
-        element("style", raw(style)),
-    )
-    page = element(
-        "html",
-        element("head", joined(head, "\n")),
-        element("body", element("main", body), element("script", raw(script))),
-        lang="en",
-    )
-    return f"<!DOCTYPE html>\n{page}\n"
-
-
-@cache
-def _own_file(name: str) -> str:
-    return files("headgate.cli").joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"
+    return document(f"{words.headline} – Headgate", body)
 
 
 def _header(report: RunReport, words: ReportWords) -> Markup:
@@ -124,7 +89,7 @@ def _tile(promise: Promise) -> Markup:
 def _rates(report: RunReport, scale: TimeScale, order: dict[str, int]) -> Markup:
     chart = element("div", rate_chart(report, scale, order), class_="scroll")
     note = "What the line carried, one site upon the other, in the colours of the chart below."
-    return _section("Rates under the budget", chart if report.timeline else None, note)
+    return section("Rates under the budget", chart if report.timeline else None, note)
 
 
 def _gantt(report: RunReport, scale: TimeScale, order: dict[str, int]) -> Markup:
@@ -154,16 +119,3 @@ def _key(kind: str, meaning: str) -> Markup:
 def _lines(found: Iterable[str]) -> Markup | None:
     lines = [element("p", line) for line in found]
     return joined(lines) if lines else None
-
-
-def _section(heading: str, content: Markup | None, note: str = "", otherwise: str = "") -> Markup:
-    """Nothing at all when there is no content and nothing to say about that."""
-    if content is None and not otherwise:
-        return Markup("")
-    parts = [element("h2", heading)]
-    if content is None:
-        parts.append(element("p", otherwise, class_="note"))
-    else:
-        parts += [element("p", note, class_="note")] if note else []
-        parts.append(content)
-    return element("section", *parts)

@@ -97,13 +97,15 @@ def run(args: argparse.Namespace) -> int:
     job = make_job(request, args.out, resume=args.resume)
     import uvloop
 
-    from headgate.cli.survey_showing import survey_text, survey_watched
+    from headgate.cli.survey_showing import survey_text, survey_watched, write_page
 
     report = uvloop.run(survey_watched(job, quiet=args.quiet))
+    folder = job.out / "runs" / report.stamp
+    write_page(report, folder)
     if args.json:
         sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
     else:
-        print(survey_text(report, job.out / "runs" / report.stamp))
+        print(survey_text(report, folder))
     return INTERRUPTED if report.interrupted else 0
 
 

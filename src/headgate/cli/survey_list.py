@@ -13,6 +13,8 @@ from headgate.reading.urls import host, normalise
 __all__ = ["read_starts"]
 
 _COMPLAINTS = 20
+_LIST_ENDINGS = (".txt", ".csv", ".lst", ".list")
+"""A word that ends so and is no file was meant to be one: no host is called so."""
 
 
 def read_starts(words: Sequence[str]) -> tuple[str, ...]:
@@ -24,7 +26,7 @@ def read_starts(words: Sequence[str]) -> tuple[str, ...]:
         return listed
     starts = []
     for word in words:
-        start = _start(word)
+        start = None if word.endswith(_LIST_ENDINGS) and "://" not in word else _start(word)
         if start is None:
             raise UserMistake(f"{word!r} is no URL of http or https, nor a file")
         starts.append(start)

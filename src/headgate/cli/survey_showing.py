@@ -9,13 +9,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from headgate.cli.survey_page import survey_page
 from headgate.crawling.survey_run import SurveyRun
-from headgate.grid.survey import SurveyJob, survey
+from headgate.grid.survey import LOG_NAME, SurveyJob, survey
 from headgate.model.survey_report import SurveyReport
 from headgate.model.units import format_duration, format_size
+from headgate.storage.replacing import write_whole
+from headgate.storage.survey_log import read_survey
+from headgate.survey.facts import SurveyFacts
 from headgate.survey.server_tree import ServerState
 
-__all__ = ["survey_text", "survey_watched"]
+__all__ = ["survey_text", "survey_watched", "write_page"]
 
 INTERRUPTED = 130
 _LINE_SECONDS = 5.0
@@ -75,6 +79,12 @@ class _Watch:
             sys.stderr.write("\n")
 
 
+def write_page(report: SurveyReport, folder: Path) -> None:
+    """Beside the tables, for a browser."""
+    facts = SurveyFacts.of(read_survey(folder / LOG_NAME))
+    write_whole(folder / "report.html", survey_page(report, facts).encode("utf-8", "replace"))
+
+
 def survey_text(report: SurveyReport, folder: Path) -> str:
     """The result in a few lines."""
     return "\n".join(_lines(report, folder))
@@ -98,3 +108,4 @@ def _lines(report: SurveyReport, folder: Path) -> Iterator[str]:
     for level in report.depths:
         yield f"{level.depth:5}  {level.requests:8,}  {level.new_hosts:9,}"
     yield f"tables and graph: {folder}"
+    yield f"report: {folder / 'report.html'}"

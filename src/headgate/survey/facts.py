@@ -19,6 +19,7 @@ __all__ = ["DepthFacts", "LinkFacts", "ServerFacts", "SurveyFacts"]
 
 _CAME = (Ending.PAGE, Ending.UNCHANGED)
 _SCRIPTS_NAMED = 20
+_MOST_POINTS = 400
 
 
 @dataclass(slots=True)
@@ -100,6 +101,10 @@ class SurveyFacts:
 
     servers: dict[str, ServerFacts] = field(default_factory=dict)
     depths: list[DepthFacts] = field(default_factory=list)
+    curve: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    """(requests so far, hosts found by then), some hundred points."""
+    _requests: int = 0
+    _step: int = 1
     _least_depth: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -138,6 +143,12 @@ class SurveyFacts:
             self._page(server, entry, level)
         elif entry.ending is Ending.REDIRECT and entry.detail:
             self._redirect(server, entry)
+        self._requests += entry.requests
+        if self._requests >= self.curve[-1][0] + self._step:
+            self.curve.append((self._requests, len(self._least_depth)))
+            if len(self.curve) > _MOST_POINTS:
+                self.curve = self.curve[::2]
+                self._step *= 2
 
     def _server(self, domain: str, start: str, round_: int) -> ServerFacts:
         found = self.servers.get(domain)

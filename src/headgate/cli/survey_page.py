@@ -1,0 +1,116 @@
+"""A survey's report as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headgate.cli.host_graph import MOST_NODES, graph_picture
+from headgate.cli.html_page import document, section
+from headgate.cli.markup import Markup, element, joined
+from headgate.cli.survey_charts import depth_chart, domain_chart, harvest_chart, speed_chart
+from headgate.model.survey_report import SurveyReport
+from headgate.model.units import format_duration, format_size
+from headgate.survey.facts import SurveyFacts
+
+__all__ = ["survey_page"]
+
+
+def survey_page(report: SurveyReport, facts: SurveyFacts) -> str:
+    """The page; the same survey gives the same text."""
+    headline = (
+        f"{report.reachable:,} of {report.servers:,} servers answer, linking to"
+        f" {report.hosts:,} other hosts"
+    )
+    size = format_size(report.wire_bytes)
+    body = joined(
+        (
+            element(
+                "header",
+                element("p", f"Headgate, survey {report.stamp}", class_="kicker"),
+                element("h1", headline),
+                element("p", f"Ended: {report.ending}.", class_="amounts"),
+            ),
+            element("section", *_tiles(report, size), class_="tiles"),
+            section(
+                "Harvest against load",
+                harvest_chart(facts),
+                "Hosts found, request by request. The grey line: had they come evenly.",
+            ),
+            section(
+                "Cost and harvest by depth",
+                depth_chart(facts),
+                "What a survey cut at this depth would have cost, and found.",
+            ),
+            section("Each depth", _depths(report)),
+            section("Servers by domain", domain_chart(facts)),
+            section(
+                "Transfer rate against response time",
+                speed_chart(facts),
+                "A dot for each server that sent a body longer than one packet.",
+            ),
+            section(
+                "The graph of hosts",
+                graph_picture(facts),
+                f"The {MOST_NODES} hosts with the most links at the most: blue answer, red do not,"
+                " grey were not asked. hosts.graphml has all.",
+            ),
+            section("Servers without a page", _unreachable(report)),
+            element("div", id="tip", hidden="hidden"),
+        ),
+        "\n",
+    )
+    return document(f"{headline} – Headgate", body)
+
+
+def _tiles(report: SurveyReport, size: str) -> Iterator[Markup]:
+    per_host = f"{report.requests / report.hosts:.1f} per host found" if report.hosts else ""
+    yield _tile("Requests", f"{report.requests:,}", per_host)
+    yield _tile("Bytes", size, f"{report.unchanged:,} pages unchanged since the last survey")
+    yield _tile(
+        "The most for one server",
+        f"{report.most_requests:,} requests",
+        format_size(report.most_bytes),
+    )
+    yield _tile("Found", f"about {report.share_found:.0%}", "of the hosts that could be found")
+    yield _tile("Time", format_duration(report.seconds), f"policy {report.policy}")
+
+
+def _tile(what: str, figure: str, note: str) -> Markup:
+    return element(
+        "div",
+        element("h2", what),
+        element("p", figure, class_="figure"),
+        element("p", note, class_="note"),
+        class_="tile",
+    )
+
+
+def _depths(report: SurveyReport) -> Markup | None:
+    if not report.depths:
+        return None
+    rows = [
+        _row(
+            "td",
+            str(level.depth),
+            f"{level.requests:,}",
+            format_size(level.wire_bytes),
+            f"{level.new_hosts:,}",
+            f"{level.new_hosts / level.requests:.3f}" if level.requests else "",
+        )
+        for level in report.depths
+    ]
+    head = _row("th", "depth", "requests", "bytes", "new hosts", "new hosts per request")
+    return element("table", element("thead", head), element("tbody", *rows))
+
+
+def _unreachable(report: SurveyReport) -> Markup | None:
+    if not report.unreachable:
+        return None
+    worst = sorted(report.unreachable.items(), key=lambda item: (-item[1], item[0]))
+    rows = [_row("td", reason, f"{count:,}") for reason, count in worst]
+    return element("table", element("thead", _row("th", "why", "servers")), element("tbody", *rows))
+
+
+def _row(kind: str, first: str, *others: str) -> Markup:
+    cells = (element(kind, text, class_="number") for text in others)
+    return element("tr", element(kind, first), *cells)
