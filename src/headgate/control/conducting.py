@@ -39,10 +39,10 @@ class Conducting:
         while not self.manager.done and not self.interrupted:
             if self.now >= turn:
                 self._perform(self.manager.begin(self.now))
-            turn = self.manager.next_turn(self.now)
             if self.now >= next_look:
                 self._look()
                 next_look = self.now + self.look_seconds
+            turn = self.manager.next_turn(self.now)
             for progress in await self.fleet.wait(min(next_look, turn) - self.now):
                 self._perform(self.manager.ended(progress.site, self.now))
         if self.interrupted:

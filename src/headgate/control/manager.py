@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headgate.control.forecast import Forecast, remaining_bytes
@@ -83,6 +83,7 @@ class Manager:
     _state: CrawlState = field(init=False)
     _watched: dict[str, _Watched] = field(default_factory=dict)
     _told: dict[str, float] = field(default_factory=dict)
+    _told_total: float | None = None
 
     @classmethod
     def of(
@@ -119,7 +120,7 @@ class Manager:
 
     def begin(self, now: float) -> list[Command]:
         """The crawl begins, or a turn of the timetable has come."""
-        return [self._total(now), *self._rates_after(Started(now))]
+        return self._rates_after(Started(now))
 
     def next_turn(self, now: float) -> float:
         """When the budget changes by itself; infinity: never."""
@@ -129,7 +130,7 @@ class Manager:
         """The user changed the budget."""
         self.capacity = capacity
         event = BudgetChanged(now, capacity or Capacity.constant(1.0))
-        return [self._total(now), *self._rates_after(event)]
+        return self._rates_after(event)
 
     def ended(self, site: str, now: float) -> list[Command]:
         self._told.pop(site, None)
@@ -152,8 +153,12 @@ class Manager:
                 commands.append(StopSite(report.site, "deadline"))
         return commands + self._rates_after(Progressed(now, remaining))
 
-    def _total(self, now: float) -> SetTotal:
-        return SetTotal(math.inf if self.capacity is None else self.capacity.rate_at(now))
+    def _total(self, now: float) -> Iterator[SetTotal]:
+        """At any event, since a turn may have passed while others were waited for."""
+        total = math.inf if self.capacity is None else self.capacity.rate_at(now)
+        if total != self._told_total:
+            self._told_total = total
+            yield SetTotal(total)
 
     def _look_at_speed(self, watched: _Watched, report: Progress, now: float) -> None:
         granted = self._told[report.site]
@@ -179,7 +184,7 @@ class Manager:
             if site not in self._told or _differs(rate, self._told[site])
         }
         self._told.update(changed)
-        return [SetRates(changed)] if changed else []
+        return [*self._total(event.now), *([SetRates(changed)] if changed else [])]
 
     def _with_the_rest(self, rates: dict[str, float], now: float) -> dict[str, float]:
         """Caps are mostly estimates. What they leave of the budget is offered to those who run, up

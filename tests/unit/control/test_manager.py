@@ -117,3 +117,11 @@ def test_the_timetable_turns() -> None:
     manager.begin(0.0)
     assert manager.next_turn(0.0) == 60.0
     assert rates_of(manager.begin(60.0)) == {"a": 20e3}
+
+
+def test_a_turn_that_nobody_woke_for_is_told_at_the_next_look() -> None:
+    capacity = Capacity.of([(0.0, 50e3), (60.0, 20e3)])
+    manager = Manager.of([Site("a")], {"a": guess(1e7)}, capacity, 5)
+    assert SetTotal(50e3) in manager.begin(0.0)
+    assert SetTotal(20e3) in manager.progressed([Progress("a", to_do=9)], 60.5)
+    assert not manager.progressed([Progress("a", to_do=9)], 61.5)
