@@ -193,8 +193,14 @@ def _quality(plan: Plan) -> list[str]:
     if plan.budget.objective is Objective.TOTAL_TIME:
         figures.reverse()
     if plan.tardiness > 0:
-        figures.insert(0, _above("lateness", plan.tardiness, plan.tardiness_bound))
+        figures.insert(0, _lateness(plan))
     return figures
+
+
+def _lateness(plan: Plan) -> str:
+    if plan.verdict is Verdict.INFEASIBLE and plan.tardiness_bound <= 0:
+        return f"lateness {format_duration(plan.tardiness)}; some there must be, how little is open"
+    return _above("lateness", plan.tardiness, plan.tardiness_bound)
 
 
 def _above(name: str, value: float, bound: float) -> str:
