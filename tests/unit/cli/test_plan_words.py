@@ -109,8 +109,14 @@ def test_the_objective_comes_first() -> None:
 
 
 def test_nothing_proven_about_lateness() -> None:
-    assert PlanWords.of(make_plan(LATE)).quality[0] == (
+    assert PlanWords.of(make_plan(LATE, verdict=Verdict.OPEN)).quality[0] == (
         "lateness 5.0s, while none at all is not ruled out"
+    )
+
+
+def test_some_lateness_is_proven_but_not_how_much() -> None:
+    assert PlanWords.of(make_plan(LATE, verdict=Verdict.INFEASIBLE)).quality[0] == (
+        "lateness 5.0s; some there must be, how little is open"
     )
 
 
