@@ -8,7 +8,7 @@ Each factor is what was found over what the others foresaw, drawn to 1 by a prio
 
     f = (a + x) / (a + B)      x new hosts found in the group, B hosts foreseen without f
 
-The part c = 0.15 is what no factor foresees: a list of links may stand anywhere. Old finds fade
+The part c = 0.12 is what no factor foresees: a list of links may stand anywhere. Old finds fade
 (half of a section's weight after 70 pages), because hosts run out. Found hosts count only up to a
 clip: one long list of links says little of the pages beside it. Because B is made with all other
 factors, a server that was asked for its best sections first is not taken for a rich one.
@@ -34,7 +34,7 @@ _LIST_WORDS = (
 )  # fmt: skip
 """How lists of links are called: taken for rich until found otherwise."""
 _LIST_FACTOR = 4.0
-_ANYWHERE = 0.15
+_ANYWHERE = 0.12
 """The part of the hosts that server, section and words say nothing about."""
 _PRIOR_HOSTS_PER_PAGE = 1.0
 _DEPTHS = 64
@@ -98,7 +98,7 @@ class _Group:
 class YieldModel:
     """All servers of one survey. The constants were set on webs that no test or figure uses."""
 
-    server_prior = 15.0
+    server_prior = 30.0
     section_prior = 1.0
     word_prior = 20.0
     keep_depth = 0.9999
