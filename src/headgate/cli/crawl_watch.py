@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from headgate.cli.plan_words import foreseen_end
 from headgate.control.forecast import remaining_bytes
 from headgate.model.snapshot import SiteSnapshot, Snapshot
 
@@ -43,7 +44,14 @@ class CrawlWatch:
             return
         if plan is None:
             sys.stderr.write("headgate: no bandwidth limits this crawl; --bandwidth 1MB/s would\n")
-        elif not plan.feasible:
+            return
+        if plan.foreseen is not None:
+            why = " (sizes and speeds of its servers are not well known)"
+            sys.stderr.write(
+                f"headgate: foreseen end: after {foreseen_end(plan.foreseen)}"
+                f"{why if plan.foreseen.vague else ''}\n"
+            )
+        if not plan.feasible:
             late = len(plan.late_sites)
             sys.stderr.write(
                 f"headgate: the plan misses {late} of {len(plan.sites)} deadlines;"

@@ -22,6 +22,7 @@ COMMANDS = {
     "survey": "servers and the links between them, for the least load",
     "plan": "can all deadlines be met, and how? Rates, start and end of every site",
     "budget": "change the bandwidth of a running crawl",
+    "servers": "how fast each server is, by the hour, as crawls measured it",
     "report": "what a run promised and what it kept, in words and as a page",
     "export": "a run's pages or links as CSV, lines of JSON or Parquet",
     "demo": "a small web of its own, crawled under a budget with deadlines",

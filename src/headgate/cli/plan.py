@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from headgate.cli.site_files import OpenedSiteFile, open_site_file
 from headgate.model.budget import Budget, Objective
@@ -20,6 +21,9 @@ from headgate.model.site_file import site_error
 from headgate.model.site_file_values import read_bandwidth, read_crawlers
 from headgate.model.timetable import Timetable
 from headgate.model.units import Bytes, format_size
+
+if TYPE_CHECKING:
+    from headgate.control.forecast import Forecast
 
 __all__ = ["configure", "run"]
 
@@ -37,6 +41,7 @@ examples:
   headgate plan sites.toml                             the answer, a table and a Gantt chart
   headgate plan sites.toml --bandwidth "2 MB/s"        what if the line were wider?
   headgate plan sites.toml --start "2026-11-16 18:00"  with a timetable: from that hour on
+  headgate plan sites.toml --history headgate-data     by what earlier runs learned
   headgate plan sites.toml --compare                   every policy side by side
   headgate plan sites.toml --plot plan.svg             the same as a picture
   headgate plan sites.toml --json | jq .late_sites     for scripts
@@ -81,13 +86,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="look at sites of unknown size first: robots.txt, the sitemap, a few pages",
     )
     how.add_argument(
+        "--history",
+        metavar="DIR",
+        type=Path,
+        help="by what earlier runs in that folder learned: sizes, and server speeds by the hour",
+    )
+    how.add_argument(
         "--contact", metavar="WHO", default="", help="with --scout: who servers are told you are"
     )
     how.add_argument(
         "--start",
         metavar="TIME",
         type=_by(_moment),
-        help="when the crawl starts, in the timetable's zone (default: now)",
+        help="when the crawl starts, in the file's zone (default: now)",
     )
     how.add_argument(
         "--seed", metavar="N", type=_by(_seed), default=0, help="for policies that draw lots"
@@ -111,9 +122,11 @@ def run(args: argparse.Namespace) -> int:
         raise UserMistake("--compare plans by every policy; drop --policy, or drop --compare")
     opened = open_site_file(args.file, bandwidth=args.bandwidth)
     budget = _budget(args, opened.contents.budget)
-    sites = _scouted(opened, budget, args.contact) if args.scout else _with_sizes(opened)
-    start = _start(args.start, budget)
-    plans = _plans(args, sites, budget, start)
+    learned = args.scout or args.history is not None
+    start = _start(args.start, budget, matters=learned)
+    forecasts = _forecasts(args, opened, budget, start) if learned else {}
+    sites = _with_sizes(opened, forecasts)
+    plans = _plans(args, sites, budget, start, forecasts)
     if args.plot:
         _plot(plans[0], args.plot, _began(start))
     _print(plans, args, _began(start))
@@ -121,8 +134,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plans(
-    args: argparse.Namespace, sites: Sequence[Site], budget: Budget, start: datetime | None
+    args: argparse.Namespace,
+    sites: Sequence[Site],
+    budget: Budget,
+    start: datetime | None,
+    forecasts: Mapping[str, Forecast],
 ) -> list[Plan]:
+    if forecasts and start is not None and not (args.compare or args.policy):
+        from headgate.control.foresight import plan_ahead
+
+        return [plan_ahead(sites, budget, forecasts, start)]
     from headgate.planning.planner import compare, plan
     from headgate.planning.policies import DEFAULT_POLICY
 
@@ -154,38 +175,47 @@ def _plot(plan: Plan, path: Path, began: str) -> None:
         raise UserMistake(f"{path}: there is no such folder") from None
 
 
-def _with_sizes(opened: OpenedSiteFile) -> tuple[Site, ...]:
+def _with_sizes(opened: OpenedSiteFile, forecasts: Mapping[str, Forecast]) -> tuple[Site, ...]:
+    """The sites, with what is foreseen where the file says nothing."""
+    sites = []
     for site in opened.contents.sites:
-        if site.expect is None:
+        known = forecasts.get(site.name)
+        if site.expect is None and known is None:
             problem = 'a plan needs the size; add a line like expect = "120 MB", or use --scout'
             raise site_error(opened.text, opened.path, site.name, "expect", problem)
-    return opened.contents.sites
+        if site.expect is None and known is not None:
+            size = format_size(known.bytes)
+            sys.stderr.write(f"headgate: {site.name}: {size} by {known.source.value}\n")
+            sites.append(replace(site, expect=Bytes(known.bytes)))
+        else:
+            sites.append(site)
+    return tuple(sites)
 
 
-def _scouted(opened: OpenedSiteFile, budget: Budget, contact: str) -> tuple[Site, ...]:
-    """The sites with what a first look foresees where the file says nothing."""
+def _forecasts(
+    args: argparse.Namespace, opened: OpenedSiteFile, budget: Budget, start: datetime | None
+) -> dict[str, Forecast]:
+    """By earlier runs, a first look, or both; a site that no run knows is left out."""
     import uvloop
 
+    from headgate.cli.opened_catalog import opened_catalog
+    from headgate.control.forecast import Source
     from headgate.grid.crawl import forecast_sites
     from headgate.grid.from_python import fetcher_settings, ready_sites
 
     sites = opened.contents.sites
     for site in sites:
-        if site.expect is None and not site.seeds:
+        if args.scout and site.expect is None and not site.seeds:
             problem = 'to look at a site it needs seeds; add seeds = ["https://..."]'
             raise site_error(opened.text, opened.path, site.name, "seeds", problem)
     ready = {site.name: site for site in ready_sites([site for site in sites if site.seeds])}
     sites = tuple(ready.get(site.name, site) for site in sites)
-    settings = fetcher_settings(sites, contact)
-    foreseen = uvloop.run(forecast_sites(sites, budget, settings, catalog=None))
-    for site in sites:
-        if site.expect is None:
-            known = foreseen[site.name]
-            size = format_size(known.bytes)
-            sys.stderr.write(f"headgate: {site.name}: {size} by {known.source.value}\n")
-    return tuple(
-        replace(site, expect=site.expect or Bytes(foreseen[site.name].bytes)) for site in sites
-    )
+    settings = fetcher_settings(sites, args.contact) if args.scout else None
+    with ExitStack() as files:
+        catalog = files.enter_context(opened_catalog(args.history)) if args.history else None
+        found = uvloop.run(forecast_sites(sites, budget, settings, catalog, start=start))
+    guessed = Source.GUESS if not args.scout else None
+    return {name: known for name, known in found.items() if known.source is not guessed}
 
 
 def _budget(args: argparse.Namespace, budget: Budget) -> Budget:
@@ -197,11 +227,13 @@ def _budget(args: argparse.Namespace, budget: Budget) -> Budget:
     )
 
 
-def _start(asked: datetime | None, budget: Budget) -> datetime | None:
-    """The start of the run; only a timetable and a quota need one."""
-    if not isinstance(budget.bandwidth, Timetable) and budget.quota is None:
+def _start(asked: datetime | None, budget: Budget, *, matters: bool) -> datetime | None:
+    """The start of the run; a timetable, a quota, and servers whose hours are known need one."""
+    if not (isinstance(budget.bandwidth, Timetable) or budget.quota or matters):
         if asked is not None:
-            raise UserMistake("--start matters only with a timetable or a quota; drop it")
+            raise UserMistake(
+                "--start matters only with a timetable, a quota or --history; drop it"
+            )
         return None
     zone = budget.calendar.zone
     if asked is None:

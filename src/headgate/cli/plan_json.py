@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from headgate.model.plan import Plan, PlannedSite
+from headgate.model.plan import Foreseen, Plan, PlannedSite
 from headgate.model.timetable import Timetable
 
 __all__ = ["comparison_as_json", "plan_as_json"]
@@ -87,6 +87,7 @@ def _site(site: PlannedSite) -> dict[str, Any]:
         "start": _number(site.start),
         "end": _number(site.end),
         "late": _number(site.late),
+        "foreseen_end": _foreseen(site.foreseen),
         "segments": [
             {
                 "start": _number(segment.start),
@@ -95,6 +96,16 @@ def _site(site: PlannedSite) -> dict[str, Any]:
             }
             for segment in site.segments
         ],
+    }
+
+
+def _foreseen(foreseen: Foreseen | None) -> dict[str, float | None] | None:
+    if foreseen is None:
+        return None
+    return {
+        "earliest": _number(foreseen.earliest),
+        "likely": _number(foreseen.likely),
+        "latest": _number(foreseen.latest),
     }
 
 

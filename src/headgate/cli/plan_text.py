@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.cli.gantt import Gantt, Kind, Row, draw, worth_showing
-from headgate.cli.plan_words import PlanWords, duration_at_least
+from headgate.cli.plan_words import PlanWords, duration_at_least, foreseen_end
 from headgate.model.budget import Objective
 from headgate.model.plan import Plan, PlannedSite, Verdict
 from headgate.model.units import format_duration, format_rate, format_size
@@ -89,7 +89,9 @@ def _print_words(console: Console, plan: Plan, began: str) -> None:
 
 
 def _print_sites(console: Console, plan: Plan) -> None:
-    table = _table("site", "size", "rate", "start", "end", "deadline", "slack")
+    foreseen = any(site.foreseen for site in plan.sites)
+    columns = ("size", "rate", "start", "end", *(["foreseen"] * foreseen), "deadline", "slack")
+    table = _table("site", *columns)
     shown = worth_showing(plan.sites, _MOST_TABLE_ROWS)
     for site in shown:
         slack = _slack(site)
@@ -99,6 +101,7 @@ def _print_sites(console: Console, plan: Plan) -> None:
             _rate(site, with_range=console.width >= _WIDE),
             format_duration(site.start),
             format_duration(site.end),
+            *([foreseen_end(site.foreseen)] if foreseen else []),
             "" if site.deadline is None else format_duration(site.deadline),
             Text(slack, style="bold red" if site.late else ""),
         )

@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 
 from headgate.model.budget import Objective
-from headgate.model.plan import Plan, Verdict
+from headgate.model.plan import Foreseen, Plan, Verdict
 from headgate.model.timetable import Timetable
 from headgate.model.units import format_duration, format_rate
 
-__all__ = ["PlanWords", "duration_at_least", "plural"]
+__all__ = ["PlanWords", "duration_at_least", "foreseen_end", "plural"]
 
 _MOST_NAMED = 10
 _CLOSE = 1e-6
@@ -53,6 +53,19 @@ def duration_at_least(seconds: float) -> str:
         0.1 if seconds < 59.9 else 1.0 if seconds < 3600 else 60.0 if seconds < 172800 else 3600.0
     )
     return format_duration(math.ceil(seconds / step - _CLOSE) * step)
+
+
+def foreseen_end(foreseen: Foreseen | None) -> str:
+    """A time where one is known, a range where only that is.
+
+    >>> foreseen_end(Foreseen(590.0, 600.0, 620.0)), foreseen_end(Foreseen(60.0, 600.0, 1800.0))
+    ('10m 00s', '1m 00s – 30m 00s')
+    """
+    if foreseen is None:
+        return ""
+    if not foreseen.vague:
+        return format_duration(foreseen.likely)
+    return f"{format_duration(foreseen.earliest)} – {format_duration(foreseen.latest)}"
 
 
 def _rate_at_least(rate: float) -> str:

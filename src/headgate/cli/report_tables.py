@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from headgate.cli.markup import Markup, element, joined, shortened
-from headgate.cli.plan_words import duration_at_least, plural
+from headgate.cli.plan_words import duration_at_least, foreseen_end, plural
 from headgate.cli.report_words import error_meaning, errors_by_kind, late_by
 from headgate.cli.site_colours import colour_class
 from headgate.model.run_report import HostFigures, RunReport, SiteReport
@@ -19,7 +19,7 @@ _BAR = 160.0
 _LONGEST_NAME = 40
 _SITE_COLUMNS = (
     *("site", "state", "pages", "content", "on the line", "errors"),
-    *("started", "finished", "planned end", "deadline", "met"),
+    *("started", "finished", "planned end", "foreseen", "deadline", "met"),
 )
 
 _IN_WORDS = frozenset(("state", "meaning", "on", "site", "reason"))
@@ -128,8 +128,11 @@ def _site_cells(site: SiteReport, now: float) -> Iterator[_Cell]:
     yield _Cell(format_size(site.bytes), site.bytes)
     yield _Cell(format_size(site.wire_bytes), site.wire_bytes)
     yield _Cell(f"{errors:,}" if errors else "", errors)
-    for moment in (site.started, site.finished, site.planned_end, site.deadline):
+    for moment in (site.started, site.finished, site.planned_end):
         yield _moment(moment)
+    foreseen = site.foreseen_end
+    yield _Cell(foreseen_end(foreseen), foreseen.likely if foreseen else float("inf"))
+    yield _moment(site.deadline)
     yield _met(site, now)
 
 

@@ -114,6 +114,7 @@ def _site_report(site: Site, planned: PlannedSite | None, log: RunLog) -> SiteRe
         planned_start=planned.start if planned else None,
         planned_end=planned.end if planned else None,
         planned_segments=planned.segments if planned else (),
+        foreseen_end=planned.foreseen if planned else None,
         reason=progress.reason if progress.state is SiteState.STOPPED else "",
         given_up=dict(progress.given_up),
         focus=progress.focus,

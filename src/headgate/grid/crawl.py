@@ -113,19 +113,21 @@ async def crawl(job: CrawlJob, watcher: Watcher) -> RunReport:
 async def forecast_sites(
     sites: Sequence[Site],
     budget: Budget,
-    settings: FetcherSettings,
+    settings: FetcherSettings | None,
     catalog: Catalog | None,
     line: LineUse | None = None,
+    start: datetime | None = None,
 ) -> dict[str, Forecast]:
-    """What each site will take: from its history, or a first look where there is none, which
-    ``line`` is told the bytes of. A quota that is used up allows no look."""
+    """What each site will take from ``start`` (now) on: from its history, or a first look where
+    there is none, which ``line`` is told the bytes of. A quota that is used up allows no look, nor
+    do missing settings."""
     past = pasts(catalog, sites, budget.crawlers)
     unknown = [site for site in sites if site.expect is None and not past[site.name].visits]
     scouted = {}
     clock = SystemClock()
     quota = budget.quota
     spent = line and quota and line.of_quota(quota, clock.wall()).spent
-    if unknown and not spent:
+    if unknown and settings is not None and not spent:
         async with HttpFetcher(settings) as fetcher:
             fetcher.meter.set_total(_rate_at(budget, _moment(clock)))
             scouted = await scout_all(unknown, fetcher, PageReader(), budget.crawlers)
@@ -137,7 +139,7 @@ async def forecast_sites(
             past[site.name],
             scouted.get(site.name),
             calendar=budget.calendar,
-            instant=clock.wall(),
+            instant=start.timestamp() if start else clock.wall(),
         )
         for site in sites
     }

@@ -36,6 +36,10 @@ class LocalMoment:
     instant: float = 0.0
     """Seconds since 1970."""
 
+    def at(self, hour: int, kind: DayKind) -> LocalMoment:
+        """Another hour, on a day of that kind."""
+        return LocalMoment(60.0 * hour, kind, self.instant)
+
 
 @dataclass(frozen=True, slots=True)
 class Calendar:

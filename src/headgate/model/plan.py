@@ -128,6 +128,19 @@ class Plan:
         return max((site.end for site in self.sites), default=0.0)
 
     @property
+    def foreseen(self) -> Foreseen | None:
+        """The end of the last site; None: of some site nothing is foreseen."""
+        ends = [site.foreseen for site in self.sites]
+        known = [end for end in ends if end is not None]
+        if not known or len(known) < len(ends):
+            return None
+        return Foreseen(
+            max(end.earliest for end in known),
+            max(end.likely for end in known),
+            max(end.latest for end in known),
+        )
+
+    @property
     def total_time(self) -> float:
         """Sum over sites of the time from start to end."""
         return sum(site.end - site.start for site in self.sites)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from headgate.model.plan import RateSegment
+from headgate.model.plan import Foreseen, RateSegment
 
 __all__ = ["FocusReport", "HostFigures", "QuotaReport", "RunReport", "SiteReport", "TimelinePoint"]
 
@@ -51,6 +51,8 @@ class SiteReport(msgspec.Struct, frozen=True):
     planned_start: float | None
     planned_end: float | None
     planned_segments: tuple[RateSegment, ...] = ()
+    foreseen_end: Foreseen | None = None
+    """By what was known of its size and its server before the run."""
     reason: str = ""
     """Why it ended, when it did not simply finish."""
     given_up: dict[str, str] = {}

@@ -54,6 +54,9 @@ _MOST_SECONDS = 60.0
 """A measure of longer weighs no more than one of a minute."""
 _SEEN = 0.1
 """Of the weight of the best known hour."""
+_TELLING = 0.1
+"""How unlike each other measures must be, of what they can be at the most, to tell what a request
+costs from what its bytes do."""
 _LEAST_SECONDS = 1e-6
 """Shorter is no time at all."""
 _MEDIAN_EVERY = 64
@@ -154,7 +157,7 @@ class ServerSpeed:
         least squares; the latency where requests were too much alike to tell."""
         nn, nb, bb, ns, bs = self._moments
         determinant = nn * bb - nb * nb
-        if determinant <= 1e-3 * nn * bb:
+        if determinant <= _TELLING * nn * bb:
             return min(self.latency_seconds, ns / nn) if nn else 0.0
         return min(max((ns * bb - bs * nb) / determinant, 0.0), ns / nn)
 

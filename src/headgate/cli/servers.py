@@ -1,0 +1,88 @@
+"""``headgate servers``: how fast each server is, by the hour, as earlier runs measured."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from headgate.cli.known_servers import KnownServer, known_servers
+from headgate.model.errors import UserMistake
+
+__all__ = ["configure", "run"]
+
+DEFAULT_FOLDER = Path("headgate-data")
+PLOT_SUFFIXES = (".svg", ".png", ".html")
+
+_DESCRIPTION = """\
+Show how fast each server is: its rate now, its best and worst hour, the time to the first byte, and
+what a request costs beside its bytes. Crawls measure that as they go and plan by it.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate servers                                   of the crawls in ./headgate-data
+  headgate servers archive --host example.org        of one host in another collection
+  headgate servers --plot servers.svg                a heat map per server, as a picture
+  headgate servers --json | jq '.servers[].rate_now' for scripts
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "folder", metavar="DIR", nargs="?", type=Path, default=DEFAULT_FOLDER,
+        help=f"the collection ({DEFAULT_FOLDER})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--host", metavar="TEXT", default="", help="only servers with this in a host or address"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead")
+    parser.add_argument(
+        "--plot", metavar="FILE", type=Path, help="also draw heat maps into a .svg, .png or .html"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what is known; an empty collection is said to be so."""
+    if args.plot is not None and args.plot.suffix.lower() not in PLOT_SUFFIXES:
+        raise UserMistake(f"--plot: {str(args.plot)!r} ends in none of {', '.join(PLOT_SUFFIXES)}")
+    servers = known_servers(args.folder, time.time(), containing=args.host)
+    if args.plot is not None and servers:
+        from headgate.cli.servers_plot import save_plot
+
+        try:
+            save_plot(servers, args.plot)
+        except FileNotFoundError:
+            raise UserMistake(f"{args.plot}: there is no such folder") from None
+    if args.json:
+        print(json.dumps({"servers": [_as_json(server) for server in servers]}, indent=2))
+    elif servers:
+        from headgate.cli.servers_text import print_servers
+
+        print_servers(servers)
+    elif args.host:
+        print(f"No server with {args.host!r} in its hosts or address was measured yet.")
+    else:
+        print(f"No server was measured yet; headgate crawl --out {args.folder} does as it goes.")
+    return 0
+
+
+def _as_json(server: KnownServer) -> dict[str, object]:
+    """The keys are a contract; bytes per second, seconds, seconds since 1970."""
+    return {
+        "address": server.address,
+        "hosts": list(server.hosts),
+        "rate_now": server.rate_now,
+        "at_least": not server.speed.bounded,
+        "latency_seconds": server.speed.latency_seconds,
+        "request_seconds": server.speed.request_seconds,
+        "measures": server.speed.measures,
+        "measured": server.speed.latest,
+        "zone": server.calendar.zone.key,
+        "working_day": list(server.working_day),
+        "holiday": list(server.holiday),
+    }
