@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from typing import NoReturn
@@ -9,7 +10,7 @@ from typing import NoReturn
 from tests.unit.cli.plans import make_plan, make_site, make_timetable_plan
 
 from headgate.cli.plan_json import comparison_as_json, plan_as_json
-from headgate.model.plan import Remedy
+from headgate.model.plan import Foreseen, Remedy
 
 SITE = make_site("a", [(0, 10, 100)], deadline=8)
 
@@ -38,9 +39,16 @@ def test_the_keys_of_the_contract() -> None:
             "start": 0.0,
             "end": 10.0,
             "late": 2.0,
+            "foreseen_end": None,
             "segments": [{"start": 0.0, "end": 10.0, "rate": 100.0}],
         }
     ]
+
+
+def test_what_is_foreseen_has_three_times() -> None:
+    site = dataclasses.replace(SITE, foreseen=Foreseen(5.0, 9.0, math.inf))
+    document = json.loads(plan_as_json(make_plan(site)), parse_constant=refuse)
+    assert document["sites"][0]["foreseen_end"] == {"earliest": 5.0, "likely": 9.0, "latest": None}
     assert document["relax"] == {"a": 2.0}
     assert document["bounds"] == {"makespan": 1.0, "total_time": 1.0, "tardiness": 0.0}
 
