@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headgate.grid.from_python import crawl
     from headgate.model.budget import Budget, Objective
     from headgate.model.plan import Plan
+    from headgate.model.quota import Quota
     from headgate.model.run_report import RunReport
     from headgate.model.site import OnDeadline, Site, SiteStatistics
     from headgate.model.timetable import Timetable
@@ -31,6 +32,7 @@ __all__ = [
     "Objective",
     "OnDeadline",
     "Plan",
+    "Quota",
     "RunReport",
     "Site",
     "SiteStatistics",
@@ -48,6 +50,7 @@ _HOMES = {
     "Objective": "model.budget",
     "OnDeadline": "model.site",
     "Plan": "model.plan",
+    "Quota": "model.quota",
     "RunReport": "model.run_report",
     "Site": "model.site",
     "SiteStatistics": "model.site",

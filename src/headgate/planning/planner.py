@@ -91,8 +91,8 @@ def _solve(
     while True:
         problem = _problem(sites, budget, start, weeks)
         schedule = policy.schedule(problem, np.random.default_rng(seed))
-        known_until = float(problem.capacity.starts[-1])
-        if problem.capacity.is_constant or schedule.makespan <= known_until:
+        for_good = problem.capacity.is_constant and budget.quota is None
+        if for_good or schedule.makespan <= weeks * _WEEK:
             return problem, schedule
         if weeks == _MOST_WEEKS:
             raise PlanningError("the plan would take more than 19 years; give it more bandwidth")

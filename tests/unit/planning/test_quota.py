@@ -65,6 +65,14 @@ def test_a_month_of_quotas() -> None:
     assert made.makespan == pytest.approx(january + 2.0)
 
 
+def test_a_long_month_may_use_up_what_a_short_one_does_not() -> None:
+    """At 1 B/s a quota of thirty days' bytes lasts through February, but not through March."""
+    sites = [Site("a", expect=Bytes(70 * DAY))]
+    start = datetime(2027, 1, 31, tzinfo=UTC)
+    made = plan(sites, budget(1.0, f"{30 * DAY:.0f} B/month"), start=start)
+    assert made.makespan == pytest.approx(71 * DAY)
+
+
 def test_a_quota_needs_a_start() -> None:
     with pytest.raises(PlanningError, match="a quota needs to know when"):
         plan([Site("a", expect=Bytes(1.0))], budget(1.0, "1 MB/day"))
