@@ -21,7 +21,7 @@ __all__ = ["configure", "make_job", "run"]
 
 DEFAULT_OUT = Path("headgate-data")
 _REPLACEABLE = (
-    "bandwidth", "quota", "deadline", "crawlers", "objective", "contact", "processes"
+    "bandwidth", "quota", "deadline", "crawlers", "objective", "make_way", "contact", "processes"
 )  # fmt: skip
 """What a resumed run may be told anew."""
 
@@ -55,6 +55,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--crawlers", metavar="N", type=at_least_one, help="sites crawled at once (5)"
+    )
+    parser.add_argument(
+        "--make-way", action="store_true", default=None, help="step back when others need the line"
     )
     parser.add_argument("--objective", choices=[str(objective) for objective in Objective])
     parser.add_argument(
@@ -127,6 +130,7 @@ def _asked(args: argparse.Namespace) -> CrawlRequest:
         "deadline": args.deadline,
         "crawlers": args.crawlers,
         "objective": args.objective,
+        "make_way": args.make_way,
         "contact": args.contact or "",
         "processes": 1 if args.processes is None else args.processes,
         "focus": args.focus,

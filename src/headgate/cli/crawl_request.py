@@ -38,6 +38,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
     deadline: str | None = None
     crawlers: int | None = None
     objective: str | None = None
+    make_way: bool | None = None
     contact: str = ""
     processes: int = 1
     focus: str | None = None
@@ -61,6 +62,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
             quota=Quota.parse(self.quota, zone) if self.quota else contents.budget.quota,
             crawlers=self.crawlers or contents.budget.crawlers,
             objective=Objective(self.objective) if self.objective else contents.budget.objective,
+            make_way=self.make_way or contents.budget.make_way,
         )
         sites = (self._with_focus(self._with_deadline(site)) for site in contents.sites)
         return SiteFile(budget, tuple(sites))

@@ -83,6 +83,8 @@ class CrawlWatch:
         granted: Mapping[str, float],
         measured: Mapping[str, float],
         budget: float | None,
+        *,
+        making_way: bool,
     ) -> None:
         if self._view is None:
             return
@@ -91,7 +93,7 @@ class CrawlWatch:
             self._site(site, by_name.get(site.name), now, granted, measured)
             for site in self._job.sites
         )
-        self._view.show(Snapshot(now, budget, sites))
+        self._view.show(Snapshot(now, budget, sites, making_way))
 
     def interrupt(self, loop: asyncio.AbstractEventLoop) -> None:
         """The first time: save and end. The second time: end at once; what is stored is stored."""

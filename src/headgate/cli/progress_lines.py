@@ -74,6 +74,8 @@ def _whole(snapshot: Snapshot) -> str:
     ]
     if running:
         parts.append(rate_words(snapshot.rate, snapshot.budget))
+    if snapshot.making_way:
+        parts.append("making way for others")
     if snapshot.eta is not None and ended < len(snapshot.sites):
         parts.append(f"ends in {format_duration(max(snapshot.eta - snapshot.time, 0.0))}")
     if late:

@@ -147,7 +147,10 @@ def _rate(site: SiteSnapshot, _: float) -> Text:
 
 
 def _whole_rate(snapshot: Snapshot) -> Text:
-    return _rate_bar(snapshot.rate, snapshot.budget) if _any_runs(snapshot) else Text("")
+    if not _any_runs(snapshot):
+        return Text("")
+    way = Text(", making way" if snapshot.making_way else "", style="yellow")
+    return _rate_bar(snapshot.rate, snapshot.budget) + way
 
 
 def _bare_rate(site: SiteSnapshot, _: float) -> Text:

@@ -1,7 +1,8 @@
 """The chart of what the line carried: rates of all sites, one upon the other, under the budget.
 
 Each site has the colour that it has in the Gantt chart below. Columns lie over the bands unseen;
-what one held is told where the pointer is.
+what one held is told where the pointer is. What the crawl could have had and left to others lies
+dashed upon the rest.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def rate_chart(report: RunReport, scale: TimeScale, order: Mapping[str, int]) ->
         _rate_grid(scale, highest),
         scale.grid(_TOP, _TOP + _HEIGHT),
         element("g", *_bands(bins, drawn, scale, highest, order), class_=edges),
+        *_left_to_others(bins, scale, highest),
         *_columns(report, bins, drawn, scale),
         *_budget_line(report, scale, highest),
         viewBox=f"0 0 {scale.outer:.0f} {_TOP + _HEIGHT + _BELOW:.0f}",
@@ -57,7 +59,7 @@ def rate_chart(report: RunReport, scale: TimeScale, order: Mapping[str, int]) ->
 
 def _highest(report: RunReport, bins: TimelineBins) -> float:
     """The rate at the top edge."""
-    measured = float(bins.total.max())
+    measured = float((bins.total + bins.left_to_others).max())
     near = [
         rate
         for _, rate in _budget_pieces(report)
@@ -113,6 +115,13 @@ def _bands(
         number = order.get(name)
         yield element("path", d=path, class_=f"band {colour_class(number)}", data_site=number)
         low = high
+
+
+def _left_to_others(bins: TimelineBins, scale: TimeScale, highest: float) -> Iterator[Markup]:
+    low = bins.total
+    path = "".join(_band_paths(low, low + bins.left_to_others, bins.seconds, scale, highest))
+    if path:
+        yield element("path", d=path, class_="left-to-others")
 
 
 def _band_paths(
@@ -173,6 +182,8 @@ def _column_words(
     ]
     for rate, name in running[:_MOST_NAMED]:
         lines.append(f"{format_rate(rate)}  {shortened(name, _LONGEST_TOLD)}")
+    if bins.left_to_others[column] > 0:
+        lines.append(f"{format_rate(float(bins.left_to_others[column]))}  left to others")
     if len(running) > _MOST_NAMED:
         lines.append(f"and {len(running) - _MOST_NAMED:,} more sites")
     return joined(lines, "&#10;")

@@ -130,10 +130,17 @@ def _without_deadlines(report: RunReport) -> str:
 
 
 def _line(report: RunReport) -> list[str]:
-    worst = f"worst second {format_rate(report.peak_rate_1s)}"
+    rest = [f"worst second {format_rate(report.peak_rate_1s)}", *_way_made(report)]
     if report.utilisation is None:
-        return [f"no limit, {format_rate(report.mean_rate)} on average", worst]
-    return [f"{percent(report.utilisation)} of {_budget(report)} used", worst]
+        return [f"no limit, {format_rate(report.mean_rate)} on average", *rest]
+    return [f"{percent(report.utilisation)} of {_budget(report)} used", *rest]
+
+
+def _way_made(report: RunReport) -> list[str]:
+    if not report.made_way_seconds:
+        return []
+    left = format_size(report.left_to_others)
+    return [f"made way for others for {format_duration(report.made_way_seconds)} ({left})"]
 
 
 def _budget(report: RunReport) -> str:

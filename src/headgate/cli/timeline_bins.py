@@ -33,6 +33,8 @@ class TimelineBins:
     """Length of a column."""
     count: int
     rates: dict[str, npt.NDArray[np.float64]]
+    left_to_others: npt.NDArray[np.float64]
+    """What was not taken, making way: mean rates by column."""
 
     @classmethod
     def of(cls, timeline: Sequence[TimelinePoint]) -> TimelineBins:
@@ -40,6 +42,7 @@ class TimelineBins:
         seconds = next((step for step in _LENGTHS if end / step <= _MOST_BINS), end / _MOST_BINS)
         count = max(int(np.ceil(end / seconds - 1e-6)), 1)
         rates: dict[str, npt.NDArray[np.float64]] = {}
+        left = np.zeros(count)
         begin = 0.0
         for point in timeline:
             parts = list(_overlaps(begin / seconds, point.time / seconds, count))
@@ -47,8 +50,10 @@ class TimelineBins:
                 row = rates.setdefault(site, np.zeros(count))
                 for column, part in parts:
                     row[column] += amount * part / seconds
+            for column, part in parts:
+                left[column] += point.left_to_others * part / seconds
             begin = max(begin, point.time)
-        return cls(float(seconds), count, rates)
+        return cls(float(seconds), count, rates, left)
 
     @property
     def total(self) -> npt.NDArray[np.float64]:

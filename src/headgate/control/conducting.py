@@ -60,6 +60,10 @@ class Conducting:
     def set_budget(self, capacity: Capacity | None) -> None:
         self._perform(self.manager.set_budget(capacity, self.now))
 
+    def set_line(self, rate: float, *, held_back: bool) -> None:
+        """What the line has for us now, and whether it has less still at this moment."""
+        self._perform(self.manager.set_line(rate, self.now, held_back=held_back))
+
     def _look(self) -> None:
         reports = self.fleet.progress()
         if not self.interrupted:

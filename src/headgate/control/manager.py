@@ -80,6 +80,10 @@ class Manager:
     capacity: Capacity | None
     """None: unlimited."""
     slots: int
+    line: float = math.inf
+    """What the line has for us where others use it too; the plan is made for no more."""
+    held_back: bool = False
+    """At this moment it has even less: how fast a server is cannot be told now."""
     _state: CrawlState = field(init=False)
     _watched: dict[str, _Watched] = field(default_factory=dict)
     _told: dict[str, float] = field(default_factory=dict)
@@ -129,8 +133,12 @@ class Manager:
     def set_budget(self, capacity: Capacity | None, now: float) -> list[Command]:
         """The user changed the budget."""
         self.capacity = capacity
-        event = BudgetChanged(now, capacity or Capacity.constant(1.0))
-        return self._rates_after(event)
+        return self._rates_after(self._budget_changed(now))
+
+    def set_line(self, rate: float, now: float, *, held_back: bool) -> list[Command]:
+        """The line has another rate for us; the total of the moment is held by who measures it."""
+        self.line, self.held_back = rate, held_back
+        return self._rates_after(self._budget_changed(now))
 
     def ended(self, site: str, now: float) -> list[Command]:
         self._told.pop(site, None)
@@ -160,12 +168,16 @@ class Manager:
             self._told_total = total
             yield SetTotal(total)
 
+    def _budget_changed(self, now: float) -> BudgetChanged:
+        capacity = self.capacity or Capacity.constant(1.0)
+        return BudgetChanged(now, capacity.at_most(self.line))
+
     def _look_at_speed(self, watched: _Watched, report: Progress, now: float) -> None:
         granted = self._told[report.site]
         since = now - watched.looked
         if watched.started is None:
             watched.started = now
-        elif now - watched.started >= _FIRST_LOOK_SECONDS and since > 0:
+        elif now - watched.started >= _FIRST_LOOK_SECONDS and since > 0 and not self.held_back:
             came = (report.arrived_bytes - watched.wire_bytes) / since
             cap = watched.speed.look(came, granted, busy=report.to_do > 0)
             self._state.sites[report.site].cap = cap
@@ -190,7 +202,7 @@ class Manager:
         """Caps are mostly estimates. What they leave of the budget is offered to those who run, up
         to the user's own bounds: a server faster than thought is found out, and none is wasted."""
         assert self.capacity is not None
-        rest = self.capacity.rate_at(now) - sum(rates.values())
+        rest = min(self.capacity.rate_at(now), self.line) - sum(rates.values())
         served = [site for site, rate in rates.items() if rate > 0]
         if not served or rest <= 0:
             return rates

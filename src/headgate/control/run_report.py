@@ -33,6 +33,9 @@ class RunLog:
     finished: dict[str, float] = field(default_factory=dict)
     progress: dict[str, Progress] = field(default_factory=dict)
     seconds: float = 0.0
+    made_way_seconds: float = 0.0
+    left_to_others: float = 0.0
+    """Bytes, both since the run began."""
     interrupted: bool = False
     quota: QuotaUse | None = None
     """As it stood at the last look; None: there is none."""
@@ -47,7 +50,7 @@ class RunLog:
             if report.ended is not None:
                 self.finished[report.site] = report.ended - began
         self.seconds = now
-        return self.samples.take(now, reports)
+        return self.samples.take(now, reports, self.left_to_others)
 
 
 def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: RunLog) -> RunReport:
@@ -71,6 +74,8 @@ def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: Ru
         utilisation=_utilisation(log, last),
         sites=reports,
         timeline=log.samples.timeline,
+        made_way_seconds=log.made_way_seconds,
+        left_to_others=log.left_to_others,
         slowest_hosts=_slowest(sites, log),
         interrupted=log.interrupted,
         quota=_quota(log.quota),

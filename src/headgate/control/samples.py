@@ -24,11 +24,15 @@ class Samples:
         self._points: list[TimelinePoint] = []
         self._before: dict[str, int] = {}
         self._last_time = 0.0
+        self._left_before = 0.0
         self.peak_rate = 0.0
         """Of any look that lasted about a second or longer."""
 
-    def take(self, time: float, reports: Sequence[Progress]) -> dict[str, float]:
-        """Add a look; the rates of the sites since the last one."""
+    def take(
+        self, time: float, reports: Sequence[Progress], left_to_others: float = 0.0
+    ) -> dict[str, float]:
+        """Add a look; the rates of the sites since the last one. What was left to others is
+        counted from the beginning of the run, as arrived bytes are."""
         came: dict[str, int] = {}
         for report in reports:
             before = self._before.get(report.site, report.earlier_wire_bytes)
@@ -39,7 +43,8 @@ class Samples:
         if seconds <= 0:
             return {}
         self._last_time = time
-        self._points.append(TimelinePoint(time, came))
+        self._points.append(TimelinePoint(time, came, left_to_others - self._left_before))
+        self._left_before = left_to_others
         if seconds > 0.8:
             self.peak_rate = max(self.peak_rate, sum(came.values()) / seconds)
         if len(self._points) >= 2 * _WANTED:
@@ -59,6 +64,7 @@ class Samples:
                     site: first.bytes.get(site, 0) + second.bytes.get(site, 0)
                     for site in first.bytes.keys() | second.bytes.keys()
                 },
+                first.left_to_others + second.left_to_others,
             )
             for first, second in pairs
         ]

@@ -7,14 +7,17 @@ end. A fault of one site run (a full disk, say) is a fault of this machine: `wai
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping, Sequence
 
-from headgate.crawling.ports import Rates
+from headgate.crawling.ports import Fetcher
 from headgate.crawling.progress import Progress
 from headgate.crawling.site_run import SiteRun
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["Node"]
+
+_WORTH_TELLING = 1.2
 
 
 class Node:
@@ -23,18 +26,17 @@ class Node:
     def __init__(
         self,
         open_run: Callable[[str], SiteRun],
-        rates: Rates,
-        servers: Mapping[str, ServerTally],
+        fetcher: Fetcher,
         close_run: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``servers`` is the fetcher's own; ``close_run`` is told of each site whose run has ended,
-        however it did."""
+        """``close_run`` is told of each site whose run has ended, however it did."""
         self._open_run = open_run
         self._close_run = close_run
-        self._rates = rates
-        self._servers = servers
+        self._fetcher = fetcher
+        self._rates = fetcher.meter
         self._runs: dict[str, SiteRun] = {}
         self._tasks: dict[str, asyncio.Task[Progress]] = {}
+        self._total = math.inf
         self._ended: asyncio.Queue[asyncio.Task[Progress]] = asyncio.Queue()
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
@@ -48,7 +50,15 @@ class Node:
                 run.rate_changed()
 
     def set_total(self, rate: float) -> None:
+        """Site runs hear of it when it is worth another look at their connections."""
         self._rates.set_total(rate)
+        if not self._total / _WORTH_TELLING < rate < self._total * _WORTH_TELLING:
+            self._total = rate
+            for site in self._tasks:
+                self._runs[site].rate_changed()
+
+    def carried(self) -> int:
+        return self._fetcher.carried()
 
     def stop(self, site: str, reason: str) -> None:
         if site in self._runs:
@@ -58,7 +68,7 @@ class Node:
         return [run.look() for run in self._runs.values()]
 
     def servers(self) -> Mapping[str, ServerTally]:
-        return self._servers
+        return self._fetcher.servers
 
     async def wait(self, seconds: float) -> Sequence[Progress]:
         ended = []

@@ -61,12 +61,19 @@ class Fetcher(Protocol):
     @property
     def meter(self) -> Rates: ...
 
+    @property
+    def servers(self) -> Mapping[str, ServerTally]: ...
+
     async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
         """One GET, no redirects followed; raises nothing but cancellation."""
         ...
 
     def under_way(self, site: str) -> int:
         """Wire bytes of a site that came for responses not yet whole."""
+        ...
+
+    def carried(self) -> int:
+        """Wire bytes that came since the beginning, for whomever."""
         ...
 
     def connections(self, site: str, url: str, expected_bytes: float) -> int:

@@ -208,8 +208,11 @@ class Connection:
 
     def under_way(self, site: str) -> int:
         """Wire bytes that came so far for the site's response under way."""
-        if self._exchange is None or self._exchange.site != site:
-            return 0
+        return 0 if self._exchange is None or self._exchange.site != site else self.arrived
+
+    @property
+    def arrived(self) -> int:
+        """Wire bytes that came and are not settled yet."""
         line = self.channel.line
         return line.arrivals()[1] - line.settled
 

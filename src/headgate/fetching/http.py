@@ -54,6 +54,8 @@ class FetcherSettings:
     verify_tls: bool = True
     authorities: str | None = None
     """A file of certificates to trust instead of the system's."""
+    smooth: bool = False
+    """Whether bytes should come in small lumps, for the sake of others on the line."""
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
     @property
@@ -70,7 +72,7 @@ class HttpFetcher:
         meter: Meter | None = None,
         resolver: Resolver | None = None,
     ) -> None:
-        self.meter = meter or Meter()
+        self.meter = meter or Meter(smooth=settings.smooth)
         """Rates are set there."""
         self.servers: dict[str, ServerTally] = {}
         """What each address did for us; only grows."""
@@ -87,6 +89,7 @@ class HttpFetcher:
         self._origins = Origins()
         self._jars: dict[str, CookieJar] = {}
         self._under_way: set[Connection] = set()
+        self._carried = 0
         self._same_lines = (
             f"User-Agent: {settings.user_agent}\r\nAccept: {settings.accept}\r\n"
             "Accept-Encoding: gzip, deflate, br, zstd\r\n"
@@ -130,13 +133,19 @@ class HttpFetcher:
         share = governor.share(site)
         host = self._origins.locate(url)[0].host
         rtt = self._opener.rtt(host) or 0.0
-        by_windows = window.connections(governor.total, share, rtt, expected_bytes)
+        by_windows = window.connections(
+            governor.total, share, rtt, expected_bytes, smooth=governor.smooth
+        )
         wanted = fetches_at_once(by_windows, share, expected_bytes, self._by_host.get(host))
         return min(wanted, self._limits.connections_per_host)
 
     def under_way(self, site: str) -> int:
         """Wire bytes of a site that came for responses not yet whole."""
         return sum(connection.under_way(site) for connection in self._under_way)
+
+    def carried(self) -> int:
+        """Wire bytes that came for all responses since the beginning."""
+        return self._carried + sum(connection.arrived for connection in self._under_way)
 
     async def _fetch(self, request: FetchRequest, origin: Origin, target: str) -> Fetched:
         head = self._request_head(request, origin, target)
@@ -191,6 +200,7 @@ class HttpFetcher:
             raise
         finally:
             self._under_way.discard(connection)
+            self._carried += exchange.wire_bytes
         self._count(connection, exchange, asked, began)
         self._release(connection, exchange)
         self._keep_cookies(request.site, connection.origin, target, reply)

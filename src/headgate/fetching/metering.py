@@ -24,9 +24,13 @@ class Meter:
     """``_waiters`` has the callback of every claim in line."""
 
     def __init__(
-        self, total: float = math.inf, clock: Callable[[], float] = time.monotonic
+        self,
+        total: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        smooth: bool = False,
     ) -> None:
-        self.governor = Governor(total, clock())
+        self.governor = Governor(total, clock(), smooth=smooth)
         self.changes = 0
         """Goes up whenever a rate changes, so that windows are looked at again."""
         self._clock = clock

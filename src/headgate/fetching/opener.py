@@ -110,7 +110,9 @@ class Opener:
 
     def _wanted(self, site: str, rtt: float) -> Opening | None:
         governor = self._around.meter.governor
-        return None if governor.free(site) else opening(governor.total, governor.share(site), rtt)
+        if governor.free(site):
+            return None
+        return opening(governor.total, governor.share(site), rtt, smooth=governor.smooth)
 
     def _opening(self, host: str, site: str) -> Opening | None:
         return self._wanted(site, self._rtts.get(host, 0.0))

@@ -141,7 +141,7 @@ class Tap:
             self._changes = meter.changes
             total, share = meter.governor.total, meter.governor.share(self._site)
             self._quantum = window.read_quantum(total, share)
-            wanted = window.opening(total, share, self._line.rtt)
+            wanted = window.opening(total, share, self._line.rtt, smooth=meter.governor.smooth)
             if wanted is not None and self._line.window is not None:
                 self._line.widen(wanted)
                 self._credit.window = self._line.window

@@ -11,7 +11,7 @@ import struct
 
 from headgate.traffic.window import FRAME_HEADERS, Opening
 
-__all__ = ["Line", "open_socket"]
+__all__ = ["Line", "open_socket", "round_trip_seconds"]
 
 _COUNTS = struct.Struct("=128xQ4xI")
 _ROUND_TRIP = struct.Struct("=68xI")
@@ -31,7 +31,7 @@ class Line:
         """Stream bytes taken out of the kernel so far."""
         self.settled = 0
         """Wire bytes accounted for so far."""
-        self.rtt = _round_trip_seconds(sock)
+        self.rtt = round_trip_seconds(sock)
         self._last: tuple[int, int] | None = None
         """The final counts of a closed connection."""
 
@@ -90,7 +90,7 @@ def open_socket(address: str, opening: Opening | None) -> socket.socket:
     return sock
 
 
-def _round_trip_seconds(sock: socket.socket) -> float:
+def round_trip_seconds(sock: socket.socket) -> float:
     """The smoothed round trip; after connect, that of the handshake."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ROUND_TRIP.size)
     return float(_ROUND_TRIP.unpack(info)[0]) * 1e-6

@@ -38,6 +38,7 @@ from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Fleet
 from headgate.crawling.progress import Progress, SiteState
 from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.grid.making_way import MakingWay, MeasuredFleet
 from headgate.grid.parts import NodeJob, open_node
 from headgate.grid.processes import ProcessFleet
 from headgate.model.budget import Budget
@@ -88,6 +89,8 @@ class Watcher(Protocol):
         granted: Mapping[str, float],
         measured: Mapping[str, float],
         budget: float | None,
+        *,
+        making_way: bool,
     ) -> None: ...
 
     def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
@@ -180,6 +183,7 @@ class _Crawl:
     _learning: Learning = field(init=False)
     _plan: Plan | None = None
     _conducting: Conducting | None = None
+    _making_way: MakingWay | None = None
     _elapsed: float = 0.0
     _saved: float = -math.inf
     _budget_text: bytes | None = None
@@ -202,7 +206,7 @@ class _Crawl:
             self.job.budget.crawlers,
         )  # fmt: skip
         self._note_budget(0.0, manager.capacity)
-        async with self._fleet(sites) as fleet:
+        async with self._yielding_fleet(sites) as fleet:
             self._conducting = Conducting(manager, fleet, self.clock, self._look)
             self.watcher.attach(self._conducting)
             await self._conducting.run()
@@ -249,9 +253,10 @@ class _Crawl:
         return None if quota is None else self._line.of_quota(quota, self.clock.wall())
 
     @contextlib.asynccontextmanager
-    async def _fleet(self, sites: Sequence[Site]) -> AsyncIterator[Fleet]:
+    async def _fleet(self, sites: Sequence[Site]) -> AsyncIterator[MeasuredFleet]:
         job = NodeJob(
-            self.job.out, self.run_folder.stamp, tuple(sites), self.job.fetcher,
+            self.job.out, self.run_folder.stamp, tuple(sites),
+            dataclasses.replace(self.job.fetcher, smooth=self.job.budget.make_way),
             (("software", self.job.fetcher.user_agent),),
         )  # fmt: skip
         if self.job.processes > 1:
@@ -260,8 +265,27 @@ class _Crawl:
             async with open_node(job) as node:
                 yield node
 
+    @contextlib.asynccontextmanager
+    async def _yielding_fleet(self, sites: Sequence[Site]) -> AsyncIterator[Fleet]:
+        """The fleet, made to step back for others where that is wanted."""
+        async with self._fleet(sites) as fleet:
+            if not self.job.budget.make_way:
+                yield fleet
+                return
+            seeds = {site.name: site.seeds[0] for site in sites}
+            self._making_way = MakingWay(fleet, seeds, floor=self.job.budget.make_way_floor)
+            async with self._making_way.at_work(self._tell_line):
+                yield self._making_way
+
+    def _tell_line(self, rate: float, held_back: bool) -> None:
+        if self._conducting is not None and not self._conducting.manager.done:
+            self._conducting.set_line(rate, held_back=held_back)
+
     def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
         assert self._conducting is not None
+        if self._making_way is not None:
+            self.log.made_way_seconds = self._making_way.given_seconds
+            self.log.left_to_others = self._making_way.given_bytes
         measured = self.log.look(now, reports, began=self.clock.now() - now)
         self._line.look(reports, self.clock.wall())
         self._keep_budget(now)
@@ -275,7 +299,8 @@ class _Crawl:
         budget = None if capacity is None else capacity.rate_at(now)
         if not self.log.budget_changes or self.log.budget_changes[-1][1] != budget:
             self.log.budget_changes.append((now, budget))
-        self.watcher.look(now, reports, granted, measured, budget)
+        making_way = self._making_way is not None and self._making_way.making_way
+        self.watcher.look(now, reports, granted, measured, budget, making_way=making_way)
 
     def _keep_budget(self, now: float) -> None:
         """The budget by the hour, the user's last word and the quota."""

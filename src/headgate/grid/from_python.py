@@ -95,6 +95,8 @@ class _Nobody:
         granted: Mapping[str, float],
         measured: Mapping[str, float],
         budget: float | None,
+        *,
+        making_way: bool,
     ) -> None:
         pass
 

@@ -73,7 +73,7 @@ async def open_node(job: NodeJob) -> AsyncIterator[Node]:
             opened.pop(name).close()
 
         try:
-            yield Node(open_run, fetcher.meter, fetcher.servers, close_run)
+            yield Node(open_run, fetcher, close_run)
         finally:
             for name in list(opened):
                 close_run(name)

@@ -4,14 +4,15 @@ A site lives in one process from start to end. Control gives every site its rate
 up to the budget at the most; so each process holds its share alone, and no counter is shared.
 
 The conversation, over one pipe per process, is made of tuples: ("rates", {...}), ("total", rate),
-("stop", site, reason), ("close", reason) down; ("progress", [...], {address: tally}),
-("ended", progress), ("fault", text) up.
+("stop", site, reason), ("close", reason) down; ("progress", [...], {address: tally}, bytes
+carried), ("ended", progress), ("fault", text) up.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import multiprocessing
 import signal
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,7 @@ from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["ProcessFleet"]
 
-_TELL_SECONDS = 0.5
+_TELL_SECONDS = 0.25
 
 
 @dataclass(slots=True)
@@ -41,6 +42,7 @@ class _Worker:
     sites: set[str] = field(default_factory=set)
     """Running there now."""
     servers: Mapping[str, ServerTally] = field(default_factory=dict)
+    carried: int = 0
 
 
 class ProcessFleet:
@@ -49,6 +51,9 @@ class ProcessFleet:
     def __init__(self, job: NodeJob, count: int) -> None:
         context = multiprocessing.get_context("spawn")
         self._home: dict[str, _Worker] = {}
+        self._rates: dict[str, float] = {}
+        """Of the sites that run."""
+        self._total = math.inf
         self._progress: dict[str, Progress] = {}
         self._ended: list[Progress] = []
         self._fault = ""
@@ -71,12 +76,25 @@ class ProcessFleet:
                 worker.sites.add(site)
                 self._home[site] = worker
             shares.setdefault(self._workers.index(self._home[site]), {})[site] = rate
+        self._rates.update(rates)
         for index, share in shares.items():
             self._workers[index].pipe.send(("rates", share))
+        self.set_total(self._total)
 
     def set_total(self, rate: float) -> None:
+        """A total below what the rates add up to is divided by them, or by sites without any."""
+        self._total = rate
+        whole = sum(self._rates.values())
         for worker in self._workers:
-            worker.pipe.send(("total", rate))
+            part = 1.0
+            if math.isinf(whole):
+                part = len(worker.sites) / len(self._rates)
+            elif whole > rate:
+                part = sum(self._rates[site] for site in worker.sites) / whole
+            worker.pipe.send(("total", rate * part if part else 0.0))
+
+    def carried(self) -> int:
+        return sum(worker.carried for worker in self._workers)
 
     def stop(self, site: str, reason: str) -> None:
         if site in self._home:
@@ -125,12 +143,13 @@ class ProcessFleet:
 
     def _take(self, worker: _Worker, message: tuple[Any, ...]) -> None:
         match message:
-            case ("progress", reports, servers):
-                worker.servers = servers
+            case ("progress", reports, servers, carried):
+                worker.servers, worker.carried = servers, carried
                 self._progress.update({report.site: report for report in reports})
             case ("ended", report):
                 self._progress[report.site] = report
                 worker.sites.discard(report.site)
+                self._rates.pop(report.site, None)
                 self._ended.append(report)
                 self._news.set()
             case ("fault", text):
@@ -171,17 +190,18 @@ async def _serve(job: NodeJob, pipe: Connection) -> None:
             while not closed.is_set():
                 for ended in await node.wait(_TELL_SECONDS):
                     pipe.send(("ended", ended))
-                pipe.send(("progress", list(node.progress()), _servers(node)))
+                _tell_progress(node, pipe)
         finally:
             loop.remove_reader(pipe.fileno())
             await node.close("interrupted")
         for ended in await node.wait(0):
             pipe.send(("ended", ended))
-        pipe.send(("progress", list(node.progress()), _servers(node)))
+        _tell_progress(node, pipe)
 
 
-def _servers(node: Node) -> dict[str, ServerTally]:
-    return {address: tally.totals() for address, tally in node.servers().items()}
+def _tell_progress(node: Node, pipe: Connection) -> None:
+    servers = {address: tally.totals() for address, tally in node.servers().items()}
+    pipe.send(("progress", list(node.progress()), servers, node.carried()))
 
 
 def _perform(node: Node, message: tuple[Any, ...], closed: asyncio.Event) -> None:

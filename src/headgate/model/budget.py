@@ -36,3 +36,7 @@ class Budget:
     """Whose hours and holidays servers are busy by."""
     quota: Quota | None = None
     """Bytes per day or month, beside the rate; None: no bound."""
+    make_way: bool = False
+    """Whether the crawl steps back when somebody else needs the line."""
+    make_way_floor: BytesPerSecond | None = None
+    """What it keeps all the same; None: a fiftieth of the bandwidth, or of the line."""

@@ -66,6 +66,8 @@ class TimelinePoint(msgspec.Struct, frozen=True):
 
     time: float
     bytes: dict[str, int]
+    left_to_others: float = 0.0
+    """Bytes that the crawl could have had in that time and did not take, making way."""
 
 
 class HostFigures(msgspec.Struct, frozen=True):
@@ -113,6 +115,10 @@ class RunReport(msgspec.Struct, frozen=True):
     """Wire bytes against what the budget allowed while work remained; None: unlimited."""
     sites: tuple[SiteReport, ...]
     timeline: tuple[TimelinePoint, ...]
+    made_way_seconds: float = 0.0
+    """For how long the crawl stepped back for others on the line."""
+    left_to_others: float = 0.0
+    """Bytes that it could have had in that time."""
     slowest_hosts: tuple[HostFigures, ...] = ()
     interrupted: bool = False
     quota: QuotaReport | None = None

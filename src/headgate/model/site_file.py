@@ -28,7 +28,9 @@ from headgate.model.site_file_values import (
     read_deadline,
     read_depth,
     read_files,
+    read_floor,
     read_focus,
+    read_make_way,
     read_objective,
     read_on_deadline,
     read_order,
@@ -45,7 +47,16 @@ from headgate.model.units import BytesPerSecond, format_rate
 
 __all__ = ["BUDGET_KEYS", "MOST_SITES", "SITE_KEYS", "SiteFile", "parse_site_file", "site_error"]
 
-BUDGET_KEYS = ("bandwidth", "quota", "zone", "country", "crawlers", "objective")
+BUDGET_KEYS = (
+    "bandwidth",
+    "quota",
+    "zone",
+    "country",
+    "crawlers",
+    "objective",
+    "make_way",
+    "make_way_floor",
+)
 SITE_KEYS = (
     "seeds",
     "include",
@@ -169,6 +180,8 @@ def _budget(table: _Table, bandwidth: BytesPerSecond | Timetable | None) -> Budg
         objective=table.read("objective", read_objective, Objective.MAKESPAN),
         calendar=calendar,
         quota=table.read("quota", lambda value: read_quota(value, zone), None),
+        make_way=table.read("make_way", read_make_way, default=False),
+        make_way_floor=table.read("make_way_floor", read_floor, None),
     )
 
 

@@ -42,7 +42,9 @@ __all__ = [
     "read_deadline",
     "read_depth",
     "read_files",
+    "read_floor",
     "read_focus",
+    "read_make_way",
     "read_objective",
     "read_on_deadline",
     "read_order",
@@ -102,6 +104,19 @@ def read_cap(value: object) -> BytesPerSecond:
         raise UserMistake("a max_rate of 0 lets no byte through; raise it or drop the key")
     if math.isinf(rate):
         raise UserMistake("'unlimited' is no bound; drop the key")
+    return rate
+
+
+def read_make_way(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UserMistake(f"{value!r} is neither yes nor no; write true or false")
+    return value
+
+
+def read_floor(value: object) -> BytesPerSecond:
+    rate = _quantity(parse_rate, value, "rate", "20 KB/s")
+    if not rate or math.isinf(rate):
+        raise UserMistake("what is kept of the line is a rate like '20 KB/s'; give one")
     return rate
 
 

@@ -57,6 +57,8 @@ class Snapshot:
     budget: float | None
     """Now; None: unlimited."""
     sites: tuple[SiteSnapshot, ...]
+    making_way: bool = False
+    """Whether the crawl steps back for others on the line."""
 
     @property
     def rate(self) -> float:

@@ -92,6 +92,11 @@ class Capacity:
     def scaled(self, factor: float) -> Capacity:
         return Capacity(self.starts, self.rates * factor, self.passed * factor)
 
+    def at_most(self, rate: float) -> Capacity:
+        """The same budget where a line carries no more than ``rate``, which is above 0."""
+        pieces = zip(self.starts, np.minimum(self.rates, rate), strict=True)
+        return Capacity.of(pieces)
+
     def from_time(self, time: float) -> Capacity:
         """The same budget seen from a later moment."""
         piece = self._piece_at(time)

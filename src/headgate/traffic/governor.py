@@ -51,7 +51,9 @@ class _Site:
 class Governor:
     """A site is in ``_turns`` exactly while it has claims."""
 
-    def __init__(self, total: float, now: float) -> None:
+    def __init__(self, total: float, now: float, *, smooth: bool = False) -> None:
+        self.smooth = smooth
+        """Whether windows are as narrow as may be, for those who wait behind our lumps."""
         self._total = Bucket(total, _root_burst(total), now)
         self._sites: dict[str, _Site] = {}
         self._turns = Turns()

@@ -8,7 +8,8 @@ announced may come at any moment. So windows are kept as narrow as the site's sh
 One connection less than there are, because one of them is always between two responses. The loop
 latency stands for the time between credit and read. A window never goes below three segments, and
 connections are added until a window is at most LUMP_SECONDS of the total: what one payment releases
-arrives at once, so the lump is what a second of the line can be over its limit.
+arrives at once, so the lump is what a second of the line can be over its limit. Where others wait
+behind our lumps (``smooth``), windows are narrower still, as far as POLITE_STREAMS goes.
 
 Measured on Linux 6.18 with full segments: a connection takes in about 1.25 times the SO_RCVBUF set
 before connect, in whole segments. All of this but one segment is announced at once; the last one
@@ -44,6 +45,8 @@ _LEAST_BUFFER = 3 * 1460
 """With less, the first announcement, rounded to segments without time stamps, is only two."""
 
 LUMP_SECONDS = 0.04
+SMOOTH_LUMP_SECONDS = 0.01
+POLITE_STREAMS = 6
 LOOP_LATENCY_SECONDS = 0.02
 MARGIN = 1.25
 ANNOUNCED_PER_BUFFER = 1.25
@@ -71,18 +74,21 @@ class Opening:
         return max(int(self.window / ANNOUNCED_PER_BUFFER), _LEAST_BUFFER)
 
 
-def opening(total: float, share: float, rtt: float) -> Opening | None:
+def opening(total: float, share: float, rtt: float, *, smooth: bool = False) -> Opening | None:
     """The window for one connection of a site; None when nothing limits it.
 
     >>> opening(1e6, 1e6, 0.1)  # 150 KB over four connections at work
     Opening(window=39096)
     >>> opening(1e5, 1e3, 0.1)
     Opening(window=4344)
+    >>> opening(1e6, 2e5, 0.1, smooth=True)
+    Opening(window=11584)
     """
     share = min(share, total)
     if math.isinf(share):
         return None
-    wanted = _standing(share, rtt) / (_streams(total, share, rtt) - 1) + SEGMENT
+    streams = _streams(total, share, rtt, smooth=smooth)
+    wanted = _standing(share, rtt) / (streams - 1) + SEGMENT
     segments = math.ceil(min(max(wanted, LEAST_WINDOW), WIDEST_WINDOW) / SEGMENT)
     return Opening(segments * SEGMENT)
 
@@ -94,7 +100,9 @@ def fits(window: int | None, wanted: Opening | None) -> bool:
     return wanted.window <= 2 * window and window <= 2 * wanted.window
 
 
-def connections(total: float, share: float, rtt: float, response: float) -> int:
+def connections(
+    total: float, share: float, rtt: float, response: float, *, smooth: bool = False
+) -> int:
     """How many connections use up a site's share on responses of so many wire bytes.
 
     Politeness is the caller's: this is what the arithmetic asks for. A response longer than the
@@ -105,7 +113,7 @@ def connections(total: float, share: float, rtt: float, response: float) -> int:
     >>> connections(1e5, 1e3, 0.1, 11e3), connections(math.inf, math.inf, 0.1, 11e3)
     (2, 8)
     """
-    wanted = opening(total, share, rtt)
+    wanted = opening(total, share, rtt, smooth=smooth)
     if wanted is None:
         return UNLIMITED_CONNECTIONS
     per_round_trip = min(response, wire_bytes(wanted.window - SEGMENT))
@@ -126,7 +134,14 @@ def _standing(share: float, rtt: float) -> float:
     return MARGIN * share * (rtt + LOOP_LATENCY_SECONDS)
 
 
-def _streams(total: float, share: float, rtt: float) -> int:
+def _streams(total: float, share: float, rtt: float, *, smooth: bool) -> int:
     """Connections of long responses: at least two, and so many that no window is a lump."""
-    lump = max(LEAST_WINDOW, LUMP_SECONDS * total) - SEGMENT
-    return 1 + max(1, math.ceil(_standing(share, rtt) / lump))
+    needed = 1 + max(1, math.ceil(_standing(share, rtt) / _lump(total, LUMP_SECONDS)))
+    if not smooth:
+        return needed
+    smoother = 1 + math.ceil(_standing(share, rtt) / _lump(total, SMOOTH_LUMP_SECONDS))
+    return max(needed, min(smoother, POLITE_STREAMS))
+
+
+def _lump(total: float, seconds: float) -> float:
+    return max(LEAST_WINDOW, seconds * total) - SEGMENT

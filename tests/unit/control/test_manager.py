@@ -125,3 +125,17 @@ def test_a_turn_that_nobody_woke_for_is_told_at_the_next_look() -> None:
     assert SetTotal(50e3) in manager.begin(0.0)
     assert SetTotal(20e3) in manager.progressed([Progress("a", to_do=9)], 60.5)
     assert not manager.progressed([Progress("a", to_do=9)], 61.5)
+
+
+def test_a_line_that_has_less_is_planned_for_and_forgiven() -> None:
+    sites = [Site("a"), Site("b")]
+    manager = managed(sites, {"a": guess(1e6), "b": guess(1e6)}, 100e3)
+    manager.begin(0.0)
+    less = manager.set_line(20e3, 1.0, held_back=False)
+    assert sum(rates_of(less).values()) == pytest.approx(20e3)
+    assert not any(isinstance(command, SetTotal) for command in less), "others hold the total"
+    for second in range(2, 12):  # nothing comes: not the servers' fault while the line is held back
+        manager.held_back = True
+        manager.progressed([Progress("a", to_do=9), Progress("b", to_do=9)], float(second))
+    more = manager.set_line(math.inf, 12.0, held_back=False)
+    assert rates_of(more) == {"a": 50e3, "b": 50e3}

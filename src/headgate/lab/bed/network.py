@@ -109,6 +109,14 @@ class Bed:
         """The command, as run on the client's side."""
         return [*_FIRST, "ip", "netns", "exec", self._client, *map(str, command)]
 
+    def set_line(self, bytes_per_second: float, queue_bytes: int) -> None:
+        """What the client's line carries towards it from now on, and how much may wait for it:
+        a bottleneck that all servers share, with a drop-tail queue."""
+        rate = f"{bytes_per_second * 8:.0f}bit"
+        shaped = ["tbf", "rate", rate, "burst", "2000", "limit", str(queue_bytes)]
+        tc = ["ip", "netns", "exec", self._router, "tc"]
+        _run([*tc, "qdisc", "replace", "dev", "veth0", "root", *shaped])
+
     def start_server(self, *command: str | Path) -> subprocess.Popen[bytes]:
         """Start a command on the servers' side; it says ``ready`` on its first line."""
         return self._start(["ip", "netns", "exec", self._server, *map(str, command)])

@@ -1,0 +1,185 @@
+"""How long the way to a few servers and back takes just now, asked as politely as can be.
+
+An ICMP echo is the smallest question there is: five a second per server at the most, which is what
+ping lets ordinary users ask, and of four servers at the most, the nearest ones. Where nobody
+answers echoes, TCP handshakes take their place, two a second per server.
+
+`aim` says who may be asked; what is heard goes to a callback. Nobody waits for an answer: one that
+does not come in two seconds is lost, and a server that never answers is not asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from headgate.fetching.echo import Echo, EchoSocket
+from headgate.fetching.tcp import open_socket, round_trip_seconds
+
+__all__ = ["Heard", "LineProbe", "Target"]
+
+MOST_SERVERS = 4
+ECHO_SECONDS = 0.2
+HANDSHAKE_SECONDS = 0.5
+_LOST_SECONDS = 2.0
+_MUTE_AFTER = 5
+"""Questions to a server that never answered one."""
+_GONE_AFTER = 50
+"""The same for one that did: a full queue loses many."""
+
+Heard = Callable[[str, float, float], None]
+"""(address, round trip in seconds, monotonic time of the answer)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server and a port it listens at."""
+
+    address: str
+    port: int
+
+    @property
+    def family(self) -> socket.AddressFamily:
+        return socket.AF_INET6 if ":" in self.address else socket.AF_INET
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    address: str
+    cookie: bytes
+    asked: float
+    asked_wall: float
+
+
+class LineProbe:
+    """``_asked`` holds the questions under way by number."""
+
+    def __init__(self, heard: Heard) -> None:
+        self._heard = heard
+        self._candidates: list[Target] = []
+        self._sockets: dict[socket.AddressFamily, EchoSocket | None] = {}
+        self._asked: dict[int, _Question] = {}
+        self._handshakes: set[asyncio.Task[None]] = set()
+        self._unanswered: dict[str, int] = {}
+        """Echoes sent to a server since its last answer."""
+        self._trips: dict[str, float] = {}
+        """The shortest round trip of each server that answered."""
+        self._number = 0
+
+    def aim(self, targets: Sequence[Target]) -> None:
+        """The servers that may be asked from now on."""
+        known = {target.address: target for target in targets}
+        self._candidates = list(known.values())
+
+    async def run(self) -> None:
+        """Ask until cancelled."""
+        try:
+            while True:
+                await asyncio.sleep(self._ask_next())
+        finally:
+            self._close()
+
+    def _ask_next(self) -> float:
+        """Ask one server; the seconds until the next is asked."""
+        self._forget_lost(time.monotonic())
+        by_echo = [target for target in self._candidates if self._may_answer(target)]
+        chosen = sorted(by_echo or self._candidates, key=self._distance)[:MOST_SERVERS]
+        if not chosen:
+            return ECHO_SECONDS
+        self._number = (self._number + 1) % 65536
+        target = chosen[self._number % len(chosen)]
+        if by_echo:
+            self._send_echo(target)
+            return ECHO_SECONDS / len(chosen)
+        task = asyncio.ensure_future(self._shake_hands(target))
+        self._handshakes.add(task)
+        task.add_done_callback(self._handshakes.discard)
+        return HANDSHAKE_SECONDS / len(chosen)
+
+    def _may_answer(self, target: Target) -> bool:
+        if self._socket(target.family) is None:
+            return False
+        patience = _GONE_AFTER if target.address in self._trips else _MUTE_AFTER
+        return self._unanswered.get(target.address, 0) < patience
+
+    def _distance(self, target: Target) -> float:
+        """Whoever has not been asked yet comes first."""
+        return self._trips.get(target.address, 0.0)
+
+    def _socket(self, family: socket.AddressFamily) -> EchoSocket | None:
+        if family not in self._sockets:
+            try:
+                opened = EchoSocket(family)
+            except OSError:
+                self._sockets[family] = None
+            else:
+                self._sockets[family] = opened
+                asyncio.get_running_loop().add_reader(opened.sock, self._hear_echoes, opened)
+        return self._sockets[family]
+
+    def _send_echo(self, target: Target) -> None:
+        opened = self._socket(target.family)
+        assert opened is not None
+        address, cookie = target.address, os.urandom(8)
+        self._unanswered[address] = self._unanswered.get(address, 0) + 1
+        self._asked[self._number] = _Question(address, cookie, time.monotonic(), time.time())
+        try:
+            opened.send(address, self._number, cookie)
+        except OSError:  # no route, a full buffer: as good as lost
+            del self._asked[self._number]
+
+    def _hear_echoes(self, opened: EchoSocket) -> None:
+        while True:
+            try:
+                echo = opened.receive()
+            except OSError:
+                return
+            if echo is not None:
+                self._take(echo, time.monotonic(), time.time())
+
+    def _take(self, echo: Echo, now: float, wall: float) -> None:
+        question = self._asked.get(echo.number)
+        if question is None or question.cookie != echo.cookie:
+            return
+        del self._asked[echo.number]
+        self._unanswered[question.address] = 0
+        # Where the wall clock was set in between, its difference is no duration.
+        late = 0.0 if echo.arrived is None else wall - echo.arrived
+        trip = now - question.asked
+        if 0.0 <= late < trip and abs(wall - question.asked_wall - trip) < 0.001:
+            trip -= late
+        self._note(question.address, trip, now)
+
+    async def _shake_hands(self, target: Target) -> None:
+        sock = open_socket(target.address, None)
+        try:
+            async with asyncio.timeout(_LOST_SECONDS):
+                loop = asyncio.get_running_loop()
+                await loop.sock_connect(sock, (target.address, target.port))
+            self._note(target.address, round_trip_seconds(sock), time.monotonic())
+        except OSError:  # a timeout is one, too
+            pass
+        finally:
+            sock.close()
+
+    def _note(self, address: str, trip: float, now: float) -> None:
+        self._trips[address] = min(trip, self._trips.get(address, trip))
+        self._heard(address, trip, now)
+
+    def _forget_lost(self, now: float) -> None:
+        for number, question in list(self._asked.items()):
+            if question.asked < now - _LOST_SECONDS:
+                del self._asked[number]
+
+    def _close(self) -> None:
+        for task in self._handshakes:
+            task.cancel()
+        for opened in self._sockets.values():
+            if opened is not None:
+                asyncio.get_running_loop().remove_reader(opened.sock)
+                opened.sock.close()
+        self._sockets.clear()

@@ -1,0 +1,284 @@
+"""Making way: the crawler's total rate, from the queueing delay on its line.
+
+Less than best effort, as LEDBAT (RFC 6817) is for a sender and rLEDBAT (RFC 9840) for a receiver,
+but on the rate of a whole crawl, which arrives as evenly as it is granted, instead of one
+connection's window. ``share`` is what the line is thought to have for us, and the rate follows it
+and the delay of the moment:
+
+    rate = share × (1 + (target − queueing) / settling time)
+
+FOLLOW  The queue sums up what comes in too fast, so share and queue swing; they do not where share
+        drifts at (target − queueing) / (4 × settling²). Far below what the line gave us when it was
+        last full, share grows exponentially instead; beyond that, with the queue empty, as CUBIC
+        does (RFC 9438): slowly at first, then ever faster.
+DRAIN   The queue is long, or will not fall. If it is ours, half of the rate lets it fall as fast as
+        half of the line carries, and we go on a little below what the line gave.
+STEP BACK  It does not fall, or the line gives us less than it used to: somebody else needs it.
+        Share shrinks to the floor within a second and stays there until the queue is gone for a
+        while. Who has to step back again soon after a return waits twice as long the next time.
+
+A standing queue hides the distance; when it has not been seen for long, the rate dips until the
+queue is empty. Nobody answers: the line is dead or full, and share shrinks. Pure: the caller
+measures, and acts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from enum import Enum, auto
+
+from headgate.traffic.line_delay import LineDelay
+
+__all__ = ["Yielding"]
+
+TARGET_SECONDS = 0.004
+"""Of queueing. RFC 6817 allows 100 ms, but what is wanted here is an idle line's latency."""
+LONG_SECONDS = 0.035
+STUBBORN_ABOVE_SECONDS = 0.009
+STUBBORN_SECONDS = 1.0
+"""So long above that, the queue will not fall."""
+EMPTY_SECONDS = 0.002
+STANDING_SECONDS = 0.25
+"""The least delay of so long a time is the standing queue: lumps of our own come and go."""
+
+SETTLING_SECONDS = 0.6
+DRIFT_SECONDS_SQUARED = 4 * SETTLING_SECONDS**2
+LEAST_FACTOR, GREATEST_FACTOR = 0.3, 1.05
+
+FIRST_RATE = 100_000.0
+GROW_SECONDS = 0.5
+NEARLY_FULL = 0.95
+CUBIC = 0.008
+OWN_RATE_FACTOR = 2.0
+"""Share does not grow beyond so many times what came: nobody knows whether the line has it."""
+
+DRAIN_PART = 0.5
+DRAIN_GRACE_SECONDS = 0.4
+"""Until a lower rate shows: a round trip, the queue and the probes."""
+EXPECTED_FALL = 0.6 * (1 - DRAIN_PART)
+AGAIN_SECONDS = 1.0
+LESS_THAN_BEFORE = 0.85
+
+SHRINK_SECONDS = 0.15
+BLIND_SHRINK_SECONDS = 1.0
+SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 8.0
+SOON_SECONDS = 10.0
+FLOOR_PART = 0.02
+
+DIP_EVERY_SECONDS = 45.0
+DIP_SECONDS = 0.5
+DIP_PART = 0.5
+STILL_SECONDS = 60.0
+STILL_SPREAD_SECONDS = 0.002
+LONGEST_STEP_SECONDS = 0.25
+
+
+class Phase(Enum):
+    FOLLOW = auto()
+    DRAIN = auto()
+    STEP_BACK = auto()
+
+
+class Yielding:
+    """Answers go to ``delay``; `step` is called about twenty times a second.
+
+    Invariant: floor <= rate <= ceiling, whatever was heard.
+    """
+
+    def __init__(self, ceiling: float, floor: float | None = None) -> None:
+        self.delay = LineDelay()
+        self.ceiling = ceiling
+        self.phase = Phase.FOLLOW
+        self._floor = floor
+        self._share = self._rate = FIRST_RATE
+        self._full = math.inf
+        """What the line gave us when it was last full; infinite: it never was."""
+        self._most = FIRST_RATE
+        self._now = -math.inf
+        self._since = -math.inf
+        """When the phase began."""
+        self._lately: deque[tuple[float, float]] = deque()
+        self._busy_since = self._idle_since = math.inf
+        self._empty_at = self._drained_at = self._returned_at = -math.inf
+        self._dip_until = -math.inf
+        self._peak = 0.0
+        self._quiet_since = math.inf
+        self._wait = SHORTEST_WAIT_SECONDS
+        self._still_since = math.inf
+        self._still_range = (0.0, 0.0)
+
+    @property
+    def floor(self) -> float:
+        """What is kept whatever others do."""
+        if self._floor is not None:
+            return min(self._floor, self.ceiling)
+        return FLOOR_PART * min(self.ceiling, self._most)
+
+    @property
+    def rate(self) -> float:
+        """Bytes per second for all together."""
+        return self._bounded(self._rate)
+
+    @property
+    def making_way(self) -> bool:
+        return self.phase is Phase.STEP_BACK
+
+    @property
+    def given_up(self) -> float:
+        """Bytes per second that others have because we step back."""
+        if not self.making_way:
+            return 0.0
+        return max(min(self._full, self._most, self.ceiling) - self.rate, 0.0)
+
+    def step(self, now: float, came: float) -> float:
+        """The rate from now on; ``came`` is our own of the last half second or so."""
+        seconds = min(max(now - self._now, 0.0), LONGEST_STEP_SECONDS)
+        if self._now == -math.inf:
+            seconds, self._empty_at = 0.0, now
+        self._now = max(now, self._now)
+        self._most = max(self._most, came)
+        queueing = self.delay.queueing(now)
+        if queueing is None:
+            self._rate = self._share = self._bounded(
+                self._share * math.exp(-seconds / BLIND_SHRINK_SECONDS)
+            )
+            return self.rate
+        if queueing <= EMPTY_SECONDS:
+            self._empty_at = now
+        match self.phase:
+            case Phase.FOLLOW:
+                self._follow(queueing, came, seconds)
+            case Phase.DRAIN:
+                self._drain(queueing)
+            case Phase.STEP_BACK:
+                self._step_back(queueing, seconds)
+        self._share = self._bounded(self._share)
+        self._rate = self._share * _factor(queueing) * (DIP_PART if self._dipping else 1.0)
+        return self.rate
+
+    def _follow(self, queueing: float, came: float, seconds: float) -> None:
+        standing = self._standing(queueing)
+        busy = standing > STUBBORN_ABOVE_SECONDS
+        self._busy_since = min(self._busy_since, self._now) if busy else math.inf
+        idle = standing < TARGET_SECONDS / 2 and not self._dipping
+        self._idle_since = min(self._idle_since, self._now) if idle else math.inf
+        if queueing > LONG_SECONDS or self._now - self._busy_since > STUBBORN_SECONDS:
+            self._leave_full(queueing, came)
+        elif self._dipping:
+            if queueing <= EMPTY_SECONDS:
+                self._dip_until = self._now
+        else:
+            self._dip_if_due()
+            if standing > TARGET_SECONDS and math.isfinite(self._full):
+                self._full += (came - self._full) * seconds
+            self._share = self._drifted(standing, came, seconds)
+
+    def _drifted(self, standing: float, came: float, seconds: float) -> float:
+        error = TARGET_SECONDS - standing
+        pace = error / DRIFT_SECONDS_SQUARED
+        if error > 0 and self._share < NEARLY_FULL * self._full:
+            pace = error / TARGET_SECONDS / GROW_SECONDS
+        elif self._idle_since < math.inf:
+            cubic = 3 * CUBIC * (self._now - self._idle_since) ** 2
+            pace = max(pace, min(cubic, 1 / GROW_SECONDS))
+        share = self._share * math.exp(pace * seconds)
+        most = max(OWN_RATE_FACTOR * came, FIRST_RATE, self._share)
+        return min(share, most)
+
+    def _leave_full(self, queueing: float, came: float) -> None:
+        """The line is full: is it us? What others take is not forgotten to be there, unless it
+        still is not a while later: then the line itself has become slower."""
+        before = min(self._full, self._share)
+        others = math.isfinite(self._full) and came < LESS_THAN_BEFORE * before
+        if not others or self._soon:
+            self._full = min(self._share, came)
+        self._busy_since = self._idle_since = math.inf
+        if others or self._now - self._drained_at < AGAIN_SECONDS:
+            self._begin_stepping_back()
+        else:
+            self._enter(Phase.DRAIN)
+            self._share = DRAIN_PART * self._full
+            self._peak = queueing
+
+    def _drain(self, queueing: float) -> None:
+        if queueing <= TARGET_SECONDS:
+            self._enter(Phase.FOLLOW)
+            self._drained_at = self._now
+            self._share = NEARLY_FULL * self._full
+            return
+        falling_for = self._now - self._since - DRAIN_GRACE_SECONDS
+        if falling_for < 0:
+            self._peak = max(self._peak, queueing)
+        elif queueing > max(self._peak - EXPECTED_FALL * falling_for, 0.0):
+            self._begin_stepping_back()
+
+    def _begin_stepping_back(self) -> None:
+        longer = min(2 * self._wait, LONGEST_WAIT_SECONDS)
+        self._wait = longer if self._soon else SHORTEST_WAIT_SECONDS
+        self._quiet_since = self._still_since = math.inf
+        self._enter(Phase.STEP_BACK)
+
+    def _step_back(self, queueing: float, seconds: float) -> None:
+        if queueing > TARGET_SECONDS:
+            self._share *= math.exp(-seconds / SHRINK_SECONDS)
+            self._quiet_since = math.inf
+            self._look_whether_still(queueing)
+            return
+        self._quiet_since = min(self._quiet_since, self._now)
+        if self._now - self._quiet_since >= self._wait:
+            self._enter(Phase.FOLLOW)
+            self._returned_at = self._now
+
+    def _look_whether_still(self, queueing: float) -> None:
+        """A delay that stands still while we send next to nothing is no queue but the way."""
+        low, high = self._still_range
+        low, high = min(low, queueing), max(high, queueing)
+        if self._still_since == math.inf or high - low > STILL_SPREAD_SECONDS:
+            self._still_since, low, high = self._now, queueing, queueing
+        elif self._now - self._still_since > STILL_SECONDS:
+            self.delay.way_changed()
+            self._still_since = math.inf
+        self._still_range = (low, high)
+
+    def _standing(self, queueing: float) -> float:
+        self._lately.append((self._now, queueing))
+        while self._lately[0][0] < self._now - STANDING_SECONDS:
+            self._lately.popleft()
+        return min(delay for _, delay in self._lately)
+
+    @property
+    def _soon(self) -> bool:
+        return self._now - self._returned_at < SOON_SECONDS
+
+    @property
+    def _dipping(self) -> bool:
+        return self._now < self._dip_until
+
+    def _dip_if_due(self) -> None:
+        if self._now - self._empty_at > DIP_EVERY_SECONDS:
+            self._dip_until = self._now + DIP_SECONDS
+            self._empty_at = self._now
+
+    def _enter(self, phase: Phase) -> None:
+        self.phase, self._since = phase, self._now
+        self._dip_until = -math.inf
+        self._lately.clear()
+
+    def _bounded(self, rate: float) -> float:
+        return min(max(rate, self.floor), self.ceiling)
+
+    def check(self) -> None:
+        self.delay.check()
+        assert self.floor <= self.rate <= self.ceiling
+        assert self.floor <= self._bounded(self._share) <= self.ceiling
+        assert SHORTEST_WAIT_SECONDS <= self._wait <= LONGEST_WAIT_SECONDS
+
+
+def _factor(queueing: float) -> float:
+    """
+    >>> _factor(0.004), _factor(0.0) > 1, _factor(9.0)
+    (1.0, True, 0.3)
+    """
+    factor = 1 + (TARGET_SECONDS - queueing) / SETTLING_SECONDS
+    return min(max(factor, LEAST_FACTOR), GREATEST_FACTOR)
