@@ -11,13 +11,12 @@ that lateness, the same part for every site, that has to be.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
 
 from headgate.model.budget import Objective
-from headgate.planning.arrays import FloatArray, IntArray
+from headgate.planning.arrays import IntArray
 from headgate.planning.bounds import Bounds, lower_bounds
 from headgate.planning.event import EventSimulator, Outcome, event_schedule
 from headgate.planning.maxt import m_maxt
@@ -34,7 +33,7 @@ from headgate.planning.tardiness import (
     smith_order,
     total_tardiness_order,
 )
-from headgate.planning.water_filling import deadlines_can_be_met, water_filling_schedule
+from headgate.planning.water_filling import relaxed, water_filling_schedule
 
 __all__ = ["best_schedule"]
 
@@ -83,7 +82,7 @@ def _searched(problem: Problem, rng: np.random.Generator) -> Schedule:
             least_total_time=bounds.total_time,
         )
     candidates = [event_schedule(problem, order), *_other_schedules(problem)]
-    best = min(candidates, key=lambda schedule: _merit(problem, _outcome(problem, schedule)))
+    best = min(candidates, key=lambda schedule: _standing(problem, schedule))
     return _tightened(problem, best)
 
 
@@ -114,20 +113,11 @@ def _tightened(problem: Problem, schedule: Schedule) -> Schedule:
     late = schedule.lateness(problem)
     if not late.any() or not _water_filling_applies(problem):
         return schedule
-    low, high = 0.0, 1.0
-    while high - low > _CLOSE_ENOUGH:
-        middle = (low + high) / 2
-        if deadlines_can_be_met(_relaxed(problem, middle * late)):
-            high = middle
-        else:
-            low = middle
-    if high == 1.0:
+    eased = relaxed(problem, late)
+    tighter = None if eased is None else water_filling_schedule(eased)
+    if tighter is None or _standing(problem, tighter) >= _standing(problem, schedule):
         return schedule
-    return water_filling_schedule(_relaxed(problem, high * late)) or schedule
-
-
-def _relaxed(problem: Problem, extra_seconds: FloatArray) -> Problem:
-    return dataclasses.replace(problem, deadlines=problem.deadlines + extra_seconds)
+    return tighter
 
 
 def _water_filling_applies(problem: Problem) -> bool:
@@ -147,5 +137,6 @@ def _merit(problem: Problem, outcome: Outcome) -> tuple[float, float]:
     return round(outcome.tardiness, 3), outcome.makespan if makespan else outcome.total_time
 
 
-def _outcome(problem: Problem, schedule: Schedule) -> Outcome:
-    return Outcome(schedule.tardiness(problem), schedule.makespan, schedule.total_time)
+def _standing(problem: Problem, schedule: Schedule) -> tuple[float, float]:
+    outcome = Outcome(schedule.tardiness(problem), schedule.makespan, schedule.total_time)
+    return _merit(problem, outcome)

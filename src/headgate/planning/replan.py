@@ -21,9 +21,9 @@ from typing import TypeAlias
 import numpy as np
 
 from headgate.planning.capacity import Capacity
-from headgate.planning.event import NOTHING_LEFT
+from headgate.planning.event import NOTHING_LEFT, event_schedule
 from headgate.planning.problem import Problem
-from headgate.planning.water_filling import water_filling_rates
+from headgate.planning.water_filling import relaxed, water_filling_rates
 
 __all__ = [
     "BudgetChanged",
@@ -39,6 +39,9 @@ __all__ = [
     "set_rates",
     "take_in",
 ]
+
+_MOST_SITES_EASED = 30
+"""Easing deadlines looks ten times at all sites."""
 
 
 @dataclass(slots=True)
@@ -225,7 +228,8 @@ def _needs_guarding(state: CrawlState) -> bool:
 
 
 def _guard_deadlines(state: CrawlState) -> bool:
-    """Rates that keep all deadlines within reach; False when there are none."""
+    """Rates that keep all deadlines within reach, or miss them by the least part of what serving
+    in order would; False when there are none."""
     names = [*state.running, *state.waiting]
     sites = [state.sites[name] for name in names]
     # A site that goes on although nothing should be left of it has no deadline to guard any more,
@@ -238,10 +242,21 @@ def _guard_deadlines(state: CrawlState) -> bool:
         caps=[site.cap for site in sites],
         slots=state.slots,
     )
-    rates = water_filling_rates(problem, np.argsort(~spent, kind="stable"))
+    urgency = np.argsort(~spent, kind="stable")
+    rates = water_filling_rates(problem, urgency)
+    if rates is None:
+        eased = _eased(problem)
+        rates = None if eased is None else water_filling_rates(eased, urgency)
     if rates is None:
         return False
     state.running, state.waiting = names, deque()
     for site, rate in zip(sites, rates.tolist(), strict=True):
         site.rate = rate
     return True
+
+
+def _eased(problem: Problem) -> Problem | None:
+    """As the plan does (best_schedule.py): deadlines later by as little as can be."""
+    if len(problem) > _MOST_SITES_EASED:
+        return None
+    return relaxed(problem, event_schedule(problem, range(len(problem))).lateness(problem))

@@ -18,6 +18,7 @@ Cost: O(n * levels), levels being the distinct leftovers: few, as every pour mak
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,11 +33,14 @@ from headgate.planning.tardiness import edd_order
 __all__ = [
     "deadlines_can_be_met",
     "least_budget_scale",
+    "relaxed",
     "water_filling_rates",
     "water_filling_schedule",
 ]
 
 _TOLERANCE = 1e-9
+_RELAXED_WITHIN = 1e-3
+"""Of the lateness by which deadlines are relaxed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,25 @@ def least_budget_scale(problem: Problem) -> float | None:
             return None  # no interval lacks budget: a cap under a paused timetable forbids it
         scale += pour.missing / (pour.exhausted / scale)
     return scale
+
+
+def relaxed(problem: Problem, late: FloatArray) -> Problem | None:
+    """Deadlines later by the least part of ``late`` seconds, the same part for all, that lets
+    them be met; None: not even by all of it."""
+    if not deadlines_can_be_met(_later(problem, late)):
+        return None
+    low, high = 0.0, 1.0
+    while high - low > _RELAXED_WITHIN:
+        middle = (low + high) / 2
+        if deadlines_can_be_met(_later(problem, middle * late)):
+            high = middle
+        else:
+            low = middle
+    return _later(problem, high * late)
+
+
+def _later(problem: Problem, seconds: FloatArray) -> Problem:
+    return dataclasses.replace(problem, deadlines=problem.deadlines + seconds)
 
 
 def water_filling_schedule(problem: Problem) -> Schedule | None:
