@@ -28,7 +28,7 @@ import tempfile
 import venv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from shutil import rmtree, which
 
@@ -62,7 +62,7 @@ class Sizes:
         return sorted({*self.headgate, self.half, self.scrapy, self.crawlee})
 
 
-FULL = Sizes((1_000, 5_000, 20_000), 5_000, 1_000)
+FULL = Sizes((1_000, 5_000, 20_000), 5_000, 2_500)
 QUICK = Sizes((500, 1_000, 2_000), 500, 200)
 
 
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="headgate-speed-") as name:
         folder = Path(name)
         with served(folder, sizes.all):
-            print(HEADING)
+            print(f"{_versions(runners)}; {os.cpu_count()} cores\n\n{HEADING}")
             results = _measure(runners, folder)
     return _judge(results)
 
@@ -170,7 +170,12 @@ def _headgate(urls: Sequence[str], *options: str) -> list[str]:
 
 
 def _peer(script: str, *arguments: str) -> list[str]:
-    """A script under the peers' own Python, which is set up when first needed."""
+    return [_peer_python(), str(SCRIPTS / script), *arguments]
+
+
+@cache
+def _peer_python() -> str:
+    """The peers' own Python, set up when first needed."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = cache / "headgate-peers" / "venv"
     ready = home / "ready"
@@ -178,7 +183,23 @@ def _peer(script: str, *arguments: str) -> list[str]:
         venv.create(home, with_pip=True)
         subprocess.run([home / "bin/pip", "install", "--quiet", *PEER_PACKAGES], check=True)
         ready.touch()
-    return [str(home / "bin/python"), str(SCRIPTS / script), *arguments]
+    return str(home / "bin/python")
+
+
+def _versions(runners: Sequence[Runner]) -> str:
+    """Of those that are about to run."""
+    families = dict.fromkeys(runner.family for runner in runners)
+    commands = [command for family in families for command in _asking_versions(family)]
+    said = [subprocess.check_output(command, text=True).split() for command in commands]
+    return ", ".join(" ".join(words[: 3 if "Wget" in words[1] else 2]) for words in said)
+
+
+def _asking_versions(family: str) -> list[list[str]]:
+    if family == "wget":
+        return [[program, "--version"] for program in ("wget", "wget2") if which(program)]
+    python = sys.executable if family == "headgate" else _peer_python()
+    code = f"import importlib.metadata as m; print({family!r}, m.version({family!r}))"
+    return [[python, "-c", code]]
 
 
 def _stored_by_headgate(folder: Path, _: Cost) -> int:

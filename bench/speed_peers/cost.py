@@ -32,7 +32,9 @@ def cost_of(command: Sequence[str], folder: Path, most_seconds: float) -> Cost:
     log = folder / "output.txt"
     began = time.monotonic()
     with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, env=_environment()
+        )
         looker = _Looker(process.pid)
         looker.start()
         killer = threading.Timer(most_seconds, process.kill)
@@ -49,6 +51,11 @@ def cost_of(command: Sequence[str], folder: Path, most_seconds: float) -> Cost:
         process.returncode,
         log.read_text(errors="replace"),
     )
+
+
+def _environment() -> dict[str, str]:
+    """Ours, but Python may keep what it compiled, as it does for anybody who installed it."""
+    return {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 class _Looker(threading.Thread):

@@ -63,6 +63,8 @@ def served(folder: Path, sizes: Sequence[int]) -> Iterator[None]:
     """Sites of these sizes, for as long as the context lasts."""
     program = nginx_program()
     assert program is not None
+    if _answers(_FIRST_PORT):
+        raise OSError(f"port {_FIRST_PORT} is in use: does another bench run?")
     for pages in sizes:
         _make_site(folder / str(pages), pages)
     servers = "\n".join(
@@ -120,9 +122,15 @@ def _page(number: int, pages: int, random: np.random.Generator, words: Sequence[
     return page[: page.rindex("</p>") + 4] + "\n</body></html>\n"
 
 
+def _answers(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+        return True
+    return False
+
+
 def _await_port(port: int) -> None:
     for _ in range(100):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+        if _answers(port):
             return
         time.sleep(0.05)
     raise TimeoutError(f"nginx does not listen on port {port}")
