@@ -33,6 +33,7 @@ demo: $(VENV)/ready
 
 lab: $(VENV)/ready
 	$(BIN)/headgate lab zhu2020
+	$(BIN)/headgate lab diligenti2004 --simulated
 
 bench: $(VENV)/ready
 	$(BIN)/python bench/planning.py

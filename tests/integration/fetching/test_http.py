@@ -11,6 +11,7 @@ import pytest
 import uvloop
 
 from headgate.fetching.http import HttpFetcher
+from headgate.fetching.metering import Meter
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 
 from .scripted import (
@@ -328,3 +329,25 @@ def test_a_cancelled_fetch_gives_its_place_back() -> None:
             assert not fetcher._pool._hosts
 
     uvloop.run(session())
+
+
+def test_a_server_slow_to_answer_is_asked_more_at_once_within_politeness() -> None:
+    async def thinking(wire: Wire) -> None:
+        while await wire.said():
+            await asyncio.sleep(0.2)
+            await wire.say(page(b"x" * 4_000))
+
+    async def session() -> tuple[int, int, int]:
+        meter = Meter(50_000.0)
+        async with serving(thinking) as server, fetching(meter=meter) as fetcher:
+            near = fetcher.connections("site", server.url(), 5_000)
+            for number in range(3):
+                await fetched_from(fetcher, asking(server.url(f"/{number}")))
+            fitting = fetcher.connections("site", server.url(), 5_000)
+            meter.set_total(5e6)
+            return near, fitting, fetcher.connections("site", server.url(), 5_000)
+
+    near, fitting, polite = uvloop.run(session())
+    assert near == 2
+    assert fitting >= 3  # 50 KB/s × 0.2 s / 5 KB, and a quarter
+    assert polite == QUICK.connections_per_host

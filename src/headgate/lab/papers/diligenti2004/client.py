@@ -15,6 +15,7 @@ import math
 import sys
 import time
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import uvloop
 
@@ -28,7 +29,7 @@ from headgate.lab.papers.diligenti2004.world import World, make_world
 from headgate.model.fetch import Fetched, FetchRequest
 from headgate.traffic.admission import Start
 
-__all__ = ["ClientReport", "ClientSettings"]
+__all__ = ["ClientReport", "ClientSettings", "main"]
 
 _BEAT = 1.0
 """Seconds between two measurements of the rate."""
@@ -43,6 +44,8 @@ class ClientSettings:
     form: str
     seed: int
     seconds: float
+    report: str
+    """The file to write the report to, as JSON; a pipe would have to be read meanwhile."""
 
 
 @dataclass(slots=True)
@@ -141,5 +144,10 @@ async def _run(settings: ClientSettings) -> ClientReport:
     return crawl.report
 
 
+def main(settings: ClientSettings) -> None:
+    report = uvloop.run(_run(settings))
+    Path(settings.report).write_text(json.dumps(asdict(report)), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(asdict(uvloop.run(_run(ClientSettings(**json.load(sys.stdin)))))))
+    main(ClientSettings(**json.load(sys.stdin)))

@@ -29,18 +29,21 @@ def run_on_the_bed(form: Form, seed: int, seconds: float) -> Trace:
         ServerPath(server_address(number), server.rtt_seconds, server.bytes_per_second)
         for number, server in enumerate(make_world(seed).servers)
     ]
-    settings = ClientSettings(form.name, seed, seconds)
     with Bed(paths) as bed:
+        file = bed.folder / "report.json"
+        settings = ClientSettings(form.name, seed, seconds, str(file))
         command = bed.client(sys.executable, "-m", _CLIENT)
-        said, readings = measured(bed, command, json.dumps(asdict(settings)))
-    if not said:
-        raise WorldFault(f"{form.title}: the crawl on the bed failed; its errors are above")
-    report = ClientReport(**json.loads(said))
+        _, readings = measured(bed, command, json.dumps(asdict(settings)))
+        if not file.exists():
+            raise WorldFault(f"{form.title}: the crawl on the bed came to no end; run it again")
+        report = ClientReport(**json.loads(file.read_text(encoding="utf-8")))
+    times = (report.started, report.started + seconds)
     return Trace(
         seconds,
-        readings.received(report.started, report.started + seconds),
+        readings.received(*times),
         report.predicted,
         report.starts,
         report.ended,
         report.failures,
+        readings.longest_pause(*times),
     )

@@ -28,6 +28,8 @@ class Trace:
     """(moment, place in the queue, how many better ones were passed over)."""
     ended: int = 0
     failures: list[str] = field(default_factory=list)
+    pause: float = 0.0
+    """For how many seconds at a time the machine stood still, and the line with it."""
 
     def rates(self, begin: float, end: float) -> Bins:
         """Bytes in each whole second."""
@@ -65,6 +67,8 @@ class Summary:
     displacement: float
     """Places between when a document started and when its score would have it start: the mean."""
     downloads: int
+    pause: float
+    """Of the machine, seconds: what it held back then came at once."""
 
 
 COLUMNS: tuple[tuple[str, Callable[[Summary], str]], ...] = (
@@ -97,4 +101,5 @@ def summary(trace: Trace, begin: float = 0.0) -> Summary:
         passed_over=float(np.mean([passed for _, _, passed in trace.starts])),
         displacement=float(np.abs(ranks - np.arange(len(ranks))).mean()),
         downloads=trace.ended,
+        pause=trace.pause,
     )
