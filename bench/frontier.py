@@ -5,6 +5,7 @@ Prints, in one run, each row in a process of its own:
 1. URLs through URLseen and URLtodo with its overflow on disk, in pages of 100 links, at 10^5, 10^6
    and 10^7 URLs. Bound of issue 3: under 600 MB resident at 10^7, and per URL no more than twice
    the cost at 10^5.
+   The same with a focus: 16 levels of score, and every link met a second time with another score.
 2. URLseen alone beside its peers: vectorised probing of one table, Python sets, SQLite.
 3. The whole frontier per page, by the number of links; nine of ten links were met before.
 4. A restart: replaying a journal of 10^6 pages.
@@ -40,6 +41,7 @@ from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.frontier.ports import MemorySpill
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
+from headgate.frontier.scored_todo import ScoredTodo
 from headgate.frontier.seen import UrlSeen, url_hashes
 from headgate.frontier.todo import UrlTodo
 from headgate.frontier.traps import TrapRules
@@ -117,6 +119,31 @@ def seen_and_todo(count: int) -> Cost:
 
         for number, links in enumerate(pages(count)):
             meter.run(step, number * LINKS * 8 // count, links)
+        taken = 0
+        while len(todo):
+            taken += len(meter.run(todo.take, 50))
+        assert taken == count
+        spill.close()
+        return meter.cost(count)
+
+
+def seen_and_scored_todo(count: int) -> Cost:
+    """The same with a focus: scores as a topic gives them, most of them low, some links again."""
+    with tempfile.TemporaryDirectory() as folder:
+        spill = DiskSpill(Path(folder))
+        seen, meter = UrlSeen(), Meter()
+        todo = ScoredTodo(spill, 1000, depth_first=False)
+        rng = np.random.default_rng(1)
+        before: list[str] = []
+
+        def step(depth: int, links: list[str], scores: dict[str, float]) -> None:
+            todo.accept(depth, seen.meet(links), scores)
+
+        for number, links in enumerate(pages(count)):
+            met = [*links, *before[:LINKS]]
+            scores = dict(zip(met, rng.beta(1, 3, len(met)).tolist(), strict=True))
+            meter.run(step, number * LINKS * 8 // count, met, scores)
+            before = links
         taken = 0
         while len(todo):
             taken += len(meter.run(todo.take, 50))
@@ -274,13 +301,13 @@ def alone(case: Callable[[int], Cost], size: int) -> Cost:
         return pool.submit(case, size).result()
 
 
-def show_growth(sizes: list[int]) -> None:
+def show_growth(case: Callable[[int], Cost], words: str, sizes: list[int]) -> None:
     table = Table(
         "URLs", "µs per URL", "against 10^5", "MB", "bytes per URL", "process MB", "longest call ms"
     )
     first = None
     for size in sizes:
-        cost = alone(seen_and_todo, size)
+        cost = alone(case, size)
         first = first or cost.microseconds
         table.add_row(
             f"{size:,}",
@@ -291,7 +318,7 @@ def show_growth(sizes: list[int]) -> None:
             f"{cost.resident_megabytes:.0f}",
             f"{cost.longest_ms:.1f}",
         )
-    CONSOLE.print("URLseen and URLtodo, overflow on disk, pages of 100 links, all new")
+    CONSOLE.print(f"URLseen and URLtodo, overflow on disk, {words}")
     CONSOLE.print(table)
 
 
@@ -341,7 +368,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What the frontier costs as a site grows.")
     parser.add_argument("--most", type=int, default=10**7, help="URLs at the most")
     most = parser.parse_args().most
-    show_growth([size for size in (10**5, 10**6, 10**7) if size <= most])
+    sizes = [size for size in (10**5, 10**6, 10**7) if size <= most]
+    show_growth(seen_and_todo, "pages of 100 links, all new", sizes)
+    show_growth(seen_and_scored_todo, "with a focus, 100 new links and 100 known ones", sizes)
     show_peers(most)
     show_pages()
     show_replay(most // 10)

@@ -6,11 +6,12 @@ first, then the order of arrival. Where the site has a maximum depth, depth goes
 pages are crawled must not depend on their order (see ``dispatch``).
 
 A URL met again with a better score moves up: it is queued up once more, and the copy left behind
-is passed over when its turn comes. This effort is bounded. The places of the latest 50,000 URLs
-are remembered, as hashes; older ones keep theirs. So many URLs at the most may have copies behind.
+is passed over when its turn comes. This effort is bounded. The places of the latest 25,000 to
+50,000 URLs are remembered, as hashes; older ones keep theirs. 50,000 URLs at the most may have
+copies behind.
 
-    waiting   hash ► lane                      latest of those that went in and have not come out
-    moved     hash ► (lane or taken, copies)   all that have copies left behind
+    waiting, before   hash ► lane                      of those that went in lately, in two ages
+    moved             hash ► (lane or taken, copies)   of all that have copies left behind
 """
 
 from __future__ import annotations
@@ -101,6 +102,8 @@ class ScoredTodo:
         self.lanes = Lanes(depth_first)
         self._queue = UrlTodo(spill, memory)
         self._waiting: dict[int, int] = {}
+        self._before: dict[int, int] = {}
+        """What ``waiting`` was when it was last full."""
         self._moved: dict[int, tuple[int, int]] = {}
         self._copies = 0
         """Left behind, in all."""
@@ -156,26 +159,29 @@ class ScoredTodo:
     def check(self) -> None:
         self._queue.check()
         assert self._copies == sum(copies for _, copies in self._moved.values())
-        assert len(self._waiting) <= _MOST_REMEMBERED
+        assert len(self._waiting) + len(self._before) <= _MOST_REMEMBERED
         assert len(self._moved) <= _MOST_REMEMBERED
 
     def _remember(self, urls: Sequence[str], lane: int) -> None:
-        waiting = self._waiting
         for url in urls:
-            waiting[_key(url)] = lane
-        while len(waiting) > _MOST_REMEMBERED:
-            del waiting[next(iter(waiting))]
+            if len(self._waiting) >= _MOST_REMEMBERED // 2:
+                self._before, self._waiting = self._waiting, {}
+            self._waiting[_key(url)] = lane
+
+    def _forget(self, key: int) -> None:
+        self._waiting.pop(key, None)
+        self._before.pop(key, None)
 
     def _moves_up(self, url: str, level: int) -> bool:
         key = _key(url)
-        lane = self._waiting.get(key)
+        lane = self._waiting.get(key, self._before.get(key))
         if lane is None or level >= self.lanes.level(lane):
             return False
         _, copies = self._moved.get(key, (lane, 0))
         if not copies and len(self._moved) >= _MOST_REMEMBERED:
             return False
         better = self.lanes.lane(self.lanes.depth(lane), level)
-        self._waiting[key] = better
+        (self._waiting if key in self._waiting else self._before)[key] = better
         self._moved[key] = (better, copies + 1)
         self._copies += 1
         self._queue.put(better, [url])
@@ -186,11 +192,11 @@ class ScoredTodo:
         key = _key(url)
         place = self._moved.get(key)
         if place is None:
-            self._waiting.pop(key, None)
+            self._forget(key)
             return True
         true_lane, copies = place
         if true_lane == lane:
-            self._waiting.pop(key, None)
+            self._forget(key)
             self._moved[key] = (_TAKEN, copies)
             return True
         self._copies -= 1
