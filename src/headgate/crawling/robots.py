@@ -14,7 +14,8 @@ from headgate.reading.urls import join
 
 __all__ = ["RobotsFile", "learn_robots"]
 
-_MOST_REDIRECTS = 5
+_MOST_REQUESTS = 6
+"""Five redirects are followed."""
 _EXPECTED_BYTES = 2_000
 _IN_WORDS = {FailureKind.FORBIDDEN_ADDRESS: "it is at a private address that you did not name"}
 
@@ -45,12 +46,23 @@ class RobotsFile:
         return self.rules.unreachable and (busy or is_momentary(ending))
 
 
-async def learn_robots(origin: str, site: str, fetcher: Fetcher, agent: str) -> RobotsFile:
-    """Rules of an origin for ``agent``. After five redirects there are none: all is allowed."""
+async def learn_robots(
+    origin: str,
+    site: str,
+    fetcher: Fetcher,
+    agent: str,
+    most_requests: int = _MOST_REQUESTS,
+    most_bytes: int = MOST_BYTES,
+) -> RobotsFile:
+    """Rules of an origin for ``agent``. After five redirects there are none: all is allowed.
+
+    Where fewer requests are allowed than that takes, nothing is.
+    """
     found = RobotsFile()
     url = f"{origin}/robots.txt"
-    for _ in range(_MOST_REDIRECTS + 1):
-        outcome = await fetcher.fetch(FetchRequest(url, site, _EXPECTED_BYTES, MOST_BYTES))
+    most_bytes = min(most_bytes, MOST_BYTES)
+    for _ in range(min(most_requests, _MOST_REQUESTS)):
+        outcome = await fetcher.fetch(FetchRequest(url, site, _EXPECTED_BYTES, most_bytes))
         found.outcomes.append(outcome)
         if isinstance(outcome, FetchFailure):
             return found
@@ -61,7 +73,8 @@ async def learn_robots(origin: str, site: str, fetcher: Fetcher, agent: str) -> 
             found.rules = rules_for_status(outcome.status, body, agent)
             return found
         url = target
-    found.rules = EVERYTHING
+    if most_requests >= _MOST_REQUESTS:
+        found.rules = EVERYTHING
     return found
 
 

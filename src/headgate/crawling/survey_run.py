@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -25,6 +25,7 @@ from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.survey.answers import Harvest, RobotsAnswer
 from headgate.survey.commands import Command, Done, Fetch, LearnRobots, Wait
 from headgate.survey.entries import Ending, SurveyEntry
+from headgate.survey.memory import Memory
 from headgate.survey.surveyor import Surveyor
 
 __all__ = ["SurveyRun", "SurveyTools"]
@@ -37,9 +38,6 @@ _NOT_MODIFIED = 304
 _COMMIT_SECONDS = 0.5
 _MOST_WAITING_BYTES = 24_000_000
 
-Earlier = Callable[[str], SurveyEntry | None]
-"""What the survey before this one knows of a URL."""
-
 
 @dataclass(frozen=True, slots=True)
 class SurveyTools:
@@ -48,7 +46,8 @@ class SurveyTools:
     fetcher: Fetcher
     log: SurveyLog
     clock: Clock
-    earlier: Earlier
+    earlier: Memory
+    """Of the survey before this one."""
     reader: PageReader = field(default_factory=PageReader)
 
 
@@ -98,7 +97,12 @@ class SurveyRun:
 
     async def _learn_robots(self, command: LearnRobots) -> None:
         found = await learn_robots(
-            command.origin, SITE, self._tools.fetcher, self._tools.reader.agent
+            command.origin,
+            SITE,
+            self._tools.fetcher,
+            self._tools.reader.agent,
+            command.most_requests,
+            command.most_bytes,
         )
         last = found.outcomes[-1]
         answer = RobotsAnswer(
@@ -106,7 +110,7 @@ class SurveyRun:
             found.rules.crawl_delay or 0.0,
             len(found.outcomes),
             sum(outcome.wire_bytes for outcome in found.outcomes),
-            last.kind if isinstance(last, FetchFailure) else None,
+            last.kind.value if isinstance(last, FetchFailure) else found.trouble,
         )
         url = f"{command.origin}/robots.txt"
         entry = self._entry(command.server, url, 0, last, Ending.ROBOTS)
@@ -116,7 +120,7 @@ class SurveyRun:
 
     async def _fetch(self, command: Fetch) -> None:
         url = command.asked.url
-        earlier = self._tools.earlier(url)
+        earlier = self._tools.earlier.find(url)
         request = FetchRequest(url, SITE, _EXPECTED_BYTES, command.most_bytes, _conditions(earlier))
         outcome = await self._tools.fetcher.fetch(request)
         entry, commands = self._landed(command, outcome, earlier)

@@ -17,7 +17,7 @@ from typing import Protocol
 import msgspec
 
 from headgate.crawling.clock import SystemClock
-from headgate.crawling.survey_run import Earlier, SurveyRun, SurveyTools
+from headgate.crawling.survey_run import SurveyRun, SurveyTools
 from headgate.fetching.dns import Resolver
 from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.fetching.limits import Limits
@@ -28,6 +28,7 @@ from headgate.storage.replacing import write_whole
 from headgate.storage.survey_log import SurveyFile, SurveyIndex, read_survey
 from headgate.survey.entries import Ending, SurveyEntry
 from headgate.survey.facts import SurveyFacts
+from headgate.survey.memory import NO_MEMORY, Memory
 from headgate.survey.rules import RegistrableDomain
 from headgate.survey.survey_rules import SurveyRules
 from headgate.survey.surveyor import Surveyor
@@ -80,10 +81,10 @@ async def survey(job: SurveyJob, watcher: SurveyWatcher) -> SurveyReport:
         earlier = _earlier_survey(collection)
         run_folder = _open_run(collection, job, datetime.fromtimestamp(clock.wall(), UTC))
         path = run_folder.path / LOG_NAME
-        recall = SurveyIndex(path).find if path.exists() else _nothing
+        stored = SurveyIndex(path) if path.exists() else NO_MEMORY
         log = SurveyFile(path)
         try:
-            surveyor = Surveyor(job.rules, registrable_domain(), recall)
+            surveyor = Surveyor(job.rules, registrable_domain(), stored, earlier)
             surveyor.start(job.starts)
             began = clock.now()
             async with HttpFetcher(job.fetcher, resolver=job.resolver) as fetcher:
@@ -120,16 +121,12 @@ def registrable_domain() -> RegistrableDomain:
     return lambda name: listed.privatesuffix(name) or name
 
 
-def _earlier_survey(collection: Collection) -> Earlier:
+def _earlier_survey(collection: Collection) -> Memory:
     for run in collection.runs() if collection.path.is_dir() else ():
         path = run.path / LOG_NAME
         if not run.unfinished and path.exists():
-            return SurveyIndex(path).find
-    return _nothing
-
-
-def _nothing(url: str) -> SurveyEntry | None:  # noqa: ARG001 - whatever it is
-    return None
+            return SurveyIndex(path)
+    return NO_MEMORY
 
 
 def _open_run(collection: Collection, job: SurveyJob, started: datetime) -> RunFolder:

@@ -24,6 +24,7 @@ from headgate.model.errors import WorldFault
 from headgate.storage.appending import AppendFile, sync_folder
 from headgate.storage.faults import reading
 from headgate.survey.entries import Ending, SurveyEntry
+from headgate.survey.memory import ServerRecord
 
 __all__ = ["SurveyFile", "SurveyIndex", "read_survey"]
 
@@ -88,15 +89,17 @@ def read_survey(path: Path) -> Iterator[SurveyEntry]:
 
 
 class SurveyIndex:
-    """Entries of a log by their URL, the latest first; robots.txt is left out."""
+    """Entries of a log by their URL, the latest first, robots.txt left out; sums by server."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._frame_of: dict[int, int] = {}
+        self._servers: dict[str, ServerRecord] = {}
         self._read = lru_cache(_FRAMES_KEPT)(self._read_frame)
         before = len(_SIGNATURE)
         for end, entries in _frames(path):
             for entry in entries:
+                self._count(entry)
                 if entry.ending is not Ending.ROBOTS:
                     self._frame_of[xxh3_64_intdigest(entry.url.encode())] = before
             before = end
@@ -104,6 +107,18 @@ class SurveyIndex:
     def find(self, url: str) -> SurveyEntry | None:
         offset = self._frame_of.get(xxh3_64_intdigest(url.encode()))
         return None if offset is None else self._read(offset).get(url)
+
+    def server(self, domain: str) -> ServerRecord | None:
+        return self._servers.get(domain)
+
+    def _count(self, entry: SurveyEntry) -> None:
+        record = self._servers.get(entry.domain)
+        if record is None:
+            record = self._servers[entry.domain] = ServerRecord(silent=entry.detail)
+        record.requests += entry.requests
+        record.wire_bytes += entry.wire_bytes
+        if entry.status:
+            record.silent = ""
 
     def _read_frame(self, offset: int) -> dict[str, SurveyEntry]:
         with reading(self._path), self._path.open("rb") as file:

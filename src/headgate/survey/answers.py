@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from headgate.model.fetch import FailureKind
-
 __all__ = ["Allows", "Harvest", "RobotsAnswer"]
 
 Allows = Callable[[str], bool]
@@ -20,8 +18,8 @@ class RobotsAnswer:
     crawl_delay: float = 0.0
     requests: int = 1
     wire_bytes: int = 0
-    failure: FailureKind | None = None
-    """Why there was no answer."""
+    trouble: str = ""
+    """Why it could not be had, so that nothing may be asked for; empty: it was."""
 
 
 @dataclass(slots=True)

@@ -25,6 +25,9 @@ class LearnRobots:
 
     server: int
     origin: str
+    most_requests: int
+    """Redirects included: what the server's cap leaves beside one page."""
+    most_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,38 @@
-"""How many hosts are still to be found, as far as can be foreseen.
+"""What is still to come, level by level, as far as can be foreseen.
 
 Each page that waits brings its own value and opens pages below it. With r(d) pages opened by a page
-of depth d on the average, and b(d) new hosts per page, a page of depth d leads to
+of depth d on the average, and b(d) new hosts per page, the pages P and hosts T still to come are
 
-    G(d) = b(d) + r(d) * G(d + 1),     G = 0 below the deepest level
+    P(d) = waiting(d) + P(d - 1) * r(d - 1)
+    T(d) = value of what waits(d) + T(d - 1) * r(d - 1) * b(d) / b(d - 1)
 
-so what waits will bring the sum of value * G(d) / b(d). This foresees no host twice over, so it is
-high where servers share their links; the fading of yields makes up for most of that.
+This foresees no host twice over, so it is high where servers share their links; the fading of
+yields makes up for most of that.
+
+Below the deepest level that is walked, links were seen but not taken: so many pages wait there.
+How a page there yields was never learned; b is thought to fall as it fell before, and r to stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from headgate.survey.server_tree import ServerTree
 from headgate.survey.yields import YieldModel
 
-__all__ = ["Growth", "hosts_to_come"]
+__all__ = ["Growth", "Level", "levels_to_come"]
+
+_LEVELS_BELOW = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Of one depth, what was not asked for."""
+
+    depth: int
+    pages: float
+    new_hosts: float
 
 
 class Growth:
@@ -32,22 +48,35 @@ class Growth:
         self._opened[depth] += opened
         self._pages[depth] += 1
 
-    def worth(self, profile: list[float]) -> list[float]:
-        """G(d) / b(d) for every depth."""
-        deepest = len(self._pages) - 1
-        total = [0.0] * (deepest + 2)
-        for depth in range(deepest, -1, -1):
-            ratio = self._opened[depth] / max(self._pages[depth], 1.0)
-            below = ratio * total[depth + 1] if depth < deepest else 0.0
-            total[depth] = profile[depth] + below
-        return [total[depth] / profile[depth] for depth in range(deepest + 1)]
+    def ratio(self, depth: int) -> float:
+        """Below what was walked, as just above it: how trees end cannot be known."""
+        depth = min(depth, len(self._pages) - 1)
+        return self._opened[depth] / max(self._pages[depth], 1.0)
 
 
-def hosts_to_come(trees: Iterable[ServerTree], model: YieldModel, growth: Growth) -> float:
-    """The expected number; costs a look at every kind of page that waits."""
-    worth = growth.worth(model.depth_profile())
-    return sum(
-        model.value(kind) * count * worth[kind.depth]
-        for tree in trees
-        for kind, count in tree.waiting_by_kind()
-    )
+def levels_to_come(
+    trees: Iterable[ServerTree], model: YieldModel, growth: Growth, deepest: int
+) -> list[Level]:
+    """From depth 0 to some levels below ``deepest``. Costs a look at every kind that waits."""
+    pages = [0.0] * (deepest + 1 + _LEVELS_BELOW)
+    hosts = [0.0] * len(pages)
+    for tree in trees:
+        for kind, count in tree.waiting_by_kind():
+            pages[kind.depth] += count
+            hosts[kind.depth] += count * model.value(kind)
+        pages[deepest + 1] += tree.beyond
+    yields = _yields(model, deepest, len(pages))
+    hosts[deepest + 1] += pages[deepest + 1] * yields[deepest + 1]
+    for depth in range(1, len(pages)):
+        ratio = growth.ratio(depth - 1)
+        pages[depth] += pages[depth - 1] * ratio
+        hosts[depth] += hosts[depth - 1] * ratio * yields[depth] / yields[depth - 1]
+    return [Level(depth, *both) for depth, both in enumerate(zip(pages, hosts, strict=True))]
+
+
+def _yields(model: YieldModel, deepest: int, count: int) -> list[float]:
+    """b of every level; below ``deepest`` it falls as it did on the last levels."""
+    known = model.depth_profile()[: deepest + 1]
+    since = max(deepest - _LEVELS_BELOW, 0)
+    fall = min(known[deepest] / known[since], 1.0) ** (1 / max(deepest - since, 1))
+    return known + [known[deepest] * fall**step for step in range(1, count - deepest)]

@@ -5,8 +5,9 @@ The *domain* of a starting URL is its host without one leading ``www.``. Hosts i
 which is what a survey is for.
 
 Of the URLs of one script only one is fetched. A script is a host and path that was met with a
-query; the first such URL uses it up, for later queries and for the bare path alike. A page without
-a query uses nothing up.
+query; the first such URL that is fetched uses it up, for other queries and for the bare path alike.
+A page without a query uses nothing up. Of several queries the first that was met waits for its
+turn; a bare path waits too, and is dropped only if a query came before it.
 """
 
 from __future__ import annotations
@@ -58,30 +59,51 @@ def parents(name: str) -> Iterable[str]:
 
 
 class ScriptRule:
-    """One fetch per script. Grows by a string for each script met."""
+    """One fetch per script. Grows by a string for each script met.
 
-    __slots__ = ("scripts",)
+    >>> rule = ScriptRule()
+    >>> [rule.met(f"http://a/{rest}") for rest in ("s", "s?p=1", "s?p=2", "t")]
+    [True, True, False, True]
+    >>> rule.fetched("http://a/s?p=1")
+    >>> rule.used_up("http://a/s"), rule.used_up("http://a/t"), rule.met("http://a/s")
+    (True, False, False)
+    """
+
+    __slots__ = ("_used", "scripts")
 
     def __init__(self) -> None:
         self.scripts: dict[str, int] = {}
         """Host and path of each script, with the number of its URLs that were met."""
+        self._used: set[str] = set()
 
-    def admits(self, url: str) -> bool:
-        """Whether to fetch; a URL with a query that is admitted uses its script up.
+    def met(self, url: str) -> bool:
+        """Whether to keep it for its turn."""
+        key = _script(url)
+        times = self.scripts.get(key, 0)
+        if times or "?" in url:
+            self.scripts[key] = times + 1
+        return key not in self._used if "?" not in url else not times
 
-        >>> rule = ScriptRule()
-        >>> [rule.admits(f"http://a/{rest}") for rest in ("s", "s?p=1", "s?p=2", "s", "t")]
-        [True, True, False, False, True]
-        """
-        bare, mark, _ = url.partition("?")
-        key = bare.partition("://")[2]
-        met = self.scripts.get(key)
-        if met is not None:
-            self.scripts[key] = met + 1
-            return False
-        if mark:
-            self.scripts[key] = 1
-        return True
+    def knows(self, url: str) -> bool:
+        """Whether it belongs to a script that was met."""
+        return _script(url) in self.scripts
+
+    def used_up(self, url: str) -> bool:
+        """Whether its script was fetched meanwhile, under another URL."""
+        return _script(url) in self._used
+
+    def fetched(self, url: str) -> None:
+        if "?" in url:
+            self._used.add(_script(url))
+
+    def redirected(self, url: str) -> None:
+        """The same URL has to be fetched once more, under another scheme."""
+        self._used.discard(_script(url))
+
+
+def _script(url: str) -> str:
+    """Host and path."""
+    return url.partition("?")[0].partition("://")[2]
 
 
 @dataclass(frozen=True, slots=True)

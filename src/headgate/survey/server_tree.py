@@ -29,6 +29,7 @@ _REMEMBERED_PER_WAITING = 20
 _NEIGHBOUR_DEPTHS = range(-2, 4)
 _STALE_PER_KIND = 4
 _STALE_ALLOWED = 64
+_MOST_HOPS = 5
 
 
 class ServerState(StrEnum):
@@ -73,7 +74,10 @@ class ServerTree:
     cut: int = 0
     """Links not taken because too many waited already."""
     rule: ScriptRule = field(default_factory=ScriptRule)
+    beyond: int = 0
+    """Pages seen one level below the deepest, which are not taken."""
     _met: set[int] = field(default_factory=set)
+    _glimpsed: set[int] = field(default_factory=set)
     _waiting: dict[Kind, deque[Asked]] = field(default_factory=dict)
     _heap: list[tuple[float, Kind]] = field(default_factory=list)
     _count: int = 0
@@ -88,25 +92,46 @@ class ServerTree:
 
     def meet(self, url: str, depth: int, anchor: str, model: PageValues, hops: int = 0) -> bool:
         """A link to one of this server's pages; whether it is new and may be asked for."""
-        digest = xxh3_64_intdigest(url.encode())
+        digest = _digest(url)
         if digest in self._met:
             return False
         if self._count >= self.most_waiting or len(self._met) >= self._most_met:
             self.cut += 1
             return False
         self._met.add(digest)
-        if not self.rule.admits(url):
+        if digest in self._glimpsed:
+            self._glimpsed.remove(digest)
+            self.beyond -= 1
+        if not self.rule.met(url):
             return False
-        words = tuple(words_of(url, anchor))
-        kind = Kind(self.number, section_of(url), depth, model.word_for(words))
-        pages = self._waiting.get(kind)
-        if pages is not None:
-            pages.append(Asked(url, kind, words, hops))
-        else:
-            self._waiting[kind] = deque((Asked(url, kind, words, hops),))
-            self._push(kind, model)
-        self._count += 1
+        self._put(url, depth, anchor, model, hops)
         return True
+
+    def glimpse(self, url: str) -> bool:
+        """A link that lies too deep; whether it is new. Of a script, one counts."""
+        digest = _digest(url.partition("?")[0])
+        if (
+            digest in self._glimpsed
+            or self.beyond >= self.most_waiting
+            or _digest(url) in self._met
+            or self.rule.knows(url)
+        ):
+            return False
+        self._glimpsed.add(digest)
+        self.beyond += 1
+        return True
+
+    def follow(self, asked: Asked, target: str, model: PageValues) -> None:
+        """A redirect within the server; where only the scheme changes, the script is the same."""
+        if asked.hops >= _MOST_HOPS:
+            return
+        hops = asked.hops + 1
+        if not _differ_by_scheme(asked.url, target):
+            self.meet(target, asked.kind.depth, "", model, hops)
+        elif (digest := _digest(target)) not in self._met:
+            self._met.add(digest)
+            self.rule.redirected(target)
+            self._put(target, asked.kind.depth, "", model, hops)
 
     def best(self, model: PageValues) -> float:
         """The value of the page that `take` would give; 0 when none waits."""
@@ -153,6 +178,7 @@ class ServerTree:
         self._waiting.clear()
         self._heap.clear()
         self._met.clear()
+        self._glimpsed.clear()
         self._count = 0
 
     def check(self) -> None:
@@ -160,6 +186,17 @@ class ServerTree:
         assert all(self._waiting.values())
         assert set(self._waiting) <= {kind for _, kind in self._heap}
         assert self._count <= self.most_waiting
+
+    def _put(self, url: str, depth: int, anchor: str, model: PageValues, hops: int) -> None:
+        words = tuple(words_of(url, anchor))
+        kind = Kind(self.number, section_of(url), depth, model.word_for(words))
+        pages = self._waiting.get(kind)
+        if pages is not None:
+            pages.append(Asked(url, kind, words, hops))
+        else:
+            self._waiting[kind] = deque((Asked(url, kind, words, hops),))
+            self._push(kind, model)
+        self._count += 1
 
     @property
     def _most_met(self) -> int:
@@ -185,3 +222,11 @@ class ServerTree:
             if heap[0][1] == kind:
                 return kind
         return None
+
+
+def _digest(url: str) -> int:
+    return xxh3_64_intdigest(url.encode())
+
+
+def _differ_by_scheme(url: str, other: str) -> bool:
+    return url != other and url.partition("://")[2] == other.partition("://")[2]

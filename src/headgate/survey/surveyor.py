@@ -13,35 +13,29 @@ Costs: a server waiting is some 1 KB; a host found some 100 bytes; a decision O(
 
 from __future__ import annotations
 
-import heapq
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from headgate.model.fetch import FailureKind
 from headgate.reading.urls import host, origin
 from headgate.survey.answers import Allows, Harvest, RobotsAnswer
 from headgate.survey.commands import Command, Done, Fetch, LearnRobots, Wait
 from headgate.survey.entries import Ending, SurveyEntry
-from headgate.survey.remaining import Growth, hosts_to_come
+from headgate.survey.memory import NO_MEMORY, Memory
+from headgate.survey.remaining import Growth, Level, levels_to_come
 from headgate.survey.rules import RegistrableDomain, is_internal
 from headgate.survey.server_tree import Asked, ServerState, ServerTree
 from headgate.survey.survey_rules import SurveyRules
 from headgate.survey.territory import Territory
+from headgate.survey.turns import Turns
 from headgate.survey.yields import BreadthFirst, PageValues, YieldModel
 
 __all__ = ["Surveyor"]
 
-_MOST_HOPS = 5
-_ROBOTS_REQUESTS = 6
-"""What robots.txt of one origin may take, redirects included."""
+_ROBOTS_AND_PAGE = 2
+"""Requests that a further origin takes at the least."""
 _LOOK_EVERY_SHARE = 1.02
 _LOOK_EVERY_PAGES = 64
 """An estimate of what is still to come looks at all that waits, so it is made ever more seldom."""
-_AT_ONCE = -math.inf
-"""Where a server that was never asked stands: each is probed before any is asked again."""
-
-
-Recall = Callable[[str], SurveyEntry | None]
 
 
 class Surveyor:
@@ -51,22 +45,24 @@ class Surveyor:
         self,
         rules: SurveyRules,
         registrable: RegistrableDomain = lambda name: name,
-        recall: Recall = lambda url: None,  # noqa: ARG005 - a survey that begins knows nothing
+        stored: Memory = NO_MEMORY,
+        earlier: Memory = NO_MEMORY,
     ) -> None:
-        """``recall``: what an interrupted survey stored of a URL, which is not asked for again."""
+        """``stored``: what this survey knew when it was interrupted, which is not asked for again.
+        ``earlier``: the survey before it, which knows who was silent."""
         self.rules = rules
         self._territory = Territory(rules, registrable)
         self.in_flight = 0
         self.ending = ""
         """Why no further page is asked for; empty while it goes on."""
-        self._recall = recall
+        self._stored = stored
+        self._earlier = earlier
         self._yields = YieldModel()
         self._values: PageValues = BreadthFirst() if rules.breadth_first else self._yields
         self._growth = Growth(rules.depth)
         self._robots: dict[str, Allows] = {}
         self._started: dict[int, float] = {}
-        self._ready: list[tuple[float, int]] = []
-        self._resting: list[tuple[float, int]] = []
+        self._turns = Turns(self.trees, self._values, rules.least_yield, rules.slots)
         self._landed = 0
         self._next_look = _LOOK_EVERY_PAGES
 
@@ -110,8 +106,8 @@ class Surveyor:
         tree.pace.excused()
         tree.pace.crawl_delay(rules.crawl_delay)
         self._cost(tree, rules.requests, rules.wire_bytes)
-        if rules.failure is not None and not tree.pages_by_depth and place == origin(tree.start):
-            tree.close(ServerState.GIVEN_UP, rules.failure.value)
+        if rules.trouble and not tree.pages_by_depth and place == origin(tree.start):
+            tree.close(ServerState.GIVEN_UP, rules.trouble)
         return self._go_on(tree, now)
 
     def page(
@@ -167,9 +163,13 @@ class Surveyor:
 
     def share_found(self) -> float:
         """Of all hosts that this survey could find, the part it has, as far as can be foreseen."""
-        to_come = hosts_to_come(self._open(), self._yields, self._growth)
+        to_come = sum(level.new_hosts for level in self.to_come()[: self.rules.depth + 1])
         found = len(self.hosts)
         return found / (found + to_come) if found else 0.0
+
+    def to_come(self) -> list[Level]:
+        """What was not asked for: within the depth, and on the next levels below."""
+        return levels_to_come(self.trees, self._yields, self._growth, self.rules.depth)
 
     def best_value(self) -> float:
         """New hosts expected of the most promising page."""
@@ -185,7 +185,11 @@ class Surveyor:
     def _take_in(self, url: str, tree: ServerTree) -> None:
         """A new server, to be probed."""
         tree.meet(url, 0, "", self._values)
-        self._make_ready(tree)
+        record = self._earlier.server(tree.domain)
+        if record is not None and record.silent:
+            self._turns.suspect(tree)
+        else:
+            self._turns.ready(tree)
 
     def _land(self, tree: ServerTree, asked: Asked, links: Sequence[tuple[str, str]]) -> Harvest:
         harvest = self._reap(tree, asked, links)
@@ -199,8 +203,8 @@ class Surveyor:
 
     def _follow(self, tree: ServerTree, asked: Asked, target: str, harvest: Harvest) -> None:
         if target and is_internal(host(target), tree.domain):
-            if asked.hops < _MOST_HOPS:
-                tree.meet(target, asked.kind.depth, "", self._values, asked.hops + 1)
+            if self._territory.tree_of(host(target)) is tree:
+                tree.follow(asked, target, self._values)
         elif target:
             self._external(target, tree, harvest)
 
@@ -208,14 +212,18 @@ class Surveyor:
         harvest = Harvest({}, {}, [], 0)
         deeper = asked.kind.depth + 1
         opened = 0
-        for url, anchor in links:
+        for url, anchor in sorted(links, key=_has_query):
             name = host(url)
             if not is_internal(name, tree.domain):
                 self._external(url, tree, harvest)
                 continue
             harvest.internal += 1
-            if deeper <= self.rules.depth and tree.state is ServerState.OPEN:
+            if tree.state is not ServerState.OPEN or self._territory.tree_of(name) is not tree:
+                continue
+            if deeper <= self.rules.depth:
                 opened += tree.meet(url, deeper, anchor, self._values)
+            else:
+                opened += tree.glimpse(url)
         self._growth.learn(asked.kind.depth, opened)
         return harvest
 
@@ -235,6 +243,7 @@ class Surveyor:
         tree.wire_bytes += wire_bytes
 
     def _go_on(self, tree: ServerTree, now: float) -> list[Command]:
+        self._turns.answered(tree)
         if tree.state is ServerState.OPEN:
             if tree.pace.given_up:
                 tree.close(ServerState.GIVEN_UP, tree.pace.given_up)
@@ -243,26 +252,23 @@ class Surveyor:
             elif self._spent(tree):
                 tree.close(ServerState.CAPPED)
             elif tree.pace.next_start > now:
-                heapq.heappush(self._resting, (tree.pace.next_start, tree.number))
+                self._turns.rest(tree, tree.pace.next_start)
             else:
-                self._make_ready(tree)
+                self._turns.ready(tree)
         return self._dispatch(now)
 
-    def _spent(self, tree: ServerTree) -> bool:
-        return tree.requests >= self.rules.most_requests or tree.wire_bytes >= self.rules.most_bytes
-
-    def _make_ready(self, tree: ServerTree) -> None:
-        heapq.heappush(self._ready, (self._standing(tree), tree.number))
-
-    def _standing(self, tree: ServerTree) -> float:
-        return _AT_ONCE if tree.state is ServerState.WAITING else -tree.best(self._values)
+    def _spent(self, tree: ServerTree, requests: int = 1) -> bool:
+        """Whether its caps leave no room for so many requests more."""
+        return (
+            tree.requests + requests > self.rules.most_requests
+            or tree.wire_bytes >= self.rules.most_bytes
+        )
 
     def _dispatch(self, now: float) -> list[Command]:
-        while self._resting and self._resting[0][0] <= now:
-            self._make_ready(self.trees[heapq.heappop(self._resting)[1]])
+        self._turns.wake(now)
         commands: list[Command] = []
-        while self._ready and self.in_flight < self.rules.slots and not self.ending:
-            tree = self._most_promising()
+        while self.in_flight < self.rules.slots:
+            tree = self._turns.take_suspect() if self.ending else self._turns.take()
             if tree is None:
                 break
             command = self._ask(tree, now)
@@ -271,60 +277,79 @@ class Surveyor:
         commands.extend(self._what_then())
         return commands
 
-    def _most_promising(self) -> ServerTree | None:
-        """Takes the best server out of those ready; None when it is not worth a request."""
-        ready = self._ready
-        while True:
-            stored, number = ready[0]
-            tree = self.trees[number]
-            standing = self._standing(tree)
-            if standing > stored:
-                heapq.heapreplace(ready, (standing, number))
-                if ready[0][1] != number:
-                    continue
-            if -standing < self.rules.least_yield:
-                return None
-            heapq.heappop(ready)
-            return tree
-
     def _ask(self, tree: ServerTree, now: float) -> Command | None:
-        """The next request to a server; None when robots.txt leaves none of its pages."""
-        tree.state = ServerState.OPEN
-        while tree.waiting:
+        """The next request to a server; None when nothing of it may be asked for."""
+        if tree.state is ServerState.WAITING:
+            tree.state = ServerState.OPEN
+            self._replay(tree)
+        while tree.waiting and not self._spent(tree):
             asked = tree.take(self._values)
-            if (stored := self._recall(asked.url)) is not None:
-                self._land_again(tree, asked, stored)
+            if tree.rule.used_up(asked.url):
                 continue
             place = origin(asked.url)
             allows = self._robots.get(place)
-            if allows is None and self._no_room_for_robots(tree):
-                continue
             if allows is None:
+                if self._spent(tree, _ROBOTS_AND_PAGE):
+                    continue
                 tree.put_back(asked, self._values)
                 self._begin_request(tree, now)
-                return LearnRobots(tree.number, place)
+                left = self.rules.most_requests - tree.requests
+                return LearnRobots(tree.number, place, left - 1, self._bytes_left(tree))
             if allows(asked.url):
+                tree.rule.fetched(asked.url)
                 self._begin_request(tree, now)
-                left = max(self.rules.most_bytes - tree.wire_bytes, 1)
-                return Fetch(tree.number, asked, min(left, self.rules.most_page_bytes))
-        tree.close(ServerState.DONE, "" if tree.requests else "robots.txt")
+                most = min(self._bytes_left(tree), self.rules.most_page_bytes)
+                return Fetch(tree.number, asked, most)
+        self._turns.answered(tree)
+        if tree.state is ServerState.OPEN:
+            capped = self._spent(tree, _ROBOTS_AND_PAGE)
+            tree.close(
+                ServerState.CAPPED if capped else ServerState.DONE,
+                "" if tree.pages_by_depth else "robots.txt",
+            )
         return None
 
-    def _no_room_for_robots(self, tree: ServerTree) -> bool:
-        """Another sub-domain's robots.txt may be redirected and must not break the cap."""
-        return tree.requests > 0 and tree.requests + _ROBOTS_REQUESTS >= self.rules.most_requests
+    def _bytes_left(self, tree: ServerTree) -> int:
+        return max(self.rules.most_bytes - tree.wire_bytes, 1)
 
-    def _land_again(self, tree: ServerTree, asked: Asked, stored: SurveyEntry) -> None:
-        """What the interrupted survey learned of a page counts as if it had come now."""
-        self._cost(tree, stored.requests, stored.wire_bytes)
+    def _replay(self, tree: ServerTree) -> None:
+        """What the interrupted survey learned of a server counts as if it had come now.
+
+        Its cost counts first, and none of its pages is left out, whatever promises more today.
+        """
+        record = self._stored.server(tree.domain)
+        if record is None:
+            return
+        self._cost(tree, record.requests, record.wire_bytes)
+        if record.silent:
+            tree.close(ServerState.GIVEN_UP, record.silent)
+        others = []
+        trouble = ""
+        while tree.waiting:
+            asked = tree.take(self._values)
+            stored = self._stored.find(asked.url)
+            if stored is None:
+                others.append(asked)
+            else:
+                tree.rule.fetched(asked.url)
+                trouble = self._land_again(tree, asked, stored) or trouble
+        for asked in reversed(others):
+            tree.put_back(asked, self._values)
+        if not (tree.waiting or tree.pages_by_depth):
+            tree.reason = tree.reason or trouble
+
+    def _land_again(self, tree: ServerTree, asked: Asked, stored: SurveyEntry) -> str:
+        """Answers what was wrong with it."""
         match stored.ending:
             case Ending.PAGE | Ending.UNCHANGED:
                 self._land(tree, asked, stored.links)
             case Ending.REDIRECT:
                 self._follow(tree, asked, stored.detail, Harvest({}, {}, [], 0))
-            case _ if not (tree.waiting or tree.pages_by_depth):
-                dead = stored.ending is Ending.FAILURE
-                tree.close(ServerState.GIVEN_UP if dead else ServerState.DONE, stored.detail)
+            case Ending.STATUS:
+                return f"status {stored.status}"
+            case _:
+                return stored.detail
+        return ""
 
     def _begin_request(self, tree: ServerTree, now: float) -> None:
         self.in_flight += 1
@@ -332,13 +357,14 @@ class Surveyor:
         self._started[tree.number] = now
 
     def _what_then(self) -> list[Command]:
+        wake = self._turns.next_wake
         if self.in_flight:
-            return [Wait(self._resting[0][0])] if self._resting and not self.ending else []
-        if self.ending:
-            return [Done(self.ending)]
-        if self._resting:
-            return [Wait(self._resting[0][0])]
-        self.ending = "nothing promises enough" if self._ready else "finished"
+            return [Wait(wake)] if wake is not None and not self.ending else []
+        if not self.ending and wake is not None:
+            return [Wait(wake)]
+        self.ending = self.ending or (
+            "nothing promises enough" if self._turns.anyone else "finished"
+        )
         return [Done(self.ending)]
 
     def _look_whether_enough(self) -> None:
@@ -348,3 +374,8 @@ class Surveyor:
 
     def _open(self) -> Iterable[ServerTree]:
         return (tree for tree in self.trees if tree.waiting)
+
+
+def _has_query(link: tuple[str, str]) -> bool:
+    """Pages without a query come first: they use up no script."""
+    return "?" in link[0]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from headgate.frontier.pacing import PaceRules
 from headgate.model.fetch import FailureKind
 from headgate.reading.urls import host
 from headgate.survey.entries import Ending, SurveyEntry
+from headgate.survey.memory import ServerRecord
 from headgate.survey.rules import ALL, Scope
 from headgate.survey.server_tree import ServerState
 from headgate.survey.survey_rules import SurveyRules
@@ -119,25 +122,166 @@ def test_robots_are_obeyed() -> None:
     assert played.fetched == ["http://a.ke/", "http://a.ke/yes"]
 
 
+@dataclass
+class _Log:
+    """What an interrupted survey, or the one before, wrote down."""
+
+    entries: dict[str, SurveyEntry] = field(default_factory=dict)
+    servers: dict[str, ServerRecord] = field(default_factory=dict)
+
+    def find(self, url: str) -> SurveyEntry | None:
+        return self.entries.get(url)
+
+    def server(self, domain: str) -> ServerRecord | None:
+        return self.servers.get(domain)
+
+
+def _logged(web: Mapping[str, Answer], urls: Iterable[str]) -> _Log:
+    """The log of a survey that asked for robots.txt and these pages of a.ke."""
+    log = _Log(servers={"a.ke": ServerRecord(requests=1, wire_bytes=100)})
+    for url in urls:
+        log.servers["a.ke"].requests += 1
+        answer = web.get(url, 404)
+        ending, links, detail, status = Ending.STATUS, [], "", 404
+        if isinstance(answer, list):
+            ending, links, status = Ending.PAGE, answer, 200
+        elif isinstance(answer, FailureKind):
+            ending, detail, status = Ending.FAILURE, answer.value, 0
+        elif isinstance(answer, str):
+            ending, detail, status = Ending.REDIRECT, answer, 301
+        log.entries[url] = SurveyEntry(
+            "a.ke", "http://a.ke/", 0, url, 0, ending, 0.0, status, detail, links=links
+        )
+    return log
+
+
 def test_what_was_stored_is_not_asked_for_again() -> None:
     web: dict[str, Answer] = {
         "http://a.ke/": _links("http://a.ke/x", "http://a.ke/y"),
         "http://a.ke/x": _links("http://b.tz/"),
         "http://a.ke/y": _links("http://c.tz/"),
     }
-    stored = {
-        url: SurveyEntry("a.ke", "http://a.ke/", 0, url, 0, Ending.PAGE, 0.0, links=_links(*out))
-        for url, out in {
-            "http://a.ke/": ("http://a.ke/x", "http://a.ke/y"),
-            "http://a.ke/x": ("http://b.tz/",),
-        }.items()
-    }
-    surveyor = Surveyor(SurveyRules(pace=_AT_ONCE), recall=stored.get)
+    surveyor = Surveyor(
+        SurveyRules(pace=_AT_ONCE), stored=_logged(web, ["http://a.ke/", "http://a.ke/x"])
+    )
     surveyor.start(["http://a.ke/"])
     played = play(surveyor, web)
     assert played.fetched == ["http://a.ke/y"]
     assert surveyor.hosts == {"b.tz", "c.tz"}
     assert surveyor.trees[0].pages_by_depth == [1, 2]
+
+
+def test_a_server_that_was_silent_before_the_crash_is_not_asked_again() -> None:
+    log = _Log(servers={"dead.ke": ServerRecord(1, 0, "dns")})
+    surveyor = Surveyor(SurveyRules(pace=_AT_ONCE), stored=log)
+    surveyor.start(["http://dead.ke/"])
+    played = play(surveyor, {})
+    assert (played.robots, played.fetched) == ([], [])
+    dead = surveyor.trees[0]
+    assert (dead.state, dead.reason, dead.requests) == (ServerState.GIVEN_UP, "dns", 1)
+
+
+def test_a_server_that_was_silent_last_time_is_probed_last() -> None:
+    web: dict[str, Answer] = {
+        "http://a.ke/": _links("http://a.ke/1", "http://a.ke/2"),
+        "http://a.ke/1": [],
+        "http://a.ke/2": [],
+        "http://slow.ke/": _links("http://b.tz/"),
+    }
+    earlier = _Log(servers={"slow.ke": ServerRecord(1, 0, "first-byte-timeout")})
+    for least_yield in (0.0, 100.0):
+        rules = SurveyRules(pace=_AT_ONCE, slots=1, least_yield=least_yield)
+        surveyor = Surveyor(rules, earlier=earlier)
+        surveyor.start(["http://slow.ke/", "http://a.ke/"])
+        played = play(surveyor, web)
+        assert played.robots == ["http://a.ke", "http://slow.ke"]
+        if least_yield == 0.0:
+            assert played.fetched[-1] == "http://slow.ke/"
+
+
+def test_a_host_with_a_start_of_its_own_is_asked_from_there_alone() -> None:
+    """Else it would have two connections and twice the load."""
+    pages = [f"http://sub.a.ke/{number}" for number in range(30)]
+    web: dict[str, Answer] = {
+        "http://a.ke/": _links(*pages),
+        "http://sub.a.ke/": _links(*pages),
+        **{page: [] for page in pages},
+    }
+    surveyor = Surveyor(SurveyRules(pace=_AT_ONCE, most_requests=10))
+    surveyor.start(["http://sub.a.ke/", "http://a.ke/"])
+    played = play(surveyor, web)
+    of_sub = [url for url in played.fetched if "sub.a.ke" in url]
+    assert len(of_sub) + played.robots.count("http://sub.a.ke") == 10
+    assert surveyor.trees[1].requests == 2
+    assert surveyor.hosts == set()
+
+
+def test_a_script_that_moves_to_https_is_followed() -> None:
+    web: dict[str, Answer] = {
+        "http://a.ke/s?p=1": "https://a.ke/s?p=1",
+        "https://a.ke/s?p=1": _links("http://b.tz/", "https://a.ke/s?p=2", "https://a.ke/s"),
+    }
+    surveyor = Surveyor(SurveyRules(pace=_AT_ONCE))
+    surveyor.start(["http://a.ke/s?p=1"])
+    played = play(surveyor, web)
+    assert played.fetched == ["http://a.ke/s?p=1", "https://a.ke/s?p=1"]
+    assert surveyor.hosts == {"b.tz"}
+
+
+def test_a_page_without_query_is_not_lost_to_its_own_script() -> None:
+    web: dict[str, Answer] = {
+        "http://a.ke/": _links("http://a.ke/wiki?do=edit", "http://a.ke/wiki?do=show"),
+        "http://a.ke/wiki?do=edit": _links("http://a.ke/wiki"),
+        "http://a.ke/wiki": _links("http://b.tz/"),
+    }
+    surveyor = Surveyor(SurveyRules(pace=_AT_ONCE))
+    surveyor.start(["http://a.ke/"])
+    assert play(surveyor, web).fetched == ["http://a.ke/", "http://a.ke/wiki?do=edit"]
+
+    web["http://a.ke/"] = _links("http://a.ke/wiki?do=edit", "http://a.ke/wiki")
+    surveyor = Surveyor(SurveyRules(pace=_AT_ONCE))
+    surveyor.start(["http://a.ke/"])
+    assert play(surveyor, web).fetched == [
+        "http://a.ke/", "http://a.ke/wiki", "http://a.ke/wiki?do=edit",
+    ]  # fmt: skip
+
+
+def test_a_server_closed_by_robots_says_so() -> None:
+    surveyor = Surveyor(SurveyRules(pace=_AT_ONCE))
+    surveyor.start(["http://a.ke/"])
+    play(surveyor, {}, allows=lambda _: False)
+    assert (surveyor.trees[0].state, surveyor.trees[0].reason) == (ServerState.DONE, "robots.txt")
+
+
+def test_names_of_one_server_share_its_cap_robots_included() -> None:
+    names = [f"http://n{number}.a.ke/" for number in range(1000)]
+    web: dict[str, Answer] = {"http://a.ke/": _links(*names), **{name: [] for name in names}}
+    surveyor = Surveyor(SurveyRules(pace=_AT_ONCE, most_requests=20))
+    surveyor.start(["http://a.ke/"])
+    played = play(surveyor, web)
+    assert len(played.robots) + len(played.fetched) == 20
+    assert surveyor.trees[0].state is ServerState.CAPPED
+
+
+def test_what_each_further_level_would_cost_and_bring() -> None:
+    """A tree in which each page opens two and brings a host of its own, cut at depth 3."""
+    web: dict[str, Answer] = {}
+
+    def grow(path: str, depth: int) -> None:
+        below = [f"{path}{step}" for step in "ab"]
+        web[path] = _links(f"http://h{len(web)}.org/", *below)
+        if depth < 5:
+            for page in below:
+                grow(page, depth + 1)
+
+    grow("http://a.ke/", 0)
+    surveyor = Surveyor(SurveyRules(pace=_AT_ONCE, depth=3))
+    surveyor.start(["http://a.ke/"])
+    play(surveyor, web)
+    levels = surveyor.to_come()
+    assert [round(level.pages) for level in levels[:6]] == [0, 0, 0, 0, 16, 32]
+    assert 12 <= levels[4].new_hosts <= 20
+    assert surveyor.share_found() == 1.0  # of what lies within the depth
 
 
 _paths = st.integers(0, 30).map(lambda number: f"http://a.ke/{number % 5}/{number}")
@@ -175,6 +319,30 @@ def test_any_web_ends_within_the_caps(
     scripts = [url.partition("?")[0] for url in played.fetched if "?" in url]
     assert len(set(scripts)) == len(scripts), "a script was asked twice"
     assert set(played.fetched) <= set(full) | {url for links in _followed(full) for url in links}
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    web=st.dictionaries(_paths | _scripts, _answers, max_size=40),
+    home=_pages,
+    most=st.integers(4, 40),
+    kill=st.integers(1, 30),
+)
+def test_a_survey_that_was_killed_keeps_its_caps_and_asks_for_nothing_twice(
+    web: dict[str, Answer], home: list[str], most: int, kill: int
+) -> None:
+    full = web | {"http://a.ke/": _links(*home)}
+    rules = SurveyRules(most_requests=most, pace=_AT_ONCE)
+    whole = Surveyor(rules)
+    whole.start(["http://a.ke/"])
+    before = play(whole, full).fetched[:kill]
+    surveyor = Surveyor(rules, stored=_logged(full, before))
+    surveyor.start(["http://a.ke/"])
+    played = play(surveyor, full)
+    assert not set(played.fetched) & set(before)
+    assert 1 + len(before) + len(played.robots) + len(played.fetched) <= max(most, 1 + len(before))
+    scripts = [url.partition("?")[0] for url in (*before, *played.fetched) if "?" in url]
+    assert len(set(scripts)) == len(scripts), "a script was asked twice"
 
 
 @settings(max_examples=200, deadline=None)
