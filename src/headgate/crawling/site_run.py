@@ -132,8 +132,11 @@ class SiteRun:
         return self.progress
 
     def rate_changed(self) -> None:
-        """The site's share is another now: other connections may be needed."""
-        self._fit_slots()
+        """The site's share is another now: other connections may be needed.
+
+        Before the start it tells nothing: a frontier without its seeds would find itself done."""
+        if self.progress.state is not SiteState.WAITING:
+            self._fit_slots()
 
     def _fit_slots(self) -> None:
         """As many fetches at once as use up the share, by what is known of server and pages."""

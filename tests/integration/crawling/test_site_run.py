@@ -149,3 +149,21 @@ def test_no_page_is_counted_before_it_is_durable() -> None:
     assert asyncio.run(crawl()).pages == PAGES + 1
     assert len(ahead) > 3
     assert max(ahead) <= 0
+
+
+def test_a_rate_that_changes_before_the_start_does_not_end_the_run() -> None:
+    """Rates and total come in one go to a process of its own: the run exists, but has no seeds."""
+
+    async def crawl() -> Progress:
+        site = Site("site", seeds=("http://site.test/",))
+        rules = FrontierRules(TrapRules(this_year=2026))
+        frontier = Frontier(Scope.of(site), MemorySpill(), rules)
+        tools = Tools(
+            frontier, InstantWeb(), SlowDisk(), NothingKnown(), PageReader(), SystemClock()
+        )
+        run = SiteRun(site, tools)
+        run.rate_changed()
+        async with asyncio.timeout(30):
+            return await run.run()
+
+    assert asyncio.run(crawl()).pages == PAGES + 1
