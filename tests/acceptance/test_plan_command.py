@@ -107,7 +107,9 @@ def test_json_contract() -> None:
     assert plan["budget"] == 125_000
     assert plan["late_sites"] == []
     for site in plan["sites"]:
-        assert site.keys() == {"name", "bytes", "deadline", "start", "end", "late", "segments"}
+        assert site.keys() == {
+            "name", "bytes", "deadline", "start", "end", "late", "foreseen_end", "segments",
+        }  # fmt: skip
         sent = sum(part["rate"] * (part["end"] - part["start"]) for part in site["segments"])
         assert sent == pytest.approx(site["bytes"])
 

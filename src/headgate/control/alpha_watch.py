@@ -46,15 +46,20 @@ class AlphaWatch:
         sharing = Counter(address for address in addresses.values() if address)
         for report in running:
             before = self._came.get(report.site, report.arrived_bytes)
+            came = report.arrived_bytes - before
             self._came[report.site] = report.arrived_bytes
+            if report.site not in granted or report.site not in self.hosts:
+                continue
+            grant = granted[report.site] * seconds if seconds > 0 else 0.0
+            self.servers.note_use(self.hosts[report.site], grant, came)
             address = addresses[report.site]
-            if address is None or report.site not in granted:
+            if address is None:
                 continue  # not yet known whose speed this is
             speed = self.servers.speeds.speed(address)
             rate = (speed.rate(moment) or 0.0) / sharing[address] if speed.bounded else math.inf
             if rate <= granted[report.site]:
                 offered = self._offered.setdefault(report.site, Offered())
-                offered.add(seconds, rate, report.arrived_bytes - before)
+                offered.add(seconds, rate, came)
 
     def alpha(self, site: str) -> float | None:
         """Of this visit; None: not enough is known."""

@@ -4,13 +4,14 @@ Every ten seconds the growth of an address's counters is one measure, learned fo
 that moment. How long something took goes by the run's own clock, which hour it was by the wall: a
 wall clock that is put right can name a wrong hour, never a wrong speed.
 
-Where we held responses back for our own budget, the measure says "at least" (`Measure.at_least`):
-our limit must not be learned as the server's.
+Where we held responses back and the sites there used up what they were granted, the measure says
+"at least" (`Measure.at_least`): our limit must not be learned as the server's. Holding back alone
+proves nothing, since a grant that is not used up still comes in small portions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from headgate.model.local_time import Calendar
@@ -22,6 +23,7 @@ __all__ = ["ServerWatch"]
 _MEASURE_SECONDS = 10.0
 _LEAST_BUSY_SECONDS = 0.2
 """Of less, more is awaited: page by page, a slow crawl would be noise."""
+_USED_UP = 0.9
 _HELD_BACK = 0.05
 """The share of waiting for our own credit from which on we set the pace."""
 
@@ -48,7 +50,14 @@ class ServerWatch:
     changed: set[str] = field(default_factory=set)
     """Addresses with measures that were not taken away by `take_changed`."""
     _counted: dict[str, _Counted] = field(default_factory=dict)
+    _use: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """By host, bytes granted and bytes that came since its address was last measured."""
     _looked: float = 0.0
+
+    def note_use(self, host: str, granted: float, came: float) -> None:
+        """A site that begins at a host was granted so many bytes since the last look."""
+        before = self._use.get(host, (0.0, 0.0))
+        self._use[host] = before[0] + granted, before[1] + came
 
     def look(self, tallies: Mapping[str, ServerTally], now: float, wall: float) -> None:
         """``now`` is seconds since the start of the run, ``wall`` since 1970."""
@@ -82,17 +91,26 @@ class ServerWatch:
                 tally.requests, tally.bytes, tally.busy_seconds,
                 tally.first_byte_seconds, tally.response_seconds, tally.held_seconds,
             )  # fmt: skip
-            self.speeds.learn(address, _grown(before, self._counted[address]), moment)
+            ours = self._used_up(tally.hosts)
+            self.speeds.learn(address, _grown(before, self._counted[address], ours=ours), moment)
             self.changed.add(address)
             self.hosts.update(dict.fromkeys(tally.hosts, address))
 
+    def _used_up(self, hosts: Iterable[str]) -> bool:
+        """Whether the sites there took what they were granted; so it is, where nobody knows."""
+        uses = [self._use.pop(host) for host in hosts if host in self._use]
+        granted = sum(use[0] for use in uses)
+        return granted <= 0 or sum(use[1] for use in uses) >= _USED_UP * granted
 
-def _grown(before: _Counted, after: _Counted) -> Measure:
+
+def _grown(before: _Counted, after: _Counted, *, ours: bool) -> Measure:
+    """``ours``: our grant may have set the pace."""
     held = after.held_seconds - before.held_seconds
+    responses = after.response_seconds - before.response_seconds
     return Measure(
         after.bytes - before.bytes,
         after.busy_seconds - before.busy_seconds,
         after.requests - before.requests,
         after.first_byte_seconds - before.first_byte_seconds,
-        at_least=held > _HELD_BACK * (after.response_seconds - before.response_seconds),
+        at_least=ours and held > _HELD_BACK * responses,
     )

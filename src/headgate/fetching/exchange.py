@@ -69,7 +69,10 @@ class Exchange:
 
     def resume(self, now: float) -> None:
         """Credit came: the time in line is not the server's."""
-        self.sent += now - self.waiting_since
+        waited = now - self.waiting_since
+        self.sent += waited
+        if self.first_byte:
+            self.first_byte += waited
         self.latest = now
         self.waiting_since = 0.0
 

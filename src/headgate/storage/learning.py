@@ -45,8 +45,8 @@ class Learning:
         now: float,
         wall: float,
     ) -> None:
-        self.servers.look(tallies, now, wall)
         self.alphas.look(reports, granted, now, wall)
+        self.servers.look(tallies, now, wall)
         if now - self._saved >= _SAVE_EVERY_SECONDS:
             self._saved = now
             self._save()

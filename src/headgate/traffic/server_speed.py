@@ -158,7 +158,7 @@ class ServerSpeed:
         nn, nb, bb, ns, bs = self._moments
         determinant = nn * bb - nb * nb
         if determinant <= _TELLING * nn * bb:
-            return min(self.latency_seconds, ns / nn) if nn else 0.0
+            return min(self.latency_seconds, ns / nn) if nn else self.latency_seconds
         return min(max((ns * bb - bs * nb) / determinant, 0.0), ns / nn)
 
     def rate(self, moment: LocalMoment) -> float | None:

@@ -41,6 +41,14 @@ def test_what_we_held_back_is_a_lower_bound() -> None:
     assert not watching.speeds.speed("192.0.2.1").bounded
 
 
+def test_a_grant_that_was_not_used_up_is_the_servers_limit() -> None:
+    watching, tally = watch(), ServerTally({"docs.example"})
+    tally.count(0.0, 1.0, 1_000, 0.1, held=5.0)
+    watching.note_use("docs.example", granted=2_000.0, came=1_000.0)
+    watching.finish({"192.0.2.1": tally}, 6.0, _START)
+    assert watching.speeds.speed("192.0.2.1").bounded
+
+
 @pytest.mark.parametrize("jump_hours", [-5, 5])
 def test_a_wall_clock_that_is_put_right_changes_no_speed(jump_hours: int) -> None:
     watching, tally = watch(), ServerTally()
