@@ -44,7 +44,7 @@ WIDEST_WINDOW = 4_000_000
 _LEAST_BUFFER = 3 * 1460
 """With less, the first announcement, rounded to segments without time stamps, is only two."""
 
-LUMP_SECONDS = 0.04
+LUMP_SECONDS = 0.03
 SMOOTH_LUMP_SECONDS = 0.01
 POLITE_STREAMS = 6
 LOOP_LATENCY_SECONDS = 0.02
@@ -77,8 +77,8 @@ class Opening:
 def opening(total: float, share: float, rtt: float, *, smooth: bool = False) -> Opening | None:
     """The window for one connection of a site; None when nothing limits it.
 
-    >>> opening(1e6, 1e6, 0.1)  # 150 KB over four connections at work
-    Opening(window=39096)
+    >>> opening(1e6, 1e6, 0.1)  # 150 KB over six connections at work
+    Opening(window=27512)
     >>> opening(1e5, 1e3, 0.1)
     Opening(window=4344)
     >>> opening(1e6, 2e5, 0.1, smooth=True)
@@ -109,7 +109,7 @@ def connections(
     window takes a round trip per window, a shorter one a round trip in all.
 
     >>> connections(1e6, 1e6, 0.1, 5e6), connections(1e6, 1e6, 0.1, 11e3)
-    (5, 15)
+    (7, 15)
     >>> connections(1e5, 1e3, 0.1, 11e3), connections(math.inf, math.inf, 0.1, 11e3)
     (2, 8)
     """
