@@ -120,7 +120,7 @@ class Tap:
         """What there is to read, and what is to be paid before."""
         line = self._line
         stream, wire = line.arrivals()
-        amount = _whole_segments(stream - line.read, self._current_quantum())
+        amount = window.whole_segments(stream - line.read, self._current_quantum())
         return amount, self._credit.due_before_read(
             line.read - self._base + amount, stream - self._base, wire - line.settled
         )
@@ -146,16 +146,6 @@ class Tap:
                 self._line.widen(wanted)
                 self._credit.window = self._line.window
         return self._quantum
-
-
-def _whole_segments(waiting: int, quantum: int) -> int:
-    """A quantum, or a little more, so that what is left are whole segments.
-
-    A part of a segment left in the kernel holds the room of all of it, and the window stays shut
-    by as much although it was paid for.
-    """
-    left = max(0, waiting - quantum) // window.SEGMENT * window.SEGMENT
-    return waiting - left
 
 
 def _nobody(_amount: int) -> None:

@@ -5,7 +5,7 @@ is in debt; then both pay. Claims of one site keep their order, and `turns` says
 so none starves. What was paid and what arrived are settled afterwards, in both buckets, up or down.
 Rates change at any moment: nothing is promised ahead, so the next `wake_time` is by the new ones.
 
-The root's burst is what the line may carry above its rate at the start or after a pause: 20 ms of
+The root's burst is what the line may carry above its rate at the start or after a pause: 10 ms of
 it, at least two frames. A site's is 100 ms of its rate, at least four frames: the root sees to the
 line, and a site that had to wait for others must not lose its share by it.
 
@@ -155,7 +155,7 @@ class Governor:
 
 
 def _root_burst(rate: float) -> float:
-    return max(0.02 * rate, 2.0 * _FRAME)
+    return max(0.01 * rate, 2.0 * _FRAME)
 
 
 def _site_burst(rate: float) -> float:

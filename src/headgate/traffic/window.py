@@ -31,6 +31,7 @@ __all__ = [
     "fits",
     "opening",
     "read_quantum",
+    "whole_segments",
     "wire_bytes",
 ]
 
@@ -127,6 +128,19 @@ def read_quantum(total: float, share: float) -> int:
     """How much is read at once, so that no payment is a lump of the line's or the site's."""
     wanted = min(total * 0.01, share * 0.04)
     return max(LEAST_WINDOW, int(min(wanted, WIDEST_WINDOW)))
+
+
+def whole_segments(waiting: int, quantum: int) -> int:
+    """How much to read of what waits: a quantum, and the part of a segment that would be left.
+
+    A part of a segment left in the kernel holds the room of all of it, and the window stays shut
+    by as much although it was paid for.
+
+    >>> whole_segments(120 + 3 * 1448, quantum=1448), whole_segments(1000, quantum=1448)
+    (1568, 1000)
+    """
+    left = max(0, waiting - quantum) // SEGMENT * SEGMENT
+    return waiting - left
 
 
 def _standing(share: float, rtt: float) -> float:

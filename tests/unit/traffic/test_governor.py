@@ -65,7 +65,7 @@ class GovernorMachine(RuleBasedStateMachine):
         super().__init__()
         self.now = 0.0
         self.governor = Governor(1e5, self.now)
-        self.total = _Ledger(1e5, _burst(1e5, 0.02, 2))
+        self.total = _Ledger(1e5, _burst(1e5, 0.01, 2))
         self.sites = {name: _Ledger(math.inf, 0.0) for name in _SITES}
         self.waiting: list[Claim] = []
 
@@ -104,7 +104,7 @@ class GovernorMachine(RuleBasedStateMachine):
     @rule(rate=_RATES)
     def change_total(self, rate: float) -> None:
         self.governor.set_total(rate, self.now)
-        self.total.set_rate(rate, _burst(rate, 0.02, 2))
+        self.total.set_rate(rate, _burst(rate, 0.01, 2))
 
     @rule(site=st.sampled_from(_SITES), rate=_RATES)
     def change_site(self, site: str, rate: float) -> None:
@@ -147,7 +147,7 @@ def test_settlements_conserve_bytes(payments: list[tuple[float, float]]) -> None
         assert len(governor.grant(now)) == 1
         governor.settle("site", paid * -error, now)
         arrived += paid * (1 + error)
-    burst = max(0.02 * rate, 2 * 1514.0)
+    burst = max(0.01 * rate, 2 * 1514.0)
     governor.claim("site", 1.0, now)
     ready = max(now, governor.wake_time())
     assert ready >= (arrived - burst) / rate - 1e-6

@@ -16,6 +16,7 @@ from headgate.traffic.window import (
     fits,
     opening,
     read_quantum,
+    whole_segments,
     wire_bytes,
 )
 
@@ -63,3 +64,10 @@ def test_reads_are_small_where_the_rate_is() -> None:
     assert read_quantum(1e5, 1e3) == LEAST_WINDOW
     assert read_quantum(1e6, 1e6) == 10_000
     assert read_quantum(1e7, 1e6) == 40_000
+
+
+@given(waiting=st.integers(0, 500_000), quantum=st.integers(SEGMENT, 100_000))
+def test_what_a_read_leaves_are_whole_segments(waiting: int, quantum: int) -> None:
+    amount = whole_segments(waiting, quantum)
+    assert amount == waiting or (waiting - amount) % SEGMENT == 0
+    assert min(waiting, quantum) <= amount < quantum + SEGMENT
