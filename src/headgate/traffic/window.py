@@ -83,7 +83,7 @@ def opening(total: float, share: float, rtt: float, *, smooth: bool = False) -> 
     >>> opening(1e5, 1e3, 0.1)
     Opening(window=4344)
     >>> opening(1e6, 2e5, 0.1, smooth=True)
-    Opening(window=11584)
+    Opening(window=10136)
     """
     share = min(share, total)
     if math.isinf(share):
