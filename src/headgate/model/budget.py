@@ -39,4 +39,4 @@ class Budget:
     make_way: bool = False
     """Whether the crawl steps back when somebody else needs the line."""
     make_way_floor: BytesPerSecond | None = None
-    """What it keeps all the same; None: a fiftieth of the bandwidth, or of the line."""
+    """What it keeps all the same; None: a hundredth of the bandwidth, or of the line."""

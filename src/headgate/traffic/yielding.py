@@ -34,11 +34,15 @@ __all__ = ["Yielding"]
 
 TARGET_SECONDS = 0.004
 """Of queueing. RFC 6817 allows 100 ms, but what is wanted here is an idle line's latency."""
-LONG_SECONDS = 0.035
+LONG_SECONDS = 0.03
 STUBBORN_ABOVE_SECONDS = 0.009
 STUBBORN_SECONDS = 1.0
 """So long above that, the queue will not fall."""
 EMPTY_SECONDS = 0.002
+FAST_RATE = 1_000_000.0
+"""On lines that gave less when full, delays are allowed to be longer in proportion."""
+SLOWEST_PART = 0.3
+"""Of the most that ever came: less than that, when the line is full, is others' doing."""
 STANDING_SECONDS = 0.25
 """The least delay of so long a time is the standing queue: lumps of our own come and go."""
 
@@ -64,7 +68,7 @@ SHRINK_SECONDS = 0.15
 BLIND_SHRINK_SECONDS = 1.0
 SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 8.0
 SOON_SECONDS = 10.0
-FLOOR_PART = 0.02
+FLOOR_PART = 0.01
 
 DIP_EVERY_SECONDS = 45.0
 DIP_SECONDS = 0.5
@@ -154,31 +158,33 @@ class Yielding:
             case Phase.STEP_BACK:
                 self._step_back(queueing, seconds)
         self._share = self._bounded(self._share)
-        self._rate = self._share * _factor(queueing) * (DIP_PART if self._dipping else 1.0)
+        self._rate = (
+            self._share * _factor(self._target - queueing) * (DIP_PART if self._dipping else 1.0)
+        )
         return self.rate
 
     def _follow(self, queueing: float, came: float, seconds: float) -> None:
         standing = self._standing(queueing)
-        busy = standing > STUBBORN_ABOVE_SECONDS
+        busy = standing > STUBBORN_ABOVE_SECONDS * self._scale
         self._busy_since = min(self._busy_since, self._now) if busy else math.inf
-        idle = standing < TARGET_SECONDS / 2 and not self._dipping
+        idle = standing < self._target / 2 and not self._dipping
         self._idle_since = min(self._idle_since, self._now) if idle else math.inf
-        if queueing > LONG_SECONDS or self._now - self._busy_since > STUBBORN_SECONDS:
+        if queueing > LONG_SECONDS * self._scale or self._now - self._busy_since > STUBBORN_SECONDS:
             self._leave_full(queueing, came)
         elif self._dipping:
             if queueing <= EMPTY_SECONDS:
                 self._dip_until = self._now
         else:
             self._dip_if_due()
-            if standing > TARGET_SECONDS and math.isfinite(self._full):
+            if standing > self._target and math.isfinite(self._full):
                 self._full += (came - self._full) * seconds
             self._share = self._drifted(standing, came, seconds)
 
     def _drifted(self, standing: float, came: float, seconds: float) -> float:
-        error = TARGET_SECONDS - standing
+        error = self._target - standing
         pace = error / DRIFT_SECONDS_SQUARED
         if error > 0 and self._share < NEARLY_FULL * self._full:
-            pace = error / TARGET_SECONDS / GROW_SECONDS
+            pace = error / self._target / GROW_SECONDS
         elif self._idle_since < math.inf:
             cubic = 3 * CUBIC * (self._now - self._idle_since) ** 2
             pace = max(pace, min(cubic, 1 / GROW_SECONDS))
@@ -194,7 +200,10 @@ class Yielding:
         if not others or self._soon:
             self._full = min(self._share, came)
         self._busy_since = self._idle_since = math.inf
-        if others or self._now - self._drained_at < AGAIN_SECONDS:
+        if others:
+            self._begin_stepping_back()
+            self._share = self.floor
+        elif self._now - self._drained_at < AGAIN_SECONDS:
             self._begin_stepping_back()
         else:
             self._enter(Phase.DRAIN)
@@ -202,7 +211,7 @@ class Yielding:
             self._peak = queueing
 
     def _drain(self, queueing: float) -> None:
-        if queueing <= TARGET_SECONDS:
+        if queueing <= self._target:
             self._enter(Phase.FOLLOW)
             self._drained_at = self._now
             self._share = NEARLY_FULL * self._full
@@ -220,7 +229,7 @@ class Yielding:
         self._enter(Phase.STEP_BACK)
 
     def _step_back(self, queueing: float, seconds: float) -> None:
-        if queueing > TARGET_SECONDS:
+        if queueing > self._target:
             self._share *= math.exp(-seconds / SHRINK_SECONDS)
             self._quiet_since = math.inf
             self._look_whether_still(queueing)
@@ -246,6 +255,16 @@ class Yielding:
         while self._lately[0][0] < self._now - STANDING_SECONDS:
             self._lately.popleft()
         return min(delay for _, delay in self._lately)
+
+    @property
+    def _scale(self) -> float:
+        """On a slow line a few packets are many milliseconds: delays count for less there."""
+        line = max(min(self._full, self._most), SLOWEST_PART * self._most)
+        return max(FAST_RATE / line, 1.0) if math.isfinite(self._full) else 1.0
+
+    @property
+    def _target(self) -> float:
+        return TARGET_SECONDS * self._scale
 
     @property
     def _soon(self) -> bool:
@@ -275,10 +294,9 @@ class Yielding:
         assert SHORTEST_WAIT_SECONDS <= self._wait <= LONGEST_WAIT_SECONDS
 
 
-def _factor(queueing: float) -> float:
+def _factor(error: float) -> float:
     """
-    >>> _factor(0.004), _factor(0.0) > 1, _factor(9.0)
+    >>> _factor(0.0), _factor(0.004) > 1, _factor(-9.0)
     (1.0, True, 0.3)
     """
-    factor = 1 + (TARGET_SECONDS - queueing) / SETTLING_SECONDS
-    return min(max(factor, LEAST_FACTOR), GREATEST_FACTOR)
+    return min(max(1 + error / SETTLING_SECONDS, LEAST_FACTOR), GREATEST_FACTOR)
