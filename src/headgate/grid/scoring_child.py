@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -93,7 +94,9 @@ def _in_words(error: Exception) -> str:
 
 
 def main() -> None:
+    """The terminal's interrupt is the parent's to hear."""
     name, parent = sys.argv[1:]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(int(parent))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

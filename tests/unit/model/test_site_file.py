@@ -116,6 +116,12 @@ def test_the_examples_are_right(path: Path) -> None:
 
 
 MISTAKES_IN_A_SITE = [
+    ("focus = 7", "[site.a] focus: 7 is not in quotes"),
+    ('focus = "..."', "[site.a] focus: '...' has no word in it"),
+    ('focus_pages = "a.html"', "[site.a] focus_pages: 'a.html' is not a list"),
+    ('focus_pages = ["a", " "]', "[site.a] focus_pages: an empty name is no file"),
+    ('order = "topic"', '[site.a] order: the order "topic" needs a topic'),
+    ('order = "best first"', "[site.a] order: 'best first' is not an order"),
     ("expect = 0", "[site.a] expect: a size of 0"),
     ("expect = -5", "[site.a] expect: -5 is not a size"),
     ('expect = "-5 MB"', "[site.a] expect: '-5 MB' is not a size"),
