@@ -6,8 +6,9 @@ from pathlib import Path
 
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.survey_log import SURVEY_LOG
 
-__all__ = ["chosen_run", "file_of_run"]
+__all__ = ["chosen_run", "file_of_run", "is_survey"]
 
 _MOST_NAMED = 5
 
@@ -30,11 +31,17 @@ def file_of_run(run: RunFolder, name: str) -> Path:
     if path.is_file():
         return path
     if run.unfinished:
+        command = "survey" if is_survey(run) else "crawl"
         raise UserMistake(
             f"run {run.stamp} is not finished and has no {name} yet; "
-            "headgate crawl --resume goes on with it, --run names another"
+            f"headgate {command} --resume goes on with it, --run names another"
         )
     raise UserMistake(f"{path}: there is no such file; --run names another run")
+
+
+def is_survey(run: RunFolder) -> bool:
+    """Whether `headgate survey` made it."""
+    return (run.path / SURVEY_LOG).is_file()
 
 
 def _as_named(folder: Path, whole: Path) -> RunFolder:

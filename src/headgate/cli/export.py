@@ -1,4 +1,4 @@
-"""``headgate export``: a run's pages or links for other programs."""
+"""``headgate export``: a run's tables for other programs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from headgate.model.errors import UserMistake
 __all__ = ["configure", "run"]
 
 FORMATS = ("csv", "jsonl", "parquet")
-TABLES = ("pages", "links")
+CRAWL_TABLES = ("pages", "links")
+SURVEY_TABLES = ("servers", "links", "depths")
 
 _DESCRIPTION = """\
-Give out the table of a run's pages or links: as comma-separated values, as lines of JSON, or as the
-Parquet file that the run keeps anyway. Columns are explained in docs/collection.md. Rows are passed
-on as they are read, so that a table of any size needs little memory.
+Give out the table of a crawl's pages or links, or of a survey's servers, links or depths: as
+comma-separated values, as lines of JSON, or as the Parquet file that the run keeps anyway. Columns
+are explained in docs/collection.md and docs/survey.md. Rows are passed on as they are read, so that
+a table of any size needs little memory.
 """
 
 _EXAMPLES = """\
@@ -46,7 +48,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--format", choices=FORMATS, help="(default: by the ending of --to, else csv)"
     )
     parser.add_argument(
-        "--table", choices=TABLES, default="pages", help="which table (default: pages)"
+        "--table",
+        choices=tuple(dict.fromkeys((*CRAWL_TABLES, *SURVEY_TABLES))),
+        help="which table (default: pages; of a survey: servers)",
     )
     parser.add_argument("--run", metavar="STAMP", help="which run (default: the newest)")
     parser.add_argument(
@@ -56,13 +60,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Pass the table on."""
-    from headgate.cli.chosen_run import chosen_run, file_of_run
+    from headgate.cli.chosen_run import chosen_run, file_of_run, is_survey
     from headgate.cli.exported_table import write_table
 
     form = args.format or _by_ending(args.to)
     if form == "parquet" and args.to == "-" and sys.stdout.isatty():
         raise UserMistake("Parquet is nothing for a terminal; name a file with --to")
-    source = file_of_run(chosen_run(args.folder, args.run), f"{args.table}.parquet")
+    chosen = chosen_run(args.folder, args.run)
+    tables = SURVEY_TABLES if is_survey(chosen) else CRAWL_TABLES
+    table = args.table or tables[0]
+    if table not in tables:
+        kind = "survey" if is_survey(chosen) else "crawl"
+        raise UserMistake(
+            f"run {chosen.stamp} is a {kind} and has no {table}; --table is one of"
+            f" {', '.join(tables)}"
+        )
+    source = file_of_run(chosen, f"{table}.parquet")
     if args.to != "-" and Path(args.to).resolve() == source.resolve():
         raise UserMistake(f"{args.to} is the run's own table; name another file with --to")
     with _opened(args.to) as target:

@@ -2,7 +2,7 @@
 
 Text forms write moments by ISO 8601 in UTC, ``2026-11-15T19:20:03.125Z``, and digests as the table
 has them. Where there is no value, CSV has nothing between its commas (an empty text would be
-``""``) and JSON has null.
+``""``) and JSON has null. What is a list or a table itself stands in CSV as JSON.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ def write_table(source: Path, form: str, target: IO[bytes]) -> None:
 
 
 def _write_csv(table: pq.ParquetFile, target: IO[bytes]) -> None:
-    schema = _as_text(table.schema_arrow.empty_table()).schema
+    schema = _flat(_as_text(table.schema_arrow.empty_table())).schema
     with pa_csv.CSVWriter(pa.PythonFile(target, "w"), schema) as writer:
         for rows in _batches(table):
-            writer.write_table(rows)
+            writer.write_table(_flat(rows))
 
 
 def _write_jsonl(table: pq.ParquetFile, target: IO[bytes]) -> None:
     encoder = msgspec.json.Encoder()
     for rows in _batches(table):
-        target.write(encoder.encode_lines(rows.to_pylist()))
+        target.write(encoder.encode_lines(rows.to_pylist(maps_as_pydicts="lossy")))
 
 
 def _batches(table: pq.ParquetFile) -> Iterator[pa.Table]:
@@ -64,4 +64,14 @@ def _as_text(rows: pa.Table) -> pa.Table:
         if pa.types.is_timestamp(field.type):
             text = pc.strftime(rows.column(place), format="%Y-%m-%dT%H:%M:%SZ")
             rows = rows.set_column(place, field.name, text)
+    return rows
+
+
+def _flat(rows: pa.Table) -> pa.Table:
+    """The same rows with lists and maps as JSON."""
+    for place, field in enumerate(rows.schema):
+        if pa.types.is_nested(field.type):
+            values = rows.column(place).to_pylist(maps_as_pydicts="lossy")
+            texts = [msgspec.json.encode(value).decode() for value in values]
+            rows = rows.set_column(place, field.name, pa.array(texts, pa.string()))
     return rows

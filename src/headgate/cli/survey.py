@@ -54,6 +54,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--rounds", metavar="N", type=int, help="how often hosts found become starts (1)"
     )
     parser.add_argument(
+        "--registrable", action="store_true", default=None,
+        help="a server is all of a registered domain (example.co.ke), not a start's host alone",
+    )  # fmt: skip
+    parser.add_argument(
         "--policy", choices=["yield", "depth"], help="most promising first, or by depth (yield)"
     )
     parser.add_argument(
@@ -97,7 +101,8 @@ def run(args: argparse.Namespace) -> int:
     job = make_job(request, args.out, resume=args.resume)
     import uvloop
 
-    from headgate.cli.survey_showing import survey_text, survey_watched, write_page
+    from headgate.cli.survey_result import survey_text, write_page
+    from headgate.cli.survey_showing import survey_watched
 
     report = uvloop.run(survey_watched(job, quiet=args.quiet))
     folder = job.out / "runs" / report.stamp
@@ -145,6 +150,8 @@ def _resumed(args: argparse.Namespace) -> SurveyRequest:
 
     if args.what:
         raise UserMistake("--resume goes on with what was asked; leave FILE and URL out")
+    if args.registrable:
+        raise UserMistake("--resume goes on with the same servers; leave --registrable out")
     unfinished = Collection(args.out).unfinished_run()
     saved = None if unfinished is None else unfinished.load("survey")
     if not saved:

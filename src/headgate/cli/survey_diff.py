@@ -8,10 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.grid.survey import LOG_NAME
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection
-from headgate.storage.survey_log import read_survey
+from headgate.storage.survey_log import SURVEY_LOG, read_survey
 from headgate.survey.difference import SurveyDifference, difference
 
 __all__ = ["show_diff"]
@@ -34,12 +33,12 @@ def show_diff(words: Sequence[str], *, as_json: bool) -> int:
 
 def _log(folder: Path) -> Path:
     """Of a run's own folder, or the newest survey of a collection."""
-    if (folder / LOG_NAME).is_file():
-        return folder / LOG_NAME
+    if (folder / SURVEY_LOG).is_file():
+        return folder / SURVEY_LOG
     runs = Collection(folder).runs() if folder.is_dir() else []
     for run in runs:
-        if (run.path / LOG_NAME).is_file():
-            return run.path / LOG_NAME
+        if (run.path / SURVEY_LOG).is_file():
+            return run.path / SURVEY_LOG
     raise UserMistake(f"{folder} holds no survey; name what --out was, or a folder in its runs/")
 
 

@@ -8,7 +8,7 @@ from headgate.cli.host_graph import MOST_NODES, graph_picture
 from headgate.cli.html_page import document, section
 from headgate.cli.markup import Markup, element, joined
 from headgate.cli.survey_charts import depth_chart, domain_chart, harvest_chart, speed_chart
-from headgate.model.survey_report import SurveyReport
+from headgate.model.survey_report import DepthAhead, SurveyDepth, SurveyReport
 from headgate.model.units import format_duration, format_size
 from headgate.survey.facts import SurveyFacts
 
@@ -41,7 +41,12 @@ def survey_page(report: SurveyReport, facts: SurveyFacts) -> str:
                 depth_chart(facts),
                 "What a survey cut at this depth would have cost, and found.",
             ),
-            section("Each depth", _depths(report)),
+            section(
+                "Each depth",
+                _depths(report),
+                "On the left what was asked for, on the right what was not: links seen and not"
+                " followed, and what they would open, as far as can be foreseen.",
+            ),
             section("Servers by domain", domain_chart(facts)),
             section(
                 "Transfer rate against response time",
@@ -86,21 +91,31 @@ def _tile(what: str, figure: str, note: str) -> Markup:
 
 
 def _depths(report: SurveyReport) -> Markup | None:
-    if not report.depths:
+    walked = {level.depth: level for level in report.depths}
+    ahead = {level.depth: level for level in report.ahead}
+    depths = sorted(walked.keys() | ahead.keys())
+    if not depths:
         return None
     rows = [
-        _row(
-            "td",
-            str(level.depth),
-            f"{level.requests:,}",
-            format_size(level.wire_bytes),
-            f"{level.new_hosts:,}",
-            f"{level.new_hosts / level.requests:.3f}" if level.requests else "",
-        )
-        for level in report.depths
+        _row("td", str(depth), *_costs(walked.get(depth)), *_costs(ahead.get(depth)))
+        for depth in depths
     ]
-    head = _row("th", "depth", "requests", "bytes", "new hosts", "new hosts per request")
+    head = _row(
+        "th", "depth", "requests", "bytes", "new hosts", "per request",
+        "not asked", "bytes", "would bring", "per request",
+    )  # fmt: skip
     return element("table", element("thead", head), element("tbody", *rows))
+
+
+def _costs(level: SurveyDepth | DepthAhead | None) -> tuple[str, str, str, str]:
+    if level is None or not level.requests:
+        return ("",) * 4
+    return (
+        f"{level.requests:,}",
+        format_size(level.wire_bytes),
+        f"{level.new_hosts:,.0f}",
+        f"{level.new_hosts / level.requests:.3f}",
+    )
 
 
 def _unreachable(report: SurveyReport) -> Markup | None:

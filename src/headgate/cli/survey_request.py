@@ -26,6 +26,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
     depth: int = 8
     scope: str = "none"
     rounds: int = 1
+    registrable: bool = False
     policy: str = "yield"
     until: float = 1.0
     least_yield: float = 0.0
@@ -65,6 +66,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
             depth=self.depth,
             scope=Scope.parse(self.scope, self.starts),
             rounds=self.rounds,
+            whole_registration=self.registrable,
             breadth_first=self.policy == "depth",
             least_yield=self.least_yield,
             until=self.until,

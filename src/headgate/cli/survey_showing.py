@@ -1,4 +1,4 @@
-"""A survey with somebody looking on: progress, interrupts, and its result in words."""
+"""A survey with somebody looking on: progress and interrupts."""
 
 from __future__ import annotations
 
@@ -6,20 +6,14 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
-from headgate.cli.survey_page import survey_page
 from headgate.crawling.survey_run import SurveyRun
-from headgate.grid.survey import LOG_NAME, SurveyJob, survey
+from headgate.grid.survey import SurveyJob, survey
 from headgate.model.survey_report import SurveyReport
 from headgate.model.units import format_duration, format_size
-from headgate.storage.replacing import write_whole
-from headgate.storage.survey_log import read_survey
-from headgate.survey.facts import SurveyFacts
 from headgate.survey.server_tree import ServerState
 
-__all__ = ["survey_text", "survey_watched", "write_page"]
+__all__ = ["survey_watched"]
 
 INTERRUPTED = 130
 _LINE_SECONDS = 5.0
@@ -77,35 +71,3 @@ class _Watch:
     def close(self) -> None:
         if self._terminal and not self._quiet:
             sys.stderr.write("\n")
-
-
-def write_page(report: SurveyReport, folder: Path) -> None:
-    """Beside the tables, for a browser."""
-    facts = SurveyFacts.of(read_survey(folder / LOG_NAME))
-    write_whole(folder / "report.html", survey_page(report, facts).encode("utf-8", "replace"))
-
-
-def survey_text(report: SurveyReport, folder: Path) -> str:
-    """The result in a few lines."""
-    return "\n".join(_lines(report, folder))
-
-
-def _lines(report: SurveyReport, folder: Path) -> Iterator[str]:
-    size = format_size(report.wire_bytes)
-    yield (
-        f"{report.reachable:,} of {report.servers:,} servers answer;"
-        f" they link to {report.hosts:,} other hosts ({report.links:,} pairs)"
-    )
-    yield (
-        f"{report.requests:,} requests, {report.pages:,} pages"
-        f" ({report.unchanged:,} unchanged), {size} in {format_duration(report.seconds)};"
-        f" at most {report.most_requests:,} requests to one server"
-    )
-    yield f"ended: {report.ending}; about {report.share_found:.0%} of what could be found"
-    for reason, count in sorted(report.unreachable.items(), key=lambda item: -item[1]):
-        yield f"  {count:,} without a page: {reason}"
-    yield "depth  requests  new hosts"
-    for level in report.depths:
-        yield f"{level.depth:5}  {level.requests:8,}  {level.new_hosts:9,}"
-    yield f"tables and graph: {folder}"
-    yield f"report: {folder / 'report.html'}"

@@ -22,19 +22,18 @@ from headgate.fetching.dns import Resolver
 from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.fetching.limits import Limits
 from headgate.model.errors import UserMistake
-from headgate.model.survey_report import SurveyDepth, SurveyReport
+from headgate.model.survey_report import DepthAhead, SurveyDepth, SurveyReport
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.replacing import write_whole
-from headgate.storage.survey_log import SurveyFile, SurveyIndex, read_survey
+from headgate.storage.survey_log import SURVEY_LOG, SurveyFile, SurveyIndex, read_survey
 from headgate.survey.entries import Ending, SurveyEntry
 from headgate.survey.facts import SurveyFacts
-from headgate.survey.memory import NO_MEMORY, Memory
+from headgate.survey.memory import NO_MEMORY
 from headgate.survey.rules import RegistrableDomain
 from headgate.survey.survey_rules import SurveyRules
 from headgate.survey.surveyor import Surveyor
 
 __all__ = [
-    "LOG_NAME",
     "SURVEY_LIMITS",
     "SurveyJob",
     "SurveyWatcher",
@@ -42,7 +41,6 @@ __all__ = [
     "survey",
 ]
 
-LOG_NAME = "survey.log"
 SURVEY_LIMITS = Limits(connect_seconds=10.0, first_byte_seconds=20.0, total_seconds=120.0)
 """A server that takes longer has said what a survey wants to know."""
 _LOOK_SECONDS = 0.5
@@ -78,13 +76,16 @@ async def survey(job: SurveyJob, watcher: SurveyWatcher) -> SurveyReport:
     collection = Collection(job.out)
     clock = SystemClock()
     with collection.lock():
-        earlier = _earlier_survey(collection)
+        before = _earlier_log(collection)
+        earlier = NO_MEMORY if before is None else SurveyIndex(before)
         run_folder = _open_run(collection, job, datetime.fromtimestamp(clock.wall(), UTC))
-        path = run_folder.path / LOG_NAME
+        path = run_folder.path / SURVEY_LOG
         stored = SurveyIndex(path) if path.exists() else NO_MEMORY
         log = SurveyFile(path)
         try:
             surveyor = Surveyor(job.rules, registrable_domain(), stored, earlier)
+            if before is not None:
+                surveyor.remember(read_survey(before))
             surveyor.start(job.starts)
             began = clock.now()
             async with HttpFetcher(job.fetcher, resolver=job.resolver) as fetcher:
@@ -118,15 +119,21 @@ def registrable_domain() -> RegistrableDomain:
     from publicsuffixlist import PublicSuffixList
 
     listed = PublicSuffixList()
-    return lambda name: listed.privatesuffix(name) or name
+
+    def registered(name: str) -> str:
+        is_address = ":" in name or name.rpartition(".")[2].isdigit()
+        return name if is_address else listed.privatesuffix(name) or name
+
+    return registered
 
 
-def _earlier_survey(collection: Collection) -> Memory:
+def _earlier_log(collection: Collection) -> Path | None:
+    """Of the newest survey that was finished."""
     for run in collection.runs() if collection.path.is_dir() else ():
-        path = run.path / LOG_NAME
+        path = run.path / SURVEY_LOG
         if not run.unfinished and path.exists():
-            return SurveyIndex(path)
-    return NO_MEMORY
+            return path
+    return None
 
 
 def _open_run(collection: Collection, job: SurveyJob, started: datetime) -> RunFolder:
@@ -150,6 +157,21 @@ def _open_run(collection: Collection, job: SurveyJob, started: datetime) -> RunF
     return run
 
 
+def _ahead(surveyor: Surveyor, facts: SurveyFacts) -> list[DepthAhead]:
+    requests = sum(level.requests for level in facts.depths)
+    bytes_per_request = sum(level.wire_bytes for level in facts.depths) / max(requests, 1)
+    return [
+        DepthAhead(
+            level.depth,
+            round(level.pages),
+            round(level.pages * bytes_per_request),
+            round(level.new_hosts, 1),
+        )
+        for level in surveyor.to_come()
+        if round(level.pages)
+    ]
+
+
 def _wrap_up(
     job: SurveyJob, run: RunFolder, surveyor: Surveyor, ending: str, seconds: float
 ) -> SurveyReport:
@@ -160,7 +182,7 @@ def _wrap_up(
 
     def counted() -> Iterator[SurveyEntry]:
         nonlocal unchanged
-        for entry in read_survey(run.path / LOG_NAME):
+        for entry in read_survey(run.path / SURVEY_LOG):
             unchanged += entry.ending is Ending.UNCHANGED
             yield entry
 
@@ -193,6 +215,7 @@ def _wrap_up(
             SurveyDepth(number, level.requests, level.pages, level.wire_bytes, level.new_hosts)
             for number, level in enumerate(facts.depths)
         ],
+        ahead=_ahead(surveyor, facts),
     )
     write_whole(run.path / "report.json", msgspec.json.encode(report))
     if not interrupted:

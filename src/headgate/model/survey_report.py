@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-__all__ = ["SurveyDepth", "SurveyReport"]
+__all__ = ["DepthAhead", "SurveyDepth", "SurveyReport"]
 
 
 class SurveyDepth(msgspec.Struct, frozen=True):
@@ -18,6 +18,15 @@ class SurveyDepth(msgspec.Struct, frozen=True):
     wire_bytes: int
     new_hosts: int
     """Hosts that no page less deep links to."""
+
+
+class DepthAhead(msgspec.Struct, frozen=True):
+    """What was not asked for at one depth, as far as can be foreseen."""
+
+    depth: int
+    requests: int
+    wire_bytes: int
+    new_hosts: float
 
 
 class SurveyReport(msgspec.Struct, frozen=True):
@@ -50,3 +59,6 @@ class SurveyReport(msgspec.Struct, frozen=True):
     unreachable: Mapping[str, int]
     """Servers that gave no page, by reason."""
     depths: Sequence[SurveyDepth]
+    ahead: Sequence[DepthAhead]
+    """What going on would cost and bring: within the depth if it ended early, and on the next
+    levels below. Servers at their cap are left out."""

@@ -26,7 +26,10 @@ from headgate.storage.faults import reading
 from headgate.survey.entries import Ending, SurveyEntry
 from headgate.survey.memory import ServerRecord
 
-__all__ = ["SurveyFile", "SurveyIndex", "read_survey"]
+__all__ = ["SURVEY_LOG", "SurveyFile", "SurveyIndex", "read_survey"]
+
+SURVEY_LOG = "survey.log"
+"""What it is called in the folder of a run."""
 
 _SIGNATURE = b"headgate survey 1\n"
 _FRAME = struct.Struct("<4sII")

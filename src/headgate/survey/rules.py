@@ -1,6 +1,7 @@
 """What belongs to a server, and which of its URLs may be asked for (Nakahira 2008).
 
-The *domain* of a starting URL is its host without one leading ``www.``. Hosts in that domain are
+The *domain* of a starting URL is its host without one leading ``www.``, or, if asked for, the
+domain that somebody registered. Hosts in that domain are
 *internal*: the tree that is walked. All others are *external*: never walked from here, but found,
 which is what a survey is for.
 

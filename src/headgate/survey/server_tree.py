@@ -19,7 +19,7 @@ from enum import StrEnum
 from xxhash import xxh3_64_intdigest
 
 from headgate.frontier.pacing import HostPace
-from headgate.survey.page_kinds import section_of, words_of
+from headgate.survey.page_kinds import section_of
 from headgate.survey.rules import ScriptRule
 from headgate.survey.yields import Kind, PageValues
 
@@ -188,8 +188,8 @@ class ServerTree:
         assert self._count <= self.most_waiting
 
     def _put(self, url: str, depth: int, anchor: str, model: PageValues, hops: int) -> None:
-        words = tuple(words_of(url, anchor))
-        kind = Kind(self.number, section_of(url), depth, model.word_for(words))
+        word, words = model.signs(url, anchor)
+        kind = Kind(self.number, section_of(url), depth, word)
         pages = self._waiting.get(kind)
         if pages is not None:
             pages.append(Asked(url, kind, words, hops))

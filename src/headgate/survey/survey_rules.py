@@ -20,6 +20,8 @@ class SurveyRules:
     scope: Scope = NONE
     rounds: int = 1
     """How often external hosts become starting URLs; 0: never."""
+    whole_registration: bool = False
+    """A server is all that was registered under one domain, not the start's host alone."""
     breadth_first: bool = False
     """The paper's order instead of the expected yield."""
     least_yield: float = 0.0

@@ -63,6 +63,8 @@ class Surveyor:
         self._robots: dict[str, Allows] = {}
         self._started: dict[int, float] = {}
         self._turns = Turns(self.trees, self._values, rules.least_yield, rules.slots)
+        self._rich: list[tuple[str, int]] = []
+        """Pages of the survey before that brought hosts, and their depths."""
         self._landed = 0
         self._next_look = _LOOK_EVERY_PAGES
 
@@ -84,6 +86,20 @@ class Surveyor:
                 self._take_in(url, self._territory.plant(url, 0))
             else:
                 known.meet(url, 0, "", self._values)
+        for url, depth in () if self.rules.breadth_first else self._rich:
+            tree = self._territory.tree_of(host(url))
+            if tree is not None:
+                tree.meet(url, depth, "", self._values)
+        self._rich.clear()
+
+    def remember(self, entries: Iterable[SurveyEntry]) -> None:
+        """The survey before, told before `start`: its pages that brought hosts are asked for
+        without being met again, those that brought none come last."""
+        for entry in entries:
+            if entry.ending in (Ending.PAGE, Ending.UNCHANGED):
+                self._yields.remember(entry.url, len(entry.new_hosts))
+                if entry.new_hosts and 0 < entry.depth <= self.rules.depth:
+                    self._rich.append((entry.url, entry.depth))
 
     def begin(self, now: float) -> list[Command]:
         return self._dispatch(now)

@@ -43,7 +43,7 @@ class Territory:
 
     def plant(self, url: str, round_: int) -> ServerTree:
         """A new server."""
-        domain = domain_of_host(host(url))
+        domain = self._domain(host(url))
         tree = ServerTree(
             len(self.trees),
             url,
@@ -56,6 +56,9 @@ class Territory:
         self._by_domain[domain] = tree.number
         self._names[self._registrable(domain)] += 1
         return tree
+
+    def _domain(self, name: str) -> str:
+        return self._registrable(name) if self._rules.whole_registration else domain_of_host(name)
 
     def found(self, url: str, tree: ServerTree, harvest: Harvest) -> ServerTree | None:
         """A link that leads out of ``tree``; the new server, if it makes one."""
@@ -71,7 +74,7 @@ class Territory:
     def _is_start(self, name: str, tree: ServerTree) -> bool:
         if tree.round >= self._rules.rounds or not self._rules.scope.holds(name):
             return False
-        domain = domain_of_host(name)
+        domain = self._domain(name)
         return (
             self.tree_of(domain) is None
             and self._names[self._registrable(domain)] < self._rules.names_per_domain

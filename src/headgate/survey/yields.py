@@ -13,6 +13,9 @@ The part c = 0.12 is what no factor foresees: a list of links may stand anywhere
 clip: one long list of links says little of the pages beside it. Because B is made with all other
 factors, a server that was asked for its best sections first is not taken for a rich one.
 
+A page that an earlier survey knows has one word more, which says how much it brought then. Such
+words are learned like all others: the web may have changed.
+
 Costs: two floats per server, per section and per word; words are bounded, sections by the pages
 that a server may be asked for.
 """
@@ -21,6 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
+
+from xxhash import xxh3_64_intdigest
+
+from headgate.survey.page_kinds import words_of
 
 __all__ = ["BreadthFirst", "Kind", "PageValues", "YieldModel"]
 
@@ -38,6 +45,8 @@ _ANYWHERE = 0.12
 """The part of the hosts that server, section and words say nothing about."""
 _PRIOR_HOSTS_PER_PAGE = 1.0
 _DEPTHS = 64
+_EARLIER_WORDS = ("last:0", "last:1", "last:2", "last:4", "last:8")
+"""Stand for what a page brought in an earlier survey: so many new hosts at the least."""
 
 
 class Kind(NamedTuple):
@@ -57,7 +66,7 @@ class PageValues(Protocol):
 
     def within_server(self, kind: Kind) -> float: ...
 
-    def word_for(self, words: Iterable[str]) -> str: ...
+    def signs(self, url: str, anchor: str) -> tuple[str, tuple[str, ...]]: ...
 
     def learn(self, kind: Kind, words: Iterable[str], new_hosts: int) -> None: ...
 
@@ -71,8 +80,8 @@ class BreadthFirst:
     def within_server(self, kind: Kind) -> float:
         return 1.0 / (1 + kind.depth)
 
-    def word_for(self, words: Iterable[str]) -> str:  # noqa: ARG002 - no word stands out here
-        return ""
+    def signs(self, url: str, anchor: str) -> tuple[str, tuple[str, ...]]:  # noqa: ARG002
+        return "", ()
 
     def learn(self, kind: Kind, words: Iterable[str], new_hosts: int) -> None:
         """Nothing changes it."""
@@ -112,6 +121,7 @@ class YieldModel:
         self._depths = [_Group() for _ in range(_DEPTHS)]
         for group in self._depths:
             group.learn(_PRIOR_HOSTS_PER_PAGE, 1.0, 1.0)
+        self._earlier: dict[int, str] = {}
         self._servers: dict[int, _Group] = {}
         self._sections: dict[tuple[int, str], _Group] = {}
         self._words: dict[str, _Group] = {"": _Group()}
@@ -132,14 +142,19 @@ class YieldModel:
         """b(depth), for those who foresee pages that were not met yet."""
         return [self._base(depth) for depth in range(_DEPTHS)]
 
-    def word_for(self, words: Iterable[str]) -> str:
-        """The word that promises most; empty when none stands out."""
+    def signs(self, url: str, anchor: str) -> tuple[str, tuple[str, ...]]:
+        """What a link says of its target: the word that promises most, or none; and all words."""
+        words = tuple(words_of(url, anchor))
+        if self._earlier:
+            earlier = self._earlier.get(xxh3_64_intdigest(url.encode()))
+            if earlier is not None:
+                return earlier, (earlier, *words)
         best, most = "", _RICH
         for word in words:
             group = self._words.get(word)
             if group is not None and (factor := group.factor(self.word_prior)) > most:
                 best, most = word, factor
-        return best
+        return best, words
 
     def learn(self, kind: Kind, words: Iterable[str], new_hosts: int) -> None:
         """A page of this kind was fetched and brought so many hosts that nobody knew."""
@@ -159,6 +174,15 @@ class YieldModel:
             )
             self._words[""].learn(found, base * by_server * by_section, self.keep_word)
         self._learn_words(words, found, base * by_server * by_section)
+
+    def remember(self, url: str, new_hosts: int) -> None:
+        """What a page brought in the survey before: the best that can be known of it."""
+        word = _EARLIER_WORDS[min(new_hosts.bit_length(), len(_EARLIER_WORDS) - 1)]
+        self._earlier[xxh3_64_intdigest(url.encode())] = word
+        group = self._words.get(word)
+        if group is None:
+            group = self._words[word] = _Group()
+        group.learn(min(new_hosts, self.clip), _PRIOR_HOSTS_PER_PAGE, self.keep_word)
 
     def _learn_words(self, words: Iterable[str], found: float, foreseen: float) -> None:
         for word in words:

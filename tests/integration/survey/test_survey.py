@@ -12,7 +12,7 @@ from headgate.fetching.dns import FixedResolver
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.limits import Limits
 from headgate.frontier.pacing import PaceRules
-from headgate.grid.survey import LOG_NAME, SurveyJob, survey
+from headgate.grid.survey import SurveyJob, survey
 from headgate.lab.worlds.virtual_server import (
     Edits,
     VirtualServer,
@@ -22,7 +22,7 @@ from headgate.lab.worlds.virtual_server import (
 )
 from headgate.lab.worlds.virtual_web import VirtualWeb, make_web
 from headgate.model.survey_report import SurveyReport
-from headgate.storage.survey_log import read_survey
+from headgate.storage.survey_log import SURVEY_LOG, read_survey
 from headgate.survey.difference import LinkChange, ServerMove, difference
 from headgate.survey.entries import SurveyEntry
 from headgate.survey.facts import SurveyFacts
@@ -182,7 +182,7 @@ def test_a_second_survey_transfers_little_and_reports_the_differences(tmp_path: 
 
 
 def _log(out: Path, report: SurveyReport) -> Iterator[SurveyEntry]:
-    return read_survey(out / "runs" / report.stamp / LOG_NAME)
+    return read_survey(out / "runs" / report.stamp / SURVEY_LOG)
 
 
 def _facts(out: Path, report: SurveyReport) -> SurveyFacts:

@@ -10,7 +10,7 @@ from headgate.cli.host_graph import graph_picture
 from headgate.cli.survey_list import read_starts
 from headgate.cli.survey_page import survey_page
 from headgate.model.errors import UserMistake
-from headgate.model.survey_report import SurveyDepth, SurveyReport
+from headgate.model.survey_report import DepthAhead, SurveyDepth, SurveyReport
 from headgate.survey.entries import Ending, SurveyEntry
 from headgate.survey.facts import SurveyFacts
 
@@ -33,14 +33,14 @@ def _report() -> SurveyReport:
     depths = [SurveyDepth(depth, 4, 4, 4000, 2) for depth in range(3)]
     return SurveyReport(
         "2026-11-16T00-00-00", 12.0, "finished", False, "yield", 4, 4, 6, 12, 12, 12, 12_000, 0, 3,
-        3000, 0.93, 0.1, {"dns": 2}, depths,
+        3000, 0.93, 0.1, {"dns": 2}, depths, [DepthAhead(3, 20, 20_000, 7.4)],
     )  # fmt: skip
 
 
 def test_the_page_has_all_pictures_and_no_foreign_markup() -> None:
     page = survey_page(_report(), _facts())
     assert page.count("<svg") == 5
-    for words in ("4 of 4 servers answer", "about 93%", "dns", "s0.ke", ".ke"):
+    for words in ("4 of 4 servers answer", "about 93%", "dns", "s0.ke", ".ke", "0.370"):
         assert words in page
     assert "<script>h" not in page
     assert survey_page(_report(), _facts()) == page
