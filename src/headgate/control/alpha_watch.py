@@ -1,7 +1,8 @@
 """How much longer each site takes than its bytes would: alpha of Zhu 2020, Eq. 17, in this run.
 
-While a server sets the pace, what it gives at this hour is summed up against the bytes that came:
-the visit's alpha. While our own grant does, nothing is learned. `planning.alpha` fits over visits.
+While a server or the site's own pauses set the pace, what the server gives at this hour is summed
+up against the bytes that came: the visit's alpha. While our own grant does, nothing is learned.
+`planning.alpha` fits over visits.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from headgate.model.site import Site
 from headgate.planning.alpha import Offered
 
 __all__ = ["AlphaWatch"]
+
+_USED_UP = 0.9
 
 
 @dataclass(slots=True)
@@ -57,7 +60,7 @@ class AlphaWatch:
                 continue  # not yet known whose speed this is
             speed = self.servers.speeds.speed(address)
             rate = (speed.rate(moment) or 0.0) / sharing[address] if speed.bounded else math.inf
-            if rate <= granted[report.site]:
+            if rate < math.inf and (rate <= granted[report.site] or came < _USED_UP * grant):
                 offered = self._offered.setdefault(report.site, Offered())
                 offered.add(seconds, rate, came)
 

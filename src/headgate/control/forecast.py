@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import median
 
 import numpy as np
 
@@ -173,7 +172,8 @@ def _size(
     if site.expect is not None:
         return site.expect, Source.USER
     if complete:
-        return median(visit.wire_bytes for visit in complete), Source.HISTORY
+        # Not their median: after the first visit most pages are answered by "not modified".
+        return complete[0].wire_bytes, Source.HISTORY
     if scouted is not None and scouted.pages_in_sitemap:
         return scouted.pages_in_sitemap * scouted.mean_wire_bytes, Source.SITEMAP
     if scouted is not None and scouted.pages_by_links:

@@ -6,7 +6,7 @@ alpha_i is a property of the site (round trips, pauses, retries). It is fitted o
 least squares through the origin, t v on D, and planning then takes alpha_i D_i for D_i.
 
 v changes during a visit, so t v is a sum here: what the server could have sent, in the stretches in
-which it and not our grant set the pace. Pauses leave the line to others, so where many sites share
+which our grant did not set the pace. Pauses leave the line to others, so where many sites share
 one budget it is the site's cap that is alpha times lower, not its bytes that are more: both take
 the same time where the cap binds, and only the second would keep others from the line.
 """
@@ -19,7 +19,7 @@ from headgate.planning.arrays import FloatArray
 
 __all__ = ["Offered", "fit_alpha"]
 
-_LEAST, _MOST = 0.5, 20.0
+_LEAST, _MOST = 0.5, 1000.0
 """Beyond these it is not a site that is strange but a measurement."""
 
 

@@ -1,0 +1,40 @@
+"""alpha is learned where the site sets the pace, never where our grant does."""
+
+from __future__ import annotations
+
+import pytest
+
+from headgate.control.alpha_watch import AlphaWatch
+from headgate.control.server_watch import ServerWatch
+from headgate.crawling.progress import Progress, SiteState
+from headgate.model.local_time import Calendar, DayKind, LocalMoment
+from headgate.model.site import Site
+from headgate.traffic.server_speed import Measure, ServerSpeeds
+
+
+def watched(rate: float) -> AlphaWatch:
+    """One site at a server that gives so many bytes per second."""
+    servers = ServerWatch(ServerSpeeds(), Calendar(), {"docs.example": "192.0.2.1"})
+    servers.speeds.learn("192.0.2.1", Measure(rate, 1.0), LocalMoment(0.0, DayKind.WORKING))
+    return AlphaWatch.of([Site("docs", seeds=("https://docs.example/",))], servers)
+
+
+def crawl(watch: AlphaWatch, came: int, granted: float) -> float | None:
+    report = Progress("docs", SiteState.CRAWLING)
+    for second in range(11):
+        watch.look([report], {"docs": granted}, float(second), float(second))
+        report.wire_bytes += came
+    return watch.alpha("docs")
+
+
+@pytest.mark.parametrize(
+    ("came", "granted", "alpha"),
+    [
+        (80_000, 500_000.0, 1.25),  # the server's pace, less a fifth of pauses
+        (1_000, 50_000.0, 100.0),  # a crawl delay sets the pace, below what was granted
+        (49_000, 50_000.0, None),  # our grant does
+    ],
+)
+def test_alpha(came: int, granted: float, alpha: float | None) -> None:
+    found = crawl(watched(100_000.0), came, granted)
+    assert found == (None if alpha is None else pytest.approx(alpha))
