@@ -14,8 +14,8 @@ from headgate.crawling.progress import Harvest, Progress
 __all__ = ["Commits"]
 
 _EVERY_SECONDS = 0.5
-_BATCH_BYTES = 8_000_000
-_MOST_WAITING_BYTES = 24_000_000
+_BATCH_BYTES = 4_000_000
+_MOST_WAITING_BYTES = 16_000_000
 
 
 class Commits:

@@ -1,7 +1,7 @@
 """One fetch: what is asked for, what came back, and how it can fail.
 
 What every page makes anew, here and elsewhere, is a msgspec Struct: a frozen dataclass takes five
-times as long to make, and the garbage collector looks at it again and again.
+times as long to make, or longer, and the garbage collector looks at it again and again.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from headgate.storage.records import digest_text
 
 __all__ = ["LINKS_SCHEMA", "PAGES_SCHEMA", "write_links", "write_pages"]
 
-_PAGES_PER_GROUP = 10_000
+_PAGES_PER_GROUP = 5_000
 _LINKS_PER_GROUP = 50_000
 # Arrow's own allocator kept 30 MB more at the peak and was no faster.
 pa.set_memory_pool(pa.system_memory_pool())
