@@ -7,7 +7,6 @@ up against the bytes that came: the visit's alpha. While our own grant does, not
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from headgate.control.server_watch import ServerWatch
 from headgate.crawling.progress import Progress, SiteState
 from headgate.frontier.scope import host_of
+from headgate.model.local_time import LocalMoment
 from headgate.model.site import Site
 from headgate.planning.alpha import Offered
 
@@ -32,6 +32,8 @@ class AlphaWatch:
     """Of each site's first seed."""
     _offered: dict[str, Offered] = field(default_factory=dict)
     _came: dict[str, int] = field(default_factory=dict)
+    _unrated: dict[str, tuple[float, float, LocalMoment]] = field(default_factory=dict)
+    """Seconds and bytes from before the server's speed was known, and when that was."""
     _looked: float = 0.0
 
     @classmethod
@@ -55,19 +57,33 @@ class AlphaWatch:
                 continue
             grant = granted[report.site] * seconds if seconds > 0 else 0.0
             self.servers.note_use(self.hosts[report.site], grant, came)
-            address = addresses[report.site]
-            if address is None:
-                continue  # not yet known whose speed this is
-            speed = self.servers.speeds.speed(address)
-            rate = (speed.rate(moment) or 0.0) / sharing[address] if speed.bounded else math.inf
-            if rate < math.inf and (rate <= granted[report.site] or came < _USED_UP * grant):
+            rate = self._rate(report.site, moment, sharing[addresses[report.site] or ""])
+            idle = came < _USED_UP * grant
+            if rate is None and idle:
+                waiting = self._unrated.get(report.site, (0.0, 0.0, moment))
+                self._unrated[report.site] = waiting[0] + seconds, waiting[1] + came, moment
+            elif rate is not None and (idle or rate <= granted[report.site]):
                 offered = self._offered.setdefault(report.site, Offered())
                 offered.add(seconds, rate, came)
 
     def alpha(self, site: str) -> float | None:
         """Of this visit; None: not enough is known."""
-        offered = self._offered.get(site)
-        return None if offered is None else offered.alpha
+        offered = self._offered.setdefault(site, Offered())
+        if site in self._unrated:
+            seconds, came, moment = self._unrated[site]
+            rate = self._rate(site, moment)
+            if rate is not None:
+                del self._unrated[site]
+                offered.add(seconds, rate, came)
+        return offered.alpha
+
+    def _rate(self, site: str, moment: LocalMoment, sharing: int = 1) -> float | None:
+        """What a site's server gives; None: not known yet."""
+        address = self._address(site)
+        speed = None if address is None else self.servers.speeds.speed(address)
+        if speed is None or not speed.bounded:
+            return None
+        return (speed.rate(moment) or 0.0) / max(sharing, 1)
 
     def _address(self, site: str) -> str | None:
         host = self.hosts.get(site)

@@ -38,3 +38,13 @@ def crawl(watch: AlphaWatch, came: int, granted: float) -> float | None:
 def test_alpha(came: int, granted: float, alpha: float | None) -> None:
     found = crawl(watched(100_000.0), came, granted)
     assert found == (None if alpha is None else pytest.approx(alpha))
+
+
+def test_what_came_before_the_speed_was_known_counts_in_the_end() -> None:
+    servers = ServerWatch(ServerSpeeds(), Calendar())
+    watch = AlphaWatch.of([Site("docs", seeds=("https://docs.example/",))], servers)
+    assert crawl(watch, 1_000, 50_000.0) is None
+    servers.hosts["docs.example"] = "192.0.2.1"
+    servers.speeds.learn("192.0.2.1", Measure(1e5, 1.0), LocalMoment(0.0, DayKind.WORKING))
+    assert watch.alpha("docs") == pytest.approx(100.0)
+    assert watch.alpha("docs") == pytest.approx(100.0)
