@@ -1,0 +1,225 @@
+"""``headgate survey`` as a user runs it: options, results, interruptions, what has changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import networkx
+import pyarrow.parquet as pq
+import pytest
+from tests.acceptance.running import headgate
+from tests.acceptance.small_web import SmallWeb, serving
+
+QUICK = ("--delay", "0s", "--quiet")
+
+
+@dataclass
+class LinkedWeb(SmallWeb):
+    """Every page links to a host of its own and to one that all link to."""
+
+    without: frozenset[str] = frozenset()
+    """Pages that have lost their own link."""
+
+    def body(self, path: str) -> bytes | None:
+        plain = super().body(path)
+        if plain is None or path == "/robots.txt":
+            return plain
+        name = path.removeprefix("/").removesuffix(".html")
+        own = "" if name in self.without else f'<a href="http://h{name}.example/">own</a>'
+        return f'{own}<a href="https://all.example/&amp;quot">all</a>'.encode() + plain
+
+
+def hosts_of(run: Path) -> set[str]:
+    return set(pq.read_table(run / "links.parquet").column("host").to_pylist())
+
+
+def only_run(out: Path) -> Path:
+    (run,) = (out / "runs").iterdir()
+    return run
+
+
+def pages_asked_twice(web: SmallWeb) -> list[str]:
+    return [path for path, count in web.asked.items() if count > 1 and path != "/robots.txt"]
+
+
+def test_a_survey_from_the_list_to_the_tables(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with serving(LinkedWeb(30)) as web:
+        (tmp_path / "list.txt").write_text(f"# ours\n{web.seed}\nno url at all\n")
+        done = headgate("survey", tmp_path / "list.txt", "--out", out, *QUICK)
+    assert done.returncode == 0, done.stderr
+    assert "list.txt:3: 'no url at all' is no URL; left out" in done.stderr
+    assert "1 of 1 servers answer; they link to 31 other hosts" in done.stdout
+    assert "ended: finished" in done.stdout
+    run = only_run(out)
+    assert hosts_of(run) == {f"h{k}.example" for k in range(30)} | {"all.example"}
+    graph = networkx.read_graphml(run / "hosts.graphml")
+    assert graph.is_directed()
+    assert graph.number_of_nodes() == 32
+    assert graph.nodes["127.0.0.1"]["reachable"] is True
+    assert graph.edges["127.0.0.1", "all.example"]["weight"] == 30
+    server = pq.read_table(run / "servers.parquet").to_pylist()[0]
+    assert (server["pages"], server["requests"]) == (30, 31)
+    assert sum(pq.read_table(run / "depths.parquet").column("new_hosts").to_pylist()) == 31
+    assert (run / "report.html").stat().st_size > 1000
+
+
+def test_the_tables_open_in_duckdb(tmp_path: Path) -> None:
+    with serving(LinkedWeb(5)) as web:
+        headgate("survey", web.seed, "--out", tmp_path, *QUICK)
+    run = only_run(tmp_path)
+    query = (
+        f"select s.server, count(*) from '{run}/servers.parquet' s"
+        f" join '{run}/links.parquet' l on s.server = l.server group by 1"
+    )
+    assert duckdb.sql(query).fetchall() == [("127.0.0.1", 6)]
+
+
+def test_json_is_the_report_and_quiet_is_quiet(tmp_path: Path) -> None:
+    with serving(LinkedWeb(40)) as web:
+        done = headgate("survey", web.seed, "--json", "--depth", "2", "--out", tmp_path, *QUICK)
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    assert report == json.loads((only_run(tmp_path) / "report.json").read_bytes())
+    assert [level["pages"] for level in report["depths"]] == [1, 2, 4]
+    assert [level["requests"] for level in report["ahead"]][:2] == [8, 16]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "say what to survey"),
+        (["no-such-list.txt"], "is no URL"),
+        (["http://a.ke/", "--depth", "99"], "--depth"),
+        (["http://a.ke/", "--until", "1.5"], "--until"),
+        (["http://a.ke/", "--yield", "-1"], "--yield"),
+        (["http://a.ke/", "--max-pages", "1"], "--max-pages"),
+        (["http://a.ke/", "--max-bytes", "many"], "many"),
+        (["http://a.ke/", "--scope", ".ke,,"], "--scope"),
+        (["http://a.ke/", "--delay", "soon"], "soon"),
+        (["http://a.ke/", "--at-once", "0"], "--at-once"),
+        (["--resume"], "no unfinished survey"),
+        (["http://a.ke/", "--resume"], "leave FILE and URL out"),
+        (["--resume", "--registrable"], "--registrable"),
+        (["diff", "here"], "two surveys"),
+        (["diff", "here", "there"], "holds no survey"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(tmp_path: Path, arguments: list[str], words: str) -> None:
+    out = () if "diff" in arguments else ("--out", tmp_path / "out")
+    done = headgate("survey", *arguments, *out)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("headgate: ")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_help_tells_what_and_how() -> None:
+    done = headgate("survey", "--help")
+    assert done.returncode == 0
+    for word in ("--scope", "--until", "--registrable", "examples:", "diff"):
+        assert word in done.stdout
+
+
+def start(web: SmallWeb, out: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "headgate", "survey", web.seed, "--out", str(out), *QUICK],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUTF8": "1"},
+    )
+
+
+def wait_until_asked(web: SmallWeb, count: int) -> None:
+    for _ in range(600):
+        if len(web.asked) >= count:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the survey did not get so far")
+
+
+def test_ctrl_c_saves_and_resume_goes_on(tmp_path: Path) -> None:
+    with serving(LinkedWeb(60, seconds_per_page=0.03)) as web:
+        process = start(web, tmp_path)
+        wait_until_asked(web, 20)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 130
+        refused = headgate("survey", web.seed, "--out", tmp_path, *QUICK)
+        assert (refused.returncode, "--resume" in refused.stderr) == (2, True)
+        shown = headgate("report", tmp_path)
+        assert (shown.returncode, "ended: interrupted" in shown.stdout) == (0, True)
+        done = headgate("survey", "--resume", "--out", tmp_path, *QUICK)
+        assert done.returncode == 0, done.stderr
+    assert "they link to 61 other hosts" in done.stdout
+    assert len(pages_asked_twice(web)) <= 1  # the one under way
+
+
+def test_kill_9_loses_nothing_that_was_stored(tmp_path: Path) -> None:
+    with serving(LinkedWeb(80, seconds_per_page=0.05)) as web:
+        process = start(web, tmp_path)
+        wait_until_asked(web, 45)
+        process.kill()
+        process.communicate(timeout=60)
+        log = only_run(tmp_path) / "survey.log"
+        assert log.stat().st_size > 100  # some of it was stored by then
+        done = headgate("survey", "--resume", "--out", tmp_path, *QUICK)
+        assert done.returncode == 0, done.stderr
+    assert "they link to 81 other hosts" in done.stdout
+    # A commit comes every half second, or later on a busy machine: what came since is asked again.
+    assert len(pages_asked_twice(web)) < 40
+    assert len(web.asked) == 81
+
+
+def test_a_second_survey_and_what_has_changed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with serving(LinkedWeb(20)) as web:
+        first = json.loads(headgate("survey", web.seed, "--json", "--out", out, *QUICK).stdout)
+        second = json.loads(headgate("survey", web.seed, "--json", "--out", out, *QUICK).stdout)
+    assert second["unchanged"] == 20
+    assert second["hosts"] == first["hosts"]
+    assert second["wire_bytes"] < 0.4 * first["wire_bytes"]
+    runs = [out / "runs" / report["stamp"] for report in (first, second)]
+    done = headgate("survey", "diff", *runs)
+    assert done.returncode == 0, done.stderr
+    assert "links gone: 0" in done.stdout
+    found = json.loads(headgate("survey", "diff", *runs, "--json").stdout)
+    assert found["links_new"] == found["servers_gone"] == []
+
+
+def test_a_link_that_is_gone_is_told(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    web = LinkedWeb(20)
+    with serving(web):
+        headgate("survey", web.seed, "--out", before, *QUICK)
+        web.without = frozenset("7")
+        headgate("survey", web.seed, "--out", after, *QUICK)
+    done = headgate("survey", "diff", before, after)
+    assert "links gone: 1\n  127.0.0.1 -> h7.example" in done.stdout
+
+
+def test_report_and_export_know_surveys(tmp_path: Path) -> None:
+    with serving(LinkedWeb(10)) as web:
+        done = headgate("survey", web.seed, "--out", tmp_path, *QUICK)
+    shown = headgate("report", tmp_path)
+    assert (shown.returncode, shown.stdout) == (0, done.stdout)
+    table = headgate("export", tmp_path)
+    assert table.returncode == 0, table.stderr
+    head, row = table.stdout.splitlines()
+    assert head.startswith('"server","start"')
+    assert row.startswith('"127.0.0.1"')
+    rows = headgate("export", tmp_path, "--format", "jsonl").stdout.splitlines()
+    assert json.loads(rows[0])["pages_by_depth"] == [1, 2, 4, 3]
+    assert len(headgate("export", tmp_path, "--table", "links").stdout.splitlines()) == 1 + 11
+    refused = headgate("export", tmp_path, "--table", "pages")
+    assert refused.returncode == 2
+    assert "is a survey and has no pages; --table is one of servers, links" in refused.stderr
