@@ -70,7 +70,9 @@ async def open_node(job: NodeJob) -> AsyncIterator[Node]:
             return SiteRun(site, Tools(frontier, fetcher, spool, known, reader, clock, focus))
 
         def close_run(name: str) -> None:
-            opened.pop(name).close()
+            files = opened.pop(name, None)  # a run that fails as the node closes is closed twice
+            if files is not None:
+                files.close()
 
         try:
             yield Node(open_run, fetcher, close_run)

@@ -63,7 +63,7 @@ def levels_to_come(
     for tree in trees:
         for kind, count in tree.waiting_by_kind():
             pages[kind.depth] += count
-            hosts[kind.depth] += count * model.value(kind)
+            hosts[kind.depth] += count * model.expected(kind)
         pages[deepest + 1] += tree.beyond
     yields = _yields(model, deepest, len(pages))
     hosts[deepest + 1] += pages[deepest + 1] * yields[deepest + 1]

@@ -1,8 +1,7 @@
 """One server's tree of pages: what was met, what waits, what it has cost so far.
 
-Pages wait in *kinds* (section, depth, word), each a FIFO; a heap holds the kinds by their value
-without the server's factor. Values in the heap grow stale: one that fell is found out when it comes
-up, and kinds of a section that has just yielded are put in again.
+Pages wait in *kinds* (section, depth, word), each a FIFO; the most promising kind is looked for
+among all of them after each page, some microseconds for a usual server.
 
 Bounded: at most ``most_waiting`` URLs wait and ``20 * most_waiting`` are remembered, whatever the
 server links to; beyond that, links are counted but not taken.
@@ -10,7 +9,6 @@ server links to; beyond that, links are counted but not taken.
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,9 +24,6 @@ from headgate.survey.yields import Kind, PageValues
 __all__ = ["Asked", "ServerState", "ServerTree"]
 
 _REMEMBERED_PER_WAITING = 20
-_NEIGHBOUR_DEPTHS = range(-2, 4)
-_STALE_PER_KIND = 4
-_STALE_ALLOWED = 64
 _MOST_HOPS = 5
 
 
@@ -79,7 +74,8 @@ class ServerTree:
     _met: set[int] = field(default_factory=set)
     _glimpsed: set[int] = field(default_factory=set)
     _waiting: dict[Kind, deque[Asked]] = field(default_factory=dict)
-    _heap: list[tuple[float, Kind]] = field(default_factory=list)
+    _chosen: Kind | None = None
+    """The most promising kind; None: to be looked for."""
     _count: int = 0
 
     @property
@@ -147,16 +143,16 @@ class ServerTree:
         self._count -= 1
         if not pages:
             del self._waiting[kind]
+            self._chosen = None
         return asked
 
-    def put_back(self, asked: Asked, model: PageValues) -> None:
+    def put_back(self, asked: Asked) -> None:
         """It could not be asked for yet; it stays the first of its kind."""
         pages = self._waiting.get(asked.kind)
         if pages is not None:
             pages.appendleft(asked)
         else:
             self._waiting[asked.kind] = deque((asked,))
-            self._push(asked.kind, model)
         self._count += 1
 
     def landed(self, asked: Asked, new_hosts: int, model: PageValues) -> None:
@@ -165,18 +161,13 @@ class ServerTree:
             self.pages_by_depth.append(0)
         self.pages_by_depth[asked.kind.depth] += 1
         model.learn(asked.kind, asked.words, new_hosts)
-        if new_hosts:
-            for step in _NEIGHBOUR_DEPTHS:
-                for word in {"", asked.kind.word}:
-                    kind = asked.kind._replace(depth=asked.kind.depth + step, word=word)
-                    if kind in self._waiting:
-                        self._push(kind, model)
+        self._chosen = None
 
     def close(self, state: ServerState, reason: str = "") -> None:
         """Nothing more will be asked; what waited is dropped, and its memory given back."""
         self.state, self.reason = state, self.reason or reason
         self._waiting.clear()
-        self._heap.clear()
+        self._chosen = None
         self._met.clear()
         self._glimpsed.clear()
         self._count = 0
@@ -184,7 +175,7 @@ class ServerTree:
     def check(self) -> None:
         assert self._count == sum(map(len, self._waiting.values()))
         assert all(self._waiting.values())
-        assert set(self._waiting) <= {kind for _, kind in self._heap}
+        assert self._chosen is None or self._chosen in self._waiting
         assert self._count <= self.most_waiting
 
     def _put(self, url: str, depth: int, anchor: str, model: PageValues, hops: int) -> None:
@@ -195,33 +186,19 @@ class ServerTree:
             pages.append(Asked(url, kind, words, hops))
         else:
             self._waiting[kind] = deque((Asked(url, kind, words, hops),))
-            self._push(kind, model)
+            self._chosen = None
         self._count += 1
 
     @property
     def _most_met(self) -> int:
         return _REMEMBERED_PER_WAITING * self.most_waiting
 
-    def _push(self, kind: Kind, model: PageValues) -> None:
-        heapq.heappush(self._heap, (-model.within_server(kind), kind))
-        if len(self._heap) > _STALE_PER_KIND * len(self._waiting) + _STALE_ALLOWED:
-            self._heap = [(-model.within_server(each), each) for each in self._waiting]
-            heapq.heapify(self._heap)
-
     def _best_kind(self, model: PageValues) -> Kind | None:
-        heap = self._heap
-        while heap:
-            stored, kind = heap[0]
-            if kind not in self._waiting:
-                heapq.heappop(heap)
-                continue
-            value = -model.within_server(kind)
-            if value <= stored or len(heap) == 1:
-                return kind
-            heapq.heapreplace(heap, (value, kind))
-            if heap[0][1] == kind:
-                return kind
-        return None
+        """Looks at all kinds once after each change: a heap of values would grow stale, as every
+        page that lands anywhere moves them all a little, and that costs a point of load."""
+        if self._chosen is None:
+            self._chosen = max(self._waiting, key=model.within_server, default=None)
+        return self._chosen
 
 
 def _digest(url: str) -> int:

@@ -307,7 +307,7 @@ class Surveyor:
             if allows is None:
                 if self._spent(tree, _ROBOTS_AND_PAGE):
                     continue
-                tree.put_back(asked, self._values)
+                tree.put_back(asked)
                 self._begin_request(tree, now)
                 left = self.rules.most_requests - tree.requests
                 return LearnRobots(tree.number, place, left - 1, self._bytes_left(tree))
@@ -350,7 +350,7 @@ class Surveyor:
                 tree.rule.fetched(asked.url)
                 trouble = self._land_again(tree, asked, stored) or trouble
         for asked in reversed(others):
-            tree.put_back(asked, self._values)
+            tree.put_back(asked)
         if not (tree.waiting or tree.pages_by_depth):
             tree.reason = tree.reason or trouble
 

@@ -2,19 +2,19 @@
 
 A multiplicative Gamma-Poisson model:
 
-    value(page) = b(depth) * (c + (1 - c) * f(server) * f(section) * f(word))
+    value(page) = b(depth) * f(server) * f(section) * f(word)
 
 Each factor is what was found over what the others foresaw, drawn to 1 by a prior worth ``a`` hosts:
 
     f = (a + x) / (a + B)      x new hosts found in the group, B hosts foreseen without f
 
-The part c = 0.12 is what no factor foresees: a list of links may stand anywhere. Old finds fade
-(half of a section's weight after 70 pages), because hosts run out. Found hosts count only up to a
-clip: one long list of links says little of the pages beside it. Because B is made with all other
-factors, a server that was asked for its best sections first is not taken for a rich one.
+Old finds fade (half of a section's weight after 45 pages), because hosts run out. Found hosts count
+only up to a clip: one long list of links says little of the pages beside it. Because B is made with
+all other factors, a server that was asked for its best sections first is not taken for a rich one.
 
-A page that an earlier survey knows has one word more, which says how much it brought then. Such
-words are learned like all others: the web may have changed.
+The value orders pages well but is too low for what is left at the end, as a list of links may stand
+anywhere. How many hosts are to be expected is therefore told by a second form,
+b'(depth) * (c + (1 - c) * f(server) * f(section) * f(word)), with c = 0.2.
 
 Costs: two floats per server, per section and per word; words are bounded, sections by the pages
 that a server may be asked for.
@@ -40,8 +40,9 @@ _LIST_WORDS = (
     "ligacoes", "viungo", "washirika", "روابط",
 )  # fmt: skip
 """How lists of links are called: taken for rich until found otherwise."""
-_LIST_FACTOR = 4.0
-_ANYWHERE = 0.12
+_LIST_FACTOR = 2.0
+_LEAST_FACTOR = 0.05
+_ANYWHERE = 0.2
 """The part of the hosts that server, section and words say nothing about."""
 _PRIOR_HOSTS_PER_PAGE = 1.0
 _DEPTHS = 64
@@ -99,6 +100,10 @@ class _Group:
     def factor(self, prior: float) -> float:
         return (prior + self.found) / (prior + self.foreseen)
 
+    @property
+    def ratio(self) -> float:
+        return self.found / self.foreseen
+
     def learn(self, found: float, foreseen: float, keep: float) -> None:
         self.found = self.found * keep + found
         self.foreseen = self.foreseen * keep + foreseen
@@ -107,19 +112,20 @@ class _Group:
 class YieldModel:
     """All servers of one survey. The constants were set on webs that no test or figure uses."""
 
-    server_prior = 30.0
-    section_prior = 1.0
+    server_prior = 15.0
+    section_prior = 2.5
     word_prior = 20.0
-    keep_depth = 0.9999
-    keep_server = 0.995
-    keep_section = 0.99
+    keep_depth = 0.99995
+    keep_server = 0.99
+    keep_section = 0.985
     keep_word = 0.999
     clip = 8
     section_clip = 3
 
     def __init__(self) -> None:
         self._depths = [_Group() for _ in range(_DEPTHS)]
-        for group in self._depths:
+        self._expected = [_Group() for _ in range(_DEPTHS)]
+        for group in (*self._depths, *self._expected):
             group.learn(_PRIOR_HOSTS_PER_PAGE, 1.0, 1.0)
         self._earlier: dict[int, str] = {}
         self._servers: dict[int, _Group] = {}
@@ -130,17 +136,21 @@ class YieldModel:
             group.learn((_LIST_FACTOR - 1) * self.word_prior, 0.0, 1.0)
 
     def value(self, kind: Kind) -> float:
+        """What pages are ordered by."""
+        return self.within_server(kind) * self._server_factor(kind.server)
+
+    def expected(self, kind: Kind) -> float:
         """New hosts to be expected of one page."""
         known = self._within(kind) * self._server_factor(kind.server)
-        return self._base(kind.depth) * (_ANYWHERE + (1 - _ANYWHERE) * known)
+        return self._expected[kind.depth].ratio * (_ANYWHERE + (1 - _ANYWHERE) * known)
 
     def within_server(self, kind: Kind) -> float:
         """Without the server's own factor: what orders the pages of one server."""
         return self._base(kind.depth) * self._within(kind)
 
     def depth_profile(self) -> list[float]:
-        """b(depth), for those who foresee pages that were not met yet."""
-        return [self._base(depth) for depth in range(_DEPTHS)]
+        """b'(depth), for those who foresee pages that were not met yet."""
+        return [group.ratio for group in self._expected]
 
     def signs(self, url: str, anchor: str) -> tuple[str, tuple[str, ...]]:
         """What a link says of its target: the word that promises most, or none; and all words."""
@@ -165,8 +175,11 @@ class YieldModel:
         by_server = server.factor(self.server_prior)
         by_section = section.factor(self.section_prior)
         by_word = self._words[kind.word].factor(self.word_prior)
-        whole = _ANYWHERE + (1 - _ANYWHERE) * by_server * by_section * by_word
-        self._depths[kind.depth].learn(found, whole, self.keep_depth)
+        whole = by_server * by_section * by_word
+        self._depths[kind.depth].learn(found, max(whole, _LEAST_FACTOR), self.keep_depth)
+        self._expected[kind.depth].learn(
+            found, _ANYWHERE + (1 - _ANYWHERE) * whole, self.keep_depth
+        )
         if not kind.word:  # a list of links says nothing of the pages around it
             server.learn(found, base * by_word, self.keep_server)
             section.learn(
@@ -203,5 +216,4 @@ class YieldModel:
         return 1.0 if group is None else group.factor(self.server_prior)
 
     def _base(self, depth: int) -> float:
-        group = self._depths[depth]
-        return group.found / group.foreseen
+        return self._depths[depth].ratio
