@@ -80,7 +80,9 @@ def test_the_tables_open_in_duckdb(tmp_path: Path) -> None:
         f"select s.server, count(*) from '{run}/servers.parquet' s"
         f" join '{run}/links.parquet' l on s.server = l.server group by 1"
     )
-    assert duckdb.sql(query).fetchall() == [("127.0.0.1", 6)]
+    found = duckdb.sql(query)
+    assert found is not None
+    assert found.fetchall() == [("127.0.0.1", 6)]
 
 
 def test_json_is_the_report_and_quiet_is_quiet(tmp_path: Path) -> None:

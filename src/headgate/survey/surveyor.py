@@ -1,8 +1,8 @@
 """The surveyor: decides which server is asked for which page next, and when enough is known.
 
 Events are methods; each answers with commands. One request at a time is under way per server, and
-at most ``slots`` in all. Of the servers that may be asked now, the one with the most promising page
-comes first; robots.txt is learned before the first page of an origin.
+as many in all as there are slots (`slots`). Of the servers that may be asked now, the one with the
+most promising page comes first (`turns`); robots.txt is learned before the first page of an origin.
 
 It ends when nothing is left, when no page promises ``least_yield`` new hosts, or when the
 share ``until`` of all hosts is thought to be found. What a server may cost is bounded by
@@ -24,6 +24,7 @@ from headgate.survey.memory import NO_MEMORY, Memory
 from headgate.survey.remaining import Growth, Level, levels_to_come
 from headgate.survey.rules import RegistrableDomain, is_internal
 from headgate.survey.server_tree import Asked, ServerState, ServerTree
+from headgate.survey.slots import Slots
 from headgate.survey.survey_rules import SurveyRules
 from headgate.survey.territory import Territory
 from headgate.survey.turns import Turns
@@ -52,7 +53,7 @@ class Surveyor:
         ``earlier``: the survey before it, which knows who was silent."""
         self.rules = rules
         self._territory = Territory(rules, registrable)
-        self.in_flight = 0
+        self._under_way = Slots(rules.slots)
         self.ending = ""
         """Why no further page is asked for; empty while it goes on."""
         self._stored = stored
@@ -61,7 +62,6 @@ class Surveyor:
         self._values: PageValues = BreadthFirst() if rules.breadth_first else self._yields
         self._growth = Growth(rules.depth)
         self._robots: dict[str, Allows] = {}
-        self._started: dict[int, float] = {}
         self._turns = Turns(self.trees, self._values, rules.least_yield, rules.slots)
         self._rich: list[tuple[str, int]] = []
         """Pages of the survey before that brought hosts, and their depths."""
@@ -117,8 +117,7 @@ class Surveyor:
         """What robots.txt of an origin says, or that it could not be had."""
         tree = self.trees[server]
         self._robots[place] = rules.allows
-        self.in_flight -= 1
-        self._started.pop(server)
+        self._under_way.end(server)
         tree.pace.excused()
         tree.pace.crawl_delay(rules.crawl_delay)
         self._cost(tree, rules.requests, rules.wire_bytes)
@@ -152,15 +151,14 @@ class Surveyor:
     ) -> list[Command]:  # fmt: skip
         """An error status."""
         tree = self.trees[server]
-        self.in_flight -= 1
+        began = self._under_way.end(server)
         self._cost(tree, 1, wire_bytes)
         if status in (429, 503):
-            tree.pace.busy(str(status), self._started.pop(server), now, retry_after)
+            tree.pace.busy(str(status), began, now, retry_after)
         elif status >= 500:
             tree.pace.erred(str(status))
         else:
             tree.pace.answered()
-        self._started.pop(server, None)
         if asked.kind.depth == 0 and not tree.pages_by_depth and not tree.waiting:
             tree.reason = f"status {status}"
         return self._go_on(tree, now)
@@ -170,9 +168,8 @@ class Surveyor:
     ) -> list[Command]:
         """No answer. A server that fails at its first page is dead as far as a survey goes."""
         tree = self.trees[server]
-        self.in_flight -= 1
         self._cost(tree, 1, wire_bytes)
-        tree.pace.failed(kind.value, self._started.pop(server), now)
+        tree.pace.failed(kind.value, self._under_way.end(server), now)
         if not tree.pages_by_depth and asked.kind.depth == 0 and not tree.waiting:
             tree.close(ServerState.GIVEN_UP, kind.value)
         return self._go_on(tree, now)
@@ -193,7 +190,8 @@ class Surveyor:
 
     def check(self) -> None:
         busy = sum(tree.pace.in_flight for tree in self.trees)
-        assert busy == self.in_flight <= self.rules.slots
+        assert busy == len(self._under_way)
+        self._under_way.check()
         for tree in self.trees:
             tree.check()
             assert tree.pace.in_flight <= 1
@@ -249,8 +247,7 @@ class Surveyor:
             self._take_in(planted.start, planted)
 
     def _answered(self, tree: ServerTree, wire_bytes: int) -> None:
-        self.in_flight -= 1
-        self._started.pop(tree.number, None)
+        self._under_way.end(tree.number)
         tree.pace.answered()
         self._cost(tree, 1, wire_bytes)
 
@@ -283,14 +280,14 @@ class Surveyor:
     def _dispatch(self, now: float) -> list[Command]:
         self._turns.wake(now)
         commands: list[Command] = []
-        while self.in_flight < self.rules.slots:
+        while self._under_way.free(now):
             tree = self._turns.take_suspect() if self.ending else self._turns.take()
             if tree is None:
                 break
             command = self._ask(tree, now)
             if command is not None:
                 commands.append(command)
-        commands.extend(self._what_then())
+        commands.extend(self._what_then(now))
         return commands
 
     def _ask(self, tree: ServerTree, now: float) -> Command | None:
@@ -368,20 +365,23 @@ class Surveyor:
         return ""
 
     def _begin_request(self, tree: ServerTree, now: float) -> None:
-        self.in_flight += 1
+        self._under_way.begin(tree.number, now)
         tree.pace.started(now)
-        self._started[tree.number] = now
 
-    def _what_then(self) -> list[Command]:
-        wake = self._turns.next_wake
-        if self.in_flight:
-            return [Wait(wake)] if wake is not None and not self.ending else []
-        if not self.ending and wake is not None:
-            return [Wait(wake)]
+    def _what_then(self, now: float) -> list[Command]:
+        wakes = [wake for wake in (self._turns.next_wake, self._next_slot(now)) if wake is not None]
+        if not self.ending and wakes:
+            return [Wait(min(wakes))]
+        if self._under_way:
+            return []
         self.ending = self.ending or (
             "nothing promises enough" if self._turns.anyone else "finished"
         )
         return [Done(self.ending)]
+
+    def _next_slot(self, now: float) -> float | None:
+        """When a slow request makes room, if somebody waits for that."""
+        return None if self._under_way.free(now) else self._under_way.next_free
 
     def _look_whether_enough(self) -> None:
         self._next_look = int(self._landed * _LOOK_EVERY_SHARE) + _LOOK_EVERY_PAGES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from headgate.frontier.pacing import PaceRules
 from headgate.model.fetch import FailureKind
 from headgate.reading.urls import host
+from headgate.survey.commands import Command, LearnRobots, Wait
 from headgate.survey.entries import Ending, SurveyEntry
 from headgate.survey.memory import ServerRecord
 from headgate.survey.rules import ALL, Scope
@@ -98,6 +99,22 @@ def test_pace_is_kept_and_the_rest_of_the_world_goes_on_meanwhile() -> None:
         assert len(at) == 6
         assert all(later - sooner >= 2.0 for sooner, later in pairwise(at))
     assert max(played.times) <= 2.0 * 6  # both at once, not one after the other
+
+
+def test_servers_that_hang_make_room_for_others() -> None:
+    rules = SurveyRules(pace=_AT_ONCE, slots=2)
+    surveyor = Surveyor(rules)
+    surveyor.start(f"http://s{number}.ke/" for number in range(20))
+
+    def asked(commands: Sequence[Command]) -> int:
+        return sum(isinstance(command, LearnRobots) for command in commands)
+
+    first = surveyor.begin(0.0)
+    assert asked(first) == 2
+    assert isinstance(first[-1], Wait)
+    assert asked(surveyor.tick(1.0)) == 0
+    assert [asked(surveyor.tick(moment)) for moment in (2.0, 4.0, 6.0, 8.0)] == [2, 2, 2, 0]
+    surveyor.check()
 
 
 def test_low_yield_ends_it_after_each_server_was_probed() -> None:
