@@ -1,6 +1,6 @@
 """3,400 servers of very different speed, some dead, some hanging, surveyed over real sockets.
 
-    python -m bench.survey [--sites 3400] [--max-pages 12]
+    python -m bench.survey [--sites 3400] [--max-pages 12] [--keep FOLDER]
 
 The virtual web is served by a process of its own, which counts what every server was asked for. The
 survey runs twice: on all servers, and on those alone that answer. Printed: wall time, load, memory,
@@ -26,6 +26,7 @@ from pathlib import Path
 
 import uvloop
 
+from headgate.cli.survey_result import write_page
 from headgate.crawling.survey_run import SurveyRun
 from headgate.fetching.dns import FixedResolver
 from headgate.fetching.http import FetcherSettings
@@ -72,7 +73,7 @@ def serving(sites: int, folder: Path) -> Iterator[tuple[int, Path]]:
         process.wait(timeout=30)
 
 
-def run_once(sites: int, most: int, *, only_answering: bool) -> Outcome:
+def run_once(sites: int, most: int, *, only_answering: bool, keep: Path | None = None) -> Outcome:
     web = make_web(_SEED, sites)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -89,7 +90,7 @@ def run_once(sites: int, most: int, *, only_answering: bool) -> Outcome:
                         connections=1, delay=_DELAY_SECONDS, failure_limit=3, busy_limit=3
                     ),
                 ),
-                out=folder / "out",
+                out=keep or folder / "out",
                 fetcher=FetcherSettings("bench", SURVEY_LIMITS, named=frozenset(("127.0.0.0/8",))),
                 bandwidth=math.inf,
                 resolver=FixedResolver(addresses(web)),
@@ -97,6 +98,8 @@ def run_once(sites: int, most: int, *, only_answering: bool) -> Outcome:
             began = time.monotonic()
             report = uvloop.run(survey(job, Nobody()))
             wall = time.monotonic() - began
+        if keep is not None:
+            write_page(report, keep / "runs" / report.stamp)
         return Outcome(report, wall, json.loads(counts.read_text())["requests"])
 
 
@@ -109,15 +112,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--sites", type=int, default=3400)
     parser.add_argument("--max-pages", type=int, default=12)
+    parser.add_argument("--keep", type=Path, help="leave tables and page of the first there")
     args = parser.parse_args()
-    everyone = run_once(args.sites, args.max_pages, only_answering=False)
+    everyone = run_once(args.sites, args.max_pages, only_answering=False, keep=args.keep)
     answering = run_once(args.sites, args.max_pages, only_answering=True)
     report = everyone.report
     most = max(everyone.requests.values())
     silent = report.servers - report.reachable
     cost = everyone.wall_seconds / answering.wall_seconds - 1
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    print(f"servers {report.servers:,}, of which {silent:,} never answer: {report.unreachable}")
+    why = ", ".join(f"{count} {reason}" for reason, count in report.unreachable.items())
+    print(f"servers {report.servers:,}, of which {silent:,} never answer: {why}")
     print(f"requests {report.requests:,}, pages {report.pages:,}, hosts {report.hosts:,}")
     print(
         f"wall time {everyone.wall_seconds:.1f} s, {report.requests / everyone.wall_seconds:.0f}/s"

@@ -22,6 +22,7 @@ from headgate.crawling.ports import Clock, Fetcher, SurveyLog
 from headgate.crawling.robots import learn_robots
 from headgate.crawling.survey_reading import SurveyedPage, read_surveyed
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.reading.urls import host
 from headgate.survey.answers import Harvest, RobotsAnswer
 from headgate.survey.commands import Command, Done, Fetch, LearnRobots, Wait
 from headgate.survey.entries import Ending, SurveyEntry
@@ -220,9 +221,12 @@ def _with(entry: SurveyEntry, **changes: object) -> SurveyEntry:
 
 
 def _read(entry: SurveyEntry, page: SurveyedPage, harvest: Harvest) -> SurveyEntry:
+    links = page.links
+    if harvest.unwanted:
+        links = [link for link in links if host(link[0]) not in harvest.unwanted]
     return _with(
         entry,
-        links=page.links,
+        links=links,
         language=page.language,
         charset=page.charset,
         new_hosts=harvest.new_hosts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["Allows", "Harvest", "RobotsAnswer"]
 
@@ -26,11 +26,7 @@ class RobotsAnswer:
 class Harvest:
     """What one page brought."""
 
-    outbound: dict[str, int]
-    """External hosts it links to, with the number of links."""
-    examples: dict[str, str]
-    """One external URL for each of these hosts."""
-    new_hosts: list[str]
-    """Those of them that nobody had linked to before."""
-    internal: int
-    """Links that stay on the server."""
+    new_hosts: list[str] = field(default_factory=list)
+    """External hosts that nobody had linked to before."""
+    unwanted: set[str] = field(default_factory=set)
+    """Hosts that are not taken in, because the server has named too many already."""

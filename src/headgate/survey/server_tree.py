@@ -66,8 +66,9 @@ class ServerTree:
     requests: int = 0
     wire_bytes: int = 0
     pages_by_depth: list[int] = field(default_factory=list)
+    new_hosts: int = 0
     cut: int = 0
-    """Links not taken because too many waited already."""
+    """Links not taken because too many waited or were found already."""
     rule: ScriptRule = field(default_factory=ScriptRule)
     beyond: int = 0
     """Pages seen one level below the deepest, which are not taken."""

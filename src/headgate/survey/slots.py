@@ -1,6 +1,6 @@
 """How many servers are asked at once.
 
-A server that keeps us waiting does no harm and should do none: after two seconds its request gives
+A server that keeps us waiting does no harm and should do none: after a second its request gives
 its slot to another. At most four times as many requests as slots are under way, whatever happens.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 __all__ = ["Slots"]
 
-_PATIENCE_SECONDS = 2.0
+_PATIENCE_SECONDS = 1.0
 _REQUESTS_PER_SLOT = 4
 
 

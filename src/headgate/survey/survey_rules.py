@@ -31,6 +31,8 @@ class SurveyRules:
     most_page_bytes: int = 2_000_000
     names_per_domain: int = 32
     """Starting URLs under one registered domain: wildcard DNS has names without end."""
+    most_hosts: int = 100_000
+    """New hosts that one server may name: pages are free to make up names."""
     slots: int = 100
     pace: PaceRules = field(
         default_factory=lambda: PaceRules(connections=1, delay=1.0, failure_limit=3, busy_limit=3)

@@ -141,7 +141,7 @@ class Surveyor:
         """Within the server it is followed; elsewhere it is a link found."""
         tree = self.trees[server]
         self._answered(tree, wire_bytes)
-        harvest = Harvest({}, {}, [], 0)
+        harvest = Harvest()
         self._follow(tree, asked, target, harvest)
         return harvest, self._go_on(tree, now)
 
@@ -223,7 +223,7 @@ class Surveyor:
             self._external(target, tree, harvest)
 
     def _reap(self, tree: ServerTree, asked: Asked, links: Sequence[tuple[str, str]]) -> Harvest:
-        harvest = Harvest({}, {}, [], 0)
+        harvest = Harvest()
         deeper = asked.kind.depth + 1
         opened = 0
         for url, anchor in sorted(links, key=_has_query):
@@ -231,7 +231,6 @@ class Surveyor:
             if not is_internal(name, tree.domain):
                 self._external(url, tree, harvest)
                 continue
-            harvest.internal += 1
             if tree.state is not ServerState.OPEN or self._territory.tree_of(name) is not tree:
                 continue
             if deeper <= self.rules.depth:
@@ -357,7 +356,7 @@ class Surveyor:
             case Ending.PAGE | Ending.UNCHANGED:
                 self._land(tree, asked, stored.links)
             case Ending.REDIRECT:
-                self._follow(tree, asked, stored.detail, Harvest({}, {}, [], 0))
+                self._follow(tree, asked, stored.detail, Harvest())
             case Ending.STATUS:
                 return f"status {stored.status}"
             case _:

@@ -2,7 +2,8 @@
 
 A host that lies in the domain of a known server is part of that server. Each other host in scope
 becomes a server of its own, once, in the round after the one it was found in. Wildcard DNS gives
-names without end, so no registered domain may bring more than ``names_per_domain``.
+names without end, so no registered domain may bring more than ``names_per_domain``, and no server
+may name more than ``most_hosts`` that nobody named before.
 """
 
 from __future__ import annotations
@@ -63,11 +64,14 @@ class Territory:
     def found(self, url: str, tree: ServerTree, harvest: Harvest) -> ServerTree | None:
         """A link that leads out of ``tree``; the new server, if it makes one."""
         name = host(url)
-        harvest.outbound[name] = harvest.outbound.get(name, 0) + 1
-        harvest.examples.setdefault(name, url)
         if name in self.hosts:
             return None
+        if tree.new_hosts >= self._rules.most_hosts:
+            harvest.unwanted.add(name)
+            tree.cut += 1
+            return None
         self.hosts.add(name)
+        tree.new_hosts += 1
         harvest.new_hosts.append(name)
         return self.plant(f"{origin(url)}/", tree.round + 1) if self._is_start(name, tree) else None
 

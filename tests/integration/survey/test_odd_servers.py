@@ -177,6 +177,18 @@ def test_a_page_of_a_hundred_thousand_links_is_read_as_far_as_is_bearable(tmp_pa
     assert facts.servers["odd.test"].requests == 5
 
 
+def test_hosts_made_up_without_end_are_taken_in_up_to_a_bound(tmp_path: Path) -> None:
+    names = count()
+
+    def answer(host: str, path: str) -> bytes:
+        del host
+        made_up = (f"http://m{next(names)}.out.test/" for _ in range(50))
+        return html(*made_up, *(f"{path.rstrip('/')}/{word}" for word in "ab"))
+
+    report, _, facts = _survey(tmp_path, {"odd.test": answer}, ["odd.test"], _rules(most_hosts=120))
+    assert report.hosts == len(facts.servers["odd.test"].links) == 120
+
+
 def test_names_that_do_not_resolve_are_facts(tmp_path: Path) -> None:
     report, _, facts = _survey(
         tmp_path, {"here.test": _says_yes}, ["gone.test", "here.test"], _rules(depth=1),

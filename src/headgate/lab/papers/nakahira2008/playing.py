@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy.typing as npt
 
 from headgate.frontier.pacing import PaceRules
 from headgate.lab.worlds.virtual_web import VirtualWeb
-from headgate.survey.answers import RobotsAnswer
+from headgate.survey.answers import Harvest, RobotsAnswer
 from headgate.survey.commands import Command, Done, Fetch, LearnRobots
+from headgate.survey.entries import Ending, SurveyEntry
+from headgate.survey.server_tree import Asked, ServerTree
 from headgate.survey.survey_rules import SurveyRules
 from headgate.survey.surveyor import Surveyor
 
@@ -47,9 +50,17 @@ class Survey:
         return float(np.interp(wanted, self.hosts, self.pages)) / web.pages
 
 
-def play(web: VirtualWeb, rules: SurveyRules = _WITHOUT_CAPS, until: float = 1.0) -> Survey:
-    """One page after the other, answers at once."""
+def play(
+    web: VirtualWeb,
+    rules: SurveyRules = _WITHOUT_CAPS,
+    until: float = 1.0,
+    earlier: Iterable[SurveyEntry] = (),
+    log: list[SurveyEntry] | None = None,
+) -> Survey:
+    """One page after the other, answers at once. ``earlier``: the log of a survey before this
+    one; ``log`` takes this one's."""
     surveyor = Surveyor(replace(rules, until=until))
+    surveyor.remember(earlier)
     surveyor.start(web.starts())
     outside = [f"http://{web.host_name(number)}/" for number in range(web.hosts)]
     pages, hosts = [0], [0]
@@ -65,8 +76,10 @@ def play(web: VirtualWeb, rules: SurveyRules = _WITHOUT_CAPS, until: float = 1.0
                 assert page is not None
                 links = [(outside[number], "") for number in web.external(page)]
                 links += [(web.url(child), "") for child in web.children(page)]
-                _, commands = surveyor.page(server, asked, links, _PAGE_BYTES, 0.0)
+                harvest, commands = surveyor.page(server, asked, links, _PAGE_BYTES, 0.0)
                 fetched += 1
+                if log is not None:
+                    log.append(_entry(surveyor.trees[server], asked, harvest))
             case Done():
                 break
             case _:
@@ -79,3 +92,10 @@ def play(web: VirtualWeb, rules: SurveyRules = _WITHOUT_CAPS, until: float = 1.0
         np.array([*hosts, len(surveyor.hosts)]),
         surveyor.share_found(),
     )
+
+
+def _entry(tree: ServerTree, asked: Asked, harvest: Harvest) -> SurveyEntry:
+    return SurveyEntry(
+        tree.domain, tree.start, tree.round, asked.url, asked.kind.depth, Ending.PAGE, 0.0,
+        status=200, new_hosts=harvest.new_hosts,
+    )  # fmt: skip
