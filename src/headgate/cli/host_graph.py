@@ -15,10 +15,11 @@ from headgate.survey.facts import SurveyFacts
 __all__ = ["MOST_NODES", "graph_picture"]
 
 MOST_NODES = 300
-_STEPS = 120
+_STEPS = 160
+_GRAVITY = 3.0
 _SIZE = 900.0
 _MARGIN = 40.0
-_NAMED = 40
+_NAMED = 16
 
 Places = npt.NDArray[np.float64]
 
@@ -56,7 +57,7 @@ def _layout(count: int, pairs: npt.NDArray[np.int64]) -> Places:
         pull = spring * (np.linalg.norm(spring, axis=1) / ideal)[:, None]
         np.add.at(moves, pairs[:, 0], -pull)
         np.add.at(moves, pairs[:, 1], pull)
-        moves += (0.5 - places) * 0.4  # lest parts without links drift away
+        moves += (0.5 - places) * _GRAVITY  # lest parts without links drift away
         length = np.maximum(np.linalg.norm(moves, axis=1, keepdims=True), 1e-9)
         warmth = 0.1 * (1 - step / _STEPS)
         places = places + moves / length * np.minimum(length, warmth)

@@ -90,16 +90,20 @@ def speed_chart(facts: SurveyFacts) -> Markup | None:
     rates, y = _log_axis([server.transfer_rate for server in servers], _TOP + _HEIGHT, -_HEIGHT)
     dots = [_dot(server, x, y) for server in servers[:_MOST_DOTS]]
     grid = [
-        *_upright_lines((x(value), format_duration(value)) for value in times),
+        *_upright_lines((x(value), _short_time(value)) for value in times),
         *_level_lines((y(value), format_rate(value)) for value in rates),
         _caption("response time"),
     ]
     return _svg("Transfer rate against response time", [*grid, *dots], _TOP + _HEIGHT + _BELOW)
 
 
+def _short_time(seconds: float) -> str:
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else format_duration(seconds)
+
+
 def _dot(server: ServerFacts, x: Scale, y: Scale) -> Markup:
     say = (
-        f"{server.domain}: {format_duration(server.response_seconds)},"
+        f"{server.domain}: {_short_time(server.response_seconds)},"
         f" {format_rate(server.transfer_rate)}"
     )
     circle = element(

@@ -76,7 +76,7 @@ def _tiles(report: SurveyReport, size: str) -> Iterator[Markup]:
         f"{report.most_requests:,} requests",
         format_size(report.most_bytes),
     )
-    yield _tile("Found", f"about {report.share_found:.0%}", "of the hosts that could be found")
+    yield _tile("Found", f"about {report.share_found:.0%}", "of what depth and caps leave to find")
     yield _tile("Time", format_duration(report.seconds), f"policy {report.policy}")
 
 

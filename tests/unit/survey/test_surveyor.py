@@ -62,6 +62,25 @@ def test_hosts_in_scope_become_starts_up_to_the_round_limit() -> None:
     assert surveyor.hosts == {"b.ke", "c.org", "d.ke", "e.ke"}
 
 
+def test_a_server_can_be_all_that_was_registered() -> None:
+    web: dict[str, Answer] = {
+        "http://news.a.co.ke/": _links("http://shop.a.co.ke/", "http://b.co.ke/"),
+        "http://shop.a.co.ke/": _links("http://c.co.ke/"),
+    }
+    for whole, domain, hosts in (
+        (True, "a.co.ke", {"b.co.ke", "c.co.ke"}),
+        (False, "news.a.co.ke", {"b.co.ke", "shop.a.co.ke"}),
+    ):
+        surveyor = Surveyor(
+            SurveyRules(pace=_AT_ONCE, whole_registration=whole),
+            registrable=lambda name: ".".join(name.split(".")[-3:]),
+        )
+        surveyor.start(["http://news.a.co.ke/"])
+        play(surveyor, web)
+        assert surveyor.trees[0].domain == domain
+        assert surveyor.hosts == hosts
+
+
 def test_names_without_end_are_probed_a_few_times_only() -> None:
     names = [f"http://n{number}.wild.ke/" for number in range(500)]
     surveyor = Surveyor(
