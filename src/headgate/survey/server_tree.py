@@ -148,7 +148,8 @@ class ServerTree:
         return asked
 
     def put_back(self, asked: Asked) -> None:
-        """It could not be asked for yet; it stays the first of its kind."""
+        """It could not be asked for yet; its turn stays, or robots.txt was learned for nothing."""
+        self._chosen = asked.kind
         pages = self._waiting.get(asked.kind)
         if pages is not None:
             pages.appendleft(asked)
