@@ -20,9 +20,10 @@ from headgate.reading.urls import host, origin
 from headgate.survey.answers import Allows, Harvest, RobotsAnswer
 from headgate.survey.commands import Command, Done, Fetch, LearnRobots, Wait
 from headgate.survey.entries import Ending, SurveyEntry
+from headgate.survey.gathering import Gathering
 from headgate.survey.memory import NO_MEMORY, Memory
-from headgate.survey.remaining import Growth, Level, levels_to_come
-from headgate.survey.rules import RegistrableDomain, is_internal
+from headgate.survey.remaining import Level, levels_to_come
+from headgate.survey.rules import RegistrableDomain
 from headgate.survey.server_tree import Asked, ServerState, ServerTree
 from headgate.survey.slots import Slots
 from headgate.survey.survey_rules import SurveyRules
@@ -60,12 +61,13 @@ class Surveyor:
         self._earlier = earlier
         self._yields = YieldModel()
         self._values: PageValues = BreadthFirst() if rules.breadth_first else self._yields
-        self._growth = Growth(rules.depth)
+        self._gathering = Gathering(
+            self._territory, self._values, self._yields, rules.depth, self._take_in
+        )
         self._robots: dict[str, Allows] = {}
         self._turns = Turns(self.trees, self._values, rules.least_yield, rules.slots)
         self._rich: list[tuple[str, int]] = []
         """Pages of the survey before that brought hosts, and their depths."""
-        self._landed = 0
         self._next_look = _LOOK_EVERY_PAGES
 
     @property
@@ -83,7 +85,7 @@ class Surveyor:
         for url in urls:
             known = self._territory.tree_of(host(url))
             if known is None:
-                self._take_in(url, self._territory.plant(url, 0))
+                self._take_in(self._territory.plant(url, 0))
             else:
                 known.meet(url, 0, "", self._values)
         for url, depth in () if self.rules.breadth_first else self._rich:
@@ -132,17 +134,17 @@ class Surveyor:
         """A page came, with its links and their anchor texts."""
         tree = self.trees[server]
         self._answered(tree, wire_bytes)
-        harvest = self._land(tree, asked, links)
+        harvest = self._gathering.page(tree, asked, links)
+        self._look_whether_enough()
         return harvest, self._go_on(tree, now)
 
     def redirected(
         self, server: int, asked: Asked, target: str, wire_bytes: int, now: float
     ) -> tuple[Harvest, list[Command]]:
-        """Within the server it is followed; elsewhere it is a link found."""
+        """A redirect came."""
         tree = self.trees[server]
         self._answered(tree, wire_bytes)
-        harvest = Harvest()
-        self._follow(tree, asked, target, harvest)
+        harvest = self._gathering.redirect(tree, asked, target)
         return harvest, self._go_on(tree, now)
 
     def refused(
@@ -182,7 +184,7 @@ class Surveyor:
 
     def to_come(self) -> list[Level]:
         """What was not asked for: within the depth, and on the next levels below."""
-        return levels_to_come(self.trees, self._yields, self._growth, self.rules.depth)
+        return levels_to_come(self.trees, self._yields, self._gathering.growth, self.rules.depth)
 
     def best_value(self) -> float:
         """New hosts expected of the most promising page."""
@@ -196,54 +198,14 @@ class Surveyor:
             tree.check()
             assert tree.pace.in_flight <= 1
 
-    def _take_in(self, url: str, tree: ServerTree) -> None:
+    def _take_in(self, tree: ServerTree) -> None:
         """A new server, to be probed."""
-        tree.meet(url, 0, "", self._values)
+        tree.meet(tree.start, 0, "", self._values)
         record = self._earlier.server(tree.domain)
         if record is not None and record.silent:
             self._turns.suspect(tree)
         else:
             self._turns.ready(tree)
-
-    def _land(self, tree: ServerTree, asked: Asked, links: Sequence[tuple[str, str]]) -> Harvest:
-        harvest = self._reap(tree, asked, links)
-        tree.landed(asked, len(harvest.new_hosts), self._values)
-        if self._values is not self._yields:
-            self._yields.learn(asked.kind, asked.words, len(harvest.new_hosts))
-        self._landed += 1
-        if self.rules.until < 1.0 and self._landed >= self._next_look:
-            self._look_whether_enough()
-        return harvest
-
-    def _follow(self, tree: ServerTree, asked: Asked, target: str, harvest: Harvest) -> None:
-        if target and is_internal(host(target), tree.domain):
-            if self._territory.tree_of(host(target)) is tree:
-                tree.follow(asked, target, self._values)
-        elif target:
-            self._external(target, tree, harvest)
-
-    def _reap(self, tree: ServerTree, asked: Asked, links: Sequence[tuple[str, str]]) -> Harvest:
-        harvest = Harvest()
-        deeper = asked.kind.depth + 1
-        opened = 0
-        for url, anchor in sorted(links, key=_has_query):
-            name = host(url)
-            if not is_internal(name, tree.domain):
-                self._external(url, tree, harvest)
-                continue
-            if tree.state is not ServerState.OPEN or self._territory.tree_of(name) is not tree:
-                continue
-            if deeper <= self.rules.depth:
-                opened += tree.meet(url, deeper, anchor, self._values)
-            else:
-                opened += tree.glimpse(url)
-        self._growth.learn(asked.kind.depth, opened)
-        return harvest
-
-    def _external(self, url: str, tree: ServerTree, harvest: Harvest) -> None:
-        planted = self._territory.found(url, tree, harvest)
-        if planted is not None:
-            self._take_in(planted.start, planted)
 
     def _answered(self, tree: ServerTree, wire_bytes: int) -> None:
         self._under_way.end(tree.number)
@@ -325,43 +287,14 @@ class Surveyor:
         return max(self.rules.most_bytes - tree.wire_bytes, 1)
 
     def _replay(self, tree: ServerTree) -> None:
-        """What the interrupted survey learned of a server counts as if it had come now.
-
-        Its cost counts first, and none of its pages is left out, whatever promises more today.
-        """
+        """What the interrupted survey knew of a server; its cost counts first."""
         record = self._stored.server(tree.domain)
         if record is None:
             return
         self._cost(tree, record.requests, record.wire_bytes)
         if record.silent:
             tree.close(ServerState.GIVEN_UP, record.silent)
-        others = []
-        trouble = ""
-        while tree.waiting:
-            asked = tree.take(self._values)
-            stored = self._stored.find(asked.url)
-            if stored is None:
-                others.append(asked)
-            else:
-                tree.rule.fetched(asked.url)
-                trouble = self._land_again(tree, asked, stored) or trouble
-        for asked in reversed(others):
-            tree.put_back(asked)
-        if not (tree.waiting or tree.pages_by_depth):
-            tree.reason = tree.reason or trouble
-
-    def _land_again(self, tree: ServerTree, asked: Asked, stored: SurveyEntry) -> str:
-        """Answers what was wrong with it."""
-        match stored.ending:
-            case Ending.PAGE | Ending.UNCHANGED:
-                self._land(tree, asked, stored.links)
-            case Ending.REDIRECT:
-                self._follow(tree, asked, stored.detail, Harvest())
-            case Ending.STATUS:
-                return f"status {stored.status}"
-            case _:
-                return stored.detail
-        return ""
+        self._gathering.replay(tree, self._stored)
 
     def _begin_request(self, tree: ServerTree, now: float) -> None:
         self._under_way.begin(tree.number, now)
@@ -383,14 +316,11 @@ class Surveyor:
         return None if self._under_way.free(now) else self._under_way.next_free
 
     def _look_whether_enough(self) -> None:
-        self._next_look = int(self._landed * _LOOK_EVERY_SHARE) + _LOOK_EVERY_PAGES
-        if self.share_found() >= self.rules.until:
-            self.stop(f"{self.rules.until:.0%} of the hosts found")
+        pages = self._gathering.pages
+        if self.rules.until < 1.0 and pages >= self._next_look:
+            self._next_look = int(pages * _LOOK_EVERY_SHARE) + _LOOK_EVERY_PAGES
+            if self.share_found() >= self.rules.until:
+                self.stop(f"{self.rules.until:.0%} of the hosts found")
 
     def _open(self) -> Iterable[ServerTree]:
         return (tree for tree in self.trees if tree.waiting)
-
-
-def _has_query(link: tuple[str, str]) -> bool:
-    """Pages without a query come first: they use up no script."""
-    return "?" in link[0]

@@ -1,0 +1,117 @@
+"""What a page leads to: further pages of its server, hosts, and servers to be surveyed.
+
+Pages come from the network or, when an interrupted survey goes on, from its log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headgate.reading.urls import host
+from headgate.survey.answers import Harvest
+from headgate.survey.entries import Ending, SurveyEntry
+from headgate.survey.memory import Memory
+from headgate.survey.remaining import Growth
+from headgate.survey.rules import is_internal
+from headgate.survey.server_tree import Asked, ServerState, ServerTree
+from headgate.survey.territory import Territory
+from headgate.survey.yields import PageValues, YieldModel
+
+__all__ = ["Gathering"]
+
+
+class Gathering:
+    """``values`` orders pages; ``yields`` learns in any case, to foresee what is to come."""
+
+    def __init__(
+        self,
+        territory: Territory,
+        values: PageValues,
+        yields: YieldModel,
+        depth: int,
+        take_in: Callable[[ServerTree], None],
+    ) -> None:
+        """``take_in`` is told of each new server."""
+        self.pages = 0
+        """Gathered so far."""
+        self.growth = Growth(depth)
+        self._territory = territory
+        self._values = values
+        self._yields = yields
+        self._depth = depth
+        self._take_in = take_in
+
+    def page(self, tree: ServerTree, asked: Asked, links: Sequence[tuple[str, str]]) -> Harvest:
+        """A page with its links and their anchor texts."""
+        harvest = Harvest()
+        opened = 0
+        for url, anchor in sorted(links, key=_has_query):
+            name = host(url)
+            if not is_internal(name, tree.domain):
+                self._external(url, tree, harvest)
+            elif tree.state is ServerState.OPEN and self._territory.tree_of(name) is tree:
+                opened += self._internal(url, anchor, tree, asked.kind.depth + 1)
+        self.growth.learn(asked.kind.depth, opened)
+        tree.landed(asked, len(harvest.new_hosts), self._values)
+        if self._values is not self._yields:
+            self._yields.learn(asked.kind, asked.words, len(harvest.new_hosts))
+        self.pages += 1
+        return harvest
+
+    def redirect(self, tree: ServerTree, asked: Asked, target: str) -> Harvest:
+        """Within the server it is followed; elsewhere it is a link found."""
+        harvest = Harvest()
+        if target and is_internal(host(target), tree.domain):
+            if self._territory.tree_of(host(target)) is tree:
+                tree.follow(asked, target, self._values)
+        elif target:
+            self._external(target, tree, harvest)
+        return harvest
+
+    def replay(self, tree: ServerTree, stored: Memory) -> None:
+        """What an interrupted survey learned of a server counts as if it had come now.
+
+        None of its pages is left out, whatever promises more today.
+        """
+        others = []
+        trouble = ""
+        while tree.waiting:
+            asked = tree.take(self._values)
+            entry = stored.find(asked.url)
+            if entry is None:
+                others.append(asked)
+            else:
+                tree.rule.fetched(asked.url)
+                trouble = self._again(tree, asked, entry) or trouble
+        for asked in reversed(others):
+            tree.put_back(asked)
+        if not (tree.waiting or tree.pages_by_depth):
+            tree.reason = tree.reason or trouble
+
+    def _again(self, tree: ServerTree, asked: Asked, entry: SurveyEntry) -> str:
+        """Answers what was wrong with it."""
+        match entry.ending:
+            case Ending.PAGE | Ending.UNCHANGED:
+                self.page(tree, asked, entry.links)
+            case Ending.REDIRECT:
+                self.redirect(tree, asked, entry.detail)
+            case Ending.STATUS:
+                return f"status {entry.status}"
+            case _:
+                return entry.detail
+        return ""
+
+    def _internal(self, url: str, anchor: str, tree: ServerTree, depth: int) -> bool:
+        if depth > self._depth:
+            return tree.glimpse(url)
+        return tree.meet(url, depth, anchor, self._values)
+
+    def _external(self, url: str, tree: ServerTree, harvest: Harvest) -> None:
+        planted = self._territory.found(url, tree, harvest)
+        if planted is not None:
+            self._take_in(planted)
+
+
+def _has_query(link: tuple[str, str]) -> bool:
+    """Pages without a query come first: they use up no script."""
+    return "?" in link[0]
