@@ -75,7 +75,8 @@ class ScriptRule:
     def __init__(self) -> None:
         self.scripts: dict[str, int] = {}
         """Host and path of each script, with the number of its URLs that were met."""
-        self._used: set[str] = set()
+        self._used: dict[str, None] = {}
+        """A dict because most servers have none: an empty set takes three times as much."""
 
     def met(self, url: str) -> bool:
         """Whether to keep it for its turn."""
@@ -95,11 +96,11 @@ class ScriptRule:
 
     def fetched(self, url: str) -> None:
         if "?" in url:
-            self._used.add(_script(url))
+            self._used[_script(url)] = None
 
     def redirected(self, url: str) -> None:
         """The same URL has to be fetched once more, under another scheme."""
-        self._used.discard(_script(url))
+        self._used.pop(_script(url), None)
 
 
 def _script(url: str) -> str:

@@ -9,7 +9,6 @@ server links to; beyond that, links are counted but not taken.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -73,8 +72,9 @@ class ServerTree:
     beyond: int = 0
     """Pages seen one level below the deepest, which are not taken."""
     _met: set[int] = field(default_factory=set)
-    _glimpsed: set[int] = field(default_factory=set)
-    _waiting: dict[Kind, deque[Asked]] = field(default_factory=dict)
+    _glimpsed: dict[int, None] = field(default_factory=dict)
+    _waiting: dict[Kind, list[Asked]] = field(default_factory=dict)
+    """Lists, because servers are many and pages of a kind few: a deque begins with 600 bytes."""
     _chosen: Kind | None = None
     """The most promising kind; None: to be looked for."""
     _count: int = 0
@@ -97,7 +97,7 @@ class ServerTree:
             return False
         self._met.add(digest)
         if digest in self._glimpsed:
-            self._glimpsed.remove(digest)
+            del self._glimpsed[digest]
             self.beyond -= 1
         if not self.rule.met(url):
             return False
@@ -114,7 +114,7 @@ class ServerTree:
             or self.rule.knows(url)
         ):
             return False
-        self._glimpsed.add(digest)
+        self._glimpsed[digest] = None
         self.beyond += 1
         return True
 
@@ -140,7 +140,7 @@ class ServerTree:
         kind = self._best_kind(model)
         assert kind is not None, "asked for a page where none waits"
         pages = self._waiting[kind]
-        asked = pages.popleft()
+        asked = pages.pop(0)
         self._count -= 1
         if not pages:
             del self._waiting[kind]
@@ -152,9 +152,9 @@ class ServerTree:
         self._chosen = asked.kind
         pages = self._waiting.get(asked.kind)
         if pages is not None:
-            pages.appendleft(asked)
+            pages.insert(0, asked)
         else:
-            self._waiting[asked.kind] = deque((asked,))
+            self._waiting[asked.kind] = [asked]
         self._count += 1
 
     def landed(self, asked: Asked, new_hosts: int, model: PageValues) -> None:
@@ -187,7 +187,7 @@ class ServerTree:
         if pages is not None:
             pages.append(Asked(url, kind, words, hops))
         else:
-            self._waiting[kind] = deque((Asked(url, kind, words, hops),))
+            self._waiting[kind] = [Asked(url, kind, words, hops)]
             self._chosen = None
         self._count += 1
 

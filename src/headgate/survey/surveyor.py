@@ -8,7 +8,7 @@ It ends when nothing is left, when no page promises ``least_yield`` new hosts, o
 share ``until`` of all hosts is thought to be found. What a server may cost is bounded by
 ``most_requests`` and ``most_bytes``, robots.txt and redirects included.
 
-Costs: a server waiting is some 1 KB; a host found some 100 bytes; a decision O(log servers).
+Costs: a server waiting is some 2 KB; a host found some 100 bytes; a decision O(log servers).
 """
 
 from __future__ import annotations
