@@ -11,7 +11,6 @@ from headgate.crawling.survey_run import SurveyRun
 from headgate.grid.survey import SurveyJob, survey
 from headgate.model.survey_report import SurveyReport
 from headgate.model.units import format_duration, format_size
-from headgate.survey.server_tree import ServerState
 
 __all__ = ["survey_watched"]
 
@@ -48,15 +47,12 @@ class _Watch:
         if self._quiet or (not self._terminal and seconds - self._said < _LINE_SECONDS):
             return
         self._said = seconds
-        trees = run.surveyor.trees
-        probed = sum(tree.state is not ServerState.WAITING for tree in trees)
-        requests = sum(tree.requests for tree in trees)
-        size = format_size(sum(tree.wire_bytes for tree in trees))
-        waiting = sum(tree.waiting for tree in trees)
+        surveyor = run.surveyor
+        waiting = sum(tree.waiting for tree in surveyor.trees)
         line = (
-            f"{format_duration(seconds)}: {probed:,} of {len(trees):,} servers probed, "
-            f"{len(run.surveyor.hosts):,} hosts found, {requests:,} requests, {size}, "
-            f"{waiting:,} pages wait"
+            f"{format_duration(seconds)}: {surveyor.probed:,} of {len(surveyor.trees):,} servers"
+            f" probed, {len(surveyor.hosts):,} hosts found, {surveyor.requests:,} requests,"
+            f" {format_size(surveyor.wire_bytes)}, {waiting:,} pages wait"
         )
         sys.stderr.write(f"\r\x1b[2K{line}" if self._terminal else f"{line}\n")
         sys.stderr.flush()

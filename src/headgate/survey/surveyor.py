@@ -55,6 +55,10 @@ class Surveyor:
         self.rules = rules
         self._territory = Territory(rules, registrable)
         self._under_way = Slots(rules.slots)
+        self.probed = 0
+        """Servers that were asked for anything."""
+        self.requests = 0
+        self.wire_bytes = 0
         self.ending = ""
         """Why no further page is asked for; empty while it goes on."""
         self._stored = stored
@@ -215,6 +219,8 @@ class Surveyor:
     def _cost(self, tree: ServerTree, requests: int, wire_bytes: int) -> None:
         tree.requests += requests
         tree.wire_bytes += wire_bytes
+        self.requests += requests
+        self.wire_bytes += wire_bytes
 
     def _go_on(self, tree: ServerTree, now: float) -> list[Command]:
         self._turns.answered(tree)
@@ -255,6 +261,7 @@ class Surveyor:
         """The next request to a server; None when nothing of it may be asked for."""
         if tree.state is ServerState.WAITING:
             tree.state = ServerState.OPEN
+            self.probed += 1
             self._replay(tree)
         while tree.waiting and not self._spent(tree):
             asked = tree.take(self._values)
