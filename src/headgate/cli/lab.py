@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headgate.lab.papers import PAPERS
 from headgate.model.errors import UserMistake, WorldFault
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from headgate.lab.papers.mapping import Mapper
 
 __all__ = ["configure", "run"]
+
+Found = TypeVar("Found")
 
 _DESCRIPTION = f"""\
 Reproduce the papers: their instances, figures and claims, with Headgate's own way beside
@@ -117,12 +119,7 @@ def _zhu2020(args: argparse.Namespace) -> None:
 
     with _mapper(args.jobs) as mapper:
         reproduction = reproduce(args.instances or 40, args.seed, mapper, _say)
-    if args.out:
-        _write_page(args.out, report_html(reproduction))
-    if args.json:
-        _print_json(as_json(reproduction))
-    else:
-        print_reproduction(reproduction)
+    _show(args, reproduction, report_html, as_json, print_reproduction)
 
 
 def _diligenti2004(args: argparse.Namespace) -> None:
@@ -131,12 +128,7 @@ def _diligenti2004(args: argparse.Namespace) -> None:
     from headgate.lab.papers.diligenti2004.reproduction import as_json, reproduce
 
     reproduction = reproduce(args.seed, on_the_bed=not args.simulated, say=_say)
-    if args.out:
-        _write_page(args.out, report_html(reproduction))
-    if args.json:
-        _print_json(as_json(reproduction))
-    else:
-        print_reproduction(reproduction)
+    _show(args, reproduction, report_html, as_json, print_reproduction)
 
 
 def _nakahira2008(args: argparse.Namespace) -> None:
@@ -146,12 +138,7 @@ def _nakahira2008(args: argparse.Namespace) -> None:
 
     with _mapper(args.jobs) as mapper:
         reproduction = reproduce(args.instances or 10, args.seed, mapper, _say)
-    if args.out:
-        _write_page(args.out, report_html(reproduction))
-    if args.json:
-        _print_json(as_json(reproduction))
-    else:
-        print_reproduction(reproduction)
+    _show(args, reproduction, report_html, as_json, print_reproduction)
 
 
 _REPRODUCTIONS = {
@@ -159,6 +146,23 @@ _REPRODUCTIONS = {
     "diligenti2004": _diligenti2004,
     "nakahira2008": _nakahira2008,
 }
+
+
+def _show(
+    args: argparse.Namespace,
+    found: Found,
+    as_page: Callable[[Found], str],
+    as_document: Callable[[Found], dict[str, Any]],
+    print_tables: Callable[[Found], None],
+) -> None:
+    """In the forms that were asked for."""
+    if args.out:
+        _write(args.out, as_page(found))
+        _say(f"wrote {args.out}")
+    if args.json:
+        print(json.dumps(as_document(found), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print_tables(found)
 
 
 @contextmanager
@@ -175,15 +179,6 @@ def _mapper(jobs: int) -> Iterator[Mapper]:
 
 def _say(what: str) -> None:
     print(what, file=sys.stderr, flush=True)
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _write_page(path: Path, text: str) -> None:
-    _write(path, text)
-    _say(f"wrote {path}")
 
 
 def _write(path: Path, text: str) -> None:
