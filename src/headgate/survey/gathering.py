@@ -44,6 +44,8 @@ class Gathering:
     def page(self, tree: ServerTree, asked: Asked, links: Sequence[tuple[str, str]]) -> Harvest:
         """A page with its links and their anchor texts."""
         harvest = Harvest()
+        asked = tree.as_known_now(asked)
+        inside = []
         opened = 0
         for url, anchor in sorted(links, key=_has_query):
             name = host(url)
@@ -51,6 +53,9 @@ class Gathering:
                 self._external(url, tree, harvest)
             elif tree.state is ServerState.OPEN and self._territory.tree_of(name) is tree:
                 opened += self._internal(url, anchor, tree, asked.kind.depth + 1)
+                inside.append(url)
+        if inside:
+            tree.read(asked, inside, self._depth, self._values)
         self.growth.learn(asked.kind.depth, opened)
         tree.landed(asked, len(harvest.new_hosts), self._values)
         if self._values is not self._yields:
@@ -63,7 +68,7 @@ class Gathering:
         harvest = Harvest()
         if target and is_internal(host(target), tree.domain):
             if self._territory.tree_of(host(target)) is tree:
-                tree.follow(asked, target, self._values)
+                tree.follow(tree.as_known_now(asked), target, self._depth, self._values)
         elif target:
             self._external(target, tree, harvest)
         return harvest
@@ -103,7 +108,7 @@ class Gathering:
 
     def _internal(self, url: str, anchor: str, tree: ServerTree, depth: int) -> bool:
         if depth > self._depth:
-            return tree.glimpse(url)
+            return tree.glimpse(url, depth)
         return tree.meet(url, depth, anchor, self._values)
 
     def _external(self, url: str, tree: ServerTree, harvest: Harvest) -> None:

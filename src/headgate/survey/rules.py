@@ -90,6 +90,13 @@ class ScriptRule:
         """Whether it belongs to a script that was met."""
         return _script(url) in self.scripts
 
+    def glimpsed(self, url: str) -> bool:
+        """A URL with a query that lies too deep; whether it is its script's first."""
+        key = f"?{_script(url)}"
+        first = key not in self._used
+        self._used[key] = None
+        return first
+
     def used_up(self, url: str) -> bool:
         """Whether its script was fetched meanwhile, under another URL."""
         return _script(url) in self._used

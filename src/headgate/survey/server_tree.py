@@ -4,18 +4,20 @@ Pages wait in *kinds* (section, depth, word), each a FIFO; the most promising ki
 among all of them after each page, some microseconds for a usual server.
 
 Bounded: at most ``most_waiting`` URLs wait and ``20 * most_waiting`` are remembered, whatever the
-server links to; beyond that, links are counted but not taken.
+server links to; beyond that, links are counted but not taken. A page's depth is the shortest way
+known to it, which may be found after the page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from xxhash import xxh3_64_intdigest
 
 from headgate.frontier.pacing import HostPace
+from headgate.survey.link_depths import LinkDepths
 from headgate.survey.page_kinds import section_of
 from headgate.survey.rules import ScriptRule
 from headgate.survey.yields import Kind, PageValues
@@ -23,6 +25,7 @@ from headgate.survey.yields import Kind, PageValues
 __all__ = ["Asked", "ServerState", "ServerTree"]
 
 _REMEMBERED_PER_WAITING = 20
+_LINKS_PER_WAITING = 100
 _MOST_HOPS = 5
 
 
@@ -71,13 +74,18 @@ class ServerTree:
     rule: ScriptRule = field(default_factory=ScriptRule)
     beyond: int = 0
     """Pages seen one level below the deepest, which are not taken."""
-    _met: set[int] = field(default_factory=set)
-    _glimpsed: dict[int, None] = field(default_factory=dict)
+    _depths: LinkDepths = field(init=False)
+    """Of all pages met or glimpsed."""
+    _glimpsed: dict[int, str] = field(default_factory=dict)
+    """URLs that lie too deep by all ways known so far."""
     _waiting: dict[Kind, list[Asked]] = field(default_factory=dict)
     """Lists, because servers are many and pages of a kind few: a deque begins with 600 bytes."""
     _chosen: Kind | None = None
     """The most promising kind; None: to be looked for."""
     _count: int = 0
+
+    def __post_init__(self) -> None:
+        self._forget()
 
     @property
     def waiting(self) -> int:
@@ -90,45 +98,64 @@ class ServerTree:
     def meet(self, url: str, depth: int, anchor: str, model: PageValues, hops: int = 0) -> bool:
         """A link to one of this server's pages; whether it is new and may be asked for."""
         digest = _digest(url)
-        if digest in self._met:
+        glimpsed = digest in self._glimpsed
+        if digest in self._depths and not glimpsed:
             return False
-        if self._count >= self.most_waiting or len(self._met) >= self._most_met:
+        if self._count >= self.most_waiting or len(self._depths) >= self._most_met:
             self.cut += 1
             return False
-        self._met.add(digest)
-        if digest in self._glimpsed:
+        if glimpsed:
             del self._glimpsed[digest]
             self.beyond -= 1
+        else:
+            self._depths.meet(digest, depth)
         if not self.rule.met(url):
             return False
         self._put(url, depth, anchor, model, hops)
         return True
 
-    def glimpse(self, url: str) -> bool:
+    def glimpse(self, url: str, depth: int) -> bool:
         """A link that lies too deep; whether it is new. Of a script, one counts."""
-        digest = _digest(url.partition("?")[0])
+        digest = _digest(url)
         if (
-            digest in self._glimpsed
+            digest in self._depths
             or self.beyond >= self.most_waiting
-            or _digest(url) in self._met
+            or len(self._depths) >= self._most_met
             or self.rule.knows(url)
         ):
             return False
-        self._glimpsed[digest] = None
+        if "?" in url and not self.rule.glimpsed(url):
+            return False
+        self._depths.meet(digest, depth)
+        self._glimpsed[digest] = url
         self.beyond += 1
         return True
 
-    def follow(self, asked: Asked, target: str, model: PageValues) -> None:
+    def read(self, asked: Asked, urls: Iterable[str], deepest: int, model: PageValues) -> None:
+        """A page links there; what turns out to lie within the depth by this way is taken."""
+        fallen = self._depths.read(_digest(asked.url), map(_digest, urls))
+        self._take_glimpsed(fallen, deepest, model)
+
+    def follow(self, asked: Asked, target: str, deepest: int, model: PageValues) -> None:
         """A redirect within the server; where only the scheme changes, the script is the same."""
         if asked.hops >= _MOST_HOPS:
             return
-        hops = asked.hops + 1
+        hops, depth, digest = asked.hops + 1, asked.kind.depth, _digest(target)
         if not _differ_by_scheme(asked.url, target):
-            self.meet(target, asked.kind.depth, "", model, hops)
-        elif (digest := _digest(target)) not in self._met:
-            self._met.add(digest)
+            self.meet(target, depth, "", model, hops)
+        elif digest not in self._depths:
+            self._depths.meet(digest, depth)
             self.rule.redirected(target)
-            self._put(target, asked.kind.depth, "", model, hops)
+            self._put(target, depth, "", model, hops)
+        fallen = self._depths.read(_digest(asked.url), (digest,), moved=True)
+        self._take_glimpsed(fallen, deepest, model)
+
+    def as_known_now(self, asked: Asked) -> Asked:
+        """With its depth by the shortest way known."""
+        depth = self._depths.get(_digest(asked.url), asked.kind.depth)
+        if depth == asked.kind.depth:
+            return asked
+        return replace(asked, kind=asked.kind._replace(depth=depth))
 
     def best(self, model: PageValues) -> float:
         """The value of the page that `take` would give; 0 when none waits."""
@@ -145,7 +172,7 @@ class ServerTree:
         if not pages:
             del self._waiting[kind]
             self._chosen = None
-        return asked
+        return self.as_known_now(asked)
 
     def put_back(self, asked: Asked) -> None:
         """It could not be asked for yet; its turn stays, or robots.txt was learned for nothing."""
@@ -170,7 +197,7 @@ class ServerTree:
         self.state, self.reason = state, self.reason or reason
         self._waiting.clear()
         self._chosen = None
-        self._met.clear()
+        self._forget()
         self._glimpsed.clear()
         self._count = 0
 
@@ -190,6 +217,15 @@ class ServerTree:
             self._waiting[kind] = [Asked(url, kind, words, hops)]
             self._chosen = None
         self._count += 1
+
+    def _take_glimpsed(self, fallen: Iterable[int], deepest: int, model: PageValues) -> None:
+        for digest in fallen:
+            url = self._glimpsed.get(digest)
+            if url is not None and self._depths[digest] <= deepest:
+                self.meet(url, self._depths[digest], "", model)
+
+    def _forget(self) -> None:
+        self._depths = LinkDepths(_LINKS_PER_WAITING * self.most_waiting)
 
     @property
     def _most_met(self) -> int:

@@ -282,6 +282,26 @@ def test_a_page_without_query_is_not_lost_to_its_own_script() -> None:
     ]  # fmt: skip
 
 
+def test_a_page_met_by_a_long_way_first_still_lies_where_it_lies() -> None:
+    """Lists of links are walked first, and lead round to what the front page redirects to."""
+    front = ["http://a.ke/links", "http://a.ke/plain"]
+    web: dict[str, Answer] = {
+        "http://a.ke/": _links(*front),
+        "http://a.ke/links": _links("http://a.ke/links2"),
+        "http://a.ke/links2": _links("http://a.ke/links3"),
+        "http://a.ke/links3": _links("http://a.ke/below"),
+        "http://a.ke/plain": "http://a.ke/links3",
+        "http://a.ke/below": _links("http://a.ke/lowest"),
+        "http://a.ke/lowest": _links("http://b.tz/"),
+    }
+    surveyor = Surveyor(SurveyRules(pace=_AT_ONCE, depth=3))
+    surveyor.start(["http://a.ke/"])
+    played = play(surveyor, web)
+    assert played.fetched.index("http://a.ke/links3") < played.fetched.index("http://a.ke/plain")
+    assert sorted(played.fetched) == sorted(web)
+    assert surveyor.hosts == {"b.tz"}
+
+
 def test_a_server_closed_by_robots_says_so() -> None:
     surveyor = Surveyor(SurveyRules(pace=_AT_ONCE))
     surveyor.start(["http://a.ke/"])
@@ -383,23 +403,26 @@ def test_a_survey_that_was_killed_keeps_its_caps_and_asks_for_nothing_twice(
 
 @settings(max_examples=200, deadline=None)
 @given(
-    web=st.dictionaries(_paths, _pages.map(lambda urls: _links(*urls)), max_size=40),
+    web=st.dictionaries(_paths, _pages.map(lambda urls: _links(*urls)), min_size=10, max_size=40),
     home=_pages,
     depth=st.integers(0, 6),
+    breadth_first=st.booleans(),
 )
-def test_breadth_first_fetches_the_closure_within_the_depth(
-    web: dict[str, Answer], home: list[str], depth: int
+def test_any_order_fetches_the_closure_within_the_depth(
+    web: dict[str, Answer], home: list[str], depth: int, breadth_first: bool
 ) -> None:
-    """Without scripts in the way, the paper's order is plain breadth-first search."""
+    """Depth is the shortest way, whatever order pages come in: those whose links say "links" come
+    first here. Scripts are left out."""
     full: dict[str, Answer] = {
-        url: [link for link in links if "?" not in link[0]]
+        url: [(to, "links" if to[-1] in "147" else "") for to, _ in links if "?" not in to]
         for url, links in (web | {"http://a.ke/": _links(*home)}).items()
         if isinstance(links, list)
     }
-    surveyor = Surveyor(SurveyRules(depth=depth, pace=_AT_ONCE, breadth_first=True))
+    surveyor = Surveyor(SurveyRules(depth=depth, pace=_AT_ONCE, breadth_first=breadth_first))
     surveyor.start(["http://a.ke/"])
     played = play(surveyor, full)
-    assert sorted(played.fetched) == sorted(_closure(full, "http://a.ke/", depth))
+    closure = _closure(full, "http://a.ke/", depth)
+    assert sorted(played.fetched) == sorted(closure)
 
 
 def _followed(web: dict[str, Answer]) -> list[list[str]]:
