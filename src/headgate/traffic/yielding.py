@@ -11,6 +11,9 @@ FOLLOW  The queue sums up what comes in too fast, so share and queue swing; they
         drifts at (target − queueing) / (4 × settling²). Far below what the line gave us when it was
         last full, share grows exponentially instead; beyond that, with the queue empty, as CUBIC
         does (RFC 9438): slowly at first, then ever faster.
+        Drifting is for a line that is steady. A queue beyond three targets says that the line
+        has become slower, and what comes meanwhile is what it has: the rate falls below that at
+        once, the deeper the longer the queue, until it is gone.
 DRAIN   The queue is long, or will not fall. If it is ours, half of the rate lets it fall as fast as
         half of the line carries, and we go on a little below what the line gave.
 STEP BACK  It does not fall, or the line gives us less than it used to: somebody else needs it.
@@ -40,7 +43,9 @@ STUBBORN_SECONDS = 1.0
 """So long above that, the queue will not fall."""
 EMPTY_SECONDS = 0.002
 FAST_RATE = 1_000_000.0
-"""On lines that gave less when full, delays are allowed to be longer in proportion."""
+SLOW_EXPONENT = 0.5
+"""On lines that gave less when full, delays are allowed to be longer: by (FAST_RATE / what it gave)
+to this power. A lump of ours takes longer there in full proportion, but nobody's patience does."""
 SLOWEST_PART = 0.3
 """Of the most that ever came: less than that, when the line is full, is others' doing."""
 STANDING_SECONDS = 0.25
@@ -49,6 +54,10 @@ STANDING_SECONDS = 0.25
 SETTLING_SECONDS = 0.6
 DRIFT_SECONDS_SQUARED = 4 * SETTLING_SECONDS**2
 LEAST_FACTOR, GREATEST_FACTOR = 0.3, 1.05
+KNEE = 3.0
+"""Targets of queue beyond which the line has become slower."""
+STEEP_SECONDS = 0.06
+"""So much queue beyond the knee takes all of the rate, were there no least factor."""
 
 FIRST_RATE = 100_000.0
 GROW_SECONDS = 0.5
@@ -62,7 +71,7 @@ DRAIN_GRACE_SECONDS = 0.4
 """Until a lower rate shows: a round trip, the queue and the probes."""
 EXPECTED_FALL = 0.6 * (1 - DRAIN_PART)
 AGAIN_SECONDS = 1.0
-LESS_THAN_BEFORE = 0.85
+LESS_THAN_BEFORE = 0.75
 
 SHRINK_SECONDS = 0.15
 BLIND_SHRINK_SECONDS = 1.0
@@ -158,10 +167,16 @@ class Yielding:
             case Phase.STEP_BACK:
                 self._step_back(queueing, seconds)
         self._share = self._bounded(self._share)
-        self._rate = (
-            self._share * _factor(self._target - queueing) * (DIP_PART if self._dipping else 1.0)
-        )
+        self._rate = self._answer(queueing, came) * (DIP_PART if self._dipping else 1.0)
         return self.rate
+
+    def _answer(self, queueing: float, came: float) -> float:
+        """What the delay of this moment makes of the share."""
+        beyond = queueing - KNEE * self._target
+        if beyond <= 0:
+            return self._share * _factor(self._target - queueing)
+        steep = _factor(self._target - queueing) - beyond / STEEP_SECONDS
+        return min(self._share, came) * max(steep, LEAST_FACTOR)
 
     def _follow(self, queueing: float, came: float, seconds: float) -> None:
         standing = self._standing(queueing)
@@ -260,7 +275,8 @@ class Yielding:
     def _scale(self) -> float:
         """On a slow line a few packets are many milliseconds: delays count for less there."""
         line = max(min(self._full, self._most), SLOWEST_PART * self._most)
-        return max(FAST_RATE / line, 1.0) if math.isfinite(self._full) else 1.0
+        slower = max(FAST_RATE / line, 1.0) if math.isfinite(self._full) else 1.0
+        return slower**SLOW_EXPONENT
 
     @property
     def _target(self) -> float:

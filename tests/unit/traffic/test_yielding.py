@@ -67,6 +67,18 @@ def test_small_pages_hardly_notice() -> None:
     assert line.run(30.0).small_p95() < alone + 0.05
 
 
+def test_small_pages_do_not_wait_long_on_a_line_that_changes() -> None:
+    def rate(now: float) -> float:
+        return 0.44 * LINE if now % 4.0 < 2.0 else 0.34 * LINE
+
+    alone = world(None, rate, small=always, queue_bytes=100_000.0).run(40.0).small_p95()
+    line = world(Yielding(math.inf), rate, small=always, queue_bytes=100_000.0)
+    line.run(8.0)
+    outcome = line.run(60.0)
+    assert outcome.small_p95() < alone + 0.042
+    assert outcome.use > 0.5
+
+
 def test_it_comes_back_when_the_line_is_idle_again() -> None:
     yielding = Yielding(math.inf)
     line = world(yielding, bulk=between(8.0, 20.0))
