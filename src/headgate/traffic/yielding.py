@@ -43,9 +43,8 @@ STUBBORN_SECONDS = 1.0
 """So long above that, the queue will not fall."""
 EMPTY_SECONDS = 0.002
 FAST_RATE = 1_000_000.0
-SLOW_EXPONENT = 0.5
-"""On lines that gave less when full, delays are allowed to be longer: by (FAST_RATE / what it gave)
-to this power. A lump of ours takes longer there in full proportion, but nobody's patience does."""
+"""On lines that gave less when full, delays are allowed to be longer by the root of how much slower
+they are: a lump of ours takes longer there in full proportion, but nobody's patience does."""
 SLOWEST_PART = 0.3
 """Of the most that ever came: less than that, when the line is full, is others' doing."""
 STANDING_SECONDS = 0.25
@@ -276,7 +275,7 @@ class Yielding:
         """On a slow line a few packets are many milliseconds: delays count for less there."""
         line = max(min(self._full, self._most), SLOWEST_PART * self._most)
         slower = max(FAST_RATE / line, 1.0) if math.isfinite(self._full) else 1.0
-        return slower**SLOW_EXPONENT
+        return math.sqrt(slower)
 
     @property
     def _target(self) -> float:
