@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import msgspec
@@ -110,6 +111,8 @@ def test_a_scorer_of_ones_own_and_one_that_raises(
         (["--focus", "..."], "'...' has no word in it"),
         (["--focus", "the"], "there is no word in its focus to go by"),
         (["--focus-pages", "/nowhere.html"], "cannot read the example page /nowhere.html"),
+        (["--focus-pages", sys.executable], "is neither HTML nor text"),
+        (["--contact", "a\r\nb: c"], "cannot stand in a header"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_fetched(

@@ -62,6 +62,11 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         _check("--yield", self.least_yield, 0.0, math.inf)
         _check("--max-pages", self.max_pages, _FEWEST_REQUESTS, math.inf)
         _check("--at-once", self.at_once, 1, 10_000)
+        if self.rate <= 0:
+            raise UserMistake("--bandwidth must be more than 0, like '1.5 MB/s', or 'unlimited'")
+        most_bytes = int(parse_size(self.max_bytes))
+        if not most_bytes:
+            raise UserMistake("--max-bytes must be more than 0, like '100 MB'")
         return SurveyRules(
             depth=self.depth,
             scope=Scope.parse(self.scope, self.starts),
@@ -71,7 +76,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
             least_yield=self.least_yield,
             until=self.until,
             most_requests=self.max_pages,
-            most_bytes=int(parse_size(self.max_bytes)),
+            most_bytes=most_bytes,
             slots=self.at_once,
             pace=PaceRules(
                 connections=1, delay=parse_duration(self.delay), failure_limit=3, busy_limit=3
@@ -80,6 +85,6 @@ class SurveyRequest(msgspec.Struct, frozen=True):
 
 
 def _check(option: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        upper = "" if math.isinf(most) else f" and at most {most:g}"
-        raise UserMistake(f"{option} {value:g} must be at least {least:g}{upper}")
+    if not least <= value <= most or math.isinf(value):
+        upper = "" if math.isinf(most) else f" and at most {most:,}"
+        raise UserMistake(f"{option} {value:,} must be at least {least:g}{upper}")

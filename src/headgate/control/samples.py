@@ -26,7 +26,8 @@ class Samples:
         self._last_time = 0.0
         self._left_before = 0.0
         self.peak_rate = 0.0
-        """Of any look that lasted about a second or longer."""
+        """Of any look that lasted about a second or longer. The bytes of a shorter one count as
+        those of a second, so that a run of less than a second has a rate, too."""
 
     def take(
         self, time: float, reports: Sequence[Progress], left_to_others: float = 0.0
@@ -45,8 +46,8 @@ class Samples:
         self._last_time = time
         self._points.append(TimelinePoint(time, came, left_to_others - self._left_before))
         self._left_before = left_to_others
-        if seconds > 0.8:
-            self.peak_rate = max(self.peak_rate, sum(came.values()) / seconds)
+        lasted = seconds if seconds > 0.8 else 1.0
+        self.peak_rate = max(self.peak_rate, sum(came.values()) / lasted)
         if len(self._points) >= 2 * _WANTED:
             self._halve()
         return {site: count / seconds for site, count in came.items()}

@@ -31,6 +31,7 @@ from headgate.fetching.pool import Pool
 from headgate.fetching.reply import Reply
 from headgate.fetching.tap import Tap
 from headgate.fetching.tls import Tls
+from headgate.model.errors import UserMistake
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.traffic import window
 from headgate.traffic.fan_out import fetches_at_once
@@ -57,6 +58,13 @@ class FetcherSettings:
     smooth: bool = False
     """Whether bytes should come in small lumps, for the sake of others on the line."""
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+    def __post_init__(self) -> None:
+        if not (self.contact.isascii() and self.contact.isprintable()):
+            raise UserMistake(
+                f"the contact {self.contact!r} cannot stand in a header; write a URL or a mail"
+                " address, without line ends and in ASCII"
+            )
 
     @property
     def user_agent(self) -> str:

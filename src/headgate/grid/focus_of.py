@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
 from headgate.crawling.focusing import Focusing, InPlace
@@ -60,4 +61,6 @@ def _example(name: str) -> str:
             body = file.read(_MOST_BYTES)
     except OSError as error:
         raise UserMistake(f"cannot read the example page {name}: {error.strerror}") from None
+    if b"\0" in body and not body.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise UserMistake(f"the example page {name} is neither HTML nor text; name one that is")
     return page_text(decoded(body, "").text)

@@ -105,6 +105,7 @@ def parse_site_file(
     budget_table = top.table("budget")
     own_bandwidth = _own_bandwidth(budget_table)
     budget = _budget(budget_table, bandwidth or own_bandwidth or unless_given)
+    _refuse_floor_above(budget_table, budget.make_way_floor, own_bandwidth)
     return SiteFile(budget, _sites(top.table("site"), own_bandwidth))
 
 
@@ -225,10 +226,7 @@ def _refuse_idle_cap(
 ) -> None:
     if site.max_rate is None or bandwidth is None:
         return
-    if isinstance(bandwidth, Timetable):
-        budget, peak = "the timetable's highest rate", max(rate for *_, rate in bandwidth.turns)
-    else:
-        budget, peak = "the budget", bandwidth
+    budget, peak = _highest(bandwidth)
     if site.max_rate > peak:
         raise table.error(
             f"{format_rate(site.max_rate)} is above {budget}, {format_rate(peak)}, so it can never"
@@ -236,3 +234,23 @@ def _refuse_idle_cap(
             site.name,
             "max_rate",
         )
+
+
+def _refuse_floor_above(
+    table: _Table, floor: BytesPerSecond | None, bandwidth: BytesPerSecond | Timetable | None
+) -> None:
+    if floor is None or bandwidth is None:
+        return
+    budget, peak = _highest(bandwidth)
+    if floor > peak:
+        raise table.error(
+            f"{format_rate(floor)} is above {budget}, {format_rate(peak)}, so way would never be"
+            " made; lower it or drop it",
+            "make_way_floor",
+        )
+
+
+def _highest(bandwidth: BytesPerSecond | Timetable) -> tuple[str, BytesPerSecond]:
+    if isinstance(bandwidth, Timetable):
+        return "the timetable's highest rate", max(rate for *_, rate in bandwidth.turns)
+    return "the budget", bandwidth

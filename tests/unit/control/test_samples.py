@@ -33,6 +33,12 @@ def test_bytes_on_their_way_count_when_they_come() -> None:
     assert samples.take(2.0, [Progress("a", wire_bytes=900)]) == {"a": 400}
 
 
+def test_a_run_of_less_than_a_second_has_a_worst_second() -> None:
+    samples = Samples()
+    samples.take(0.2, [Progress("a", wire_bytes=300)])
+    assert samples.peak_rate == 300
+
+
 def test_what_a_resumed_run_had_moved_is_no_part_of_this_one() -> None:
     samples = Samples()
     assert samples.take(1.0, [Progress("a", wire_bytes=800, earlier_wire_bytes=700)]) == {"a": 100}

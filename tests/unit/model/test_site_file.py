@@ -115,6 +115,17 @@ def test_the_examples_are_right(path: Path) -> None:
     assert parse_site_file(path.read_text(encoding="utf-8"), path.name).sites
 
 
+@pytest.mark.parametrize(
+    ("bandwidth", "budget"),
+    [('"1 MB/s"', "the budget"), ('["08:00 1 MB/s"]', "the timetable's highest rate")],
+)
+def test_a_floor_above_the_bandwidth_would_make_no_way(bandwidth: str, budget: str) -> None:
+    text = f"[budget]\nbandwidth = {bandwidth}\nmake_way_floor = '2 MB/s'\n[site.a]"
+    expected = f"sites.toml:3: [budget] make_way_floor: 2 MB/s is above {budget}, 1 MB/s"
+    assert expected in problem(text)
+    assert parse_site_file(text.replace("2 MB", "1 MB"), "sites.toml")
+
+
 MISTAKES_IN_A_SITE = [
     ("focus = 7", "[site.a] focus: 7 is not in quotes"),
     ('focus = "..."', "[site.a] focus: '...' has no word in it"),
