@@ -57,7 +57,7 @@ def test_a_survey_from_the_list_to_the_tables(tmp_path: Path) -> None:
         done = headgate("survey", tmp_path / "list.txt", "--out", out, *QUICK)
     assert done.returncode == 0, done.stderr
     assert "list.txt:3: 'no url at all' is no URL; left out" in done.stderr
-    assert "1 of 1 servers answer; they link to 31 other hosts" in done.stdout
+    assert "1 of 1 server answered; links to 31 other hosts (31 pairs)" in done.stdout
     assert "ended: finished" in done.stdout
     run = only_run(out)
     assert hosts_of(run) == {f"h{k}.example" for k in range(30)} | {"all.example"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from headgate.cli.plan_words import plural
 from headgate.cli.survey_page import survey_page
 from headgate.model.survey_report import SurveyReport
 from headgate.model.units import format_duration, format_size
@@ -29,13 +30,13 @@ def survey_text(report: SurveyReport, folder: Path) -> str:
 def _lines(report: SurveyReport, folder: Path) -> Iterator[str]:
     size = format_size(report.wire_bytes)
     yield (
-        f"{report.reachable:,} of {report.servers:,} servers answer;"
-        f" they link to {report.hosts:,} other hosts ({report.links:,} pairs)"
+        f"{report.reachable:,} of {plural(report.servers, 'server')} answered;"
+        f" links to {plural(report.hosts, 'other host')} ({plural(report.links, 'pair')})"
     )
     yield (
-        f"{report.requests:,} requests, {report.pages:,} pages"
+        f"{plural(report.requests, 'request')}, {plural(report.pages, 'page')}"
         f" ({report.unchanged:,} unchanged), {size} in {format_duration(report.seconds)};"
-        f" at most {report.most_requests:,} requests to one server"
+        f" at most {plural(report.most_requests, 'request')} to one server"
     )
     yield f"ended: {report.ending}; about {report.share_found:.0%} of what could be found"
     for reason, count in sorted(report.unreachable.items(), key=lambda item: -item[1]):
