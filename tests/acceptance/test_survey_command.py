@@ -100,6 +100,8 @@ def test_json_is_the_report_and_quiet_is_quiet(tmp_path: Path) -> None:
     [
         ([], "say what to survey"),
         (["no-such-list.txt"], "is no URL"),
+        ([__file__, "http://a.ke/"], "a list stands alone"),
+        ([str(Path(__file__).parent)], "is a folder"),
         (["http://a.ke/", "--depth", "99"], "--depth"),
         (["http://a.ke/", "--until", "1.5"], "--until"),
         (["http://a.ke/", "--yield", "-1"], "--yield"),

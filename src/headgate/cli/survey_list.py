@@ -28,9 +28,17 @@ def read_starts(words: Sequence[str]) -> tuple[str, ...]:
     for word in words:
         start = None if word.endswith(_LIST_ENDINGS) and "://" not in word else _start(word)
         if start is None:
-            raise UserMistake(f"{word!r} is no URL of http or https, nor a file")
+            raise UserMistake(_no_start(word))
         starts.append(start)
     return tuple(dict.fromkeys(starts))
+
+
+def _no_start(word: str) -> str:
+    if word == "-" or Path(word).is_file():
+        return f"{word!r} is a list, and a list stands alone; put all URLs into one"
+    if Path(word).is_dir():
+        return f"{word!r} is a folder; name a list of URLs, or a URL"
+    return f"{word!r} is no URL of http or https, nor a file"
 
 
 def _listed(path: str) -> tuple[str, ...]:
