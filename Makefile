@@ -1,15 +1,22 @@
-# One command for a developer and for CI: `make test`. It needs Python >= 3.11 and nothing else.
+# One command for a developer and for CI: `make test`. It needs Python >= 3.11; what else tests talk to (a browser, openssl,
+# network namespaces, documentation to crawl) it installs on Debian as root, and skips tests loudly elsewhere.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+NEEDS  := chromium ethtool gcc iproute2 libc6-dev nginx-light openssl postgresql-doc-15 python3-dev
 
-.PHONY: setup demo test lint types contracts pytest lab bench clean
+.PHONY: setup demo test needs lint types contracts docs pytest simulate lab bench clean
 
-test: lint types contracts pytest
+test: needs lint types contracts docs pytest
+
+needs:
+	@dpkg -s $(NEEDS) >/dev/null 2>&1 \
+	  || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy --no-install-recommends $(NEEDS); } \
+	  || echo "make: tests that need one of $(NEEDS) are skipped"
 
 setup: $(VENV)/ready
 
-$(VENV)/ready: pyproject.toml constraints.txt
+$(VENV)/ready: pyproject.toml constraints.txt src/headgate/reading/_tags.c src/headgate/reading/_tags.h
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headgate needs Python 3.11 or newer; say make PYTHON=...")'
 	$(PYTHON) -m venv --clear $(VENV) || { apt-get update -q && apt-get install -qy python3-venv && $(PYTHON) -m venv --clear $(VENV); }
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
@@ -25,8 +32,15 @@ types: $(VENV)/ready
 contracts: $(VENV)/ready
 	$(BIN)/lint-imports
 
+docs: $(VENV)/ready
+	$(BIN)/zensical build --strict
+
 pytest: $(VENV)/ready
 	$(BIN)/pytest -n auto src tests
+
+# Crawls in which everything goes wrong; SEED=17 plays one of them again.
+simulate: $(VENV)/ready
+	$(BIN)/python -m tests.simulation.faults $(if $(SEED),--seed $(SEED),--seeds 0-2000)
 
 demo: $(VENV)/ready
 	$(BIN)/headgate demo
@@ -36,9 +50,7 @@ lab: $(VENV)/ready
 	$(BIN)/headgate lab diligenti2004 --simulated
 
 bench: $(VENV)/ready
-	$(BIN)/python bench/planning.py
-	$(BIN)/python bench/frontier.py
-	$(BIN)/python bench/archive.py
+	@$(BIN)/python -m bench
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

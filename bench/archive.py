@@ -21,7 +21,9 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -36,10 +38,12 @@ from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links, Page
 from headgate.storage import records
-from headgate.storage.journal import Group, Journal, PageLinks, read_groups
-from headgate.storage.spool import SitePlace, SiteSpool
-from headgate.storage.tables import write_links, write_pages
-from headgate.storage.validators import Validators, write_validators
+from headgate.storage.collection import Collection
+from headgate.storage.journal import Group, Journal, LinkLines, read_groups
+from headgate.storage.known_pages import KnownPages
+from headgate.storage.remembering import remember
+from headgate.storage.spool import SiteSpool
+from headgate.storage.tables import writing_links, writing_pages
 from headgate.storage.warc import Mark, WarcFiles, WarcWriter
 
 with warnings.catch_warnings():
@@ -246,7 +250,7 @@ def bench_journal(folder: Path) -> None:
     def journal(group: Group) -> int:
         path = folder / f"{next(names)}.journal"
         opened = Journal(path, "site")
-        opened.append(group, [], [])
+        opened.append((group, [], []))
         opened.close()
         return path.stat().st_size
 
@@ -285,7 +289,7 @@ def bench_resume(folder: Path) -> None:
             JournalEntry(Outcome.FOUND, found=urls[k : k + 10], depth=2)
             for k in range(0, 10_000, 10)
         ]
-        journal.append(Group(entries, Mark()), [], [])
+        journal.append((Group(entries, Mark()), [], []))
     journal.close()
 
     def resume() -> None:
@@ -315,7 +319,7 @@ def links_of_pages() -> list[Links]:
 
 def bench_links(folder: Path) -> None:
     pages = [
-        PageLinks.of(make_url(number), 2, links) for number, links in enumerate(links_of_pages())
+        LinkLines.of(make_url(number), 2, links) for number, links in enumerate(links_of_pages())
     ]
     links = PAGES * LINKS_PER_PAGE
     names = iter(range(10**6))
@@ -323,13 +327,14 @@ def bench_links(folder: Path) -> None:
     def journal() -> int:
         path = folder / f"links-{next(names)}.journal"
         opened = Journal(path, "site")
-        opened.append(Group([], Mark()), [], pages)
+        opened.append((Group([], Mark()), [], pages))
         opened.close()
         return path.stat().st_size
 
     def table() -> int:
         path = folder / "links.parquet"
-        write_links(path, [("site", pages)])
+        with writing_links(path) as add:
+            add("site", pages)
         return path.stat().st_size
 
     rows = [
@@ -341,8 +346,10 @@ def bench_links(folder: Path) -> None:
 
 def bench_spool(fetched: list[Fetched], folder: Path) -> None:
     """The whole path of a page: put, commit with both confirmations of the disk, seal, look up."""
-    place = SitePlace(folder / "whole.journal", WarcFiles(folder, "whole"))
-    spool = SiteSpool(place)
+    collection = Collection(folder / "collection")
+    with collection.lock():
+        run = collection.new_run(datetime.now(UTC))
+    spool = SiteSpool(run.place("whole"))
     links = links_of_pages()
     entries = entries_with(1, PAGES)
     begin_cpu, begin = time.process_time(), time.perf_counter()
@@ -352,11 +359,24 @@ def bench_spool(fetched: list[Fetched], folder: Path) -> None:
     cpu, wall = time.process_time() - begin_cpu, time.perf_counter() - begin
     rows_of_pages = list(spool.pages())
     spool.close()
-    validators = folder / "validators.bin"
     pages_file = folder / "pages.parquet"
-    write_validators(validators, rows_of_pages)
-    with Validators([validators]) as known:
+
+    def table() -> None:
+        with writing_pages(pages_file) as add:
+            add("site", rows_of_pages)
+
+    def merged() -> None:
+        remember(run, "whole", spool.commits())
+
+    first = microseconds(merged, PAGES, 1)
+    again = microseconds(merged, PAGES)
+    memory = collection.memory("whole").stat().st_size
+    with closing(KnownPages(collection, "whole")) as known:
         lookup = microseconds(lambda: [known.find(row.url) for row in rows_of_pages], PAGES)
+        found = [(row.url, known.find(row.url)) for row in rows_of_pages]
+        read_back = microseconds(
+            lambda: [known.stored(url, earlier) for url, earlier in found if earlier], PAGES
+        )
     rows = [
         Row(
             f"put and commit {PAGES} pages with {LINKS_PER_PAGE} links each: CPU", cpu / PAGES * 1e6
@@ -364,15 +384,13 @@ def bench_spool(fetched: list[Fetched], folder: Path) -> None:
         Row("the same by the clock on the wall", wall / PAGES * 1e6),
         Row(
             "pages.parquet",
-            microseconds(lambda: write_pages(pages_file, [("site", rows_of_pages)]), PAGES),
+            microseconds(table, PAGES),
             pages_file.stat().st_size / PAGES,
         ),
-        Row(
-            "validators.bin",
-            microseconds(lambda: write_validators(validators, rows_of_pages), PAGES),
-            validators.stat().st_size / PAGES,
-        ),
+        Row("the site's memory, with a URL to do for each page", first, memory / PAGES),
+        Row("merged into one that has them all", again),
         Row("one lookup in it", lookup),
+        Row("an unchanged page, read back from the archive", read_back),
     ]
     show("A page as a whole", "µs per page", rows)
 

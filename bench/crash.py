@@ -1,12 +1,14 @@
 """Is anything lost when a crawl dies? Kills it at random moments and resumes it, again and again.
 
     python -m bench.crash [--kills 100] [--pages 700] [--seed 3]
+    python -m bench.crash --kind "many sites"
 
 A small web on loopback (two sites; pages, copies, redirects, dead links) answers slowly enough to
 be hit in the midst. It is crawled once undisturbed. Then each round crawls it into a fresh folder
 and kills (``kill -9``) at moments drawn from a seeded generator: during the start, while crawling,
 while tables are written. Rounds take turns: one process; two; two of which only the first, that
-holds the collection, is killed, and the others have to notice.
+holds the collection, is killed, and the others have to notice; two with so many sites, of a few
+pages each, that they share journals and WARC files.
 
 After every kill the journals are read: what they held after the kill before must still be there.
 At the end of a round,
@@ -14,7 +16,8 @@ At the end of a round,
 - every row that any journal held is in pages.parquet, and no URL is there twice,
 - pages, with status and digest, are those of the undisturbed crawl,
 - index.cdxj names no URL twice, and each of its lines names a record that is there,
-- warcio reads all WARC files, all digests right, and finds no page in two records.
+- warcio reads all WARC files, all digests right, and finds no page in two records,
+- the sites' memories know the pages of the table and no others, each asked for once.
 
 Prints a table of rounds; the exit code is 1 when anything was wrong.
 """
@@ -46,10 +49,12 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 
 from headgate.storage.journal import read_pages
 from headgate.storage.records import digest_text
+from headgate.storage.site_memory import SiteMemory
 
 CONSOLE = Console(width=100)
-HEADGATE = [sys.executable, "-m", "headgate", "crawl"]
+HEADGATE = [sys.executable, "-m", "headgate", "crawl", "--delay", "0"]
 SITES = 2
+MANY_SITES, MANY_SITES_PAGES = 120, 7
 ANSWER_SECONDS = 0.02
 LONGEST_START_SECONDS = 1.5
 LONGEST_CRAWL_SECONDS = 2.0
@@ -67,12 +72,15 @@ class Kind:
     name: str
     processes: int
     whole_group: bool = True
+    many: bool = False
+    """So many sites that they share files, of a few pages each."""
 
 
 KINDS = (
     Kind("one process", 1),
     Kind("two processes", 2),
     Kind("the first of two", 2, whole_group=False),
+    Kind("many sites", 2, many=True),
 )
 
 
@@ -81,7 +89,8 @@ class Web:
     """Page k leads to 2k + 1 and 2k + 2; some by way of a redirect, some leaves are copies."""
 
     pages: int
-    ports: list[int] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
+    """With their ports; a site each."""
     answered: int = 0
 
     def answer(self, path: str) -> tuple[int, str, bytes]:
@@ -133,24 +142,47 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--pages", type=int, default=700, help="of each of the two sites")
     parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--kind", choices=[kind.name for kind in KINDS], help="only this one")
     args = parser.parse_args()
+    kinds = [kind for kind in KINDS if args.kind in (None, kind.name)]
     chance = np.random.default_rng(args.seed)
     rounds: list[Round] = []
-    with tempfile.TemporaryDirectory(prefix="headgate-") as name, serving(args.pages) as web:
+    with tempfile.TemporaryDirectory(prefix="headgate-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
-        sites = folder / "sites.toml"
-        sites.write_text(site_file(web))
-        if start([str(sites)], folder / "undisturbed", KINDS[0]).wait(timeout=600):
-            raise SystemExit("the undisturbed crawl failed")
-        expected = set(table_rows(folder / "undisturbed"))
-        kinds = cycle(KINDS)
+        subjects = {
+            many: stack.enter_context(undisturbed(folder / f"many-{many}", args.pages, many=many))
+            for many in {kind.many for kind in kinds}
+        }
+        turns = cycle(kinds)
         while (left := args.kills - sum(done.kills.total() for done in rounds)) > 0:
             out = folder / f"round-{len(rounds)}"
-            rounds.append(Round(next(kinds)))
-            crawl_killing(rounds[-1], sites, out, web, left, chance)
-            check(rounds[-1], out, expected)
+            rounds.append(Round(next(turns)))
+            subject = subjects[rounds[-1].kind.many]
+            crawl_killing(rounds[-1], subject.sites, out, subject.web, left, chance)
+            check(rounds[-1], out, subject.expected)
     show(rounds)
     return 1 if any(done.faults for done in rounds) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is crawled, and what a crawl must find."""
+
+    web: Web
+    sites: Path
+    expected: set[Row]
+
+
+@contextlib.contextmanager
+def undisturbed(folder: Path, pages: int, *, many: bool) -> Iterator[Subject]:
+    """A web, served meanwhile, and its pages by a crawl that nobody kills."""
+    folder.mkdir()
+    with serving_many() if many else serving(pages) as web:
+        sites = folder / "sites.toml"
+        sites.write_text(site_file(web))
+        if start([str(sites)], folder / "crawl", KINDS[0]).wait(timeout=600):
+            raise SystemExit("the undisturbed crawl failed")
+        yield Subject(web, sites, set(table_rows(folder / "crawl")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +287,7 @@ def check(done: Round, out: Path, expected: set[Row]) -> None:
         (pages - expected, "extra"),
         (twice, "twice in pages.parquet"),
         (index_faults(out), "wrong in index.cdxj or WARC"),
+        (memory_faults(out, {url for url, *_ in rows}), "wrong in what is known"),
     ):
         if wrong:
             done.faults.append(f"{len(wrong)} {what}: {sorted(map(str, wrong))[:3]}")
@@ -283,6 +316,15 @@ def index_faults(out: Path) -> list[str]:
     return faults
 
 
+def memory_faults(out: Path, urls: set[str]) -> list[str]:
+    """URLs that are not known, or wrongly."""
+    looks: Counter[str] = Counter()
+    for path in out.glob("sites/*.pages"):
+        with SiteMemory.checked(path, path.stem) as memory:
+            looks.update({page.url: page.looks for page in memory})
+    return [url for url in urls | set(looks) if looks[url] != 1 or url not in urls]
+
+
 def archived(out: Path) -> Iterator[tuple[tuple[str, int], tuple[str, int]]]:
     """File and offset, URL and length, of every response and revisit; raises at a wrong digest."""
     for path in sorted(out.glob("runs/*/warc/*.warc.gz")):
@@ -298,13 +340,17 @@ def archived(out: Path) -> Iterator[tuple[tuple[str, int], tuple[str, int]]]:
 
 
 def is_robots(url: str) -> bool:
-    return url.endswith("/robots.txt")
+    """Or a sitemap, which is looked for beside it: what a crawl asks for once it goes on, too."""
+    return url.endswith(("/robots.txt", "/sitemap.xml"))
 
 
 def site_file(web: Web) -> str:
-    """Two sites, no limit."""
-    sites = (f'[site.s{port}]\nseeds = ["http://127.0.0.1:{port}/0.html"]\n' for port in web.ports)
-    return '[budget]\nbandwidth = "unlimited"\n' + "".join(sites)
+    """A site for each host, no limit."""
+    sites = (
+        f'[site.s{number}]\nseeds = ["http://{host}/0.html"]\n'
+        for number, host in enumerate(web.hosts)
+    )
+    return '[budget]\nbandwidth = "unlimited"\ncrawlers = 20\n' + "".join(sites)
 
 
 def show(rounds: list[Round]) -> None:
@@ -322,6 +368,25 @@ def show(rounds: list[Round]) -> None:
 @contextlib.contextmanager
 def serving(pages: int) -> Iterator[Web]:
     web = Web(pages)
+    with contextlib.ExitStack() as stack:
+        for _ in range(SITES):
+            port = stack.enter_context(_server(web, "127.0.0.1"))
+            web.hosts.append(f"127.0.0.1:{port}")
+        yield web
+
+
+@contextlib.contextmanager
+def serving_many() -> Iterator[Web]:
+    """Each site at an address of its own, all of them one server."""
+    web = Web(MANY_SITES_PAGES)
+    with _server(web, "0.0.0.0") as port:
+        web.hosts += [f"127.8.0.{number}:{port}" for number in range(1, MANY_SITES + 1)]
+        yield web
+
+
+@contextlib.contextmanager
+def _server(web: Web, address: str) -> Iterator[int]:
+    """Answers until left; its port."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -346,16 +411,15 @@ def serving(pages: int) -> Iterator[Web]:
             except ConnectionError:
                 self.close_connection = True
 
-    servers = [ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(SITES)]
-    for server in servers:
-        web.ports.append(server.server_address[1])
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128
+
+    with Server((address, 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield web
-    finally:
-        for server in servers:
+        try:
+            yield server.server_address[1]
+        finally:
             server.shutdown()
-            server.server_close()
 
 
 if __name__ == "__main__":

@@ -36,7 +36,6 @@ from headgate.frontier.commands import Fetch
 from headgate.frontier.dispatch import DispatchRules
 from headgate.frontier.events import PageFetched, Seeds, Tick
 from headgate.frontier.frontier import Frontier
-from headgate.frontier.hash_set import Hashes
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.frontier.ports import MemorySpill
 from headgate.frontier.rules import FrontierRules
@@ -47,6 +46,7 @@ from headgate.frontier.todo import UrlTodo
 from headgate.frontier.traps import TrapRules
 from headgate.storage.spill import DiskSpill
 
+Words = npt.NDArray[np.uint64]
 CONSOLE = Console(width=100)
 LINKS = 100
 Answer = TypeVar("Answer")
@@ -177,7 +177,7 @@ def vectorised_table(count: int) -> Cost:
     table = np.zeros(1 << (3 * count // 2).bit_length(), np.uint64)
 
     def meet(links: list[str]) -> list[str]:
-        hashes = url_hashes(links)
+        hashes = np.frombuffer(url_hashes(links), np.uint64)
         new = _probe(table, hashes)
         return [links[position] for position in np.flatnonzero(new)]
 
@@ -186,7 +186,7 @@ def vectorised_table(count: int) -> Cost:
     return meter.cost(count)
 
 
-def _probe(table: Hashes, hashes: Hashes) -> npt.NDArray[np.bool_]:
+def _probe(table: Words, hashes: Words) -> npt.NDArray[np.bool_]:
     new = np.zeros(len(hashes), bool)
     asking = np.arange(len(hashes))
     mask = len(table) - 1
@@ -242,7 +242,7 @@ def sqlite(count: int) -> Cost:
         meter = Meter()
 
         def meet(links: list[str]) -> int:
-            rows = [(value,) for value in url_hashes(links).view(np.int64).tolist()]
+            rows = [(value,) for value in np.frombuffer(url_hashes(links), np.int64).tolist()]
             return base.executemany("INSERT OR IGNORE INTO seen VALUES (?)", rows).rowcount
 
         for links in pages(count):

@@ -177,20 +177,22 @@ def start_crawler(bed: Bed, crawler: str, addresses: list[str]) -> subprocess.Po
     options = CRAWLERS[crawler]
     if options is None:
         return None
-    headgate = shutil.which("headgate")
-    assert headgate is not None, "install Headgate first: make install"
     urls = [f"http://{address}/" for address in addresses]
     words = [
+        "-m",
+        "headgate",
         "crawl",
         *urls,
         *options,
         "--crawlers",
         str(len(urls)),
+        "--delay",
+        "0",
         "--quiet",
         "--contact",
         "bench",
     ]
-    command = bed.client(headgate, *words, "--json", "--out", bed.folder / "collection")
+    command = bed.client(sys.executable, *words, "--json", "--out", bed.folder / "collection")
     with (bed.folder / "report").open("wb") as report:
         return subprocess.Popen(command, stdout=report)
 

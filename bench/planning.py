@@ -22,7 +22,7 @@ from headgate.planning.arrays import FloatArray
 from headgate.planning.best_schedule import best_schedule
 from headgate.planning.maxt import m_maxt
 from headgate.planning.problem import Problem
-from headgate.planning.replan import CrawlState, SiteEnded, SiteState, Started, replan
+from headgate.planning.replan import CrawlState, OpenSite, SiteEnded, Started, replan
 from headgate.planning.stet import m_stet
 from headgate.planning.sumt import m_sumt
 
@@ -134,7 +134,7 @@ def bench_replan(full_plan: float, count: int = 10**4) -> None:
     problem = schedule_instance(count, 5)
     columns = (problem.work.tolist(), problem.deadlines.tolist(), problem.caps.tolist())
     sites = {
-        str(i): SiteState(work, deadline, cap)
+        str(i): OpenSite(work, deadline, cap)
         for i, (work, deadline, cap) in enumerate(zip(*columns, strict=True))
     }
     state = CrawlState(sites, deque(sites), problem.capacity, problem.slots)

@@ -18,7 +18,7 @@ import numpy as np
 from headgate.lab.worlds.hourly_servers import HourlyWorld, SimulatedRun, crawl_once
 from headgate.model.budget import Budget
 from headgate.model.units import BytesPerSecond
-from headgate.storage.catalog import Catalog
+from headgate.storage.sqlite_catalog import SqliteCatalog
 
 WORLDS = 5
 MONDAY = 16
@@ -35,7 +35,7 @@ def runs(seed: int, hours: Sequence[int]) -> list[SimulatedRun]:
     budget = Budget(BytesPerSecond(2e6), crawlers=10)
     with (
         tempfile.TemporaryDirectory() as folder,
-        Catalog(Path(folder) / "catalog.sqlite") as catalog,
+        SqliteCatalog(Path(folder) / "catalog.sqlite") as catalog,
     ):
         starts = [
             datetime(2026, 11, MONDAY + day, hour, tzinfo=UTC) for day, hour in enumerate(hours)

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import brotli
-import zstandard
+from backports import zstd
 from rich.console import Console
 from rich.table import Table
 
@@ -45,7 +45,7 @@ from headgate.reading.links import page_links
 from headgate.reading.references import References
 from headgate.reading.robots import RobotsRules
 from headgate.reading.sitemaps import read_sitemap
-from headgate.reading.urls import Resolver
+from headgate.reading.urls import UrlJoiner
 
 CONSOLE = Console(width=100)
 ROOT = Path(__file__).parents[1]
@@ -134,7 +134,7 @@ class Anchors(html.parser.HTMLParser):
 
 def bench_urls(pages: list[bytes], rounds: int) -> None:
     refs = [ref for page in pages[::10] for ref in written_refs(page)]
-    resolver = Resolver(URL)
+    resolver = UrlJoiner(URL)
 
     def in_batch(_: object) -> object:
         return resolver.join_all(refs)
@@ -165,7 +165,7 @@ def link_readers() -> dict[str, Work]:
     readers: dict[str, Work] = {"headgate": lambda page: page_links(page, URL)}
     if installed("selectolax"):
         lexbor = import_module("selectolax.lexbor").LexborHTMLParser
-        readers["selectolax (lexbor)"] = lambda page: Resolver(URL).join_all(
+        readers["selectolax (lexbor)"] = lambda page: UrlJoiner(URL).join_all(
             node.attributes.get("href") or "" for node in lexbor(page).css(QUERY)
         )
     if installed("turbohtml"):
@@ -174,23 +174,23 @@ def link_readers() -> dict[str, Work]:
         readers["turbohtml"] = lambda page: turbo_links(turbo(decode(page), positions=False), names)
     if installed("lxml"):
         lxml = import_module("lxml.html").fromstring
-        readers["lxml"] = lambda page: Resolver(URL).join_all(
+        readers["lxml"] = lambda page: UrlJoiner(URL).join_all(
             element.get("href", "") for element in lxml(page).iter(*QUERY.split(", "))
         )
     if installed("parsel"):
         parsel = import_module("parsel").Selector
-        readers["parsel"] = lambda page: Resolver(URL).join_all(
+        readers["parsel"] = lambda page: UrlJoiner(URL).join_all(
             parsel(text=decode(page))
             .css("a::attr(href), area::attr(href), link::attr(href)")
             .getall()
         )
-    readers["html.parser"] = lambda page: Resolver(URL).join_all(written_refs(page))
+    readers["html.parser"] = lambda page: UrlJoiner(URL).join_all(written_refs(page))
     return readers
 
 
 def turbo_links(tree: Any, names: list[str]) -> object:
     nodes = (node for name in names for node in tree.find_all(name))
-    return Resolver(URL).join_all(node.attr("href") or "" for node in nodes)
+    return UrlJoiner(URL).join_all(node.attr("href") or "" for node in nodes)
 
 
 def bench_links(pages: list[bytes], rounds: int) -> None:
@@ -227,7 +227,7 @@ def bench_bytes(pages: list[bytes], rounds: int) -> None:
     coded = {
         "gzip": gzip.compress(page, 6),
         "br": bytes(brotli.compress(page, quality=5)),
-        "zstd": zstandard.compress(page, 3),
+        "zstd": zstd.compress(page, 3),
     }
     works: dict[str, Work] = {
         f"decode_content, {name}": lambda name: decode_content(coded[name], name, PLENTY)

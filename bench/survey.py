@@ -12,30 +12,33 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import uvloop
 
-from headgate.cli.survey_result import write_page
 from headgate.crawling.survey_run import SurveyRun
 from headgate.fetching.dns import FixedResolver
-from headgate.fetching.http import FetcherSettings
+from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.frontier.pacing import PaceRules
-from headgate.grid.survey import SURVEY_LIMITS, SurveyJob, survey
+from headgate.jobs.real_parts import real_parts
+from headgate.jobs.survey import SURVEY_LIMITS, SurveyJob, survey
 from headgate.lab.worlds.virtual_server import addresses, manner_of, starts
 from headgate.lab.worlds.virtual_web import make_web
+from headgate.model.budget import Budget
+from headgate.model.quota import QuotaUse
 from headgate.model.survey_report import SurveyReport
-from headgate.survey.survey_rules import SurveyRules
+from headgate.model.units import UNLIMITED
+from headgate.surveying.rules import SurveyRules
 
 _SEED = 1
 _DELAY_SECONDS = 0.5
@@ -54,6 +57,12 @@ class Nobody:
         pass
 
     def look(self, seconds: float, run: SurveyRun) -> None:
+        pass
+
+    def mended(self, remarks: Sequence[str]) -> None:
+        pass
+
+    def paused(self, use: QuotaUse) -> None:
         pass
 
 
@@ -90,16 +99,15 @@ def run_once(sites: int, most: int, *, only_answering: bool, keep: Path | None =
                         connections=1, delay=_DELAY_SECONDS, failure_limit=3, busy_limit=3
                     ),
                 ),
+                budget=Budget(UNLIMITED),
                 out=keep or folder / "out",
                 fetcher=FetcherSettings("bench", SURVEY_LIMITS, named=frozenset(("127.0.0.0/8",))),
-                bandwidth=math.inf,
-                resolver=FixedResolver(addresses(web)),
             )
             began = time.monotonic()
-            report = uvloop.run(survey(job, Nobody()))
+            fetcher = partial(HttpFetcher, resolver=FixedResolver(addresses(web)))
+            parts = replace(real_parts(), open_fetcher=fetcher)
+            report = uvloop.run(survey(job, parts, Nobody()))
             wall = time.monotonic() - began
-        if keep is not None:
-            write_page(report, keep / "runs" / report.stamp)
         return Outcome(report, wall, json.loads(counts.read_text())["requests"])
 
 

@@ -12,7 +12,7 @@ import argparse
 
 from headgate.lab.papers.nakahira2008.playing import play
 from headgate.lab.worlds.virtual_web import make_web
-from headgate.survey.entries import SurveyEntry
+from headgate.surveying.entries import SurveyEntry
 
 _SEEDS = (201, 202)
 _SHARES = (0.8, 0.9, 0.95)

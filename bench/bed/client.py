@@ -21,11 +21,9 @@ from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
 from headgate.model.fetch import Fetched, FetchRequest
-from headgate.traffic.window import wire_bytes
+from headgate.traffic.response_size import ResponseSize
 
 __all__ = ["ClientReport", "ClientSettings"]
-
-_HEAD_BYTES = 140
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,8 @@ class ClientSettings:
     """Bytes per second in all; 0: unlimited."""
     addresses: list[str]
     """One site each."""
-    path: str
-    body_bytes: int
+    targets: list[str]
+    """What to ask for, over and over; each site begins elsewhere in the list."""
     seconds: float
     shares: list[float] = field(default_factory=list)
     """Each site's rate; none: an equal share."""
@@ -67,14 +65,13 @@ class _Site:
         self._fetcher = fetcher
         self._settings = settings
         self._name = address
-        self._expected = int(wire_bytes(settings.body_bytes + _HEAD_BYTES))
-        self._count = 0
+        self._size = ResponseSize()
+        self._count = settings.addresses.index(address) * 37
         self._workers: set[asyncio.Task[None]] = set()
 
     async def run(self, report: ClientReport) -> None:
         while True:
-            url = f"http://{self._name}/{self._settings.path}/"
-            wanted = self._fetcher.connections(self._name, url, self._expected)
+            wanted = self._wanted()
             while len(self._workers) < wanted:
                 worker = asyncio.ensure_future(self._work(report))
                 self._workers.add(worker)
@@ -85,17 +82,23 @@ class _Site:
     async def _work(self, report: ClientReport) -> None:
         while True:
             self._count += 1
-            url = f"http://{self._name}/{self._settings.path}/{self._count}"
-            request = FetchRequest(url, self._name, self._expected, 50_000_000)
+            target = self._settings.targets[self._count % len(self._settings.targets)]
+            url = f"http://{self._name}{target}{self._count}"
+            request = FetchRequest(url, self._name, int(self._size.expected), 50_000_000)
             outcome = await self._fetcher.fetch(request)
             if isinstance(outcome, Fetched):
                 report.pages += 1
                 report.payload_bytes += len(outcome.payload)
                 report.wire_bytes += outcome.wire_bytes
+                self._size.add(outcome.wire_bytes)
             elif len(report.failures) < 20:
                 report.failures.append(f"{outcome.kind}: {outcome.detail}")
-            if len(self._workers) > self._fetcher.connections(self._name, url, self._expected):
+            if len(self._workers) > self._wanted():
                 return
+
+    def _wanted(self) -> int:
+        url = f"http://{self._name}/"
+        return self._fetcher.connections(self._name, url, self._size.expected)
 
 
 async def _run(settings: ClientSettings) -> ClientReport:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from pathlib import Path
 
 from bench.bed.trial import run_tool
 
 from headgate.lab.bed.readings import Bins
-from headgate.lab.bed.server import LARGE_BYTES, SMALL_BYTES
 
 __all__ = ["TOOLS", "missing_tools", "tool_bins"]
 
-TOOLS = ("wget", "curl", "aria2")
-_PROGRAMS = {"wget": "wget", "curl": "curl", "aria2": "aria2c"}
+TOOLS = ("wget", "aria2", "httrack")
+_PROGRAMS = {"wget": "wget", "aria2": "aria2c", "httrack": "httrack"}
 
 
 def missing_tools() -> str | None:
@@ -25,30 +25,28 @@ def missing_tools() -> str | None:
 
 
 def tool_bins(
-    tool: str, rate: float, addresses: list[str], rtt: float, kind: str, seconds: float
+    tool: str, rate: float, urls: list[str], addresses: list[str], rtt: float | None, seconds: float
 ) -> Bins:
-    """What the line carried while a tool fetched about so many seconds' worth of the limit.
+    """What the line carried while a tool fetched these, for so many seconds at the most.
 
-    wget and curl have one connection at a time, so only aria2 uses all the sites at once. The last
-    tenth of a second is left out: it is an end, not a limit.
+    wget has one connection at a time, the others one or more per site. The last tenth of a second
+    is left out: it is an end, not a limit.
     """
-    size = SMALL_BYTES if kind == "small" else LARGE_BYTES
-    count = max(len(addresses), int(rate * seconds / size))
-    urls = [f"http://{addresses[n % len(addresses)]}/{kind}/{n}" for n in range(count)]
     with tempfile.TemporaryDirectory() as folder:
-        shell = f"timeout {seconds:g} {_command(tool, int(rate), len(addresses), folder)}"
-        told = f"{shell} <<'URLS'\n{chr(10).join(urls)}\nURLS"
-        readings = run_tool(["sh", "-c", told], addresses, rtt)
+        listed = Path(folder, "urls")
+        listed.write_text("\n".join(urls))
+        command = _command(tool, int(rate), len(addresses), listed)
+        readings = run_tool(["timeout", f"{seconds:g}", *command], addresses, rtt)
     begin, end = readings.span()
-    return readings.received(begin, min(end, begin + seconds) - 0.1)
+    return readings.received(begin, min(end, begin + seconds) - 0.1, *addresses)
 
 
-def _command(tool: str, rate: int, sites: int, folder: str) -> str:
-    return {
-        "wget": f"wget -q -O /dev/null --limit-rate={rate} -i -",
-        "curl": f"xargs curl -s --limit-rate {rate} -o /dev/null",
-        "aria2": (
-            f"aria2c -q -i - -d {folder} --allow-overwrite=true --file-allocation=none "
-            f"--max-overall-download-limit={rate} -j {min(sites, 16)}"
-        ),
-    }[tool]
+def _command(tool: str, rate: int, sites: int, urls: Path) -> list[str]:
+    if tool == "wget":
+        return ["wget", "-q", "-O", "/dev/null", f"--limit-rate={rate}", "-i", str(urls)]
+    if tool == "aria2":
+        limit = f"--max-overall-download-limit={rate}"
+        at_once = f"-j{min(max(sites, 5), 16)}"
+        return ["aria2c", "-q", "-i", str(urls), "-d", str(urls.parent), limit, at_once]
+    unbound = ["--disable-security-limits", "-s0", "-I0", "-q", "-Q"]
+    return ["httrack", "-O", str(urls.parent), "-%L", str(urls), f"-A{rate}", "-c8", *unbound]

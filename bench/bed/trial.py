@@ -1,4 +1,4 @@
-"""A crawler or a tool on the bed, all servers at one distance."""
+"""A crawler or a tool on the bed, all servers at one distance, or on loopback."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.bed.client import ClientReport, ClientSettings
 
-from headgate.lab.bed.network import Bed, ServerPath
+from headgate.lab.bed.network import Bed, LoopbackBed, ServerPath
 from headgate.lab.bed.readings import Readings
 from headgate.lab.bed.trial import measured
 
@@ -19,16 +19,24 @@ __all__ = ["run_client", "run_tool"]
 _ROOT = Path(__file__).parents[2]
 
 
-def run_client(settings: ClientSettings, rtt_seconds: float) -> tuple[ClientReport, Readings]:
+def run_client(
+    settings: ClientSettings, rtt_seconds: float | None
+) -> tuple[ClientReport, Readings]:
     """Headgate's fetcher."""
     os.chdir(_ROOT)  # where the client is found as a module
-    with Bed([ServerPath(address, rtt_seconds) for address in settings.addresses]) as bed:
+    with _bed(settings.addresses, rtt_seconds) as bed:
         command = bed.client(sys.executable, "-m", "bench.bed.client")
         said, readings = measured(bed, command, json.dumps(asdict(settings)))
     return ClientReport(**json.loads(said)), readings
 
 
-def run_tool(command: list[str], addresses: list[str], rtt_seconds: float) -> Readings:
+def run_tool(command: list[str], addresses: list[str], rtt_seconds: float | None) -> Readings:
     """Another program, for as long as it takes."""
-    with Bed([ServerPath(address, rtt_seconds) for address in addresses]) as bed:
+    with _bed(addresses, rtt_seconds) as bed:
         return measured(bed, bed.client(*command))[1]
+
+
+def _bed(addresses: list[str], rtt_seconds: float | None) -> Bed:
+    if rtt_seconds is None:
+        return LoopbackBed()
+    return Bed([ServerPath(address, rtt_seconds) for address in addresses])

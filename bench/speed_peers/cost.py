@@ -12,7 +12,7 @@ from pathlib import Path
 
 __all__ = ["Cost", "cost_of"]
 
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)

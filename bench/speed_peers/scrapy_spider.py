@@ -1,13 +1,13 @@
 # mypy: ignore-errors
-"""Scrapy on one site, run by its own Python: `scrapy_spider.py URL plain|fast`.
+"""Scrapy on one or more sites, run by its own Python: `scrapy_spider.py plain|fast URL...`.
 
 plain: a spider as its tutorial writes it, settings untouched. fast: whatever helps and Scrapy has
 a setting for; links by lxml straight from the bytes, no selector, no middleware but what a fetch
-needs. Neither stores anything.
+needs. Both stay on the hosts they begin at. Neither stores anything.
 """
 
 import sys
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import lxml.html
 import scrapy
@@ -44,23 +44,39 @@ class Plain(scrapy.Spider):
     pages = 0
 
     def parse(self, response):
-        type(self).pages += 1
-        yield from response.follow_all(css="a")
+        if isinstance(response, scrapy.http.HtmlResponse):
+            type(self).pages += 1
+            yield from response.follow_all(css="a")
 
 
-class Fast(Plain):
+class Fast(scrapy.Spider):
     name = "fast"
+    pages = 0
 
     def parse(self, response):
-        Plain.pages += 1
         base = response.url
+        prefix = base[: base.index("/", 8) + 1]
+        if location := response.headers.get("Location"):
+            yield scrapy.Request(urljoin(base, location.decode()))
+        if response.status != 200 or b"html" not in response.headers.get("Content-Type", b""):
+            return
+        type(self).pages += 1
+        targets = set()
         for href in lxml.html.fromstring(response.body).xpath("//a/@href"):
-            yield scrapy.Request(urljoin(base, href))
+            try:
+                targets.add(urljoin(base, href.partition("#")[0]))
+            except ValueError:
+                continue
+        for target in targets:
+            if target.startswith(prefix):
+                yield scrapy.Request(target)
 
 
 if __name__ == "__main__":
-    url, manner = sys.argv[1:]
+    manner, *urls = sys.argv[1:]
+    spider = Fast if manner == "fast" else Plain
     process = CrawlerProcess(FAST if manner == "fast" else {})
-    process.crawl(Fast if manner == "fast" else Plain, start_urls=[url])
+    hosts = [urlsplit(url).hostname for url in urls]
+    process.crawl(spider, start_urls=urls, allowed_domains=hosts)
     process.start()
-    print("pages", Plain.pages)
+    print("pages", spider.pages)

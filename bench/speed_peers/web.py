@@ -1,31 +1,29 @@
-"""A web to crawl at full speed: generated pages as files, served by nginx on loopback.
+"""A web to crawl at full speed: real documentation, served by nginx on loopback.
 
-A site of n pages is the same for everyone: page i links to the eight pages 8i+1 ... 8i+8, which
-makes all of them reachable within a few levels, to the front page and to some forty others at
-random, and has text up to 14 KB. Sites are told apart by port; each is to be had at 127.0.0.1 and
-127.0.0.2, so that two sites can be crawled at once.
+Each site has an address of its own in 127.0.2.0/24, so that they are different hosts to everybody;
+one of them is to be had by https, too. Bodies go uncompressed: wget does not ask for anything else,
+and all are to get the same bytes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
+from bench.documentation import Documentation, fetched
 
-__all__ = ["PAGE_BYTES", "nginx_program", "served", "site_url"]
+__all__ = ["Web", "nginx_program", "served"]
 
-PAGE_BYTES = 14_000
-_LINKS = 50
-_CHILDREN = 8
-_FIRST_PORT = 18_400
-_PAGES_PER_FOLDER = 100
+_TEN = "ten-pages"
+_NETWORK = "127.0.2"
+_PORT = 18_400
+_TLS_PORT = 18_443
 _CONFIG = """\
 daemon off;
 pid {folder}/nginx.pid;
@@ -33,12 +31,15 @@ error_log {folder}/error.log;
 worker_processes 1;
 events {{ worker_connections 1024; }}
 http {{
+    include /etc/nginx/mime.types;
     access_log off;
-    types {{ text/html html; text/plain txt; }}
-    charset utf-8;
+    absolute_redirect off;
     sendfile on;
     tcp_nopush on;
+    open_file_cache max=20000;
     keepalive_requests 100000000;
+    ssl_certificate {folder}/certificate.pem;
+    ssl_certificate_key {folder}/key.pem;
     client_body_temp_path {folder}/body;
     proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi;
@@ -49,88 +50,94 @@ http {{
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Web:
+    """What is being served."""
+
+    seeds: dict[str, str]
+    """By package, where a crawl begins."""
+    over_tls: str
+    """The first page of the last site, by https."""
+    ten_pages: str
+    certificate: Path
+    """To be trusted."""
+
+
 def nginx_program() -> str | None:
-    return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-
-
-def site_url(pages: int, sizes: Sequence[int], number: int = 0) -> str:
-    """The front page of a site of so many pages, on the first or the second address."""
-    return f"http://127.0.0.{1 + number}:{_FIRST_PORT + list(sizes).index(pages)}/"
+    return shutil.which("nginx", path="/usr/sbin:/sbin:/usr/local/sbin:/usr/bin")
 
 
 @contextlib.contextmanager
-def served(folder: Path, sizes: Sequence[int]) -> Iterator[None]:
-    """Sites of these sizes, for as long as the context lasts."""
+def served(folder: Path, cache: Path, sites: Sequence[Documentation]) -> Iterator[Web]:
+    """These sites, and one of ten pages, for as long as the context lasts."""
     program = nginx_program()
     assert program is not None
-    if _answers(_FIRST_PORT):
-        raise OSError(f"port {_FIRST_PORT} is in use: does another bench run?")
-    for pages in sizes:
-        _make_site(folder / str(pages), pages)
-    servers = "\n".join(
-        f"    server {{ listen {_FIRST_PORT + k}; root {folder / str(pages)}; }}"
-        for k, pages in enumerate(sizes)
-    )
+    if _answers(f"{_NETWORK}.1"):
+        raise OSError(f"port {_PORT} is in use: does another bench run?")
+    roots = fetched(cache, sites)
+    roots[_TEN] = _ten_pages(folder / _TEN, roots[sites[0].package])
+    hosts = {name: f"{_NETWORK}.{number}" for number, name in enumerate(roots, 1)}
+    last = sites[-1]
+    _make_certificate(folder, hosts[last.package])
     config = folder / "nginx.conf"
-    config.write_text(_CONFIG.format(folder=folder, servers=servers))
+    config.write_text(_CONFIG.format(folder=folder, servers=_servers(roots, hosts, last.package)))
     folder.chmod(0o755)
     server = subprocess.Popen([program, "-c", str(config), "-p", str(folder)])
     try:
-        _await_port(_FIRST_PORT + len(sizes) - 1)
-        yield
+        _await_answer(hosts[_TEN])
+        yield Web(
+            {s.package: f"http://{hosts[s.package]}:{_PORT}/{s.seed}" for s in sites},
+            f"https://{hosts[last.package]}:{_TLS_PORT}/{last.seed}",
+            f"http://{hosts[_TEN]}:{_PORT}/",
+            folder / "certificate.pem",
+        )
     finally:
         server.terminate()
         server.wait()
 
 
-def _make_site(folder: Path, pages: int) -> None:
-    """Deterministic: everyone, in every run, crawls the same bytes."""
-    random = np.random.default_rng(pages)
-    words = [
-        "".join(random.choice(list("abcdefghijklmnoprstuvw"), size))
-        for size in random.integers(2, 10, 2000)
+def _servers(roots: dict[str, Path], hosts: dict[str, str], over_tls: str) -> str:
+    listen = {name: f"listen {host}:{_PORT};" for name, host in hosts.items()}
+    listen[over_tls] += f" listen {hosts[over_tls]}:{_TLS_PORT} ssl;"
+    return "\n".join(f"    server {{ {listen[name]} root {roots[name]}; }}" for name in roots)
+
+
+def _ten_pages(folder: Path, source: Path) -> Path:
+    """A front page, and nine of a manual whose own links lead nowhere."""
+    folder.mkdir()
+    pages = sorted(source.glob("*.html"))[:9]
+    for page in pages:
+        text = page.read_text(errors="replace").replace(" href=", " data-href=")
+        (folder / page.name).write_text(text)
+    links = "".join(f'<li><a href="{page.name}">{page.stem}</a>\n' for page in pages)
+    (folder / "index.html").write_text(f"<!doctype html><title>Ten pages</title><ul>{links}</ul>")
+    return folder
+
+
+def _make_certificate(folder: Path, host: str) -> None:
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    command += [
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=bench",
+        "-addext",
+        f"subjectAltName=IP:{host}",
     ]
-    for number in range(pages):
-        path = folder / _path(number)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_page(number, pages, random, words))
-    (folder / "robots.txt").write_text("User-agent: *\nDisallow: /private/\n")
+    command += ["-keyout", f"{folder}/key.pem", "-out", f"{folder}/certificate.pem"]
+    subprocess.run(command, check=True, capture_output=True)
 
 
-def _path(number: int) -> str:
-    return "index.html" if not number else f"{number // _PAGES_PER_FOLDER}/page-{number}.html"
-
-
-def _page(number: int, pages: int, random: np.random.Generator, words: Sequence[str]) -> str:
-    first = _CHILDREN * number + 1
-    children = range(first, min(first + _CHILDREN, pages))
-    others = random.integers(1, pages, _LINKS - 1 - len(children))
-    targets = [*children, *map(int, others)]
-    text = [words[k] for k in random.integers(0, len(words), 2400)]
-    parts = [
-        f"<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><title>Page {number}</title>",
-        "</head>\n<body><nav><a href='/'>Home</a></nav>\n",
-    ]
-    share = len(text) // len(targets)
-    for k, target in enumerate(targets):
-        line = " ".join(text[k * share : (k + 1) * share])
-        parts.append(
-            f'<p class="item">{line} <a class="link" href="/{_path(target)}">'
-            f"{text[k]} {target}</a></p>\n"
-        )
-    page = "".join(parts)[: PAGE_BYTES - 40]
-    return page[: page.rindex("</p>") + 4] + "\n</body></html>\n"
-
-
-def _answers(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+def _answers(host: str) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection((host, _PORT), 1.0):
         return True
     return False
 
 
-def _await_port(port: int) -> None:
+def _await_answer(host: str) -> None:
     for _ in range(100):
-        if _answers(port):
+        if _answers(host):
             return
         time.sleep(0.05)
-    raise TimeoutError(f"nginx does not listen on port {port}")
+    raise TimeoutError(f"nginx does not listen on port {_PORT}")

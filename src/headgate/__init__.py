@@ -12,20 +12,25 @@ True
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # as in typing, which takes longer to load than all that is here
 
 if TYPE_CHECKING:
-    from headgate.grid.from_python import crawl
+    from headgate.jobs.from_python import crawl
+    from headgate.jobs.survey_from_python import survey
     from headgate.model.budget import Budget, Objective
     from headgate.model.plan import Plan
     from headgate.model.quota import Quota
     from headgate.model.run_report import RunReport
     from headgate.model.site import OnDeadline, Site, SiteStatistics
+    from headgate.model.survey_report import SurveyReport
     from headgate.model.timetable import Timetable
     from headgate.planning.maxt import m_maxt
     from headgate.planning.planner import compare, plan
     from headgate.planning.stet import m_stet
     from headgate.planning.sumt import m_sumt
+    from headgate.surveying.rules import SurveyRules
+    from headgate.surveying.scope import SurveyScope
 
 __all__ = [
     "Budget",
@@ -36,6 +41,9 @@ __all__ = [
     "RunReport",
     "Site",
     "SiteStatistics",
+    "SurveyReport",
+    "SurveyRules",
+    "SurveyScope",
     "Timetable",
     "compare",
     "crawl",
@@ -43,6 +51,7 @@ __all__ = [
     "m_stet",
     "m_sumt",
     "plan",
+    "survey",
 ]
 
 _HOMES = {
@@ -54,13 +63,17 @@ _HOMES = {
     "RunReport": "model.run_report",
     "Site": "model.site",
     "SiteStatistics": "model.site",
+    "SurveyReport": "model.survey_report",
+    "SurveyRules": "surveying.rules",
+    "SurveyScope": "surveying.scope",
     "Timetable": "model.timetable",
     "compare": "planning.planner",
-    "crawl": "grid.from_python",
+    "crawl": "jobs.from_python",
     "m_maxt": "planning.maxt",
     "m_stet": "planning.stet",
     "m_sumt": "planning.sumt",
     "plan": "planning.planner",
+    "survey": "jobs.survey_from_python",
 }
 
 

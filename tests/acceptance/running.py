@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from headgate import site_file
+
 __all__ = ["EXAMPLES", "headgate"]
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(site_file.__file__).with_name("examples")
 
 
 def headgate(

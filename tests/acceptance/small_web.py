@@ -23,7 +23,16 @@ class SmallWeb:
     random_bytes: int = 0
     """Of a page: they do not compress."""
     seconds_per_page: float = 0.0
+    status: int = 200
+    """Of all that is there."""
+    robots: bytes = ROBOTS
     asked: Counter[str] = field(default_factory=Counter)
+    asked_at: list[float] = field(default_factory=list)
+    """By the monotonic clock."""
+    most_at_once: int = 0
+    """Requests that were being answered."""
+    served: list[tuple[float, int]] = field(default_factory=list)
+    """When, by the monotonic clock, and how many bytes of body."""
     port: int = 0
 
     @property
@@ -36,7 +45,7 @@ class SmallWeb:
 
     def body(self, path: str) -> bytes | None:
         if path == "/robots.txt":
-            return ROBOTS
+            return self.robots
         name = path.removeprefix("/").removesuffix(".html")
         if not name.isdigit() or int(name) >= self.pages:
             return None
@@ -49,20 +58,34 @@ class SmallWeb:
 
 @contextmanager
 def serving(web: SmallWeb) -> Iterator[SmallWeb]:
+    lock = threading.Lock()
+    under_way: list[str] = []
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            if self.path == "/sitemap.xml":  # looked for once by every crawl, and not there
+                self.send_error(404)
+                return
             web.asked[self.path] += 1
+            web.asked_at.append(time.monotonic())
+            with lock:
+                under_way.append(self.path)
+                web.most_at_once = max(web.most_at_once, len(under_way))
             time.sleep(web.seconds_per_page)
+            with lock:
+                under_way.remove(self.path)
             body = web.body(self.path)
             etag = f'"{self.path}"'
             unchanged = body is not None and self.headers.get("If-None-Match") == etag
-            self.send_response(304 if unchanged else 404 if body is None else 200)
+            found = web.status if self.path != "/robots.txt" else 200
+            self.send_response(304 if unchanged else 404 if body is None else found)
             self.send_header("Content-Type", "text/html")
             self.send_header("ETag", etag)
             self.send_header("Content-Length", str(0 if unchanged else len(body or b"")))
             self.end_headers()
+            web.served.append((time.monotonic(), 0 if unchanged else len(body or b"")))
             if not unchanged:
                 self.wfile.write(body or b"")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from headgate.storage.journal import read_pages
@@ -18,8 +20,9 @@ from .small_web import SmallWeb, serving
 ROOT = Path(__file__).parents[2]
 
 
-def test_kills_at_random_moments_lose_nothing() -> None:
-    words = [sys.executable, "-m", "bench.crash", "--kills", "6", "--pages", "80"]
+@pytest.mark.parametrize("kind", [[], ["--kind", "many sites"]])
+def test_kills_at_random_moments_lose_nothing(kind: list[str]) -> None:
+    words = [sys.executable, "-m", "bench.crash", "--kills", "6", "--pages", "80", *kind]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "6 kills" in done.stdout
@@ -46,7 +49,7 @@ def test_no_process_outlives_its_crawl(tmp_path: Path) -> None:
         other = web.seed.replace("127.0.0.1", "localhost")  # a process has a site to itself
         first = subprocess.Popen([*command, "--processes", "2", web.seed, other])
         until = time.monotonic() + 30
-        while not stored(tmp_path) and time.monotonic() < until:
+        while len(journals := begun(tmp_path)) < 2 and time.monotonic() < until:
             time.sleep(0.05)
         children = crawling_children(first.pid)
         for child in children:
@@ -56,9 +59,43 @@ def test_no_process_outlives_its_crawl(tmp_path: Path) -> None:
         alive = [child for child in children if runs(child)]
         for child in alive:
             os.kill(int(child), signal.SIGKILL)
-    assert stored(tmp_path), "it was crawling"
-    assert len(children) == 2
+    assert len(journals) == len(children) == 2, "both were crawling"
     assert not alive
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its children are found in /proc")
+def test_a_process_that_is_killed_costs_its_sites_a_restart_and_not_the_crawl(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-m", "headgate", "crawl", "--out", str(tmp_path)]
+    with serving(SmallWeb(150, seconds_per_page=0.02)) as web:
+        other = web.seed.replace("127.0.0.1", "localhost")  # a process has a site to itself
+        crawl = subprocess.Popen(
+            [*command, "--processes", "2", web.seed, other],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        until = time.monotonic() + 60
+        while stored(tmp_path) < 20 and time.monotonic() < until:
+            time.sleep(0.05)
+        killed = crawling_children(crawl.pid)[0]
+        os.kill(int(killed), signal.SIGKILL)
+        out, errors = crawl.communicate(timeout=100)
+    assert crawl.returncode == 0, errors
+    assert "300 pages" in out
+    assert "Process died, site went on from what was stored: " in out
+    (table,) = tmp_path.glob("runs/*/pages.parquet")
+    rows = pq.read_table(table).to_pylist()
+    pages = [row["url"] for row in rows if row["role"] == "page"]
+    assert len(pages) == len(set(pages)) == 300, "none is lost, and none is there twice"
+    (saved,) = tmp_path.glob("runs/*/report.json")
+    sites = json.loads(saved.read_text())["sites"]
+    assert sorted(site["restarts"] for site in sites) == [0, 1]
+    assert all(site["state"] == "done" for site in sites)
+
+
+def begun(out: Path) -> list[Path]:
+    """Journals of sites that have stored something."""
+    return [path for path in out.glob("spool/*/*.journal") if any(read_pages(path))]
 
 
 def stored(out: Path) -> int:

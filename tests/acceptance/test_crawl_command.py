@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from headgate.storage.catalog import Catalog
+from headgate.storage.sqlite_catalog import SqliteCatalog
 
 from .small_web import SmallWeb, serving
 
@@ -36,7 +36,7 @@ def stored_pages(out: Path) -> list[str]:
 
 
 def archived(out: Path) -> list[tuple[str, str]]:
-    """(record type, URL) of every record of every WARC file."""
+    """(record type, URL) of every record of every WARC file, but of sitemaps looked for in vain."""
     records = []
     for path in sorted(out.glob("runs/*/warc/*.warc.gz")):
         with path.open("rb") as file:
@@ -44,7 +44,7 @@ def archived(out: Path) -> list[tuple[str, str]]:
                 (record.rec_type, record.rec_headers.get_header("WARC-Target-URI"))
                 for record in ArchiveIterator(file, check_digests="raise")
             ]
-    return records
+    return [(kind, url) for kind, url in records if not (url or "").endswith("/sitemap.xml")]
 
 
 def test_every_page_is_crawled_once_and_archived(tmp_path: Path) -> None:
@@ -57,6 +57,34 @@ def test_every_page_is_crawled_once_and_archived(tmp_path: Path) -> None:
     responses = [url for kind, url in archived(tmp_path / "data") if kind == "response"]
     assert set(responses) - {f"http://127.0.0.1:{web.port}/robots.txt"} == web.urls
     assert (next(tmp_path.glob("data/runs/*")) / "report.html").stat().st_size > 1000
+
+
+def test_python_leaves_the_files_that_the_command_leaves(tmp_path: Path) -> None:
+    script = (
+        "import sys, headgate\n"
+        "site = headgate.Site('small', seeds=(sys.argv[1],))\n"
+        "headgate.crawl([site], headgate.Budget(1e6), sys.argv[2])\n"
+    )
+    with serving(SmallWeb(12)) as web:
+        site_file = tmp_path / "sites.toml"
+        site_file.write_text(
+            f'[budget]\nbandwidth = "1 MB/s"\n[site.small]\nseeds = ["{web.seed}"]'
+        )
+        headgate("crawl", site_file, "--bandwidth", "1MB/s", "--out", tmp_path / "command")
+        words = [sys.executable, "-c", script, web.seed, str(tmp_path / "python")]
+        subprocess.run(words, check=True, timeout=60)
+    of_command, of_python = (_files_of_the_run(tmp_path / name) for name in ("command", "python"))
+    assert of_python == of_command
+    assert "report.html" in of_python
+
+
+def _files_of_the_run(out: Path) -> set[str]:
+    (run,) = out.glob("runs/*")
+    return {
+        str(path.relative_to(run)).replace(run.name, "STAMP")
+        for path in run.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_two_processes_find_the_same_pages(tmp_path: Path) -> None:
@@ -215,12 +243,12 @@ def test_an_unwritable_folder_is_said(tmp_path: Path) -> None:
 
 def test_a_dead_site_is_reported_not_raised(tmp_path: Path) -> None:
     report = json.loads(
-        headgate("crawl", "http://127.0.0.1:1/", "--out", tmp_path, "--json", "--quiet").stdout
+        headgate("crawl", "http://127.0.0.1:1/", "--out", tmp_path, "--json", code=4).stdout
     )
     assert report["pages"] == 0
     (site,) = report["sites"]
     assert site["errors"] == {"refused": 1}
     assert site["given_up"] == {"127.0.0.1:1": "robots.txt cannot be had: refused"}
-    with Catalog(tmp_path / "catalog.sqlite") as catalog:
+    with SqliteCatalog(tmp_path / "catalog.sqlite") as catalog:
         (visit,) = catalog.history("127.0.0.1:1")
     assert not visit.complete, "a visit that saw nothing says nothing about the site's size"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from headgate.storage.catalog import Catalog
+from headgate.storage.sqlite_catalog import SqliteCatalog
 
 from .running import headgate
 from .small_web import SmallWeb, serving
@@ -25,8 +25,24 @@ def until_paused(*words: str | Path) -> str:
     return said
 
 
+def test_a_pause_is_shown_as_one(tmp_path: Path) -> None:
+    """It was "194 of 0 B/s; ends in 2d 22h"."""
+    command = [sys.executable, "-m", "headgate", "crawl", "--quota", "300 KB/month"]
+    with serving(SmallWeb(60, page_bytes=12_000, random_bytes=5_500)) as web:
+        words = [*command, web.seed, "--bandwidth", "1MB/s", "--out", str(tmp_path)]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            until = next(line for line in process.stderr if "used up; going on at" in line)
+            shown = next(line for line in process.stderr if "ended, " in line)
+            process.kill()
+    day = until.partition("going on at ")[2][5:16]
+    assert f"paused until {day}: the quota is used up" in shown
+    assert "ends in" not in shown
+    assert "of 0 B/s" not in shown
+
+
 def used(out: Path) -> int:
-    with Catalog(out / "catalog.sqlite") as catalog:
+    with SqliteCatalog(out / "catalog.sqlite") as catalog:
         return sum(catalog.line_use(0).values())
 
 

@@ -15,10 +15,11 @@ _CHILD = """
 import os, signal, sys
 from pathlib import Path
 from headgate.model.local_time import DayKind, LocalMoment
-from headgate.storage.catalog import Catalog, Server
+from headgate.control.catalog import Server
+from headgate.storage.sqlite_catalog import SqliteCatalog
 from headgate.traffic.server_speed import Measure, ServerSpeed
 
-catalog = Catalog(Path(sys.argv[1]) / "catalog.sqlite")
+catalog = SqliteCatalog(Path(sys.argv[1]) / "catalog.sqlite")
 for number in range(1, 11):
     speed = ServerSpeed()
     speed.learn(Measure(1000.0 * number, 1.0), LocalMoment(0.0, DayKind.WORKING, float(number)))
@@ -49,13 +50,14 @@ def test_a_crawl_measures_its_server_and_the_next_plan_knows_it(tmp_path: Path) 
     planned = headgate("plan", sites, "--history", data, "--json", "--start", "2026-11-16 03:00")
     assert planned.returncode == 0, planned.stderr
     (site,) = json.loads(planned.stdout)["sites"]
-    assert site["foreseen_end"]["latest"] < 5 * site["foreseen_end"]["earliest"]
+    # A second visit may find nothing changed, or everything; how fast was measured just once.
+    assert site["foreseen_end"]["latest"] < 60 * site["foreseen_end"]["earliest"]
     assert "foreseen" in headgate("plan", sites, "--history", data).stdout
 
 
 def test_heat_maps_are_drawn(tmp_path: Path) -> None:
     _kill_after_recording(tmp_path)
-    for name, begins in (("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("a.html", b"<!DOCTYPE")):
+    for name, begins in (("a.svg", b"<?xml"), ("a.html", b"<!DOCTYPE")):
         done = headgate("servers", tmp_path, "--plot", tmp_path / name)
         assert done.returncode == 0, done.stderr
         assert (tmp_path / name).read_bytes().startswith(begins)

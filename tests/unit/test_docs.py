@@ -1,4 +1,4 @@
-"""The docs name everything there is: commands, options of ``plan``, policies, site-file keys."""
+"""The docs name everything there is: commands, options, policies, site-file keys; links hold."""
 
 from __future__ import annotations
 
@@ -9,18 +9,30 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.main import COMMANDS, command_parser
-from headgate.model.site_file import BUDGET_KEYS, SITE_KEYS
 from headgate.planning.policies import POLICY_NAMES
+from headgate.site_file.parsing import BUDGET_KEYS, SITE_KEYS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PLAN = (DOCS / "plan.md").read_text(encoding="utf-8")
 SITE_FILE = (DOCS / "site-file.md").read_text(encoding="utf-8")
-PLAN_OPTIONS = [
-    option
-    for action in command_parser("plan")._actions
+ROOT = DOCS.parent
+PAGES = {
+    str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
+    for page in (*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*.md")))
+}
+OPTIONS = [
+    (command, option)
+    for command in COMMANDS
+    for action in command_parser(command)._actions
     for option in action.option_strings
-    if option.startswith("--")
+    if option.startswith("--") and option != "--help"
 ]
+
+
+def anchors(page: str) -> set[str]:
+    """Of its headings, as GitHub and the docs site make them."""
+    headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -29,9 +41,15 @@ def test_every_command_is_documented(command: str) -> None:
     assert any(f"headgate {command}" in page for page in pages)
 
 
-@pytest.mark.parametrize("option", PLAN_OPTIONS)
-def test_every_option_of_plan_is_documented(option: str) -> None:
-    assert re.search(rf"^\| `{option}\b", PLAN, re.MULTILINE)
+@pytest.mark.parametrize(("command", "option"), OPTIONS)
+def test_every_option_is_documented_where_its_command_is(command: str, option: str) -> None:
+    pages = [page for page in PAGES.values() if f"headgate {command}" in page]
+    assert any(re.search(rf"`{option}\b", page) for page in pages)
+
+
+def test_every_option_of_plan_is_in_its_table() -> None:
+    for command, option in OPTIONS:
+        assert command != "plan" or re.search(rf"^\| `{option}\b", PLAN, re.MULTILINE), option
 
 
 @pytest.mark.parametrize("policy", POLICY_NAMES)
@@ -49,13 +67,17 @@ def test_every_documented_key_exists() -> None:
     assert re.findall(r"^\| `(\w+)` \|", tables, re.MULTILINE) == [*BUDGET_KEYS, *SITE_KEYS]
 
 
-def test_the_python_of_the_docs_runs() -> None:
-    result = doctest.testfile(str(DOCS / "plan.md"), module_relative=False)
+@pytest.mark.parametrize("page", ["plan.md", "python.md"])
+def test_the_python_of_the_docs_runs(page: str) -> None:
+    result = doctest.testfile(str(DOCS / page), module_relative=False)
     assert result.attempted > 0
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", [PLAN, SITE_FILE], ids=["plan.md", "site-file.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page):
-        assert (DOCS / target).exists(), target
+    for target in re.findall(r"\]\(([^)\s:]+)\)", PAGES[page]):
+        file, _, anchor = target.partition("#")
+        path = (ROOT / page).parent / file if file else ROOT / page
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path.read_text(encoding="utf-8")), target

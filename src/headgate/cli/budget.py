@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from headgate.cli.speaking import show
 from headgate.model.errors import UserMistake
 from headgate.model.units import format_rate, parse_rate
 
@@ -41,5 +42,5 @@ def run(args: argparse.Namespace) -> int:
     if folder is None:
         raise UserMistake(f"{args.dir}: no crawl is running or unfinished there")
     folder.save("budget", repr(float(rate)).encode())
-    print(f"{folder.stamp}: {format_rate(rate)} from now on")
+    show(f"{folder.stamp}: {format_rate(rate)} from now on")
     return 0

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from headgate.cli.crawl_request import CrawlRequest, at_least_one
+from headgate.cli.arguments import at_least_one, named_folder
+from headgate.cli.interrupts import ending_at_once
+from headgate.cli.opening_words import OpeningWords
+from headgate.cli.proxies import say_that_proxies_are_not_used
 from headgate.cli.site_files import read_text
+from headgate.cli.site_options import add_site_options, asked_options
+from headgate.cli.speaking import show
+from headgate.cli.trusted_scorers import refuse_untrusted_scorers
+from headgate.jobs.crawl_request import CrawlRequest, unfinished_request
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
 from headgate.model.site import ORDERS
 
-if TYPE_CHECKING:
-    from headgate.grid.crawl import CrawlJob
-
-__all__ = ["configure", "make_job", "run"]
+__all__ = ["configure", "run"]
 
 DEFAULT_OUT = Path("headgate-data")
 _REPLACEABLE = (
@@ -35,9 +38,15 @@ examples:
   headgate crawl https://example.org/                       one site, unlimited
   headgate crawl sites.toml                                 sites, budget and deadlines of a file
   headgate crawl https://a.org/ https://b.org/ --bandwidth 1MB/s --deadline 10m
+  headgate crawl https://a.org/ --max-pages 500 --max-page-size 2MB --fetch text/html
   headgate crawl https://a.org/ --focus "food safety"       the promising pages first
   headgate crawl --resume                                   go on with what was interrupted
+  headgate crawl --abandon                                  or give it up; what is stored is kept
   headgate crawl sites.toml --json | jq .utilisation        for scripts
+
+exit codes:
+  0 done, 1 something outside failed, 2 a mistake in what was asked, 3 a deadline was missed (with
+  --strict), 4 nothing was fetched from any site, 130 interrupted
 """
 
 
@@ -61,10 +70,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--objective", choices=[str(objective) for objective in Objective])
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
+        "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
     )
     parser.add_argument(
         "--resume", action="store_true", help="go on with the unfinished run in DIR"
+    )
+    parser.add_argument(
+        "--abandon", action="store_true", help="give up the unfinished run in DIR; keep its pages"
     )
     parser.add_argument(
         "--processes", metavar="N", type=at_least_one, help="crawling processes (1)"
@@ -84,41 +96,55 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"which URLs go first: {', '.join(ORDERS)}, or a scorer of your own"
         " (topic with a focus, else breadth-first)",
     )
+    parser.add_argument(
+        "--trust-scorers", action="store_true", help="with --resume: load the scorers the run names"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON at the end")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.add_argument(
         "--strict", action="store_true", help="exit with code 3 when a deadline was missed"
     )
+    add_site_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Crawl as asked; the report's words, or its JSON, go to stdout."""
-    request = _resumed(args) if args.resume else _asked(args)
-    job = make_job(request, args.out, resume=args.resume)
-    import uvloop
+    if args.abandon:
+        return _abandon(args)
+    say_that_proxies_are_not_used()
+    opening = OpeningWords(quiet=args.quiet)
+    opening.say(f"Opening {args.out} …")
+    try:
+        request = _resumed(args) if args.resume else _asked(args)
+        with ending_at_once():
+            job = request.job(args.out, resume=args.resume)
+        if args.resume and not args.trust_scorers:
+            opening.clear()
+            refuse_untrusted_scorers(job.sites, args.out)
+        with ending_at_once():
+            import uvloop
 
-    from headgate.cli.crawl_showing import conclude, crawl_watched
+            from headgate.cli.crawl_showing import conclude, crawl_watched
 
-    report = uvloop.run(crawl_watched(job, quiet=args.quiet))
+        report = uvloop.run(crawl_watched(job, quiet=args.quiet, opening=opening))
+    finally:
+        opening.clear()
     return conclude(report, job.out, as_json=args.json, strict=args.strict)
 
 
-def make_job(request: CrawlRequest, out: Path, *, resume: bool = False) -> CrawlJob:
-    """The job of a request."""
-    from headgate.grid.crawl import CrawlJob
-    from headgate.grid.from_python import fetcher_settings, ready_sites
+def _abandon(args: argparse.Namespace) -> int:
+    from headgate.cli.crawl_showing import conclude
+    from headgate.jobs.unfinished import abandon
 
-    contents = request.contents()
-    sites = ready_sites(contents.sites)
-    return CrawlJob(
-        sites,
-        contents.budget,
-        out,
-        fetcher_settings(sites, request.contact),
-        min(request.processes, len(sites)),  # more would have nothing to do
-        resume,
-        msgspec.json.encode(request),
-    )
+    if args.resume:
+        raise UserMistake("--resume goes on with a run, --abandon gives it up; say one of them")
+    if args.what:
+        raise UserMistake("--abandon takes no FILE or URL; name the folder with --out DIR")
+    run, report = abandon(args.out)
+    if report is None:
+        show(f"Abandoned: {run.stamp} in {args.out}.")
+        return 0
+    return conclude(report, args.out, as_json=args.json)
 
 
 def _asked(args: argparse.Namespace) -> CrawlRequest:
@@ -136,6 +162,7 @@ def _asked(args: argparse.Namespace) -> CrawlRequest:
         "focus": args.focus,
         "focus_pages": tuple(str(Path(name).absolute()) for name in args.focus_pages),
         "order": args.order,
+        "site_options": asked_options(args),
     }
     if len(args.what) == 1 and _is_file(args.what[0]):
         return CrawlRequest(path=args.what[0], text=read_text(args.what[0]), **options)
@@ -146,16 +173,11 @@ def _asked(args: argparse.Namespace) -> CrawlRequest:
 
 
 def _resumed(args: argparse.Namespace) -> CrawlRequest:
-    from headgate.storage.collection import Collection
-
     if args.what:
         raise UserMistake("--resume goes on with what the run was asked; leave FILE and URL out")
-    run = Collection(args.out).unfinished_run()
-    saved = None if run is None else run.load("request")
-    if not saved:
-        raise UserMistake(f"{args.out}: no unfinished run to go on with; leave out --resume")
-    request = msgspec.json.decode(saved, type=CrawlRequest)
+    request = unfinished_request(args.out)
     changes = {key: value for key in _REPLACEABLE if (value := getattr(args, key)) is not None}
+    changes["site_options"] = {**request.site_options, **asked_options(args)}
     return msgspec.structs.replace(request, **changes)
 
 

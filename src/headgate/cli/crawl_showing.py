@@ -3,48 +3,63 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from headgate.cli.crawl_watch import CrawlWatch
-from headgate.cli.progress_view import ProgressView
-from headgate.cli.report_page import report_page
-from headgate.cli.report_text import report_text
-from headgate.grid.crawl import CrawlJob, crawl
+from headgate.cli.interrupts import on_interrupt
+from headgate.cli.opening_words import OpeningWords
+from headgate.cli.speaking import show, show_json
+from headgate.jobs.crawl import CrawlJob, crawl
+from headgate.jobs.real_parts import real_parts
+from headgate.jobs.report_pages import PAGE
 from headgate.model.run_report import RunReport
-from headgate.storage.replacing import write_whole
+from headgate.views.report_text import report_text
+
+if TYPE_CHECKING:
+    from headgate.views.progress_view import ProgressView
 
 __all__ = ["conclude", "crawl_watched"]
 
-INTERRUPTED, NOT_ON_TIME = 130, 3
+INTERRUPTED, NOT_ON_TIME, NOTHING_FETCHED = 130, 3, 4
 
 
-async def crawl_watched(job: CrawlJob, *, quiet: bool) -> RunReport:
+async def crawl_watched(
+    job: CrawlJob, *, quiet: bool, opening: OpeningWords | None = None
+) -> RunReport:
     """Crawl and show how it goes."""
-    watch = CrawlWatch(job, view=None if quiet else ProgressView())
+    words = opening or OpeningWords(quiet=quiet)
+    watch = CrawlWatch(job, view=None if quiet else _progress_view(), opening=words)
     loop = asyncio.get_running_loop()
-    for sign in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(sign, watch.interrupt, loop)
+    on_interrupt(loop, partial(watch.interrupt, loop))
     try:
-        return await crawl(job, watch)
+        return await crawl(job, real_parts(), watch)
     except asyncio.CancelledError:  # interrupted before the first fetch: nothing to save
         raise KeyboardInterrupt from None
     finally:
         watch.close()
 
 
+def _progress_view() -> ProgressView:
+    """Imported here: Rich takes a twentieth of a second."""
+    from headgate.cli.consoles import progress_console
+    from headgate.views.progress_view import ProgressView
+
+    return ProgressView(progress_console())
+
+
 def conclude(report: RunReport, out: Path, *, as_json: bool, strict: bool = False) -> int:
-    """Write the report page, print the report's words or its JSON; the exit code."""
-    page = out / "runs" / report.stamp / "report.html"
-    write_whole(page, report_page(report).encode())
+    """Print the report's words or its JSON; the exit code."""
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
+        show_json(msgspec.json.encode(report))
     else:
-        print(report_text(report, page))
+        show(report_text(report, str(out / "runs" / report.stamp / PAGE)))
     if report.interrupted:
         return INTERRUPTED
+    if report.nothing_fetched and not report.abandoned:
+        return NOTHING_FETCHED
     missed = any(site.met is False for site in report.sites)
     return NOT_ON_TIME if strict and missed else 0

@@ -24,7 +24,7 @@ from headgate.model.units import (
 )
 
 if TYPE_CHECKING:
-    from headgate.grid.crawl import CrawlJob
+    from headgate.jobs.crawl import CrawlJob
     from headgate.lab.worlds.demo_web import DemoPlace
     from headgate.model.run_report import RunReport
 
@@ -87,8 +87,8 @@ def _introduction(places: Sequence[DemoPlace], bandwidth: BytesPerSecond) -> str
 
 
 def _job(places: Sequence[DemoPlace], bandwidth: BytesPerSecond, out: Path) -> CrawlJob:
-    from headgate.grid.crawl import CrawlJob
-    from headgate.grid.from_python import fetcher_settings
+    from headgate.jobs.crawl import CrawlJob
+    from headgate.jobs.from_python import fetcher_settings
 
     sites = tuple(
         Site(

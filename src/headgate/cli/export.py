@@ -7,9 +7,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from tempfile import TemporaryDirectory
+from typing import IO, TYPE_CHECKING
 
-from headgate.model.errors import UserMistake
+from headgate.cli.speaking import say
+from headgate.model.errors import UserMistake, WorldFault
+
+if TYPE_CHECKING:
+    from headgate.storage.collection import RunFolder
 
 __all__ = ["configure", "run"]
 
@@ -45,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the collection, or the folder of one run (default: headgate-data)",
     )
     parser.add_argument(
-        "--format", choices=FORMATS, help="(default: by the ending of --to, else csv)"
+        "--format", choices=FORMATS, help="(default: by the ending of --to; to stdout csv)"
     )
     parser.add_argument(
         "--table",
@@ -60,8 +65,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Pass the table on."""
-    from headgate.cli.chosen_run import chosen_run, file_of_run, is_survey
-    from headgate.cli.exported_table import write_table
+    from headgate.storage.chosen_run import chosen_run, is_survey
+    from headgate.storage.exported_table import write_table
 
     form = args.format or _by_ending(args.to)
     if form == "parquet" and args.to == "-" and sys.stdout.isatty():
@@ -75,17 +80,46 @@ def run(args: argparse.Namespace) -> int:
             f"run {chosen.stamp} is a {kind} and has no {table}; --table is one of"
             f" {', '.join(tables)}"
         )
-    source = file_of_run(chosen, f"{table}.parquet")
-    if args.to != "-" and Path(args.to).resolve() == source.resolve():
+    own = chosen.path / f"{table}.parquet"
+    if args.to != "-" and Path(args.to).resolve() == own.resolve():
         raise UserMistake(f"{args.to} is the run's own table; name another file with --to")
-    with _opened(args.to) as target:
+    with _table(chosen, table) as source, _opened(args.to) as target:
         write_table(source, form, target)
     return 0
 
 
+@contextmanager
+def _table(run: RunFolder, table: str) -> Iterator[Path]:
+    """The run's own file, or one made of what a crawl that is not finished has stored so far."""
+    from headgate.storage.chosen_run import file_of_run, is_survey
+    from headgate.storage.collection import Collection
+    from headgate.storage.sealing import write_run_table
+
+    if run.unfinished and not is_survey(run):
+        with TemporaryDirectory() as folder:
+            part = Path(folder) / f"{table}.parquet"
+            try:
+                write_run_table(run, table, part)
+            except WorldFault:
+                if run.unfinished:
+                    raise
+            else:
+                state = "under way" if Collection(run.collection).in_use else "not finished"
+                say(f"run {run.stamp} is {state}; this is what it stored")
+                yield part
+                return
+    yield file_of_run(run, f"{table}.parquet")
+
+
 def _by_ending(target: str) -> str:
+    if target == "-" or Path(target).is_dir():  # a folder is refused when it is opened
+        return "csv"
     ending = Path(target).suffix.lower().removeprefix(".")
-    return ending if ending in FORMATS else "csv"
+    if ending not in FORMATS:
+        raise UserMistake(
+            f"{target}: its ending is none of {', '.join(FORMATS)}; add --format and one of them"
+        )
+    return ending
 
 
 @contextmanager

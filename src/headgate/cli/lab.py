@@ -38,6 +38,7 @@ examples:
   headgate lab diligenti2004 --out diligenti2004.html
   headgate lab diligenti2004 --simulated   in seconds, on any machine
   headgate lab nakahira2008 --instances 1  one virtual web
+  headgate lab freshness                   which policy keeps real pages fresh
 """
 
 
@@ -51,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_at_least(1),
         help="random instances of each kind (zhu2020: 40, half as many with caps; "
-        "nakahira2008: 10 webs)",
+        "nakahira2008: 10 webs; freshness: 3)",
     )
     parser.add_argument(
         "--seed", metavar="N", type=_at_least(0), default=1, help="for all lots (default: 1)"
@@ -113,9 +114,9 @@ def _check(papers: list[str], args: argparse.Namespace) -> None:
 
 
 def _zhu2020(args: argparse.Namespace) -> None:
-    from headgate.cli.lab_zhu2020 import print_reproduction
     from headgate.lab.papers.zhu2020.report import report_html
     from headgate.lab.papers.zhu2020.reproduction import as_json, reproduce
+    from headgate.lab.papers.zhu2020.text import print_reproduction
 
     with _mapper(args.jobs) as mapper:
         reproduction = reproduce(args.instances or 40, args.seed, mapper, _say)
@@ -123,21 +124,31 @@ def _zhu2020(args: argparse.Namespace) -> None:
 
 
 def _diligenti2004(args: argparse.Namespace) -> None:
-    from headgate.cli.lab_diligenti2004 import print_reproduction
     from headgate.lab.papers.diligenti2004.report import report_html
     from headgate.lab.papers.diligenti2004.reproduction import as_json, reproduce
+    from headgate.lab.papers.diligenti2004.text import print_reproduction
 
     reproduction = reproduce(args.seed, on_the_bed=not args.simulated, say=_say)
     _show(args, reproduction, report_html, as_json, print_reproduction)
 
 
 def _nakahira2008(args: argparse.Namespace) -> None:
-    from headgate.cli.lab_nakahira2008 import print_reproduction
     from headgate.lab.papers.nakahira2008.report import report_html
     from headgate.lab.papers.nakahira2008.reproduction import as_json, reproduce
+    from headgate.lab.papers.nakahira2008.text import print_reproduction
 
     with _mapper(args.jobs) as mapper:
         reproduction = reproduce(args.instances or 10, args.seed, mapper, _say)
+    _show(args, reproduction, report_html, as_json, print_reproduction)
+
+
+def _freshness(args: argparse.Namespace) -> None:
+    from headgate.lab.papers.freshness.report import report_html
+    from headgate.lab.papers.freshness.reproduction import as_json, reproduce
+    from headgate.lab.papers.freshness.text import print_reproduction
+
+    with _mapper(args.jobs) as mapper:
+        reproduction = reproduce(args.instances or 3, args.seed, mapper, _say)
     _show(args, reproduction, report_html, as_json, print_reproduction)
 
 
@@ -145,6 +156,7 @@ _REPRODUCTIONS = {
     "zhu2020": _zhu2020,
     "diligenti2004": _diligenti2004,
     "nakahira2008": _nakahira2008,
+    "freshness": _freshness,
 }
 
 
@@ -160,7 +172,11 @@ def _show(
         _write(args.out, as_page(found))
         _say(f"wrote {args.out}")
     if args.json:
-        print(json.dumps(as_document(found), indent=2, ensure_ascii=False, allow_nan=False))
+        print(
+            json.dumps(
+                {"version": 1, **as_document(found)}, indent=2, ensure_ascii=False, allow_nan=False
+            )
+        )
     else:
         print_tables(found)
 

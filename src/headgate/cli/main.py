@@ -1,7 +1,8 @@
 """The ``headgate`` command: finds the command that is meant, runs it, turns errors into exit codes.
 
-Exit codes: 0 done, 1 the world failed, 2 the user's mistake, 3 not feasible (with ``--strict``),
-130 interrupted, 141 nobody reads the output any more. An error is one line on stderr.
+Exit codes: 0 done, 1 the world failed, 2 the user's mistake, 3 not feasible or a deadline missed
+(with ``--strict``), 4 nothing could be fetched, 130 interrupted, 141 nobody reads the output any
+more. An error is one line on stderr.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import NoReturn
 
+from headgate.cli.interrupts import raising
+from headgate.cli.speaking import say, show
 from headgate.model.errors import HeadgateError, UserMistake
 
 __all__ = ["COMMANDS", "command_parser", "main"]
@@ -20,15 +24,35 @@ __all__ = ["COMMANDS", "command_parser", "main"]
 COMMANDS = {
     "crawl": "crawl sites within a bandwidth and by their deadlines",
     "survey": "servers and the links between them, for the least load",
+    "survey diff": "what has changed between two surveys",
     "plan": "can all deadlines be met, and how? Rates, start and end of every site",
     "budget": "change the bandwidth of a running crawl",
     "servers": "how fast each server is, by the hour, as crawls measured it",
     "report": "what a run promised and what it kept, in words and as a page",
+    "changes": "which pages are new, changed or gone between crawls, and how",
     "export": "a run's pages or links as CSV, lines of JSON or Parquet",
     "demo": "a small web of its own, crawled under a budget with deadlines",
     "lab": "reproduce the papers",
 }
-"""Each name is also the name of the command's module beside this one."""
+"""Each name, with _ for a blank, is also the name of the command's module beside this one."""
+
+_MEANT = {
+    "--bwlimit": "--bandwidth",
+    "--concurrency": "--crawlers",
+    "--directory-prefix": "--out",
+    "--jobs": "--processes",
+    "--level": "--depth",
+    "--limit-rate": "--bandwidth",
+    "--output": "--out",
+    "--output-dir": "--out",
+    "--rate-limit": "--bandwidth",
+    "--user-agent": "--contact",
+    "--wait": "--delay",
+    "--workers": "--processes",
+}
+"""What options of other crawlers are called here."""
+_TYPO = 0.8
+"""So alike are two words of which one is the other mistyped."""
 
 FAILED, MISTAKE, INTERRUPTED, NOT_READ = 1, 2, 130, 141
 
@@ -66,7 +90,7 @@ def command_parser(command: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    import_module(f"headgate.cli.{command}").configure(parser)
+    _module(command).configure(parser)
     return parser
 
 
@@ -74,15 +98,23 @@ def _run(words: list[str]) -> int:
     if not words:
         sys.stderr.write(_help())
         return MISTAKE
+    if words[0] == "help" and words[1:]:
+        sys.stdout.write(command_parser(_command(words[1:])).format_help())
+        return 0
     if words[0] in ("-h", "--help", "help"):
         sys.stdout.write(_help())
         return 0
     if words[0] in ("-V", "--version"):
         return _print_version()
-    command = _command(words[0])
-    args = _parsed(command_parser(command), words[1:])
-    code: int = import_module(f"headgate.cli.{command}").run(args)
+    command = _command(words)
+    args = _parsed(command_parser(command), words[len(command.split()) :])
+    with raising():
+        code: int = _module(command).run(args)
     return code
+
+
+def _module(command: str) -> ModuleType:
+    return import_module(f"headgate.cli.{command.replace(' ', '_')}")
 
 
 def _help() -> str:
@@ -95,20 +127,23 @@ A web crawler that keeps its promises: this much bandwidth, these sites, these d
 commands:
 {commands}
 
-"headgate COMMAND --help" tells more about one; "headgate --version" says which Headgate this is.
+"headgate help COMMAND" tells more about one; "headgate --version" says which Headgate this is.
 """
 
 
 def _print_version() -> int:
     from importlib.metadata import version
 
-    print(f"headgate {version('headgate')}")
+    show(f"headgate {version('headgate')}")
     return 0
 
 
-def _command(word: str) -> str:
-    if word in COMMANDS:
-        return word
+def _command(words: Sequence[str]) -> str:
+    """The command of two words, or of one, that a line begins with."""
+    for length in (2, 1):
+        if " ".join(words[:length]) in COMMANDS:
+            return " ".join(words[:length])
+    word = words[0]
     from difflib import get_close_matches
 
     near = get_close_matches(word, COMMANDS, n=1)
@@ -123,14 +158,16 @@ def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Names
         from difflib import get_close_matches
 
         options = [option for option in parser.format_help().split() if option.startswith("--")]
-        near = get_close_matches(unknown[0].split("=")[0], options, n=1)
+        asked = unknown[0].split("=")[0]
+        near = [option for option in (_MEANT.get(asked),) if option in options]
+        near = near or get_close_matches(asked, options, n=1, cutoff=_TYPO)
         remedy = f"did you mean {near[0]}?" if near else f"see {parser.prog} --help"
         raise UserMistake(f"{unknown[0]!r} is not understood; {remedy}")
     return args
 
 
 def _complain(problem: str, code: int) -> int:
-    sys.stderr.write(f"headgate: {' '.join(problem.splitlines())}\n")
+    say(problem)
     return code
 
 

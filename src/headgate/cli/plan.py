@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from headgate.cli.arguments import read_by
+from headgate.cli.examples import example_file
+from headgate.cli.pictures import plot_path, save_plot
+from headgate.cli.proxies import say_that_proxies_are_not_used
 from headgate.cli.site_files import OpenedSiteFile, open_site_file
+from headgate.cli.speaking import say, show
 from headgate.model.budget import Budget, Objective
 from headgate.model.errors import UserMistake
 from headgate.model.plan import Plan
 from headgate.model.quota import Quota
-from headgate.model.site import Site
-from headgate.model.site_file import site_error
-from headgate.model.site_file_values import read_bandwidth, read_crawlers
+from headgate.model.site import POLITE_DELAY, Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import Bytes, format_size
+from headgate.site_file.parsing import site_error
+from headgate.site_file.values import read_bandwidth, read_crawlers
 
 if TYPE_CHECKING:
     from headgate.control.forecast import Forecast
@@ -28,7 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["configure", "run"]
 
 NOT_FEASIBLE = 3
-PLOT_SUFFIXES = (".svg", ".png", ".html")
+_PAGE_BYTES = Bytes(20e3)
+"""Usual, where nobody knows."""
 
 _DESCRIPTION = """\
 Plan a crawl before it starts: can every site be done by its deadline within the budget, at which
@@ -45,26 +50,33 @@ examples:
   headgate plan sites.toml --compare                   every policy side by side
   headgate plan sites.toml --plot plan.svg             the same as a picture
   headgate plan sites.toml --json | jq .late_sites     for scripts
+  headgate plan --example six-sites                    a file that comes with Headgate
   headgate plan sites.toml --strict && start-crawl     exit code 3 when it is not feasible
 """
-
-_Value = TypeVar("_Value")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    parser.add_argument("file", metavar="FILE", help="the site file (TOML); - reads stdin")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="the site file (TOML); - reads stdin"
+    )
+    parser.add_argument(
+        "--example", metavar="NAME", help="a site file that comes with Headgate, like six-sites"
+    )
     change = parser.add_argument_group("instead of what the file says")
     change.add_argument(
-        "--bandwidth", metavar="RATE", type=_by(read_bandwidth), help="the budget, like '1.5 MB/s'"
+        "--bandwidth",
+        metavar="RATE",
+        type=read_by(read_bandwidth),
+        help="the budget, like '1.5 MB/s'",
     )
     change.add_argument(
         "--quota", metavar="SIZE/PERIOD", help="like '20 GB/month' or '500 MB/day', all of it left"
     )
     change.add_argument(
-        "--crawlers", metavar="N", type=_by(_crawlers), help="sites crawled at once at the most"
+        "--crawlers", metavar="N", type=read_by(_crawlers), help="sites crawled at once at the most"
     )
     change.add_argument(
         "--objective",
@@ -97,18 +109,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--start",
         metavar="TIME",
-        type=_by(_moment),
+        type=read_by(_moment),
         help="when the crawl starts, in the file's zone (default: now)",
     )
     how.add_argument(
-        "--seed", metavar="N", type=_by(_seed), default=0, help="for policies that draw lots"
+        "--seed", metavar="N", type=read_by(_seed), default=0, help="for policies that are random"
     )
     output = parser.add_argument_group("output")
     output.add_argument("--json", action="store_true", help="print one JSON document instead")
     output.add_argument(
         "--plot",
         metavar="FILE",
-        type=_by(_plot_path),
+        type=read_by(plot_path),
         help="also draw the plan into a .svg, .png or .html file",
     )
     output.add_argument(
@@ -120,17 +132,27 @@ def run(args: argparse.Namespace) -> int:
     """Plan as asked, print, and say by the exit code whether it is feasible."""
     if args.compare and args.policy:
         raise UserMistake("--compare plans by every policy; drop --policy, or drop --compare")
-    opened = open_site_file(args.file, bandwidth=args.bandwidth)
+    opened = open_site_file(_file(args), bandwidth=args.bandwidth)
     budget = _budget(args, opened.contents.budget)
     learned = args.scout or args.history is not None
     start = _start(args.start, budget, matters=learned)
     forecasts = _forecasts(args, opened, budget, start) if learned else {}
     sites = _with_sizes(opened, forecasts)
+    for site in sites:
+        _warn_of_pace(site)
     plans = _plans(args, sites, budget, start, forecasts)
     if args.plot:
         _plot(plans[0], args.plot, _began(start))
     _print(plans, args, _began(start))
     return NOT_FEASIBLE if args.strict and not plans[0].feasible else 0
+
+
+def _file(args: argparse.Namespace) -> str:
+    if (args.file is None) == (args.example is None):
+        raise UserMistake("say what to plan: a site file, or --example NAME (headgate plan --help)")
+    if args.example is not None:
+        return example_file(args.example)
+    return str(args.file)
 
 
 def _plans(
@@ -148,31 +170,36 @@ def _plans(
     from headgate.planning.policies import DEFAULT_POLICY
 
     if args.compare:
-        return compare(sites, budget, start=start, seed=args.seed)
-    return [plan(sites, budget, args.policy or DEFAULT_POLICY, start=start, seed=args.seed)]
+        plans = compare(sites, budget, start=start, seed=args.seed)
+    else:
+        plans = [plan(sites, budget, args.policy or DEFAULT_POLICY, start=start, seed=args.seed)]
+    if not forecasts:
+        return plans
+    from headgate.control.foresight import with_guesses
+
+    return [with_guesses(made, forecasts) for made in plans]
 
 
 def _print(plans: list[Plan], args: argparse.Namespace, began: str) -> None:
     if args.json:
-        from headgate.cli.plan_json import comparison_as_json, plan_as_json
+        from headgate.views.plan_json import comparison_as_json, plan_as_json
 
-        print(comparison_as_json(plans) if args.compare else plan_as_json(plans[0]))
+        show(comparison_as_json(plans) if args.compare else plan_as_json(plans[0]))
         return
-    from headgate.cli.plan_text import print_comparison, print_plan
+    from headgate.cli.consoles import printed
+    from headgate.views.plan_text import print_comparison, print_plan
 
-    if args.compare:
-        print_comparison(plans, began=began)
-    else:
-        print_plan(plans[0], began=began)
+    with printed() as console:
+        if args.compare:
+            print_comparison(console, plans, began=began)
+        else:
+            print_plan(console, plans[0], began=began)
 
 
 def _plot(plan: Plan, path: Path, began: str) -> None:
-    from headgate.cli.plan_plot import save_plot
+    from headgate.views.plan_page import plan_page, plan_picture
 
-    try:
-        save_plot(plan, path, began=began)
-    except FileNotFoundError:
-        raise UserMistake(f"{path}: there is no such folder") from None
+    save_plot(path, lambda: plan_page(plan, began), lambda: plan_picture(plan))
 
 
 def _with_sizes(opened: OpenedSiteFile, forecasts: Mapping[str, Forecast]) -> tuple[Site, ...]:
@@ -185,11 +212,24 @@ def _with_sizes(opened: OpenedSiteFile, forecasts: Mapping[str, Forecast]) -> tu
             raise site_error(opened.text, opened.path, site.name, "expect", problem)
         if site.expect is None and known is not None:
             size = format_size(known.bytes)
-            sys.stderr.write(f"headgate: {site.name}: {size} by {known.source.value}\n")
+            say(f"{site.name}: {size} by {known.source.value}")
             sites.append(replace(site, expect=Bytes(known.bytes)))
         else:
             sites.append(site)
     return tuple(sites)
+
+
+def _warn_of_pace(site: Site) -> None:
+    """A plan goes by bytes; how often a stranger's server is asked may bind before."""
+    if not site.seeds or site.delay is not None or not (site.expect and site.deadline):
+        return
+    pages = site.expect / site.deadline / _PAGE_BYTES
+    if pages > 1 / POLITE_DELAY:
+        say(
+            f"{site.name}: its deadline takes {pages:.0f} pages a second, if they have"
+            f" {format_size(_PAGE_BYTES)} each; a public server is asked {1 / POLITE_DELAY:.0f}"
+            " times a second at the most, unless delay says otherwise"
+        )
 
 
 def _forecasts(
@@ -198,10 +238,12 @@ def _forecasts(
     """By earlier runs, a first look, or both; a site that no run knows is left out."""
     import uvloop
 
-    from headgate.cli.opened_catalog import opened_catalog
     from headgate.control.forecast import Source
-    from headgate.grid.crawl import forecast_sites
-    from headgate.grid.from_python import fetcher_settings, ready_sites
+    from headgate.jobs.forecasting import forecast_sites, scouted_sites
+    from headgate.jobs.from_python import fetcher_settings, ready_sites
+    from headgate.jobs.real_parts import real_parts
+    from headgate.storage.collection import Collection
+    from headgate.storage.opened_catalog import opened_catalog
 
     sites = opened.contents.sites
     for site in sites:
@@ -210,10 +252,16 @@ def _forecasts(
             raise site_error(opened.text, opened.path, site.name, "seeds", problem)
     ready = {site.name: site for site in ready_sites([site for site in sites if site.seeds])}
     sites = tuple(ready.get(site.name, site) for site in sites)
-    settings = fetcher_settings(sites, args.contact) if args.scout else None
     with ExitStack() as files:
         catalog = files.enter_context(opened_catalog(args.history)) if args.history else None
-        found = uvloop.run(forecast_sites(sites, budget, settings, catalog, start=start))
+        collection = Collection(args.history) if args.history else None
+        scouted = {}
+        if args.scout:
+            say_that_proxies_are_not_used()
+            settings = fetcher_settings(sites, args.contact)
+            scouted = uvloop.run(scouted_sites(sites, budget, settings, catalog, real_parts()))
+        instant = start or datetime.now(UTC)
+        found = forecast_sites(sites, budget, catalog, collection, instant, scouted)
     guessed = Source.GUESS if not args.scout else None
     return {name: known for name, known in found.items() if known.source is not guessed}
 
@@ -245,18 +293,6 @@ def _began(start: datetime | None) -> str:
     return f", from {start:%a %Y-%m-%d %H:%M %Z}" if start else ""
 
 
-def _by(reader: Callable[[str], _Value]) -> Callable[[str], _Value]:
-    """A reader as argparse wants it, so that the error names the option."""
-
-    def read(text: str) -> _Value:
-        try:
-            return reader(text)
-        except UserMistake as mistake:
-            raise argparse.ArgumentTypeError(str(mistake)) from None
-
-    return read
-
-
 def _whole(text: str) -> int:
     try:
         return int(text)
@@ -280,10 +316,3 @@ def _moment(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise UserMistake(f"{text!r} is not a time; write it like '2026-11-16 08:00'") from None
-
-
-def _plot_path(text: str) -> Path:
-    path = Path(text)
-    if path.suffix.lower() not in PLOT_SUFFIXES:
-        raise UserMistake(f"{text!r} ends in none of {', '.join(PLOT_SUFFIXES)}")
-    return path

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from headgate.model.errors import UserMistake
+from headgate.cli.speaking import show, show_json
 
 if TYPE_CHECKING:
     from headgate.model.run_report import RunReport
+    from headgate.storage.collection import RunFolder
 
-__all__ = ["configure", "read_report", "run"]
-
-Report = TypeVar("Report")
+__all__ = ["configure", "run"]
 
 _DESCRIPTION = """\
 Say what a run promised and what it kept, or what a survey found, and write it as one page,
-report.html, into the folder of the run. The page needs neither network nor any other file.
+report.html, into the folder of the run. The page needs neither network nor any other file. Of a run
+that is under way or was broken off, it shows what is stored so far.
 """
 
 _EXAMPLES = """\
@@ -48,57 +47,61 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page beside the report, print the report's words or its JSON."""
-    from headgate.cli.chosen_run import chosen_run, file_of_run, is_survey
-    from headgate.cli.report_page import report_page
-    from headgate.cli.report_text import report_text
-    from headgate.storage.replacing import write_whole
+    from headgate.jobs.report_pages import PAGE, write_report_page
+    from headgate.model.run_report import RunReport
+    from headgate.storage.chosen_run import chosen_run, file_of_run, is_survey
+    from headgate.storage.stored_report import read_report
+    from headgate.views.report_text import report_text
 
     chosen = chosen_run(args.folder, args.run)
-    source = file_of_run(chosen, "report.json")
     if is_survey(chosen):
-        return _show_survey(source, as_json=args.json)
-    report = read_report(source)
-    page = source.with_name("report.html")
-    write_whole(page, report_page(report).encode())
+        return _show_survey(file_of_run(chosen, "report.json"), as_json=args.json)
+    report = _so_far(chosen) if chosen.unfinished else None
+    if report is None:
+        report = read_report(file_of_run(chosen, "report.json"), RunReport)
+    # The folder of a run under way is its own; what lies in its spool goes with it.
+    folder = chosen.spool if report.under_way else chosen.path
+    write_report_page(report, folder)
     if args.json:
         import msgspec
 
-        sys.stdout.write(f"{msgspec.json.format(msgspec.json.encode(report)).decode()}\n")
-    else:
-        print(report_text(report, page))
+        show_json(msgspec.json.format(msgspec.json.encode(report)))
+        return 0
+    show(report_text(report, str(folder / PAGE)))
+    if report.interrupted:
+        show(
+            f"The run is not finished: 'headgate crawl --resume --out {chosen.collection}' goes on,"
+            " --abandon instead gives it up."
+        )
     return 0
+
+
+def _so_far(run: RunFolder) -> RunReport | None:
+    """Of a run that is not finished; None: meanwhile it is, or it had not begun."""
+    from headgate.jobs.unfinished import report_so_far
+    from headgate.model.errors import WorldFault
+    from headgate.storage.collection import Collection
+
+    try:
+        return report_so_far(run, under_way=Collection(run.collection).in_use)
+    except WorldFault:
+        if run.unfinished:
+            raise
+        return None
 
 
 def _show_survey(source: Path, *, as_json: bool) -> int:
     import msgspec
 
-    from headgate.cli.survey_result import survey_text, write_page
+    from headgate.jobs.report_pages import write_survey_page
     from headgate.model.survey_report import SurveyReport
+    from headgate.storage.stored_report import read_report
+    from headgate.views.survey_text import survey_text
 
-    report = _read(source, SurveyReport)
-    write_page(report, source.parent)
+    report = read_report(source, SurveyReport)
+    write_survey_page(report, source.parent)
     if as_json:
-        sys.stdout.write(f"{msgspec.json.format(msgspec.json.encode(report)).decode()}\n")
+        show_json(msgspec.json.format(msgspec.json.encode(report)))
     else:
-        print(survey_text(report, source.parent))
+        show(survey_text(report, str(source.parent)))
     return 0
-
-
-def read_report(path: Path) -> RunReport:
-    """The report in a crawl's report.json."""
-    from headgate.model.run_report import RunReport
-
-    return _read(path, RunReport)
-
-
-def _read(path: Path, kind: type[Report]) -> Report:
-    import msgspec
-
-    from headgate.storage.faults import reading
-
-    with reading(path):
-        data = path.read_bytes()
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UserMistake(f"{path} is damaged or of another version: {error}") from None

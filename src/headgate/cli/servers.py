@@ -7,13 +7,16 @@ import json
 import time
 from pathlib import Path
 
-from headgate.cli.known_servers import KnownServer, known_servers
-from headgate.model.errors import UserMistake
+from headgate.cli.arguments import read_by
+from headgate.cli.pictures import plot_path, save_plot
+from headgate.cli.speaking import show
+from headgate.jobs.known_servers import known_servers
+from headgate.traffic.known_server import KnownServer
 
 __all__ = ["configure", "run"]
 
 DEFAULT_FOLDER = Path("headgate-data")
-PLOT_SUFFIXES = (".svg", ".png", ".html")
+_PIPED_WIDTH = 110
 
 _DESCRIPTION = """\
 Show how fast each server is: its rate now, its best and worst hour, the time to the first byte, and
@@ -42,32 +45,36 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead")
     parser.add_argument(
-        "--plot", metavar="FILE", type=Path, help="also draw heat maps into a .svg, .png or .html"
+        "--plot",
+        metavar="FILE",
+        type=read_by(plot_path),
+        help="also draw heat maps into a .svg, .png or .html",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what is known; an empty collection is said to be so."""
-    if args.plot is not None and args.plot.suffix.lower() not in PLOT_SUFFIXES:
-        raise UserMistake(f"--plot: {str(args.plot)!r} ends in none of {', '.join(PLOT_SUFFIXES)}")
     servers = known_servers(args.folder, time.time(), containing=args.host)
     if args.plot is not None and servers:
-        from headgate.cli.servers_plot import save_plot
+        from headgate.views.servers_page import servers_page, servers_picture
 
-        try:
-            save_plot(servers, args.plot)
-        except FileNotFoundError:
-            raise UserMistake(f"{args.plot}: there is no such folder") from None
+        save_plot(args.plot, lambda: servers_page(servers), lambda: servers_picture(servers))
     if args.json:
-        print(json.dumps({"servers": [_as_json(server) for server in servers]}, indent=2))
+        show(
+            json.dumps(
+                {"version": 1, "servers": [_as_json(server) for server in servers]}, indent=2
+            )
+        )
     elif servers:
-        from headgate.cli.servers_text import print_servers
+        from headgate.cli.consoles import printed
+        from headgate.views.servers_text import print_servers
 
-        print_servers(servers)
+        with printed(_PIPED_WIDTH) as console:
+            print_servers(console, servers)
     elif args.host:
-        print(f"No server with {args.host!r} in its hosts or address was measured yet.")
+        show(f"No server with {args.host!r} in its hosts or address was measured yet.")
     else:
-        print(f"No server was measured yet; headgate crawl --out {args.folder} does as it goes.")
+        show(f"No server was measured yet; headgate crawl --out {args.folder} does as it goes.")
     return 0
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headgate.model.errors import SiteFileError, UserMistake
-from headgate.model.site_file import SiteFile, parse_site_file
 from headgate.model.units import BytesPerSecond
+from headgate.site_file.parsing import SiteFile, parse_site_file
 
 __all__ = ["OpenedSiteFile", "open_site_file", "read_text"]
 

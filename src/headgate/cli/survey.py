@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from headgate.cli.survey_request import SurveyRequest
+from headgate.cli.arguments import named_folder
+from headgate.cli.interrupts import ending_at_once
+from headgate.cli.proxies import say_that_proxies_are_not_used
+from headgate.cli.speaking import show, show_json
+from headgate.jobs.survey_request import SurveyRequest, unfinished_request
 from headgate.model.errors import UserMistake
 
-if TYPE_CHECKING:
-    from headgate.grid.survey import SurveyJob
-
-__all__ = ["configure", "make_job", "run"]
+__all__ = ["configure", "run"]
 
 DEFAULT_OUT = Path("headgate-survey")
 INTERRUPTED = 130
@@ -43,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     parser.add_argument(
         "what", metavar="FILE | URL", nargs="*",
-        help="a list with a URL on each line, or one or more URLs; or: diff A B",
+        help="a list with a URL on each line, or one or more URLs",
     )  # fmt: skip
     parser.add_argument("--depth", metavar="N", type=int, help="links followed from a start (8)")
     parser.add_argument(
@@ -78,8 +77,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--at-once", metavar="N", type=int, help="servers asked at the same time (100)"
     )
     parser.add_argument("--bandwidth", metavar="RATE", help="the budget, like '200 KB/s'")
+    parser.add_argument("--quota", metavar="SIZE/PERIOD", help="like '20 GB/month' or '500 MB/day'")
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
+        "--make-way", action="store_true", default=None, help="step back when others need the line"
+    )
+    parser.add_argument(
+        "--budget", metavar="FILE", help="a site file whose [budget] holds: timetable, quota, zone"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
     )
     parser.add_argument(
         "--resume", action="store_true", help="go on with the unfinished survey in DIR"
@@ -93,67 +99,48 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Survey as asked; the report's words, or its JSON, go to stdout."""
-    if args.what[:1] == ["diff"]:
-        from headgate.cli.survey_diff import show_diff
-
-        return show_diff(args.what[1:], as_json=args.json)
+    say_that_proxies_are_not_used()
     request = _resumed(args) if args.resume else _asked(args)
-    job = make_job(request, args.out, resume=args.resume)
-    import uvloop
+    with ending_at_once():
+        import uvloop
 
-    from headgate.cli.survey_result import survey_text, write_page
-    from headgate.cli.survey_showing import survey_watched
+        from headgate.cli.survey_showing import survey_watched
+        from headgate.views.survey_text import survey_text
+
+        job = request.job(args.out, resume=args.resume)
 
     report = uvloop.run(survey_watched(job, quiet=args.quiet))
     folder = job.out / "runs" / report.stamp
-    write_page(report, folder)
     if args.json:
-        sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
+        show_json(msgspec.json.encode(report))
     else:
-        print(survey_text(report, folder))
+        show(survey_text(report, str(folder)))
     return INTERRUPTED if report.interrupted else 0
 
 
-def make_job(request: SurveyRequest, out: Path, *, resume: bool = False) -> SurveyJob:
-    """The job of a request."""
-    from headgate.fetching.http import FetcherSettings
-    from headgate.grid.survey import SURVEY_LIMITS, SurveyJob
-    from headgate.reading.urls import host
-
-    return SurveyJob(
-        request.starts,
-        request.rules(),
-        out,
-        FetcherSettings(
-            request.contact or "no contact given",
-            SURVEY_LIMITS,
-            frozenset(map(host, request.starts)),
-        ),
-        request.rate,
-        resume,
-        msgspec.json.encode(request),
-    )
-
-
 def _asked(args: argparse.Namespace) -> SurveyRequest:
-    from headgate.cli.survey_list import read_starts
+    from headgate.cli.survey_starts import read_starts
 
     if not args.what:
         raise UserMistake(
             "say what to survey: a list of URLs or a URL (see headgate survey --help)"
         )
-    return SurveyRequest.of(read_starts(args.what), vars(args))
+    return SurveyRequest.of(read_starts(args.what), _options(args))
 
 
 def _resumed(args: argparse.Namespace) -> SurveyRequest:
-    from headgate.storage.collection import Collection
-
     if args.what:
         raise UserMistake("--resume goes on with what was asked; leave FILE and URL out")
     if args.registrable:
         raise UserMistake("--resume goes on with the same servers; leave --registrable out")
-    unfinished = Collection(args.out).unfinished_run()
-    saved = None if unfinished is None else unfinished.load("survey")
-    if not saved:
-        raise UserMistake(f"{args.out}: no unfinished survey to go on with; leave out --resume")
-    return msgspec.json.decode(saved, type=SurveyRequest).changed(vars(args))
+    return unfinished_request(args.out).changed(_options(args))
+
+
+def _options(args: argparse.Namespace) -> dict[str, object]:
+    """As they were given; a budget's file with what it says."""
+    from headgate.cli.site_files import read_text
+
+    options = dict(vars(args))
+    if args.budget is not None:
+        options |= {"budget_path": args.budget, "budget_text": read_text(args.budget)}
+    return options

@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+import argparse
 from pathlib import Path
 
 import msgspec
 
+from headgate.cli.speaking import show, show_json
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection
 from headgate.storage.survey_log import SURVEY_LOG, read_survey
-from headgate.survey.difference import SurveyDifference, difference
+from headgate.surveying.difference import difference
+from headgate.views.difference_text import difference_text
 
-__all__ = ["show_diff"]
+__all__ = ["configure", "run"]
 
-_SHOWN = 20
+_DESCRIPTION = """\
+Say what has changed between two surveys: servers gone, new and moved, links gone and new. To survey
+a list that is named diff, write ./diff.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate survey diff 2026-01-data 2026-07-data            the newest survey of each folder
+  headgate survey diff data/runs/2026-01-10T08-00-00 data   a survey and the newest beside it
+"""
 
 
-def show_diff(words: Sequence[str], *, as_json: bool) -> int:
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "folders",
+        metavar="DIR",
+        nargs="*",
+        type=Path,
+        help="two: what --out was, or the folder of one run; the older first",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead")
+
+
+def run(args: argparse.Namespace) -> int:
     """Print the difference; exit code 0 whether there is one or not."""
-    if len(words) != 2:
+    if len(args.folders) != 2:
         raise UserMistake("survey diff wants two surveys: their folders, the older first")
-    before, after = (read_survey(_log(Path(word))) for word in words)
+    before, after = (read_survey(_log(folder)) for folder in args.folders)
     found = difference(before, after)
-    if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+    if args.json:
+        show_json(msgspec.json.encode(found))
     else:
-        print("\n".join(_lines(found)))
+        show(difference_text(found))
     return 0
 
 
@@ -40,21 +64,3 @@ def _log(folder: Path) -> Path:
         if (run.path / SURVEY_LOG).is_file():
             return run.path / SURVEY_LOG
     raise UserMistake(f"{folder} holds no survey; name what --out was, or a folder in its runs/")
-
-
-def _lines(found: SurveyDifference) -> Iterator[str]:
-    yield from _part("servers gone", found.servers_gone)
-    yield from _part("servers new", found.servers_new)
-    moves = [f"{move.server}: {move.before} -> {move.after}" for move in found.servers_moved]
-    yield from _part("servers moved", moves)
-    yield from _part("servers not asked this time", found.servers_not_asked)
-    yield from _part("links gone", [f"{link.server} -> {link.host}" for link in found.links_gone])
-    yield from _part("links new", [f"{link.server} -> {link.host}" for link in found.links_new])
-    yield f"links on pages that only one survey asked for: {found.links_unsure:,}"
-
-
-def _part(title: str, names: Sequence[str]) -> Iterator[str]:
-    yield f"{title}: {len(names):,}"
-    yield from (f"  {name}" for name in names[:_SHOWN])
-    if len(names) > _SHOWN:
-        yield f"  ... and {len(names) - _SHOWN:,} more (--json has all)"

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 
+from headgate.cli.interrupts import on_interrupt
+from headgate.cli.speaking import say
 from headgate.crawling.survey_run import SurveyRun
-from headgate.grid.survey import SurveyJob, survey
+from headgate.jobs.real_parts import real_parts
+from headgate.jobs.survey import SurveyJob, survey
+from headgate.model.quota import QuotaUse
 from headgate.model.survey_report import SurveyReport
 from headgate.model.units import format_duration, format_size
+from headgate.views.quota_words import quota_is_used_up
 
 __all__ = ["survey_watched"]
 
@@ -22,10 +28,9 @@ async def survey_watched(job: SurveyJob, *, quiet: bool) -> SurveyReport:
     """Survey and show how it goes."""
     watch = _Watch(quiet=quiet)
     loop = asyncio.get_running_loop()
-    for sign in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(sign, watch.interrupt)
+    on_interrupt(loop, watch.interrupt)
     try:
-        return await survey(job, watch)
+        return await survey(job, real_parts(), watch)
     finally:
         watch.close()
 
@@ -54,8 +59,15 @@ class _Watch:
             f" probed, {len(surveyor.hosts):,} hosts found, {surveyor.requests:,} requests,"
             f" {format_size(surveyor.wire_bytes)}, {waiting:,} pages wait"
         )
-        sys.stderr.write(f"\r\x1b[2K{line}" if self._terminal else f"{line}\n")
-        sys.stderr.flush()
+        self._write(f"\r\x1b[2K{line}" if self._terminal else f"{line}\n")
+
+    def mended(self, remarks: Sequence[str]) -> None:
+        for remark in remarks:
+            say(remark)
+
+    def paused(self, use: QuotaUse) -> None:
+        """Also said when nobody watches: a survey that stands still for weeks must say why."""
+        say(quota_is_used_up(use))
 
     def interrupt(self) -> None:
         """The first time: save and end. The second time: at once; what is stored is stored."""
@@ -66,4 +78,10 @@ class _Watch:
 
     def close(self) -> None:
         if self._terminal and not self._quiet:
-            sys.stderr.write("\n")
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        """No survey ends for want of a listener."""
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()

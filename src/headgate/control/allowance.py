@@ -3,14 +3,15 @@
 The planner counts seconds from the start of the run by a clock that never jumps; a timetable goes
 by the one on the wall. When the two part (a machine that slept, a clock set right), the timetable
 is unrolled anew from the hour that it is now. A quota cuts the budget to what is left of it, anew
-at every look, since a line that is not used fully spends it later.
+at every look, since a line that is not used fully spends it later. What later periods will allow is
+reckoned once in each period, and a budget that turns at the same moments as before is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from headgate.model.quota import QuotaUse
 from headgate.planning.capacity import Capacity
@@ -19,8 +20,8 @@ from headgate.planning.quota import within_quota
 __all__ = ["Allowance"]
 
 _JUMP_SECONDS = 1.0
-"""By which the clocks may part before it counts."""
-_UNLIMITED = 1e12
+"""By which the clocks may part, or a turn of the budget move, before it counts."""
+_NO_LIMIT = Capacity.constant(1e12)
 _AMPLE_BYTES = 2e9
 """With more left of a quota, an unlimited line stays unlimited."""
 _LOOK_AHEAD_SECONDS = 5 * 7 * 86400.0
@@ -43,6 +44,8 @@ class Allowance:
     """How the quota stood at the last look; None: there is none."""
     capacity: Capacity | None = field(init=False)
     _base: Capacity | None = field(init=False)
+    _later: _LaterPeriods | None = None
+    _reckoned: _Reckoned | None = None
     _fixed: bool = False
     """The user set a rate: no timetable any more."""
 
@@ -56,22 +59,81 @@ class Allowance:
 
     def look(self, now: float, wall: float, use: QuotaUse | None) -> bool:
         """Whether ``capacity`` is another one now; ``now`` in seconds from the start of the run."""
-        before = self.capacity
-        self.use = use
+        before, self.use = self.capacity, use
         if not self._fixed and abs(wall - now - self.wall) > _JUMP_SECONDS:
             self.wall = wall - now
             base = self.unroll(datetime.fromtimestamp(wall, UTC))
             self._base = None if base is None else base.delayed(now)
-        self.capacity = self._within_quota(now)
-        return self.capacity is not before
+        if use is not None and self._as_foreseen(now, use):
+            return False
+        capacity = self._within_quota(now)
+        if capacity is before or _alike(capacity, before, now):
+            return False
+        self.capacity = capacity
+        return True
+
+    def _as_foreseen(self, now: float, use: QuotaUse) -> bool:
+        """Whether as much came since the quota was last reckoned with as was thought then, give or
+        take a second's worth: then it will last as long."""
+        then, capacity = self._reckoned, self.capacity
+        if then is None or capacity is None or then.base is not self._base:
+            return False
+        base_rate = _NO_LIMIT.peak if then.base is None else then.base.rate_at(now)
+        if use.spent != then.use.spent or (not use.spent and use.rate_bound < base_rate):
+            return False
+        foreseen = float(capacity.bytes_by(now) - capacity.bytes_by(then.at))
+        seconds = (use.moment - then.use.moment) / timedelta(seconds=1)
+        off = abs(use.used - then.use.used - foreseen)
+        return off <= base_rate * _JUMP_SECONDS and abs(seconds - now + then.at) < _JUMP_SECONDS
 
     def _within_quota(self, now: float) -> Capacity | None:
         use, base = self.use, self._base
         if use is None or (base is None and use.left > _AMPLE_BYTES):
             return base
-        pieces = [(0.0, _UNLIMITED)] if base is None else base.from_time(now).pieces
-        cut = within_quota(_slow_at_the_end(pieces, use), use, _LOOK_AHEAD_SECONDS)
-        return Capacity.of(cut).delayed(now)
+        self._reckoned = _Reckoned(now, base, use)
+        base = base or _NO_LIMIT
+        reset = (use.resets - use.moment) / timedelta(seconds=1)
+        if self._later is None or not self._later.holds(base, now + reset):
+            self._later = _LaterPeriods.of(base, now + reset, use)
+        rest = [(0.0, 0.0)] if use.spent else base.from_time(now).before(reset)
+        cut = within_quota(_slow_at_the_end(rest, use), use, 0.0)
+        this_period = Capacity.of([*(piece for piece in cut if piece[0] < reset), (reset, 1.0)])
+        return this_period.until(reset, self._later.capacity).delayed(now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reckoned:
+    """When a quota was last reckoned with, over which budget, and how it stood."""
+
+    at: float
+    base: Capacity | None
+    use: QuotaUse
+
+
+@dataclass(frozen=True, slots=True)
+class _LaterPeriods:
+    """What a quota lets pass after this period, from its end on."""
+
+    base: Capacity
+    begin: float
+    """In seconds from the start of the run."""
+    capacity: Capacity
+
+    @classmethod
+    def of(cls, base: Capacity, begin: float, use: QuotaUse) -> _LaterPeriods:
+        then = QuotaUse(use.quota, 0.0, use.resets)
+        pieces = base.from_time(begin).pieces
+        return cls(base, begin, Capacity.of(within_quota(pieces, then, _LOOK_AHEAD_SECONDS)))
+
+    def holds(self, base: Capacity, begin: float) -> bool:
+        return base is self.base and abs(begin - self.begin) < _JUMP_SECONDS
+
+
+def _alike(capacity: Capacity | None, before: Capacity | None, now: float) -> bool:
+    """Whether what is to come of two budgets turns at the same moments to the same rates."""
+    if capacity is None or before is None:
+        return False
+    return capacity.from_time(now).is_near(before.from_time(now), _JUMP_SECONDS)
 
 
 def _slow_at_the_end(pieces: list[tuple[float, float]], use: QuotaUse) -> list[tuple[float, float]]:

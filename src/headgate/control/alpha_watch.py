@@ -25,13 +25,14 @@ _USED_UP = 0.9
 
 @dataclass(slots=True)
 class AlphaWatch:
-    """``_came`` has what each site had got at the last look."""
+    """``_came`` has what each site had got at the last look, ``_granted`` the rates since then."""
 
     servers: ServerWatch
     hosts: Mapping[str, str]
     """Of each site's first seed."""
     _offered: dict[str, Offered] = field(default_factory=dict)
     _came: dict[str, int] = field(default_factory=dict)
+    _granted: Mapping[str, float] = field(default_factory=dict)
     _unrated: dict[str, tuple[float, float, LocalMoment]] = field(default_factory=dict)
     """Seconds and bytes from before the server's speed was known, and when that was."""
     _looked: float = 0.0
@@ -43,19 +44,25 @@ class AlphaWatch:
     def look(
         self, reports: Sequence[Progress], granted: Mapping[str, float], now: float, wall: float
     ) -> None:
-        """``now`` is seconds since the start of the run, ``wall`` since 1970."""
+        """``granted``: rates from now on; ``now`` is seconds since the start of the run, ``wall``
+        since 1970."""
         seconds, self._looked = now - self._looked, now
+        before, self._granted = self._granted, granted
         running = [report for report in reports if report.state is SiteState.CRAWLING]
         moment = self.servers.calendar.moment(wall)
         addresses = {report.site: self._address(report.site) for report in running}
         sharing = Counter(address for address in addresses.values() if address)
         for report in running:
-            before = self._came.get(report.site, report.arrived_bytes)
-            came = report.arrived_bytes - before
+            known = self._came.get(report.site, report.arrived_bytes)
+            came = max(report.arrived_bytes - known, 0)  # less than known: begun anew
             self._came[report.site] = report.arrived_bytes
             if report.site not in granted or report.site not in self.hosts:
                 continue
-            grant = granted[report.site] * seconds if seconds > 0 else 0.0
+            if not came and not granted[report.site]:
+                continue  # parked
+            # Rates may have changed in between; so much it had all the time.
+            least = min(granted[report.site], before.get(report.site, 0.0))
+            grant = least * seconds if seconds > 0 else 0.0
             self.servers.note_use(self.hosts[report.site], grant, came)
             rate = self._rate(report.site, moment, sharing[addresses[report.site] or ""])
             idle = came < _USED_UP * grant

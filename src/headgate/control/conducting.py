@@ -1,22 +1,47 @@
-"""The loop that performs the manager's decisions: waits, asks, tells. It decides nothing itself."""
+"""The loop that performs the manager's decisions: waits, asks, tells. It decides nothing itself.
+
+A decision may take some hundredths of a second where deadlines are in danger. If the event loop did
+nothing else meanwhile, the line would stand still for as long, twice a second. So decisions may be
+made ``beside`` it, in a thread: one after the other, and nobody else touches the manager; what
+others wish for in the meantime waits for the next round.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
-from headgate.control.manager import Command, Manager, SetRates, SetTotal, StopSite
+from headgate.control.manager import (
+    LOOK_SECONDS,
+    Command,
+    DropSite,
+    Manager,
+    SetRates,
+    SetTotal,
+    StopSite,
+)
 from headgate.crawling.ports import Clock, Fleet
-from headgate.crawling.progress import Progress
+from headgate.crawling.progress import Progress, SiteState
 from headgate.planning.capacity import Capacity
 
-__all__ = ["Conducting", "Observe"]
+__all__ = ["Beside", "Conducting", "Observe"]
 
-LOOK_SECONDS = 1.0
-"""Between two looks at how sites fare."""
+_SELDOM = 2.0
+"""Times as long between two looks, in a pause: it may last for hours, and nothing can come."""
+
+Decision = Callable[[], list[Command]]
+Beside = Callable[[Decision], Awaitable[list[Command]]]
+"""Where decisions are made."""
 
 Observe = Callable[[float, Sequence[Progress], Mapping[str, float]], None]
-"""(seconds since the start, progress of all sites started, rates of those that run)."""
+"""(seconds since the start; progress of the sites that run, and once of each that ended; rates of
+those that run)."""
+
+
+async def _here(decision: Decision) -> list[Command]:
+    return decision()
 
 
 @dataclass(slots=True)
@@ -28,9 +53,13 @@ class Conducting:
     clock: Clock
     observe: Observe
     look_seconds: float = LOOK_SECONDS
+    beside: Beside = _here
     interrupted: str = ""
     """Why the crawl was broken off; empty: it was not."""
     _began: float = 0.0
+    _ended: list[Progress] = field(default_factory=list)
+    """Since the last look; those that were never begun, and never will be, are among them."""
+    _wishes: deque[Decision] = field(default_factory=deque)
 
     async def run(self) -> None:
         self._began = self.clock.now()
@@ -38,16 +67,22 @@ class Conducting:
         self._perform(self.manager.begin(0.0))
         while not self.manager.done and not self.interrupted:
             if self.now >= turn:
-                self._perform(self.manager.begin(self.now))
-            if self.now >= next_look:
-                self._look()
-                next_look = self.now + self.look_seconds
+                await self._decide(lambda: self.manager.decide(self.now))
+            if self.now >= min(next_look, turn):
+                await self._look()
+                pausing = self.manager.pausing(self.now)
+                next_look = self.now + self.look_seconds * (_SELDOM if pausing else 1.0)
+            while self._wishes:
+                await self._decide(self._wishes.popleft())
             turn = self.manager.next_turn(self.now)
-            for progress in await self.fleet.wait(min(next_look, turn) - self.now):
-                self._perform(self.manager.ended(progress.site, self.now))
+            until = min(next_look, turn, self.now + self.look_seconds)
+            for progress in await self.fleet.wait(until - self.now):
+                self._ended.append(progress)
+                await self._decide(partial(self._told_of_end, progress.site))
         if self.interrupted:
             await self.fleet.close(self.interrupted)
-        self._look()
+            self._ended += await self.fleet.wait(0.0)
+        await self._look()
 
     @property
     def now(self) -> float:
@@ -58,17 +93,29 @@ class Conducting:
         self.interrupted = reason
 
     def set_budget(self, capacity: Capacity | None) -> None:
-        self._perform(self.manager.set_budget(capacity, self.now))
+        self._wishes.append(lambda: self.manager.set_budget(capacity, self.now))
+
+    def follow(self, order: Sequence[str]) -> None:
+        """A new plan was made while the crawl runs."""
+        self._wishes.append(lambda: self.manager.follow(order, self.now))
 
     def set_line(self, rate: float, *, held_back: bool) -> None:
         """What the line has for us now, and whether it has less still at this moment."""
-        self._perform(self.manager.set_line(rate, self.now, held_back=held_back))
+        self._wishes.append(lambda: self.manager.set_line(rate, self.now, held_back=held_back))
 
-    def _look(self) -> None:
-        reports = self.fleet.progress()
+    async def _look(self) -> None:
+        reports = [*self.fleet.progress(), *self._ended]
+        self._ended = []
         if not self.interrupted:
-            self._perform(self.manager.progressed(reports, self.now))
-        self.observe(self.now, reports, self.manager.rates)
+            self.manager.look(reports, self.now)
+            await self._decide(lambda: self.manager.decide(self.now))
+        self.observe(self.now, reports, dict(self.manager.rates))
+
+    def _told_of_end(self, site: str) -> list[Command]:
+        return self.manager.ended(site, self.now)
+
+    async def _decide(self, decision: Decision) -> None:
+        self._perform(await self.beside(decision))
 
     def _perform(self, commands: Sequence[Command]) -> None:
         for command in commands:
@@ -79,3 +126,7 @@ class Conducting:
                     self.fleet.set_total(rate)
                 case StopSite(site=site, reason=reason):
                     self.fleet.stop(site, reason)
+                case DropSite(site=site, reason=reason):
+                    dropped = Progress(site, SiteState.STOPPED, ended=self.clock.now())
+                    dropped.reason = reason
+                    self._ended.append(dropped)

@@ -1,31 +1,44 @@
 """What a site will take: bytes to come, the rate its server can give, and how we know.
 
-Before the crawl, from the best source there is: the user's word, earlier visits, a first look. How
-fast the server is comes from its own history (`traffic.server_speed`), by the hour. While the
-crawl runs, from the crawl itself: what is known to be left to fetch, at the mean size so far.
+Before the crawl, from the best source there is: the user's word, earlier visits (`visits`), a first
+look (`scouting`). How fast the server is comes from its own history (`traffic.server_speed`), by
+the hour. While the crawl runs, its size comes from the crawl itself (`sizing`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import median
 
-import numpy as np
-
+from headgate.control.site_bounds import within_bounds
+from headgate.control.visits import PastVisit, Remembered, next_visit
 from headgate.model.local_time import Calendar
 from headgate.model.site import Site
+from headgate.model.size_range import SizeRange
 from headgate.planning.alpha import fit_alpha
 from headgate.traffic.server_speed import ServerSpeed
 
-__all__ = ["Forecast", "Past", "PastVisit", "Scouted", "Source", "forecast", "remaining_bytes"]
+__all__ = [
+    "Forecast",
+    "Past",
+    "PastVisit",
+    "Remembered",
+    "Scouted",
+    "Source",
+    "forecast",
+    "unknown_site_bytes",
+]
 
-_UNKNOWN_SITE_BYTES = 20e6
+_UNKNOWN_SITE_BYTES = 8e6
 """A site nobody knows anything about: a few hundred pages."""
-_VISITS_LOOKED_AT = 5
+_GUESS_SPREAD = 30.0
+"""It may be so many times smaller or larger."""
 _HOUR = 3600.0
 _MOST_SAMPLES = 24 * 14
 """Hours looked at to tell a server's mean speed; a fortnight has seen everything."""
+_ENOUGH_KNOWN = 3
 
 
 class Source(StrEnum):
@@ -38,30 +51,12 @@ class Source(StrEnum):
     GUESS = "a guess"
 
 
-_SPREAD = {
-    Source.USER: 1.0,
-    Source.HISTORY: 1.1,
-    Source.SITEMAP: 1.6,
-    Source.SCOUT: 4.0,
-    Source.GUESS: 10.0,
-}
-"""A size may be so many times smaller or larger than foretold."""
 _SCOUTED_SLOWER, _SCOUTED_FASTER = 2.0, 5.0
 """One connection's speed at a few pages, against what the whole crawl will get."""
 _SEEN_SPREAD, _UNSEEN_SPREAD = 1.05, 2.0
 """The same for a server whose history knows the hour, and for one whose history does not."""
 _SLOW_SERVER = 100e3
 """Bytes per second: a server nobody knows may be as slow, where a range is asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class PastVisit:
-    """What an earlier run measured of a site."""
-
-    wire_bytes: float
-    seconds: float
-    complete: bool
-    alpha: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +69,18 @@ class Past:
     """Of the address that its first seed's host was last found at."""
     sharing: int = 1
     """Sites that will be crawled from that address at once."""
+    memory: Remembered | None = None
+    """Of its pages; None: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scouted:
     """What a first look found: robots.txt, the sitemap, a few pages."""
 
-    pages_in_sitemap: int
-    """0: there is none."""
-    pages_by_links: int
-    """Estimated from the links on the pages looked at."""
-    mean_wire_bytes: float
-    bytes_per_second: float | None
+    size: SizeRange
+    by_sitemap: bool = False
+    """A sitemap named its pages."""
+    bytes_per_second: float | None = None
     """What one connection got from the server; None: too little came to tell."""
 
 
@@ -143,71 +138,77 @@ def forecast(
     *,
     calendar: Calendar | None = None,
     instant: float = 0.0,
+    unknown_bytes: float = _UNKNOWN_SITE_BYTES,
 ) -> Forecast:
-    """The best that can be said of a visit before it begins, for its first ``instant``."""
-    complete = [visit for visit in past.visits[:_VISITS_LOOKED_AT] if visit.complete]
-    size, source = _size(site, complete, scouted)
+    """The best that can be said of a visit before it begins, for its first ``instant``.
+
+    ``unknown_bytes`` is what a site of which nothing is known is taken for."""
+    size, source = _size(site, past, scouted, unknown_bytes)
+    size = within_bounds(size, site, _page_bytes(past))
     server = past.server if past.server is not None and past.server.bounded else None
     rate = None
     if server is not None:
         rate = server.rate((calendar or Calendar()).moment(instant))
     elif scouted is not None:
         rate = scouted.bytes_per_second
-    alpha = _alpha(complete)
+    alpha = _alpha([visit for visit in past.visits if visit.complete])
     return Forecast(
-        size,
+        size.likely,
         source,
-        _least(None if rate is None else rate / past.sharing / alpha, site.max_rate),
+        _least(
+            None if rate is None else rate / past.sharing / alpha,
+            site.max_rate,
+            _by_its_delay(site, past),
+        ),
         alpha,
-        _size_range(size, source, complete),
+        None if source is Source.USER else (size.low, size.high),
         server,
         past.sharing,
         site.max_rate,
     )
 
 
+def unknown_site_bytes(known: Iterable[Forecast]) -> float:
+    """What to take a site for of which nothing is known: the middle of those that are known."""
+    sizes = [
+        forecast.bytes for forecast in known if forecast.source in (Source.USER, Source.HISTORY)
+    ]
+    return median(sizes) if len(sizes) >= _ENOUGH_KNOWN else _UNKNOWN_SITE_BYTES
+
+
 def _size(
-    site: Site, complete: Sequence[PastVisit], scouted: Scouted | None
-) -> tuple[float, Source]:
+    site: Site, past: Past, scouted: Scouted | None, unknown_bytes: float
+) -> tuple[SizeRange, Source]:
     if site.expect is not None:
-        return site.expect, Source.USER
-    if complete:
-        # Not their median: after the first visit most pages are answered by "not modified".
-        return complete[0].wire_bytes, Source.HISTORY
-    if scouted is not None and scouted.pages_in_sitemap:
-        return scouted.pages_in_sitemap * scouted.mean_wire_bytes, Source.SITEMAP
-    if scouted is not None and scouted.pages_by_links:
-        return scouted.pages_by_links * scouted.mean_wire_bytes, Source.SCOUT
-    return _UNKNOWN_SITE_BYTES, Source.GUESS
+        return SizeRange.exactly(site.expect), Source.USER
+    told = next_visit(past.visits, past.memory)
+    if told is not None:
+        return told, Source.HISTORY
+    if scouted is not None:
+        return scouted.size, Source.SITEMAP if scouted.by_sitemap else Source.SCOUT
+    # What a visit moved that was broken off is there at least.
+    seen = max((visit.wire_bytes for visit in past.visits), default=0.0)
+    likely = max(unknown_bytes, 2 * seen)
+    guess = SizeRange(max(likely / _GUESS_SPREAD, seen), likely, likely * _GUESS_SPREAD)
+    return guess, Source.GUESS
 
 
-def _size_range(
-    size: float, source: Source, complete: Sequence[PastVisit]
-) -> tuple[float, float] | None:
-    if source is Source.USER:
+def _by_its_delay(site: Site, past: Past) -> float | None:
+    """What a response in every ``delay`` comes to; None: there is none, or only the server's own
+    answers set the pace, which its visits tell of (alpha)."""
+    if not site.delay:
         return None
-    spread = _SPREAD[source]
-    seen = [visit.wire_bytes for visit in complete] if source is Source.HISTORY else []
-    return min([size / spread, *seen]), max([size * spread, *seen])
+    return _page_bytes(past) / site.delay
+
+
+def _page_bytes(past: Past) -> float:
+    return (past.memory or Remembered(0)).mean_bytes
 
 
 def _alpha(complete: Sequence[PastVisit]) -> float:
-    known = [(visit.wire_bytes, visit.alpha) for visit in complete if visit.alpha]
-    sizes = np.array([size for size, _ in known], dtype=np.float64)  # their squares are large
-    alphas = np.array([alpha for _, alpha in known], dtype=np.float64)
-    return fit_alpha(sizes, sizes * alphas)
+    known = [(float(visit.wire_bytes), visit.alpha) for visit in complete if visit.alpha]
+    return fit_alpha([size for size, _ in known], [size * alpha for size, alpha in known])
 
 
 def _least(*rates: float | None) -> float | None:
     return min((rate for rate in rates if rate), default=None)
-
-
-def remaining_bytes(expected: float, arrived: float, to_do: int, mean_bytes: float | None) -> float:
-    """What is still to come while a site is crawled.
-
-    At least what is known to be left; the forecast beyond that shrinks as bytes arrive. A site
-    that goes on beyond its forecast still has what it is known to have, and one byte at the least:
-    nothing left would mean it has ended.
-    """
-    known = to_do * (mean_bytes or 0.0)
-    return max(known, expected - arrived, 1.0)

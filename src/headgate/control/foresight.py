@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 
-from headgate.control.forecast import Forecast
+from headgate.control.forecast import Forecast, Source
 from headgate.model.budget import Budget
-from headgate.model.local_time import Calendar
-from headgate.model.plan import Foreseen, Plan
-from headgate.model.site import Site, SiteStatistics
+from headgate.model.plan import Foreseen, Guess, Plan, PlannedSite, Verdict
+from headgate.model.site import OnDeadline, Site, SiteStatistics
 from headgate.model.units import Bytes, BytesPerSecond
+from headgate.planning.budget_over_time import budget_capacity, capacity_for
 from headgate.planning.capacity import Capacity
 from headgate.planning.outlook import Expected, Stretch, outlook
 
-__all__ = ["Foresight", "plan_ahead"]
+__all__ = ["Foresight", "plan_ahead", "with_guesses"]
 
 _WEEKS = 104
 """How far a timetable is unrolled."""
@@ -30,6 +30,14 @@ _WORTH_PLANNING = 0.05
 """Relative change of a cap from which on the plan is made anew."""
 _AROUND = 900.0
 """Seconds over which a server's speed is averaged when the outlook asks."""
+
+
+class _Case(IntEnum):
+    """How well things go."""
+
+    BEST = 1
+    LIKELY = 0
+    WORST = -1
 
 
 def plan_ahead(
@@ -42,29 +50,52 @@ def plan_ahead(
     """A plan by the forecasts, with each server as fast as it is at the hours it will be needed.
 
     The planner takes a cap for good, so a first plan tells when each site has its turn; where the
-    servers are of another speed then, a second plan is made for that.
+    servers are of another speed then, a second plan is made for that. Where something is guessed,
+    it is also asked whether the deadlines can be met with all guesses at their best and worst.
     """
-    from headgate.planning.planner import budget_capacity, plan  # with it comes SciPy
+    from headgate.planning.planner import plan  # with it comes SciPy
 
-    capacity = budget_capacity(budget, start, _WEEKS)
-    began = start.timestamp()
-    foresight = Foresight(forecasts, capacity, budget.crawlers, budget.calendar, began)
+    foresight = Foresight(forecasts, budget, start, quota_used)
     caps = {site.name: forecasts[site.name].cap for site in sites}
     made = plan(_as_foreseen(sites, forecasts, caps), budget, start=start, quota_used=quota_used)
     then = foresight.caps(made, sites)
     if any(_differ(caps[name], cap) for name, cap in then.items()):
         foreseen = _as_foreseen(sites, forecasts, then)
         made = plan(foreseen, budget, start=start, quota_used=quota_used)
-    return foresight.of(made, sites)
+    return foresight.judged(foresight.of(with_guesses(made, forecasts), sites), sites)
+
+
+def with_guesses(plan: Plan, forecasts: Mapping[str, Forecast]) -> Plan:
+    """The plan, with what of its numbers nobody told."""
+    return replace(
+        plan,
+        sites=tuple(
+            replace(site, guess=_guess(site, forecasts[site.name]))
+            if site.name in forecasts
+            else site
+            for site in plan.sites
+        ),
+    )
+
+
+def _guess(site: PlannedSite, known: Forecast) -> Guess | None:
+    told = known.source is Source.USER
+    by_server = site.max_rate is not None and site.max_rate != known.most
+    if told and not by_server:
+        return None
+    return Guess("" if told else known.source.value, known.bytes_range, by_server)
 
 
 def _as_foreseen(
-    sites: Sequence[Site], forecasts: Mapping[str, Forecast], caps: Mapping[str, float | None]
+    sites: Sequence[Site],
+    forecasts: Mapping[str, Forecast],
+    caps: Mapping[str, float | None],
+    case: _Case = _Case.LIKELY,
 ) -> list[Site]:
     return [
         replace(
             site,
-            expect=Bytes(forecasts[site.name].bytes),
+            expect=Bytes(_size(forecasts[site.name], case)),
             max_rate=None if cap is None else BytesPerSecond(cap),
             statistics=SiteStatistics(),
         )
@@ -77,24 +108,19 @@ def _differ(one: float | None, other: float | None) -> bool:
     return one is not None and other is not None and abs(one - other) > _WORTH_PLANNING * one
 
 
-class _Case(IntEnum):
-    """How well things go."""
-
-    BEST = 1
-    LIKELY = 0
-    WORST = -1
-
-
 @dataclass(frozen=True, slots=True)
 class Foresight:
     """Of one crawl."""
 
     forecasts: Mapping[str, Forecast]
-    capacity: Capacity
-    slots: int
-    calendar: Calendar
-    began: float
-    """The start of the run, seconds since 1970."""
+    budget: Budget
+    start: datetime
+    quota_used: float = 0.0
+
+    @property
+    def began(self) -> float:
+        """The start of the run, seconds since 1970."""
+        return self.start.timestamp()
 
     def of(self, plan: Plan, sites: Sequence[Site]) -> Plan:
         """The plan, with what is foreseen of each site's end."""
@@ -108,15 +134,35 @@ class Foresight:
         named = tuple(replace(site, foreseen=foreseen(site.name)) for site in plan.sites)
         return replace(plan, sites=named)
 
-    def caps(self, plan: Plan, sites: Sequence[Site]) -> dict[str, float | None]:
+    def judged(self, plan: Plan, sites: Sequence[Site]) -> Plan:
+        """The plan, with the verdicts at the best and at the worst of what is guessed."""
+        if not plan.guessed:
+            return plan
+        at_best, at_worst = (self._verdict(plan, sites, case) for case in (_Case.BEST, _Case.WORST))
+        return replace(plan, at_best=at_best, at_worst=at_worst)
+
+    def caps(
+        self, plan: Plan, sites: Sequence[Site], case: _Case = _Case.LIKELY
+    ) -> dict[str, float | None]:
         """What each server gives on average while its site is crawled in this plan's order."""
-        likely = self._outlook(_in_order(plan, sites), _Case.LIKELY)
+        stretches = self._outlook(_in_order(plan, sites), case)
         return {
-            name: self.forecasts[name].cap_between(
-                self.calendar, self.began + stretch.start, self.began + stretch.end
-            )
-            for name, stretch in likely.items()
+            name: self._cap_between(self.forecasts[name], stretch, case)
+            for name, stretch in stretches.items()
         }
+
+    def _verdict(self, plan: Plan, sites: Sequence[Site], case: _Case) -> Verdict:
+        from headgate.planning.planner import verdict_for
+
+        caps = self.caps(plan, sites, case)
+        foreseen = _as_foreseen(sites, self.forecasts, caps, case)
+        return verdict_for(foreseen, self.budget, start=self.start, quota_used=self.quota_used)
+
+    def _cap_between(self, known: Forecast, stretch: Stretch, case: _Case) -> float | None:
+        if known.cap is None or (known.server is None and known.cap == known.most):
+            return known.cap  # of a server that nobody has seen, plans say nothing
+        start, end = self.began + stretch.start, self.began + stretch.end
+        return known.cap_between(self.budget.calendar, start, end, case)
 
     def _outlook(self, sites: Sequence[Site], case: _Case) -> dict[str, Stretch]:
         expected = {}
@@ -124,14 +170,39 @@ class Foresight:
             known = self.forecasts[site.name]
             deadline = math.inf if site.deadline is None else float(site.deadline)
             expected[site.name] = Expected(_size(known, case), self._cap(known, case), deadline)
-        return outlook(expected, self.capacity, self.slots)
+        ends = outlook(expected, self._capacity(expected), self.budget.crawlers)
+        return {site.name: _stopped(site, ends[site.name]) for site in sites}
+
+    def _capacity(self, expected: Mapping[str, Expected]) -> Capacity:
+        """The budget, cut to its quota, of which no more can be used than the servers give at
+        their best hours."""
+        if self.budget.quota is None:
+            return budget_capacity(self.budget, self.start, _WEEKS)
+        hours = [hour * 3600.0 for hour in range(24)]
+        best = sorted((max(map(site.cap, hours)) for site in expected.values()), reverse=True)
+        return capacity_for(
+            self.budget,
+            self.start,
+            _WEEKS,
+            work=sum(site.work for site in expected.values()),
+            usable=sum(best[: self.budget.crawlers]),
+            quota_used=self.quota_used,
+        )
 
     def _cap(self, known: Forecast, case: _Case) -> Callable[[float], float]:
         def by_the_hour(seconds: float) -> float:
             start = self.began + seconds
-            return known.cap_between(self.calendar, start, start + _AROUND, case) or math.inf
+            return known.cap_between(self.budget.calendar, start, start + _AROUND, case) or math.inf
 
         return by_the_hour
+
+
+def _stopped(site: Site, stretch: Stretch) -> Stretch:
+    """A site that stops at its deadline ends there at the latest."""
+    if site.on_deadline is OnDeadline.GO_ON or site.deadline is None:
+        return stretch
+    end = min(stretch.end, max(float(site.deadline), 0.0))
+    return Stretch(min(stretch.start, end), end)
 
 
 def _in_order(plan: Plan, sites: Sequence[Site]) -> list[Site]:

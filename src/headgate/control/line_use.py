@@ -35,8 +35,8 @@ class LineUse:
 
     slots: Counter[int]
     _fresh: Counter[int] = field(default_factory=Counter)
-    _came: int = 0
-    """In this run, up to the last look."""
+    _came: dict[str, int] = field(default_factory=dict)
+    """In this run, up to the last look at each site."""
 
     @classmethod
     def of(cls, saved: Mapping[int, int]) -> LineUse:
@@ -44,10 +44,13 @@ class LineUse:
 
     def look(self, reports: Sequence[Progress], wall: float) -> None:
         """Count what came since the last look."""
-        came = sum(report.arrived_bytes - report.earlier_wire_bytes for report in reports)
-        if came > self._came:
-            self.add(came - self._came, wall)
-            self._came = came
+        fresh = 0
+        for report in reports:
+            came = report.arrived_bytes - report.earlier_wire_bytes
+            fresh += max(came - self._came.get(report.site, 0), 0)
+            self._came[report.site] = came
+        if fresh:
+            self.add(fresh, wall)
 
     def add(self, bytes_: int, wall: float) -> None:
         self.slots[_slot(wall)] += bytes_

@@ -1,9 +1,12 @@
 """The manager's decisions: events in, commands out; no clock, no I/O.
 
 It keeps the planner's state of the crawl (planning/replan.py) true to what nodes report: bytes
-that came, URLs still to do, servers slower or faster than thought. At every event it asks the
-planner for rates and passes on those that changed. A site is started by the first rate it gets.
+that came, what is still to come and how sure that is, servers slower or faster than thought, sites
+that wait for their own delay. At every event it asks the planner for rates and passes on those that
+changed. To `look` is quick; to `decide` may take some hundredths of a second. A site is started by
+the first rate it gets; one that is given 0 is parked.
 
+Sites nobody knows are looked at first (first_looks.py); they join the plan when their look is over.
 An unlimited budget needs no planner: m sites run without limit, in the order of the plan.
 """
 
@@ -14,34 +17,47 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headgate.control.forecast import Forecast, remaining_bytes
-from headgate.control.speed_watch import SpeedWatch
+from headgate.control.first_looks import FirstLooks
+from headgate.control.forecast import Forecast, Source
+from headgate.control.glimpses import with_glimpses
+from headgate.control.lending import lent_rates, worth_lending
+from headgate.control.site_watch import SiteWatch
 from headgate.crawling.progress import Progress
-from headgate.model.site import OnDeadline, Site
+from headgate.model.site import Site
+from headgate.model.size_range import SizeRange
 from headgate.planning.capacity import Capacity
-from headgate.planning.mending import mend
 from headgate.planning.replan import (
     BudgetChanged,
     CrawlState,
-    Progressed,
+    SiteArrived,
     SiteEnded,
-    SiteState,
     Started,
+    begin,
+    deadlines_ahead,
+    open_next,
+    serve_in_order,
     set_rates,
     take_in,
+    warm_up,
 )
 
-__all__ = ["Command", "Manager", "SetRates", "SetTotal", "StopSite"]
+__all__ = ["LOOK_SECONDS", "Command", "DropSite", "Manager", "SetRates", "SetTotal", "StopSite"]
 
+LOOK_SECONDS = 0.5
+"""Between two looks at how sites fare."""
 _WORTH_TELLING = 0.01
 """Relative gain of a rate below which nobody is told."""
-_FIRST_LOOK_SECONDS = 2.0
-"""A site's speed says nothing while its connections open."""
+_LOOKS_PART = 0.5
+"""Of the budget: for first looks while sites that are known are crawled."""
+_SLOW = 0.05
+"""Of an equal share: a server that gives no more keeps no crawler from others."""
+_MOST_LENT = 200
+"""Sites beyond the number of crawlers that may be open for others' idleness: memory is bounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetRates:
-    """Bytes per second from now on; a site not yet running is to be started."""
+    """Bytes per second from now on; a site not yet running is to be started, 0 parks it."""
 
     rates: Mapping[str, float]
 
@@ -53,29 +69,28 @@ class StopSite:
 
 
 @dataclass(frozen=True, slots=True)
+class DropSite:
+    """A site that was never started will not be."""
+
+    site: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetTotal:
     """The budget of now, bytes per second; infinity: none."""
 
     rate: float
 
 
-Command = SetRates | SetTotal | StopSite
-_PlannerEvent = Started | SiteEnded | Progressed | BudgetChanged
-
-
-@dataclass(slots=True)
-class _Watched:
-    site: Site
-    expected: float
-    speed: SpeedWatch
-    started: float | None = None
-    wire_bytes: int = 0
-    looked: float = 0.0
+Command = SetRates | SetTotal | StopSite | DropSite
+_PlannerEvent = Started | SiteEnded | BudgetChanged
 
 
 @dataclass(slots=True)
 class Manager:
-    """``state`` holds unfinished sites only; ``told`` the rates nodes were given last."""
+    """``_state`` holds unfinished sites that are not being looked at; ``_told`` the rates that
+    nodes were given last, of every site started."""
 
     capacity: Capacity | None
     """None: unlimited."""
@@ -84,8 +99,17 @@ class Manager:
     """What the line has for us where others use it too; the plan is made for no more."""
     held_back: bool = False
     """At this moment it has even less: how fast a server is cannot be told now."""
+    looks: FirstLooks = field(default_factory=FirstLooks)
+    loans: Mapping[str, float] = field(default_factory=dict)
+    """What sites have beyond what the planner gave them, from what others leave of theirs."""
+    ends: Mapping[str, float] = field(default_factory=dict)
+    """When sites will end, by the last decision; of those that it cannot tell, nothing."""
     _state: CrawlState = field(init=False)
-    _watched: dict[str, _Watched] = field(default_factory=dict)
+    _watched: dict[str, SiteWatch] = field(default_factory=dict)
+    _to_stop: deque[SiteWatch] = field(default_factory=deque)
+    """Sites that end at their deadlines, the next one first; those that have ended may be there."""
+    _sharing: int = 1
+    """Sites that can be crawled at once."""
     _told: dict[str, float] = field(default_factory=dict)
     _told_total: float | None = None
 
@@ -99,36 +123,69 @@ class Manager:
     ) -> Manager:
         """``sites`` in the order of the plan."""
         manager = cls(capacity, slots)
+        manager._watched = {site.name: SiteWatch.of(site, forecasts[site.name]) for site in sites}
         budget = capacity or Capacity.constant(1.0)
-        fair = budget.peak / max(min(slots, len(sites)), 1)
-        states = {}
-        for site in sites:
-            known = forecasts[site.name]
-            most = site.max_rate or math.inf
-            cap = min(known.cap or fair, most)
-            manager._watched[site.name] = _Watched(site, known.bytes, SpeedWatch(cap, most))
-            deadline = math.inf if site.deadline is None else float(site.deadline)
-            states[site.name] = SiteState(max(known.bytes, 1.0), deadline, cap)
-        order = deque(site.name for site in sites)
-        manager._state = CrawlState(states, order, budget, slots)
+        manager._state = CrawlState(
+            {}, deque(), budget, slots, look_seconds=LOOK_SECONDS, may_park=True
+        )
+        manager._sharing = max(min(slots, len(sites)), 1)
+        stops = (watched for watched in manager._watched.values() if watched.stops)
+        manager._to_stop = deque(sorted(stops, key=lambda watched: watched.deadline))
+        to_look_at = manager._to_look_at(forecasts)
+        for name, watched in manager._watched.items():
+            if name not in to_look_at:
+                manager._state.sites[name] = watched.state(manager._equal_share)
+                manager._state.waiting.append(name)
         return manager
 
     @property
     def done(self) -> bool:
-        return not self._state.sites
+        return not self._watched
 
     @property
     def rates(self) -> Mapping[str, float]:
-        """What running sites were given last."""
+        """What the sites that were started have now."""
         return self._told
 
+    @property
+    def left(self) -> Mapping[str, SizeRange]:
+        """What is still to come of each unfinished site; may be asked while a decision is made."""
+        return {name: watched.left for name, watched in list(self._watched.items())}
+
+    def bytes_left(self, site: str) -> float:
+        """What is likely still to come of a site; nothing of one that has ended."""
+        watched = self._watched.get(site)
+        return 0.0 if watched is None else watched.left.likely
+
+    @property
+    def caps(self) -> Mapping[str, float]:
+        """Bytes per second that each unfinished site's server is thought to give."""
+        return {name: watched.cap for name, watched in list(self._watched.items())}
+
     def begin(self, now: float) -> list[Command]:
-        """The crawl begins, or a turn of the timetable has come."""
-        return self._rates_after(Started(now))
+        """The crawl begins: rates by the order alone, at once. What they mean for deadlines is
+        weighed up at the first look, while connections open."""
+        return self._stops(now) + self._rates_after(Started(now), weigh=False)
+
+    def decide(self, now: float) -> list[Command]:
+        """Sites were looked at, or a moment that `next_turn` told of has come."""
+        stops = self._stops(now)
+        return stops if self.pausing(now) else stops + self._rates_after(Started(now))
+
+    def pausing(self, now: float) -> bool:
+        """Whether nothing may pass, and all have been told: then there is nothing to decide."""
+        nothing = self.capacity is not None and self._budget(now) == 0 == self._told_total
+        return nothing and not any(self._told.values())
 
     def next_turn(self, now: float) -> float:
-        """When the budget changes by itself; infinity: never."""
-        return math.inf if self.capacity is None else self.capacity.next_turn(now)
+        """When the budget changes or a site's time is up; infinity: never."""
+        turn = math.inf if self.capacity is None else self.capacity.next_turn(now)
+        return min(turn, self._next_stop())
+
+    def _next_stop(self) -> float:
+        while self._to_stop and self._to_stop[0].site.name not in self._watched:
+            self._to_stop.popleft()
+        return self._to_stop[0].deadline if self._to_stop else math.inf
 
     def set_budget(self, capacity: Capacity | None, now: float) -> list[Command]:
         """The user changed the budget."""
@@ -140,26 +197,107 @@ class Manager:
         self.line, self.held_back = rate, held_back
         return self._rates_after(self._budget_changed(now))
 
+    def follow(self, order: Sequence[str], now: float) -> list[Command]:
+        """A new plan was made: serve in its order from now on."""
+        places = {name: place for place, name in enumerate(order)}
+
+        def place(name: str) -> int:
+            return places.get(name, len(places))
+
+        self._state.running.sort(key=place)
+        self._state.waiting = deque(sorted(self._state.waiting, key=place))
+        return self._rates_after(Started(now))
+
     def ended(self, site: str, now: float) -> list[Command]:
         self._told.pop(site, None)
         self._watched.pop(site)
-        return self._rates_after(SiteEnded(now, site))
+        if site in self._state.sites:
+            return self._rates_after(SiteEnded(now, site))
+        self.looks.end(site)
+        return self._rates_after(Started(now))
 
-    def progressed(self, reports: Sequence[Progress], now: float) -> list[Command]:
-        """Correct what is thought of the running sites, and stop those whose time is up."""
-        commands: list[Command] = []
-        remaining: dict[str, float] = {}
+    def look(self, reports: Sequence[Progress], now: float) -> None:
+        """Correct what is thought of the sites that run; `decide` says what follows."""
+        part = self._part_of_rates(now)
         for report in reports:
             watched = self._watched.get(report.site)
             if watched is None or report.site not in self._told:
                 continue
-            remaining[report.site] = remaining_bytes(
-                watched.expected, report.arrived_bytes, report.to_do, report.mean_wire_bytes
+            watched.look(report)
+            watched.look_at_speed(
+                report,
+                self._told[report.site] * part,
+                now,
+                first_look=report.site in self.looks.under_way,
+                held_back=self.held_back,
+                lent=report.site in self.loans,
             )
-            self._look_at_speed(watched, report, now)
-            if _time_is_up(watched.site, now):
-                commands.append(StopSite(report.site, "deadline"))
-        return commands + self._rates_after(Progressed(now, remaining))
+            if self.looks.look(report, now, watched.look_bytes(report)):
+                watched.speed.conclude()
+                self._join(report.site, now)
+        take_in(self._state, Started(now))
+        share = self._equal_share
+        slow = _SLOW * self._state.capacity.rate_at(self._state.now) / self.slots
+        running = frozenset(self._state.running)
+        lent = sum(self._lends(name) for name in running)
+        for report in reports:
+            if report.site in self._state.sites:
+                lends = report.site in running and self._lends(report.site)
+                may_lend = lends or (report.site in running and lent < _MOST_LENT)
+                self._refresh(report, share, slow, may_lend=may_lend)
+                lent += (report.site in running and self._lends(report.site)) - lends
+
+    def _to_look_at(self, forecasts: Mapping[str, Forecast]) -> set[str]:
+        """Sites of which size or speed is not known, where a deadline depends on it."""
+        deadlines = {name: watched.deadline for name, watched in self._watched.items()}
+        if self.capacity is None or all(math.isinf(at) for at in deadlines.values()):
+            return set()
+        unknown = {
+            name: deadline
+            for name, deadline in deadlines.items()
+            if forecasts[name].source is Source.GUESS
+            or (forecasts[name].cap is None and math.isfinite(deadline))
+        }
+        self.looks.waiting.extend(sorted(unknown, key=lambda name: unknown[name]))
+        self.looks.deadlines.update(unknown)
+        return set(unknown)
+
+    @property
+    def _equal_share(self) -> float:
+        return self._state.capacity.peak / self._sharing
+
+    def _join(self, name: str, now: float) -> None:
+        """A site that was looked at takes its place in the plan."""
+        self.looks.end(name)
+        state = self._watched[name].state(self._equal_share)
+        take_in(self._state, SiteArrived(now, name, state))
+
+    def _refresh(
+        self, report: Progress, equal_share: float, slow_cap: float, *, may_lend: bool
+    ) -> None:
+        """``slow_cap``: bytes per second below which a server is too slow to be waited for."""
+        state = self._state.sites[report.site]
+        self._watched[report.site].refresh(state, equal_share)
+        # One that was given nothing waits for us: its robots.txt, say, cannot come.
+        waits = report.pausing and (state.idle or self._told[report.site] > 0)
+        slow = state.cap < slow_cap
+        state.idle = may_lend and waits
+        state.slow = may_lend and slow
+
+    def _lends(self, name: str) -> bool:
+        """Whether a running site leaves its crawler to others."""
+        site = self._state.sites[name]
+        return site.idle or site.slow
+
+    def _stops(self, now: float) -> list[Command]:
+        commands: list[Command] = []
+        while self._next_stop() <= now:
+            name = self._to_stop.popleft().site.name
+            if name in self._told:
+                commands.append(StopSite(name, "deadline"))
+            else:
+                commands += [DropSite(name, "deadline"), *self.ended(name, now)]
+        return commands
 
     def _total(self, now: float) -> Iterator[SetTotal]:
         """At any event, since a turn may have passed while others were waited for."""
@@ -172,56 +310,134 @@ class Manager:
         capacity = self.capacity or Capacity.constant(1.0)
         return BudgetChanged(now, capacity.at_most(self.line))
 
-    def _look_at_speed(self, watched: _Watched, report: Progress, now: float) -> None:
-        granted = self._told[report.site]
-        since = now - watched.looked
-        if watched.started is None:
-            watched.started = now
-        elif now - watched.started >= _FIRST_LOOK_SECONDS and since > 0 and not self.held_back:
-            came = (report.arrived_bytes - watched.wire_bytes) / since
-            cap = watched.speed.look(came, granted, busy=report.to_do > 0)
-            self._state.sites[report.site].cap = cap
-        watched.wire_bytes, watched.looked = report.arrived_bytes, now
-
-    def _rates_after(self, event: _PlannerEvent) -> list[Command]:
+    def _rates_after(self, event: _PlannerEvent, *, weigh: bool = True) -> list[Command]:
+        take_in(self._state, event)
         if self.capacity is None:
-            rates = self._unlimited(event)
+            rates = self._unlimited()
         else:
-            take_in(self._state, event)
-            mend(self._state)
-            rates = self._with_the_rest(set_rates(self._state), event.now)
+            rates = self._limited(event.now, weigh=weigh)
+        parked = dict.fromkeys(self._told.keys() - rates.keys(), 0.0)
         changed = {
             site: rate
-            for site, rate in rates.items()
+            for site, rate in {**parked, **rates}.items()
             if site not in self._told or _differs(rate, self._told[site])
         }
+        if changed:
+            self._note_grants(event.now)
         self._told.update(changed)
         return [*self._total(event.now), *([SetRates(changed)] if changed else [])]
+
+    def _note_grants(self, now: float) -> None:
+        part = self._part_of_rates(now)
+        for site, rate in self._told.items():
+            self._watched[site].note_grant(rate * part, now)
+
+    def _part_of_rates(self, now: float) -> float:
+        """What sites get of their rates if all want theirs: where some of them are lent, rates add
+        up to more than the line, and a server is not slow that gives no more than this."""
+        given = sum(self._told.values())
+        return 1.0 if self.capacity is None or not given else min(self._budget(now) / given, 1.0)
+
+    def _limited(self, now: float, *, weigh: bool) -> dict[str, float]:
+        if weigh and deadlines_ahead(self._state):
+            from headgate.planning.mending import mend
+
+            mend(self._state)
+        if weigh:
+            set_rates(self._state)
+            self.ends = self._foreseen_ends()
+        else:
+            serve_in_order(self._state)
+        warm_up(self._state)
+        rates = self._with_glimpses(now) if weigh else self._rates()
+        rates = self._with_the_rest(rates, now)
+        return self._with_loans(rates, now) if self.looks.over else self._with_looks(rates, now)
+
+    def _foreseen_ends(self) -> Mapping[str, float]:
+        """Of one site alone, its rate says as much, and NumPy need not be loaded."""
+        if len(self._state.sites) <= 1:
+            return {}
+        from headgate.planning.foreseen import foreseen_ends
+
+        return foreseen_ends(self._state)
+
+    def _rates(self) -> dict[str, float]:
+        return {name: self._state.sites[name].rate for name in self._state.running}
+
+    def _with_glimpses(self, now: float) -> dict[str, float]:
+        if self._state.can_guard:
+            little_known = self._little_known([*self._state.running, *self._state.waiting])
+            begin(self._state, [name for name in self._state.waiting if name in little_known])
+        rates = self._rates()
+        return with_glimpses(rates, self._little_known(list(rates)), self._budget(now))
+
+    def _little_known(self, names: Sequence[str]) -> list[str]:
+        """What was told of sizes is tried unless it leaves just enough time; a range always is."""
+        busy = [name for name in names if not self._state.sites[name].idle]
+        unseen = [name for name in busy if self._watched[name].unseen]
+        if unseen and self._state.is_tight(busy):
+            unseen = []
+        return [name for name in busy if self._watched[name].vague or name in unseen]
 
     def _with_the_rest(self, rates: dict[str, float], now: float) -> dict[str, float]:
         """Caps are mostly estimates. What they leave of the budget is offered to those who run, up
         to the user's own bounds: a server faster than thought is found out, and none is wasted."""
-        assert self.capacity is not None
-        rest = min(self.capacity.rate_at(now), self.line) - sum(rates.values())
-        served = [site for site, rate in rates.items() if rate > 0]
-        if not served or rest <= 0:
+        busy = [site for site in rates if not self._state.sites[site].idle]
+        rest = self._budget(now) - sum(rates[site] for site in busy)
+        served = sorted(
+            (site for site in busy if rates[site] > 0),
+            key=lambda site: self._watched[site].speed.most - rates[site],
+        )
+        more = dict(rates)
+        for place, site in enumerate(served):
+            if rest <= 0:
+                break
+            room = self._watched[site].speed.most - rates[site]
+            part = min(rest / (len(served) - place), room)
+            more[site] += part
+            rest -= part
+        return more
+
+    def _with_loans(self, rates: dict[str, float], now: float) -> dict[str, float]:
+        """What some leave of their rates, as was seen at the last look, for others to use."""
+        budget = self._budget(now)
+        busy = [site for site in rates if not self._state.sites[site].idle]
+        speeds = {site: self._watched[site].speed for site in busy}
+        unused = {site: part for site in busy if (part := speeds[site].unused(rates[site])) > 0}
+        if worth_lending(sum(unused.values()), budget):
+            open_next(self._state)
+            for site in self._state.running[len(rates) :]:
+                rates[site], speeds[site] = 0.0, self._watched[site].speed
+        room = {site: min(s.cap, s.most, budget) - rates[site] for site, s in speeds.items()}
+        self.loans = lent_rates(unused, room, budget)
+        return {site: rate + self.loans.get(site, 0.0) for site, rate in rates.items()}
+
+    def _with_looks(self, rates: dict[str, float], now: float) -> dict[str, float]:
+        """First looks share a part of the budget while others run, all of it while none does."""
+        self.loans = {}
+        busy = sum(rate > 0 and not self._state.sites[site].idle for site, rate in rates.items())
+        self.looks.begin(max(self.slots - busy, 1), now)
+        if not self.looks.under_way:
+            for name in self.looks.skip():
+                self._join(name, now)
             return rates
-        each = rest / len(served)
-        return rates | {
-            site: min(rates[site] + each, self._watched[site].speed.most) for site in served
-        }
+        part = _LOOKS_PART if busy else 1.0
+        each = part * self._budget(now) / len(self.looks.under_way)
+        shared = {site: rate * (1 - part) if busy else 0.0 for site, rate in rates.items()}
+        looks = {site: min(each, self._watched[site].speed.most) for site in self.looks.under_way}
+        return shared | looks
 
-    def _unlimited(self, event: _PlannerEvent) -> dict[str, float]:
-        take_in(self._state, event)
-        while self._state.waiting and len(self._state.running) < self.slots:
-            self._state.running.append(self._state.waiting.popleft())
+    def _budget(self, now: float) -> float:
+        assert self.capacity is not None
+        return min(self.capacity.rate_at(now), self.line)
+
+    def _unlimited(self) -> dict[str, float]:
+        free = self._state.free_crawlers
+        while self._state.waiting and free > 0:
+            name = self._state.waiting.popleft()
+            self._state.running.append(name)
+            free -= not self._lends(name)
         return dict.fromkeys(self._state.running, math.inf)
-
-
-def _time_is_up(site: Site, now: float) -> bool:
-    return (
-        site.on_deadline is OnDeadline.STOP and site.deadline is not None and now >= site.deadline
-    )
 
 
 def _differs(rate: float, told: float) -> bool:

@@ -1,86 +1,166 @@
-"""The report of a run, from what was planned and what came: pure."""
+"""The report of a run, from what was planned and what came: pure.
+
+All times are those of the run: seconds of crawling since its first start, over all its legs.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Self
 
-from headgate.control.samples import Samples
+import msgspec
+
+from headgate.control.samples import SECOND, Samples
 from headgate.crawling.progress import Progress, SiteState
 from headgate.frontier.scope import host_of
+from headgate.model.left_out import LeftOut
 from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite
 from headgate.model.quota import QuotaUse
-from headgate.model.run_report import HostFigures, QuotaReport, RunReport, SiteReport
+from headgate.model.run_report import (
+    HostFigures,
+    Leg,
+    QuotaReport,
+    RunReport,
+    SiteReport,
+    Stall,
+)
 from headgate.model.site import Site
 from headgate.model.timetable import Timetable
 
-__all__ = ["RunLog", "make_report"]
+__all__ = ["RunLog", "deadline_met", "make_report", "standing"]
 
 _HOSTS_SHOWN = 20
 
 
 @dataclass(slots=True)
 class RunLog:
-    """What a run's observer notes down."""
+    """What a run's observer notes down, in the time of the run."""
 
     stamp: str
-    started_at: float
+    legs: tuple[Leg, ...]
+    """The one that is under way included."""
+    earlier: RunReport | None = None
+    """Of the legs before; None: there was none, or nothing was saved of it."""
     samples: Samples = field(default_factory=Samples)
     budget_changes: list[tuple[float, float | None]] = field(default_factory=list)
     started: dict[str, float] = field(default_factory=dict)
     finished: dict[str, float] = field(default_factory=dict)
     progress: dict[str, Progress] = field(default_factory=dict)
+    """Of the sites begun in this leg."""
     seconds: float = 0.0
     made_way_seconds: float = 0.0
     left_to_others: float = 0.0
-    """Bytes, both since the run began."""
+    """Bytes, both since this leg began."""
     interrupted: bool = False
     quota: QuotaUse | None = None
     """As it stood at the last look; None: there is none."""
+    stalls: Sequence[Stall] = ()
+    """In this leg."""
+    earlier_sites: Mapping[str, SiteReport] = field(init=False)
+    """Of ``earlier``, by name."""
+
+    def __post_init__(self) -> None:
+        self.earlier_sites = (
+            {site.name: site for site in self.earlier.sites} if self.earlier else {}
+        )
+
+    @classmethod
+    def of(cls, stamp: str, wall: float, earlier: RunReport | None, elapsed: float) -> Self:
+        """A leg begins at a moment of the wall's clock, after ``elapsed`` seconds of crawling."""
+        leg = Leg(wall, elapsed)
+        if earlier is None:
+            return cls(stamp, (leg,), samples=Samples(start=elapsed), seconds=elapsed)
+        samples = Samples(earlier.timeline, elapsed, earlier.peak_rate_1s or 0.0)
+        return cls(
+            stamp,
+            (*earlier.legs, leg),
+            earlier,
+            samples,
+            budget_changes=list(earlier.budget_changes),
+            started={s.name: s.started for s in earlier.sites if s.started is not None},
+            finished={
+                s.name: s.finished for s in earlier.sites if s.settled and s.finished is not None
+            },
+            seconds=elapsed,
+        )
+
+    @property
+    def began(self) -> float:
+        """When this leg did."""
+        return self.legs[-1].start
 
     def look(self, now: float, reports: Sequence[Progress], began: float) -> dict[str, float]:
         """Note a look; the sites' rates since the last one. ``began`` is the run's start by the
-        clock that progress goes by."""
+        clock that progress goes by, had it never been interrupted."""
         for report in reports:
             self.progress[report.site] = report
             if report.started is not None:
-                self.started[report.site] = report.started - began
+                self.started.setdefault(report.site, report.started - began)
             if report.ended is not None:
                 self.finished[report.site] = report.ended - began
         self.seconds = now
         return self.samples.take(now, reports, self.left_to_others)
 
+    def budget_is(self, now: float, rate: float | None) -> None:
+        """Note a change of the budget, if it is one."""
+        if not self.budget_changes or self.budget_changes[-1][1] != rate:
+            self.budget_changes.append((now, rate))
+
 
 def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: RunLog) -> RunReport:
+    """``plan`` is that of the leg under way; what an earlier one promised stays promised."""
     planned = {site.name: site for site in plan.sites} if plan else {}
     reports = tuple(_site_report(site, planned.get(site.name), log) for site in sites)
-    wire_bytes = sum(site.wire_bytes for site in reports)
-    last = max(log.finished.values(), default=log.seconds)
+    ended = all(site.finished is not None for site in reports)
+    last = max(log.finished.values(), default=log.seconds) if ended else log.seconds
+    mean_rate = _came(log) / last if last > 0 else 0.0
+    before = log.earlier
     return RunReport(
         stamp=log.stamp,
-        started_at=log.started_at,
+        started_at=log.legs[0].started_at,
         seconds=log.seconds,
-        policy=plan.policy if plan else "unlimited",
+        policy=before.policy if before else plan.policy if plan else "unlimited",
         budget=log.budget_changes[0][1] if log.budget_changes else None,
         budget_changes=tuple(log.budget_changes),
         crawlers=crawlers,
         pages=sum(site.pages for site in reports),
         bytes=sum(site.bytes for site in reports),
-        wire_bytes=wire_bytes,
-        mean_rate=_came(log) / last if last > 0 else 0.0,
-        peak_rate_1s=log.samples.peak_rate,
+        wire_bytes=sum(site.wire_bytes for site in reports),
+        mean_rate=mean_rate,
+        peak_rate_1s=max(log.samples.peak_rate, mean_rate) if last >= SECOND else None,
         utilisation=_utilisation(log, last),
         sites=reports,
         timeline=log.samples.timeline,
-        made_way_seconds=log.made_way_seconds,
-        left_to_others=log.left_to_others,
+        made_way_seconds=log.made_way_seconds + (before.made_way_seconds if before else 0.0),
+        left_to_others=log.left_to_others + (before.left_to_others if before else 0.0),
         slowest_hosts=_slowest(sites, log),
         interrupted=log.interrupted,
+        legs=log.legs,
+        stalls=(*(before.stalls if before else ()), *log.stalls),
         quota=_quota(log.quota),
         zone=_zone(plan),
     )
+
+
+def standing(sites: Sequence[Site], log: RunLog) -> list[SiteReport]:
+    """How each of these stands, without what was planned: what a look on is shown."""
+    return [_site_report(site, None, log) for site in sites]
+
+
+def deadline_met(site: SiteReport, now: float) -> bool | None:
+    """Whether a site's deadline was: it came to its end by then, something was fetched, and no
+    host of it was given up. None: it has none, or it is still open."""
+    if site.deadline is None:
+        return None
+    in_time = (now if site.finished is None else site.finished) <= (
+        site.deadline + LATE_AFTER_SECONDS
+    )
+    if site.state == "done" or site.at_its_bound:
+        return in_time and site.pages > 0 and not site.given_up
+    return False if site.stopped_at_deadline or not in_time else None
 
 
 def _quota(use: QuotaUse | None) -> QuotaReport | None:
@@ -102,36 +182,86 @@ def _zone(plan: Plan | None) -> str | None:
 
 
 def _site_report(site: Site, planned: PlannedSite | None, log: RunLog) -> SiteReport:
-    progress = log.progress.get(site.name) or Progress(site.name)
-    finished = log.finished.get(site.name)
+    before = log.earlier_sites.get(site.name)
+    report = _as_it_stands(site, before, log)
+    if before is not None:
+        report = msgspec.structs.replace(
+            report,
+            planned_start=before.planned_start,
+            planned_end=before.planned_end,
+            planned_segments=before.planned_segments,
+            foreseen_end=before.foreseen_end,
+        )
+    elif planned is not None:
+        report = msgspec.structs.replace(
+            report,
+            planned_start=planned.start,
+            planned_end=planned.end,
+            planned_segments=planned.segments,
+            foreseen_end=planned.foreseen,
+        )
+    return msgspec.structs.replace(report, met=deadline_met(report, log.seconds))
+
+
+def _as_it_stands(site: Site, before: SiteReport | None, log: RunLog) -> SiteReport:
+    """What came of a site, without what was planned; ``before`` is how an earlier leg left it."""
+    progress = log.progress.get(site.name, Progress(site.name))
+    if before is not None and progress.started is None:
+        return _not_taken_up(site, before, progress, log.finished.get(site.name))
+    came = log.samples.bytes_by_site.get(site.name, 0)
+    given_up = {} if before is None else before.given_up
     return SiteReport(
         name=site.name,
         state=progress.state.value,
         pages=progress.pages,
         fetches=progress.fetches,
         bytes=progress.payload_bytes,
-        wire_bytes=progress.wire_bytes,
+        wire_bytes=max(progress.wire_bytes, came),
         errors=dict(progress.errors),
         started=log.started.get(site.name),
-        finished=finished,
+        finished=log.finished.get(site.name),
         deadline=site.deadline,
-        met=_met(site, progress, finished, log.seconds),
-        planned_start=planned.start if planned else None,
-        planned_end=planned.end if planned else None,
-        planned_segments=planned.segments if planned else (),
-        foreseen_end=planned.foreseen if planned else None,
+        met=None,
+        planned_start=None,
+        planned_end=None,
         reason=progress.reason if progress.state is SiteState.STOPPED else "",
-        given_up=dict(progress.given_up),
+        given_up={**given_up, **progress.given_up},
+        to_do=progress.to_do,
+        left_out=_left_out(progress),
         focus=progress.focus,
+        restarts=progress.restarts + (0 if before is None else before.restarts),
     )
 
 
-def _met(site: Site, progress: Progress, finished: float | None, now: float) -> bool | None:
-    if site.deadline is None:
-        return None
-    if progress.state is SiteState.DONE and finished is not None:
-        return finished <= site.deadline + LATE_AFTER_SECONDS
-    return False if now > site.deadline or progress.state is SiteState.STOPPED else None
+def _left_out(progress: Progress) -> dict[str, LeftOut]:
+    """What the frontier left out, and what a stop leaves to do."""
+    left = progress.to_do if progress.state is SiteState.STOPPED else 0
+    return {**progress.left_out, **_left_by_stop(progress.reason, left)}
+
+
+def _left_by_stop(reason: str, to_do: int) -> dict[str, LeftOut]:
+    return {reason: LeftOut(to_do)} if to_do else {}
+
+
+def _not_taken_up(
+    site: Site, before: SiteReport, progress: Progress, finished: float | None
+) -> SiteReport:
+    """As an earlier leg left it: it was settled there, waits for its turn, or was dropped before
+    that came."""
+    report = msgspec.structs.replace(before, deadline=site.deadline)
+    if before.settled:
+        return report
+    dropped = progress.state is SiteState.STOPPED
+    left_out = {why: left for why, left in before.left_out.items() if why != before.reason}
+    if dropped:
+        left_out |= _left_by_stop(progress.reason, before.to_do)
+    return msgspec.structs.replace(
+        report,
+        state=progress.state.value,
+        reason=progress.reason,
+        finished=finished if dropped else None,
+        left_out=left_out,
+    )
 
 
 def _utilisation(log: RunLog, last: float) -> float | None:
@@ -146,8 +276,8 @@ def _utilisation(log: RunLog, last: float) -> float | None:
 
 
 def _came(log: RunLog) -> int:
-    """Wire bytes of this run, without those of one that it resumed."""
-    return sum(sum(point.bytes.values()) for point in log.samples.timeline)
+    """Wire bytes of all legs, also of fetches that were broken off."""
+    return sum(log.samples.bytes_by_site.values())
 
 
 def _slowest(sites: Sequence[Site], log: RunLog) -> tuple[HostFigures, ...]:
@@ -161,4 +291,7 @@ def _slowest(sites: Sequence[Site], log: RunLog) -> tuple[HostFigures, ...]:
         for site in sites
         if site.seeds and (progress := log.progress.get(site.name)) and progress.fetches
     ]
+    if log.earlier is not None:  # sites that were settled then are not begun again
+        known = {host.host for host in figures}
+        figures += [host for host in log.earlier.slowest_hosts if host.host not in known]
     return tuple(sorted(figures, key=lambda host: -host.mean_seconds)[:_HOSTS_SHOWN])

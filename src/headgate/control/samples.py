@@ -3,69 +3,128 @@
 One point per look, wire bytes by site. When there are twice as many points as wanted, neighbours
 are put together two by two: a run of any length keeps between `_WANTED` and twice that many, and no
 byte is lost. The worst second is kept beside them, since putting points together would blur it.
+
+A resumed run goes on with the points of its earlier legs. What the journals hold of an earlier leg
+and its points do not (it was killed before they were saved) is put into one more point between the
+legs: those bytes came before this leg began, and none of its seconds may be charged with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 
 from headgate.crawling.progress import Progress
 from headgate.model.run_report import TimelinePoint
 
-__all__ = ["Samples"]
+__all__ = ["SECOND", "Samples"]
 
 _WANTED = 1000
+SECOND = 1.0 - 1e-6
+"""What counts as a second: moments are sums of floats."""
 
 
 class Samples:
     """Points in order of time; each holds what came since the one before."""
 
-    def __init__(self) -> None:
-        self._points: list[TimelinePoint] = []
+    def __init__(
+        self, earlier: Sequence[TimelinePoint] = (), start: float = 0.0, peak_rate: float = 0.0
+    ) -> None:
+        """``earlier`` legs took until ``start`` and had ``peak_rate`` in their worst second."""
+        self.peak_rate = peak_rate
+        """The highest mean over a stretch of a second or a little longer, within one leg."""
+        self._points = list(earlier)
+        self._start = start
+        self._booked: Counter[str] = Counter()
+        for point in earlier:
+            self._booked.update(point.bytes)
+        self._unlogged: dict[str, int] = {}
+        """Of earlier legs: stored, but in none of their points."""
+        self._taken_up: set[str] = set()
+        """Sites whose earlier bytes are known."""
         self._before: dict[str, int] = {}
-        self._last_time = 0.0
+        self._last_time = start
         self._left_before = 0.0
-        self.peak_rate = 0.0
-        """Of any look that lasted about a second or longer. The bytes of a shorter one count as
-        those of a second, so that a run of less than a second has a rate, too."""
+        self._came = 0
+        self._recent = deque(((start, 0),))
+        """(moment, bytes until then) of this leg, as far back as a stretch of a second needs."""
 
     def take(
         self, time: float, reports: Sequence[Progress], left_to_others: float = 0.0
     ) -> dict[str, float]:
         """Add a look; the rates of the sites since the last one. What was left to others is
-        counted from the beginning of the run, as arrived bytes are."""
-        came: dict[str, int] = {}
-        for report in reports:
-            before = self._before.get(report.site, report.earlier_wire_bytes)
-            if report.arrived_bytes > before:
-                came[report.site] = report.arrived_bytes - before
-        self._before.update({report.site: report.arrived_bytes for report in reports})
+        counted from the beginning of the leg, as arrived bytes are."""
         seconds = time - self._last_time
         if seconds <= 0:
             return {}
+        came = self._fresh(reports)
         self._last_time = time
         self._points.append(TimelinePoint(time, came, left_to_others - self._left_before))
         self._left_before = left_to_others
-        lasted = seconds if seconds > 0.8 else 1.0
-        self.peak_rate = max(self.peak_rate, sum(came.values()) / lasted)
+        self._note_peak(time, sum(came.values()))
         if len(self._points) >= 2 * _WANTED:
             self._halve()
         return {site: count / seconds for site, count in came.items()}
 
     @property
     def timeline(self) -> tuple[TimelinePoint, ...]:
-        return tuple(self._points)
+        if not self._unlogged:
+            return tuple(self._points)
+        before = [point for point in self._points if point.time <= self._start]
+        between = TimelinePoint(self._start, self._unlogged)
+        if before and before[-1].time == self._start:
+            between = _together(before.pop(), between)
+        after = [point for point in self._points if point.time > self._start]
+        return (*before, between, *after)
+
+    @property
+    def bytes_by_site(self) -> Mapping[str, int]:
+        """All that came over the line in this run, pages that were broken off included."""
+        return self._booked
+
+    def _fresh(self, reports: Sequence[Progress]) -> dict[str, int]:
+        """What came since the last look."""
+        came: dict[str, int] = {}
+        for report in reports:
+            self._find_unlogged(report)
+            arrived = report.arrived_bytes - report.earlier_wire_bytes
+            fresh = arrived - self._before.get(report.site, 0)
+            self._before[report.site] = arrived
+            if fresh > 0:
+                came[report.site] = fresh
+        self._booked.update(came)
+        return came
+
+    def _find_unlogged(self, report: Progress) -> None:
+        if not report.earlier_wire_bytes or report.site in self._taken_up:
+            return
+        self._taken_up.add(report.site)
+        more = report.earlier_wire_bytes - self._booked[report.site]
+        if more > 0:
+            self._unlogged[report.site] = more
+            self._booked[report.site] += more
+
+    def _note_peak(self, time: float, came: int) -> None:
+        self._came += came
+        while len(self._recent) > 1 and time - self._recent[1][0] >= SECOND:
+            self._recent.popleft()
+        start, before = self._recent[0]
+        if time - start >= SECOND:
+            self.peak_rate = max(self.peak_rate, (self._came - before) / (time - start))
+        self._recent.append((time, self._came))
 
     def _halve(self) -> None:
+        odd = self._points[len(self._points) // 2 * 2 :]
         pairs = zip(self._points[::2], self._points[1::2], strict=False)
-        self._points = [
-            TimelinePoint(
-                second.time,
-                {
-                    site: first.bytes.get(site, 0) + second.bytes.get(site, 0)
-                    for site in first.bytes.keys() | second.bytes.keys()
-                },
-                first.left_to_others + second.left_to_others,
-            )
-            for first, second in pairs
-        ]
+        self._points = [*(_together(first, second) for first, second in pairs), *odd]
+
+
+def _together(first: TimelinePoint, second: TimelinePoint) -> TimelinePoint:
+    return TimelinePoint(
+        second.time,
+        {
+            site: first.bytes.get(site, 0) + second.bytes.get(site, 0)
+            for site in {**first.bytes, **second.bytes}
+        },
+        first.left_to_others + second.left_to_others,
+    )

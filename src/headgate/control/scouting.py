@@ -1,38 +1,47 @@
-"""A first look at a site nobody knows: how large it is, and how fast its server.
+"""A first look at a site nobody knows, for a plan: how large it is, and how fast its server.
 
-The paper's master and task configuration (Zhu 2020): robots.txt, the sitemap if it names one, the
-seeds and a few pages they link to. Under the site's robots rules, one request at a time.
+The paper's master and task configuration (Zhu 2020): robots.txt, a sitemap of the same server, and
+pages breadth first, spread over what is known, one request at a time under the site's robots rules.
+What they show is weighed as a crawl weighs it (`control.sizing`). A crawl itself takes no such
+look: it learns from the pages it stores.
 
-How many pages a site without a sitemap has is estimated as one counts species: pages looked at are
-samples, links in them sightings. With S URLs seen, f1 of them on one page only and f2 on two, there
-are about S + f1^2 / (2 f2) (Chao 1984): many URLs seen only once mean that many were not seen yet.
+A look is bounded in bytes and seconds, per site and in all; what it has seen until then counts. No
+page is read beyond that; its length is then told by its head.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from headgate.control.forecast import Scouted
+from headgate.control.forecast import Forecast, Scouted, forecast
+from headgate.control.sizing import LOOK_BYTES, SizeWatch
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Fetcher
-from headgate.crawling.reading_aside import read_aside
-from headgate.crawling.robots import learn_robots
+from headgate.crawling.progress import Progress
+from headgate.crawling.reading_aside import read_response
+from headgate.crawling.robots import RobotsFile, learn_robots, sitemaps_of
+from headgate.frontier.ports import MemorySpill
 from headgate.frontier.scope import Scope, origin_of
+from headgate.frontier.todo import UrlTodo
+from headgate.frontier.traps import LONGEST_URL
 from headgate.model.fetch import Fetched, FetchRequest
 from headgate.model.site import Site
-from headgate.reading.urls import join
 
 __all__ = ["scout", "scout_all"]
 
-_PAGES = 8
-_MOST_UNSEEN = 50
-"""Times what was seen: a few pages can't tell more."""
+_LOOK_RATE = 4.0 * LOOK_BYTES
+"""Bytes per second: a connection without limit has a megabyte on its way before it can be ended."""
+_LOOK_SECONDS = 5.0
+_SECONDS_IN_ALL = 60.0
+_PAGES = 24
 _SITEMAPS = 3
+_SITEMAP_BYTES = LOOK_BYTES // 2
+_ASKED_AT_A_TIME = 50
+"""URLs that robots rules are asked of; others have their turn in between."""
 _EXPECTED_BYTES = 20_000
-_MOST_BYTES = 2_000_000
 _TELLING_BYTES = 4_000
 """A shorter response says nothing about the rate."""
 
@@ -40,43 +49,31 @@ _TELLING_BYTES = 4_000
 async def scout_all(
     sites: Sequence[Site], fetcher: Fetcher, reader: PageReader, at_once: int
 ) -> dict[str, Scouted]:
-    """Look at several sites; those that do not answer are left out."""
+    """Look at several sites; those that do not answer in time are left out."""
     turns = asyncio.Semaphore(at_once)
+    found: dict[str, Scouted] = {}
 
-    async def look(site: Site) -> Scouted | None:
+    async def look(site: Site) -> None:
         async with turns:
-            return await scout(site, fetcher, reader)
+            fetcher.meter.set_site(site.name, _LOOK_RATE)
+            result = await scout(site, fetcher, reader)
+            fetcher.meter.forget_site(site.name)
+            if result is not None:
+                found[site.name] = result
 
-    found = await asyncio.gather(*(look(site) for site in sites))
-    return {
-        site.name: result for site, result in zip(sites, found, strict=True) if result is not None
-    }
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_SECONDS_IN_ALL):
+            await asyncio.gather(*(look(site) for site in sites))
+    return found
 
 
 async def scout(site: Site, fetcher: Fetcher, reader: PageReader) -> Scouted | None:
     """What a few fetches tell; None when the site does not answer."""
     look = _Look(site, fetcher, reader, Scope.of(site))
-    seed = site.seeds[0]
-    robots = await learn_robots(origin_of(seed), site.name, fetcher, reader.agent)
-    for line in robots.rules.sitemaps[:_SITEMAPS]:
-        sitemap = join(seed, line)
-        if sitemap is not None:
-            look.in_sitemap |= set(look.scope.candidates(await look.sitemap(sitemap)))
-    waiting = [url for url in site.seeds if robots.rules.allows(url)]
-    while waiting and look.pages < _PAGES:
-        # The middle of the list: its start is the navigation, which is much the same everywhere.
-        links = await look.page(waiting.pop(len(waiting) // 2))
-        waiting += [url for url in links if url not in look.sightings and robots.rules.allows(url)]
-        look.sightings.update(set(links))
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LOOK_SECONDS):
+            await look.take()
     return look.result()
-
-
-def _estimated_pages(sightings: Counter[str]) -> int:
-    """Chao's estimator; in its bias-corrected form where nothing was seen twice."""
-    counts = Counter(sightings.values())
-    once, twice = counts[1], counts[2]
-    unseen = once * once / (2 * twice) if twice else once * (once - 1) / 2
-    return len(sightings) + round(min(unseen, _MOST_UNSEEN * len(sightings)))
 
 
 @dataclass(slots=True)
@@ -85,48 +82,108 @@ class _Look:
     fetcher: Fetcher
     reader: PageReader
     scope: Scope
-    sightings: Counter[str] = field(default_factory=Counter)
-    """On how many of the pages looked at a URL of the site was seen."""
-    in_sitemap: set[str] = field(default_factory=set)
-    pages: int = 0
-    wire_bytes: int = 0
+    report: Progress = field(init=False)
+    """As if the site were being crawled."""
+    seen: set[str] = field(default_factory=set)
+    todo: UrlTodo = field(default_factory=lambda: UrlTodo(MemorySpill()))
+    by_sitemap: bool = False
     telling_bytes: int = 0
     telling_seconds: float = 0.0
 
-    async def page(self, url: str) -> Sequence[str]:
+    def __post_init__(self) -> None:
+        self.report = Progress(self.site.name)
+
+    async def take(self) -> None:
+        seed = self.site.seeds[0]
+        robots = await learn_robots(
+            origin_of(seed), self.site.name, self.fetcher.fetch, self.reader.agent
+        )
+        await self._meet(robots, self.site.seeds, 0)
+        origin = origin_of(seed)
+        sitemaps = sitemaps_of(robots.rules, origin)[:_SITEMAPS]
+        for url in self.scope.own(sitemaps):
+            if origin_of(url) == origin and robots.rules.allows(url):
+                await self._read_sitemap(url, robots)
+        for _ in range(_PAGES):
+            depth, urls = self.todo.lane, self.todo.take_spread(1)
+            if depth is None or self._left <= 0:
+                return
+            brought = await self._meet(robots, await self._page(urls[0]), depth + 1)
+            self.report.growth.settle(depth, brought)
+            self.report.to_do -= 1
+
+    def result(self) -> Scouted | None:
+        if not self.report.growth.responses:
+            return None
+        watch = SizeWatch(_unknown())
+        watch.look(self.report)
+        rate = self.telling_bytes / self.telling_seconds if self.telling_seconds else None
+        return Scouted(watch.whole, self.by_sitemap, rate)
+
+    @property
+    def _left(self) -> int:
+        return LOOK_BYTES - self.report.wire_bytes
+
+    async def _meet(self, robots: RobotsFile, urls: Sequence[str], depth: int) -> int:
+        """Queue up what is new; the number of it."""
+        new = [url for url in dict.fromkeys(urls) if url not in self.seen]
+        self.seen.update(new)
+        allowed: list[str] = []
+        for start in range(0, len(new), _ASKED_AT_A_TIME):
+            asked = new[start : start + _ASKED_AT_A_TIME]
+            allowed += [url for url in asked if robots.rules.allows(url)]
+            await asyncio.sleep(0)
+        self.todo.put(depth, allowed)
+        self.report.growth.found(depth, len(allowed))
+        self.report.to_do += len(allowed)
+        return len(allowed)
+
+    async def _page(self, url: str) -> Sequence[str]:
         """Fetch a page; the links of the site on it."""
-        self.pages += 1
-        fetched = await self._fetch(url)
+        fetched = await self._fetch(url, self._left)
         if fetched is None:
             return ()
-        self.wire_bytes += fetched.wire_bytes
-        if fetched.wire_bytes >= _TELLING_BYTES and fetched.seconds > 0:
-            self.telling_bytes += fetched.wire_bytes
-            self.telling_seconds += fetched.seconds
+        self.report.growth.came(_whole_bytes(fetched))
         target = self.reader.redirect_target(fetched)
         if target:
             return self.scope.candidates([target])
-        read = await read_aside(self.reader.read, fetched, self.reader.body(fetched))
-        return self.scope.inside(self.scope.candidates(read.to_follow))
+        read = await read_response(self.site.name, self.reader.read, fetched)
+        return self._inside(read.to_follow)
 
-    async def sitemap(self, url: str) -> Sequence[str]:
-        fetched = await self._fetch(url)
-        if fetched is None:
-            return ()
-        return (await read_aside(self.reader.read_sitemap, fetched)).pages
+    async def _read_sitemap(self, url: str, robots: RobotsFile) -> None:
+        fetched = await self._fetch(url, min(_SITEMAP_BYTES, self._left))
+        if fetched is None or fetched.status != 200:
+            return
+        pages = (await read_response(self.site.name, self.reader.read_sitemap, fetched)).pages
+        found = await self._meet(robots, self._inside(pages), 1)
+        self.by_sitemap = self.by_sitemap or found > 0
+        if fetched.truncated:
+            unread = round(found * (_whole_bytes(fetched) / max(fetched.wire_bytes, 1) - 1))
+            self.report.growth.found(1, unread)
+            self.report.to_do += unread
 
-    def result(self) -> Scouted | None:
-        if not self.wire_bytes:
-            return None
-        rate = self.telling_bytes / self.telling_seconds if self.telling_seconds else None
-        return Scouted(
-            len(self.in_sitemap),
-            max(_estimated_pages(self.sightings), len(self.site.seeds)),
-            self.wire_bytes / self.pages,
-            rate,
-        )
+    def _inside(self, urls: Sequence[str]) -> list[str]:
+        short = [url for url in urls if len(url) <= LONGEST_URL]
+        return self.scope.inside(self.scope.candidates(short))
 
-    async def _fetch(self, url: str) -> Fetched | None:
-        request = FetchRequest(url, self.site.name, _EXPECTED_BYTES, _MOST_BYTES)
+    async def _fetch(self, url: str, most: int) -> Fetched | None:
+        request = FetchRequest(url, self.site.name, min(_EXPECTED_BYTES, most), most)
         outcome = await self.fetcher.fetch(request)
-        return outcome if isinstance(outcome, Fetched) else None
+        self.report.fetches += 1
+        self.report.wire_bytes += outcome.wire_bytes
+        if not isinstance(outcome, Fetched):
+            return None
+        if outcome.wire_bytes >= _TELLING_BYTES and outcome.seconds > 0:
+            self.telling_bytes += outcome.wire_bytes
+            self.telling_seconds += outcome.seconds
+        return outcome
+
+
+def _whole_bytes(fetched: Fetched) -> int:
+    """What the response would have taken, had it been read to its end."""
+    length = fetched.header("content-length") if fetched.truncated else None
+    return max(fetched.wire_bytes, int(length) if length and length.isdecimal() else 0)
+
+
+def _unknown() -> Forecast:
+    return forecast(Site("unknown"))

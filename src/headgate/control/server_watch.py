@@ -6,7 +6,8 @@ wall clock that is put right can name a wrong hour, never a wrong speed.
 
 Where we held responses back and the sites there used up what they were granted, the measure says
 "at least" (`Measure.at_least`): our limit must not be learned as the server's. Holding back alone
-proves nothing, since a grant that is not used up still comes in small portions.
+proves nothing, since a grant that is not used up still comes in small portions. Nor does a grant
+that is too small for a page to come.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ _LEAST_BUSY_SECONDS = 0.2
 _USED_UP = 0.9
 _HELD_BACK = 0.05
 """The share of waiting for our own credit from which on we set the pace."""
+_PAGES_GRANTED = 2.0
+_TYPICAL_BYTES = 10_000.0
+"""So many pages, of this size or of those that came, must have been granted for what came to say
+anything: robots.txt alone takes as long as the way to the server and back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +75,12 @@ class ServerWatch:
 
     def take_changed(self) -> dict[str, frozenset[str]]:
         """Addresses that learned something since the last call, with the hosts seen at them."""
-        changed, self.changed = self.changed, set()
-        return {
-            address: frozenset(host for host, at in self.hosts.items() if at == address)
-            for address in changed
-        }
+        found: dict[str, set[str]] = {address: set() for address in self.changed}
+        self.changed.clear()
+        for host, address in self.hosts.items():
+            if address in found:
+                found[address].add(host)
+        return {address: frozenset(hosts) for address, hosts in found.items()}
 
     def _measure(
         self, tallies: Mapping[str, ServerTally], now: float, wall: float, least: float
@@ -91,26 +97,31 @@ class ServerWatch:
                 tally.requests, tally.bytes, tally.busy_seconds,
                 tally.first_byte_seconds, tally.response_seconds, tally.held_seconds,
             )  # fmt: skip
-            ours = self._used_up(tally.hosts)
-            self.speeds.learn(address, _grown(before, self._counted[address], ours=ours), moment)
+            grown = _grown(before, self._counted[address], self._use_of(tally.hosts))
+            self.speeds.learn(address, grown, moment)
             self.changed.add(address)
             self.hosts.update(dict.fromkeys(tally.hosts, address))
 
-    def _used_up(self, hosts: Iterable[str]) -> bool:
-        """Whether the sites there took what they were granted; so it is, where nobody knows."""
+    def _use_of(self, hosts: Iterable[str]) -> tuple[float, float] | None:
+        """Bytes granted to the sites there, and bytes that came; None: nobody knows."""
         uses = [self._use.pop(host) for host in hosts if host in self._use]
-        granted = sum(use[0] for use in uses)
-        return granted <= 0 or sum(use[1] for use in uses) >= _USED_UP * granted
+        if not uses:
+            return None
+        return sum(granted for granted, _ in uses), sum(came for _, came in uses)
 
 
-def _grown(before: _Counted, after: _Counted, *, ours: bool) -> Measure:
-    """``ours``: our grant may have set the pace."""
+def _grown(before: _Counted, after: _Counted, use: tuple[float, float] | None) -> Measure:
+    bytes_, requests = after.bytes - before.bytes, after.requests - before.requests
     held = after.held_seconds - before.held_seconds
-    responses = after.response_seconds - before.response_seconds
+    at_least = held > _HELD_BACK * (after.response_seconds - before.response_seconds)
+    if use is not None:
+        granted, came = use
+        page = max(bytes_ / requests, _TYPICAL_BYTES)
+        at_least = (at_least and came >= _USED_UP * granted) or granted < _PAGES_GRANTED * page
     return Measure(
-        after.bytes - before.bytes,
+        bytes_,
         after.busy_seconds - before.busy_seconds,
-        after.requests - before.requests,
+        requests,
         after.first_byte_seconds - before.first_byte_seconds,
-        at_least=ours and held > _HELD_BACK * responses,
+        at_least=at_least,
     )

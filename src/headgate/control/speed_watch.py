@@ -17,6 +17,7 @@ _USED_UP = 0.9
 _RAISE = 1.5
 _HEADROOM = 1.15
 _LOOKS = 3
+_REMEMBERED = 0.5 ** (1 / 20)
 _LEAST_CAP = 1_000.0
 """Bytes per second: no server is written off as slower."""
 
@@ -27,7 +28,11 @@ class SpeedWatch:
 
     cap: float
     most: float = math.inf
+    seen: float = 0.0
+    """The fastest that it was lately: half of it is forgotten after 20 looks without."""
     _slow_looks: int = 0
+    _came: float = 0.0
+    """At the last look."""
     _fastest_of_slow: float = 0.0
 
     def look(self, came: float, granted: float, *, busy: bool) -> float:
@@ -35,6 +40,7 @@ class SpeedWatch:
 
         ``busy``: there was work for all of the time, so that a low rate is the server's doing.
         """
+        self.seen, self._came = max(_REMEMBERED * self.seen, came), came
         if granted <= 0 or not busy:
             self._slow_looks = 0
         elif came >= _USED_UP * granted:
@@ -45,9 +51,18 @@ class SpeedWatch:
             self._note_slow(came)
         return self.cap
 
+    def unused(self, rate: float) -> float:
+        """What it will leave of a rate, if it goes on as at the last look."""
+        return max(rate - _HEADROOM * self._came, 0.0) if self._slow_looks else 0.0
+
+    def conclude(self) -> None:
+        """Take the last look for proof if it was a slow one: there will be no other for a while."""
+        if self._slow_looks:
+            self.cap = min(max(self._fastest_of_slow * _HEADROOM, _LEAST_CAP), self.cap, self.most)
+            self._slow_looks = 0
+
     def _note_slow(self, came: float) -> None:
         self._fastest_of_slow = max(came, self._fastest_of_slow if self._slow_looks else 0.0)
         self._slow_looks += 1
         if self._slow_looks >= _LOOKS:
-            self.cap = min(max(self._fastest_of_slow * _HEADROOM, _LEAST_CAP), self.cap, self.most)
-            self._slow_looks = 0
+            self.conclude()

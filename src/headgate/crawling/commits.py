@@ -1,12 +1,14 @@
 """Group commit: what a site run gives is made durable in batches, off the event loop.
 
-A batch goes when it is a little old or a little large, so that one sync serves many pages. When
-the disk is slower than the line, `room` makes fetches wait: memory stays bounded.
+A batch goes when it is a little old or a little large, so that one sync serves many pages; where
+nothing was given nobody wakes up. When the disk is slower than the line, `room` makes fetches wait:
+memory stays bounded.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from headgate.crawling.ports import SiteStore
 from headgate.crawling.progress import Harvest, Progress
@@ -21,33 +23,47 @@ _MOST_WAITING_BYTES = 16_000_000
 class Commits:
     """Commits of one store: one at a time, and one more at the end."""
 
-    def __init__(self, store: SiteStore, harvest: Harvest, progress: Progress) -> None:
+    def __init__(
+        self,
+        store: SiteStore,
+        store_all: Callable[[], Awaitable[object]],
+        harvest: Harvest,
+        progress: Progress,
+    ) -> None:
+        """``store_all`` commits the store, off the event loop."""
         self._store = store
+        self._store_all = store_all
         self._harvest = harvest
         self._progress = progress
+        self._any = asyncio.Event()
+        """Something was given since the last commit began."""
         self._wanted = asyncio.Event()
+        """So much that it should not grow old."""
         self._committed = asyncio.Condition()
 
     async def run(self) -> None:
         """Until cancelled."""
         while True:
+            await self._any.wait()
             try:
                 async with asyncio.timeout(_EVERY_SECONDS):
                     await self._wanted.wait()
             except TimeoutError:
                 pass
-            self._wanted.clear()
             await self.commit()
 
     async def commit(self) -> None:
+        self._any.clear()
+        self._wanted.clear()
         given = self._harvest.copy()  # with all that was given up to now, which is about to go
-        await asyncio.to_thread(self._store.commit)
+        await self._store_all()
         self._progress.keep(given)
         async with self._committed:
             self._committed.notify_all()
 
     def given(self) -> None:
         """Something was given to the store."""
+        self._any.set()
         if self._store.waiting_bytes >= _BATCH_BYTES:
             self._wanted.set()
 

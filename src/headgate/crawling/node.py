@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 
 from headgate.crawling.ports import Fetcher
 from headgate.crawling.progress import Progress
@@ -18,10 +19,13 @@ from headgate.traffic.server_tally import ServerTally
 __all__ = ["Node"]
 
 _WORTH_TELLING = 1.2
+_BORROWING = 1.1
+"""Of a site's rate: what it may take where others leave some of theirs. None uses its own to the
+last byte, and what nobody may take is lost."""
 
 
 class Node:
-    """Sites known to it are running or ended, each once."""
+    """Each site runs once."""
 
     def __init__(
         self,
@@ -35,19 +39,24 @@ class Node:
         self._fetcher = fetcher
         self._rates = fetcher.meter
         self._runs: dict[str, SiteRun] = {}
+        """Until they end: what is left of them then is their progress, told once by `wait`."""
+        self._begun: set[str] = set()
+        """They and those that have ended: rates for one that has ended come too late."""
         self._tasks: dict[str, asyncio.Task[Progress]] = {}
         self._total = math.inf
         self._ended: asyncio.Queue[asyncio.Task[Progress]] = asyncio.Queue()
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
+        changed = [run for site in rates if (run := self._runs.get(site)) is not None]
         for site, rate in rates.items():
-            self._rates.set_site(site, rate)
-        for site in rates:
+            if site not in self._begun:
+                self._start(site)
             run = self._runs.get(site)
             if run is None:
-                self._start(site)
-            else:
-                run.rate_changed()
+                continue
+            self._rates.set_site(site, rate, min(_BORROWING * rate, run.max_rate))
+        for run in changed:
+            run.rate_changed()
 
     def set_total(self, rate: float) -> None:
         """Site runs hear of it when it is worth another look at their connections."""
@@ -65,7 +74,8 @@ class Node:
             self._runs[site].stop(reason)
 
     def progress(self) -> Sequence[Progress]:
-        return [run.look() for run in self._runs.values()]
+        """Copies: whoever takes them may still be thinking when the next page lands."""
+        return [copy(run.look()) for run in self._runs.values()]
 
     def servers(self) -> Mapping[str, ServerTally]:
         return self._fetcher.servers
@@ -88,13 +98,17 @@ class Node:
             await asyncio.wait(self._tasks.values())
 
     def _start(self, site: str) -> None:
+        self._begun.add(site)
         run = self._runs[site] = self._open_run(site)
         task = self._tasks[site] = asyncio.get_running_loop().create_task(run.run())
 
         def note_end(ended: asyncio.Task[Progress]) -> None:
             self._tasks.pop(site, None)
+            self._runs.pop(site, None)
             self._close_run(site)
             self._rates.forget_site(site)
             self._ended.put_nowait(ended)
+            if not ended.cancelled():
+                ended.exception()  # is told once, though several runs find the same disk full
 
         task.add_done_callback(note_end)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 
 import msgspec
 from msgspec import structs
@@ -17,14 +17,23 @@ from headgate.reading.digests import content_digest
 from headgate.reading.directives import x_robots_tag
 from headgate.reading.links import links_in
 from headgate.reading.page_words import LinkWords, page_words
+from headgate.reading.references import refresh_target
 from headgate.reading.sitemaps import MOST_BYTES, Sitemap, read_sitemap
-from headgate.reading.urls import join
+from headgate.reading.urls import in_header, join
 
-__all__ = ["PageReader", "ReadPage"]
+__all__ = ["PageReader", "ReadPage", "is_html"]
 
 _MOST_DECODED_BYTES = 16_000_000
 _HTML = ("text/html", "application/xhtml+xml")
 _NOT_MODIFIED = 304
+_MOVED = frozenset((300, 301, 302, 303, 307, 308))
+_NO_KIND = frozenset(("*/*", "application/unknown", "unknown/unknown"))
+_SNIFFED_BYTES = 512
+_HTML_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*<(?:!--|(?:!doctype html|html|head|body|title|meta|script|style|iframe"
+    rb"|div|table|font|h1|a|b|br|p)(?=[\s>]))",
+    re.IGNORECASE,
+)
 
 
 class ReadPage(msgspec.Struct, frozen=True, gc=False):
@@ -50,21 +59,18 @@ class PageReader:
     with_words: bool = False
     """There is a focus that wants to know what pages say."""
 
-    def body(self, fetched: Fetched) -> bytes:
-        """A response's payload without its content coding, as far as it is read."""
-        coding = fetched.header("content-encoding")
-        if not coding:
-            return fetched.payload
-        return decode_content(fetched.payload, coding, _MOST_DECODED_BYTES).data
-
-    def read(self, fetched: Fetched, body: bytes) -> ReadPage:
-        """Read a response that is neither redirect nor error, and what `body` makes of it."""
-        if fetched.status == _NOT_MODIFIED or not body:
+    def read(self, fetched: Fetched, body: bytes | None = None) -> ReadPage:
+        """Read a response that is neither redirect nor error; its body is decoded if not given."""
+        if fetched.status == _NOT_MODIFIED:
             return ReadPage()
-        digest = content_digest(body)
+        if body is None:
+            body = decode_content(fetched.payload, fetched.coding, _MOST_DECODED_BYTES).data
+        refresh = self._refresh(fetched)
+        further = (refresh,) if refresh else ()
+        digest = content_digest(body) if body else b""
         kind = fetched.header("content-type") or ""
-        if not _is_html(kind, body):
-            return ReadPage(digest=digest)
+        if not body or not is_html(kind, body):
+            return ReadPage(links=Links(further), to_follow=further, digest=digest)
         decoded_page = decoded(body, kind)
         page = links_in(decoded_page.text, fetched.url, decoded_page.codec)
         values = [value for name, value in fetched.headers if name == "x-robots-tag"]
@@ -72,8 +78,9 @@ class PageReader:
         to_follow: Sequence[str] = ()
         if allowed.follow:
             to_follow = page.urls
-            if page.nofollow:
+            if page.nofollow or refresh:
                 to_follow = [url for url in page.urls if url not in page.nofollow]
+                to_follow += [url for url in further if url not in page.urls]
         rels: Sequence[str] = ()
         if page.nofollow:
             rels = ["nofollow" if url in page.nofollow else "" for url in page.urls]
@@ -84,14 +91,24 @@ class PageReader:
         text, link_words = page_words(decoded_page.text, page.base, decoded_page.codec)
         return structs.replace(read, text=text, link_words=link_words)
 
-    def read_sitemap(self, fetched: Fetched) -> Sitemap:
-        coding = fetched.header("content-encoding") or ""
-        body = decode_content(fetched.payload, coding, MOST_BYTES).data
+    def read_sitemap(self, fetched: Fetched, body: bytes | None = None) -> Sitemap:
+        if body is None:
+            body = decode_content(fetched.payload, fetched.coding, MOST_BYTES).data
         return read_sitemap(body, fetched.url)
+
+    def _refresh(self, fetched: Fetched) -> str:
+        """Where a header says that a browser should go on to."""
+        value = fetched.header("refresh")
+        target = refresh_target(in_header(value)) if value else None
+        return (target and join(fetched.url, target[1])) or ""
+
+    def moved(self, fetched: Fetched) -> bool:
+        """Whether it is a redirect that says where to: others are read as the pages they are."""
+        return fetched.status in _MOVED and fetched.header("location") is not None
 
     def redirect_target(self, fetched: Fetched) -> str:
         """Absolute; empty when there is none or it cannot be understood."""
-        location = fetched.header("location")
+        location = in_header(fetched.header("location"))
         return (location and join(fetched.url, location)) or ""
 
     def retry_after(self, fetched: Fetched, wall: float) -> float | None:
@@ -99,15 +116,16 @@ class PageReader:
         value = (fetched.header("retry-after") or "").strip()
         if value.isascii() and value.isdigit() and len(value) < 10:
             return float(value)
+        from email.utils import parsedate_to_datetime
+
         try:
             return max(parsedate_to_datetime(value).timestamp() - wall, 0.0)
         except (ValueError, OverflowError, OSError):
             return None
 
 
-def _is_html(kind: str, body: bytes) -> bool:
-    """By its Content-Type; without one, by what it begins with."""
-    if kind:
+def is_html(kind: str, body: bytes) -> bool:
+    """By its Content-Type; without one that says something, by what it begins with."""
+    if "/" in kind and kind not in _NO_KIND:
         return kind.lower().lstrip().startswith(_HTML)
-    start = body[:512].lstrip().lower()
-    return start.startswith((b"<!doctype html", b"<html", b"<head", b"<body"))
+    return _HTML_START.match(body, 0, _SNIFFED_BYTES) is not None

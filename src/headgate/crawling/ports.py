@@ -1,14 +1,17 @@
 """What crawling needs from outside, as narrow as it can be.
 
-| port        | adapters                                          |
-|-------------|---------------------------------------------------|
-| `Clock`     | `crawling.clock.SystemClock`; a virtual one       |
-| `Fetcher`   | `fetching.http.HttpFetcher`; a simulated web      |
-| `SiteStore` | `storage.spool.SiteSpool`; one in memory          |
-| `Known`     | `storage.known_pages.KnownPages`; nothing known   |
-| `Scorer`    | `crawling.focusing.InPlace`; `grid.own_scorer`    |
-| `Fleet`     | `crawling.node.Node`; `grid.processes`            |
-| `SurveyLog` | `storage.survey_log.SurveyFile`; one in memory    |
+| port        | adapters                                                       |
+|-------------|----------------------------------------------------------------|
+| `Clock`     | `crawling.clock.SystemClock`; `lab.worlds.virtual_time`        |
+| `Fetcher`   | `fetching.http.HttpFetcher`; `lab.worlds.simulated_web`        |
+| `SiteStore` | `storage.spool.SiteSpool`; `crawling.memory_store`             |
+| `Known`     | `storage.known_pages.KnownPages`; `crawling.memory_known`      |
+| `Scorer`    | `crawling.focusing.InPlace`; `grid.own_scorer`                 |
+| `Fleet`     | `crawling.node.Node`; `grid.processes`; `grid.yielding_fleet`  |
+| `SurveyLog` | `storage.survey_log.SurveyFile`; `crawling.memory_survey_log`  |
+
+Every adapter of a port passes the port's suite in ``tests/contract``. The catalog's port is
+`headgate.control.catalog`, its twin in memory `headgate.control.memory_catalog`.
 """
 
 from __future__ import annotations
@@ -19,9 +22,9 @@ from typing import Protocol
 from headgate.crawling.progress import Progress
 from headgate.focus.signs import PageSigns
 from headgate.frontier.journal import JournalEntry
-from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page
-from headgate.survey.entries import SurveyEntry
+from headgate.surveying.entries import SurveyEntry
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = [
@@ -29,6 +32,8 @@ __all__ = [
     "Fetcher",
     "Fleet",
     "Known",
+    "MachineClock",
+    "MeasuredFleet",
     "Rates",
     "Scorer",
     "SiteStore",
@@ -47,12 +52,26 @@ class Clock(Protocol):
         ...
 
 
+class MachineClock(Clock, Protocol):
+    """With what it takes to tell why a machine stood still."""
+
+    def asleep(self) -> float:
+        """Seconds for which the machine was suspended until now; ``now`` went on meanwhile."""
+        ...
+
+    def cpu(self) -> float:
+        """Seconds of a processor that this process used until now."""
+        ...
+
+
 class Rates(Protocol):
     """Bytes per second on the line; infinity: no limit. A change holds at once."""
 
     def set_total(self, rate: float) -> None: ...
 
-    def set_site(self, site: str, rate: float) -> None: ...
+    def set_site(self, site: str, rate: float, most: float | None = None) -> None:
+        """Its part when all want theirs; ``most``: with what others leave, the rate unless told."""
+        ...
 
     def forget_site(self, site: str) -> None: ...
 
@@ -70,6 +89,15 @@ class Fetcher(Protocol):
 
     def under_way(self, site: str) -> int:
         """Wire bytes of a site that came for responses not yet whole."""
+        ...
+
+    def take_cut_off(self, site: str) -> int:
+        """Wire bytes of a site's fetches that were cancelled since this was last asked: nobody else
+        tells of them."""
+        ...
+
+    def announced(self, site: str) -> Announced:
+        """What responses of a site under way have still to bring, where they say it."""
         ...
 
     def carried(self) -> int:
@@ -98,6 +126,12 @@ class StoredPage(Protocol):
 
     @property
     def wire_bytes(self) -> int: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def first_byte_seconds(self) -> float: ...
 
     @property
     def relevance(self) -> float | None: ...
@@ -155,7 +189,8 @@ class Fleet(Protocol):
     """Those who crawl: one node, or several."""
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
-        """New rates, from now on; a site that does not run yet is started."""
+        """New rates, from now on; a site that was never begun is started. Sites that have ended
+        may be among them: rates are decided while sites end."""
         ...
 
     def set_total(self, rate: float) -> None:
@@ -165,7 +200,7 @@ class Fleet(Protocol):
     def stop(self, site: str, reason: str) -> None: ...
 
     def progress(self) -> Sequence[Progress]:
-        """Of all sites that were started, the newest figures there are."""
+        """Of the sites that run, the newest figures there are."""
         ...
 
     def servers(self) -> Mapping[str, ServerTally]:
@@ -173,7 +208,8 @@ class Fleet(Protocol):
         ...
 
     async def wait(self, seconds: float) -> Sequence[Progress]:
-        """The sites that ended since the last call; returns at the first, or when time is up."""
+        """The sites that ended since the last call, each told of once; returns at the first, or
+        when time is up."""
         ...
 
     async def close(self, reason: str) -> None:
@@ -181,13 +217,35 @@ class Fleet(Protocol):
         ...
 
 
+class MeasuredFleet(Fleet, Protocol):
+    """One that knows at any moment what the line brought it."""
+
+    def carried(self) -> int:
+        """Bytes since the beginning."""
+        ...
+
+
 class Known(Protocol):
-    """What earlier runs know of a site's pages."""
+    """What earlier runs know of one site's pages."""
 
-    def find(self, url: str) -> Earlier | None: ...
+    def asked(self, url: str) -> bool:
+        """Whether one of them asked for it."""
+        ...
 
-    def urls(self, site: str) -> Iterator[tuple[int, Sequence[str]]]:
-        """The pages an earlier run stored of a site, in batches with their depth."""
+    def find(self, url: str) -> Earlier | None:
+        """The archived response that a later one may be the same as; None: there is none."""
+        ...
+
+    def stored(self, url: str, earlier: Earlier) -> Fetched | None:
+        """That response as it came, under this URL; None: the archive cannot give it."""
+        ...
+
+    def left_to_do(self) -> Iterator[tuple[int, Sequence[str]]]:
+        """URLs that none of them asked for, in batches with their depth; some may be empty."""
+        ...
+
+    def pages(self) -> Iterator[tuple[int, Sequence[str]]]:
+        """The same for all that is known and not gone."""
         ...
 
 

@@ -6,9 +6,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
+from headgate.crawling.growth import Growth
+from headgate.model.fetch import LEFT_OUT
+from headgate.model.left_out import LeftOut
+from headgate.model.page import Role
 from headgate.model.run_report import FocusReport
 
-__all__ = ["Harvest", "Progress", "SiteState"]
+__all__ = ["REDIRECTS", "Harvest", "Progress", "SiteState"]
+
+REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
 
 class SiteState(StrEnum):
@@ -27,13 +35,25 @@ class Harvest:
     payload_bytes: int = 0
     errors: Counter[str] = field(default_factory=Counter)
 
+    def count(self, role: str, status: int, error: str, payload_bytes: int) -> None:
+        """A fetch's end, whatever came of it."""
+        self.payload_bytes += payload_bytes
+        if error in LEFT_OUT:
+            return
+        if error:
+            self.errors[error] += 1
+        elif status >= (400 if role == Role.PAGE else 500):  # most sites have no robots.txt
+            self.errors[str(status)] += 1
+        elif role == Role.PAGE and status not in REDIRECTS:
+            self.pages += 1
+
     def copy(self) -> Harvest:
         return Harvest(self.pages, self.payload_bytes, self.errors.copy())
 
 
-@dataclass(slots=True)
-class Progress:
-    """Of one site run, what an interrupted run stored before included."""
+class Progress(msgspec.Struct):
+    """Of one site run, what an interrupted run stored before included. A Struct, for it is copied
+    at every look."""
 
     site: str
     state: SiteState = SiteState.WAITING
@@ -52,18 +72,35 @@ class Progress:
     """The part of ``wire_bytes`` that an interrupted run had moved before."""
     under_way_bytes: int = 0
     """On the line for responses not yet whole: counted in ``wire_bytes`` once they are."""
+    announced_bytes: int = 0
+    """Still to come for responses under way, by the lengths they told."""
+    announced_fetches: int = 0
+    """Fetches, of those to do, that these bytes belong to."""
     to_do: int = 0
+    """URLs known and not settled; those under way are among them."""
     seen: int = 0
-    errors: Counter[str] = field(default_factory=Counter)
+    growth: Growth = msgspec.field(default_factory=Growth)
+    """How many URLs each depth has and brought, and how large they are."""
+    seconds_per_request: float = 0.0
+    """The least from one request to the next, by what is polite to its servers; 0: not known."""
+    pausing: bool = False
+    """It waits for its own delay, and nothing of it is under way."""
+    errors: Counter[str] = msgspec.field(default_factory=Counter)
     """By failure kind, or by status such as "404"; durable, too."""
     fetch_seconds: float = 0.0
     first_byte_seconds: float = 0.0
     reason: str = ""
     """Why it ended."""
-    given_up: dict[str, str] = field(default_factory=dict)
+    given_up: dict[str, str] = msgspec.field(default_factory=dict)
     """Hosts, and why."""
+    left_out: dict[str, LeftOut] = msgspec.field(default_factory=dict)
+    """URLs that were never asked for, or not taken in, by reason."""
     focus: FocusReport | None = None
     """None: breadth-first, and no topic."""
+    restarts: int = 0
+    """In this leg: it went on from its journal, because the process that crawled it died."""
+    remembered: bool = False
+    """It is done, and what later runs know of the site has all that this one met."""
 
     def keep(self, harvest: Harvest) -> None:
         """So much is durable now."""

@@ -1,30 +1,189 @@
-"""Reading that takes long, beside the event loop.
+"""Reading that takes long, beside the event loop: in a process of its own.
 
-A page of some kilobytes is read in less time than a thread needs to wake up. A page or a sitemap of
-megabytes can take seconds, during which no other site would get a byte and time-outs would be
-ours: such are read in a thread of their own. In one thread only, for all sites of the process, so
-that just one of them is held in its decoded form at any time.
+A page of some kilobytes is read in less time than another process needs to wake up. A page or a
+sitemap of megabytes can take a second, be it by its size or because a stranger made it so, during
+which no other site would get a byte and time-outs would be ours. A thread would not help: most of
+reading holds the interpreter. So such are read in a child process, one at a time, so that just one
+of them is held in its decoded form. The child is started by the first of them, and ends with us.
+Sites take turns: one that has nothing but such pages makes another's wait for one of them, no more.
+
+Work goes there through the event loop's ``run_in_executor``, like everything that is done beside
+it: a loop of virtual time does it itself.
+
+A child that breaks off, or does not answer for a minute, is replaced, and what it was to read is
+tried once more.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import select
+import subprocess
+import sys
+import threading
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Any, Generic, ParamSpec, TypeVar
 
-__all__ = ["LARGE_BYTES", "read_aside"]
+from headgate.crawling.pickled import receive, send
+from headgate.model.errors import WorldFault
+from headgate.model.fetch import Fetched
+from headgate.reading.content import decode_content
 
-LARGE_BYTES = 250_000
-"""From here on reading takes longer than a few milliseconds."""
+__all__ = ["SiteTurns", "read_aside", "read_response", "small_body"]
 
-_THREAD = ThreadPoolExecutor(1, thread_name_prefix="reading")
+_LARGE_BYTES = 128_000
+"""From here on reading may take longer than a few milliseconds."""
+
+_MOST_SECONDS = 60.0
+_TRIES = 2
 _Arguments = ParamSpec("_Arguments")
 _Found = TypeVar("_Found")
+_Thing = TypeVar("_Thing")
+_Work = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+async def read_response(
+    site: str, read: Callable[[Fetched, bytes | None], _Found], fetched: Fetched
+) -> _Found:
+    """What ``read`` makes of a site's response, here or beside, by how much there is to read.
+
+    It is given the body without its content coding; aside, None: it has to be decoded there, too.
+    """
+    body = small_body(fetched)
+    if body is None:
+        return await read_aside(site, read, fetched, None)
+    return read(fetched, body)
+
+
+def small_body(fetched: Fetched) -> bytes | None:
+    """Without its content coding; None: it is large, and to be read aside."""
+    if len(fetched.payload) >= _LARGE_BYTES:
+        return None
+    if not fetched.coding:
+        return fetched.payload
+    body = decode_content(fetched.payload, fetched.coding, _LARGE_BYTES).data
+    return body if len(body) < _LARGE_BYTES else None
 
 
 async def read_aside(
-    read: Callable[_Arguments, _Found], *args: _Arguments.args, **kwargs: _Arguments.kwargs
+    site: str,
+    read: Callable[_Arguments, _Found],
+    *args: _Arguments.args,
+    **kwargs: _Arguments.kwargs,
 ) -> _Found:
-    """What ``read`` answers; other tasks go on meanwhile."""
-    return await asyncio.wrap_future(_THREAD.submit(read, *args, **kwargs))
+    """What ``read`` answers; other tasks go on meanwhile. All of it goes to another process."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_OfSite(site), partial(read, *args, **kwargs))
+
+
+class SiteTurns(Generic[_Thing]):
+    """A queue between threads in which sites take turns, each with its own things in their order.
+
+    >>> turns: SiteTurns[int] = SiteTurns()
+    >>> for site, thing in [("a", 1), ("a", 2), ("a", 3), ("b", 4)]:
+    ...     turns.put(site, thing)
+    >>> [turns.get() for _ in range(4)]
+    [1, 4, 2, 3]
+    """
+
+    def __init__(self) -> None:
+        self._things: dict[str, deque[_Thing]] = {}
+        """Of sites that have any; the one whose turn it is comes first."""
+        self._changed = threading.Condition()
+
+    def put(self, site: str, thing: _Thing) -> None:
+        with self._changed:
+            self._things.setdefault(site, deque()).append(thing)
+            self._changed.notify()
+
+    def get(self) -> _Thing:
+        """The next; waits until there is one."""
+        with self._changed:
+            while not self._things:
+                self._changed.wait()
+            site = next(iter(self._things))
+            waiting = self._things.pop(site)
+            thing = waiting.popleft()
+            if waiting:
+                self._things[site] = waiting
+            return thing
+
+
+class _Aside:
+    """Hands work to the child, from a thread that waits for it and that no exit waits for."""
+
+    def __init__(self) -> None:
+        self._work: SiteTurns[_Work] = SiteTurns()
+        self._thread: threading.Thread | None = None
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def take(self, site: str, work: _Work) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="reading", daemon=True)
+            self._thread.start()
+        self._work.put(site, work)
+
+    def _run(self) -> None:
+        while True:
+            future, *call = self._work.get()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                well, answer = self._ask(call)
+            except Exception as error:
+                well, answer = False, error
+            if well:
+                future.set_result(answer)
+            else:
+                future.set_exception(answer)
+
+    def _ask(self, call: list[Any]) -> tuple[bool, Any]:
+        """Whether it went well, and the answer or the error."""
+        for _ in range(_TRIES):
+            child = self._child = self._child or _started()
+            assert child.stdin is not None
+            assert child.stdout is not None
+            try:
+                send(child.stdin, call)
+                if select.select([child.stdout], [], [], _MOST_SECONDS)[0]:
+                    answer: tuple[bool, Any] = receive(child.stdout)
+                    return answer
+            except (OSError, EOFError):
+                pass
+            child.kill()
+            child.wait()
+            self._child = None
+        raise WorldFault("the process that reads large pages broke off twice; memory may be short")
+
+
+def _started() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "headgate.crawling.reading_child", str(os.getpid())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+_ASIDE = _Aside()
+
+
+class _OfSite(Executor):
+    """As the event loop knows it: whatever is submitted has its site's turn."""
+
+    def __init__(self, site: str) -> None:
+        self._site = site
+
+    def submit(
+        self,
+        fn: Callable[_Arguments, _Found],
+        /,
+        *args: _Arguments.args,
+        **kwargs: _Arguments.kwargs,
+    ) -> Future[_Found]:
+        future: Future[_Found] = Future()
+        _ASIDE.take(self._site, (future, fn, args, kwargs))
+        return future

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from headgate.crawling.ports import Fetcher
+from headgate.crawling.reading_aside import read_aside
 from headgate.frontier.retries import is_busy, is_momentary
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.reading.content import decode_content
 from headgate.reading.robots import EVERYTHING, MOST_BYTES, NOTHING, RobotsRules, rules_for_status
-from headgate.reading.urls import join
+from headgate.reading.urls import in_header, join
 
-__all__ = ["RobotsFile", "learn_robots"]
+__all__ = ["Request", "RobotsFile", "learn_robots", "sitemaps_of"]
+
+Request = Callable[[FetchRequest], Awaitable[Fetched | FetchFailure]]
+"""As `headgate.crawling.ports.Fetcher.fetch` is."""
 
 _MOST_REQUESTS = 6
 """Five redirects are followed."""
+_MOST_SITEMAP_LINES = 1_000
+_MOST_SECONDS = 30.0
+"""For each request."""
 _EXPECTED_BYTES = 2_000
+_LARGE_BYTES = 20_000
+"""From here on reading takes longer than a few milliseconds: a rule is dearer than a link."""
 _IN_WORDS = {FailureKind.FORBIDDEN_ADDRESS: "it is at a private address that you did not name"}
 
 
@@ -49,7 +58,7 @@ class RobotsFile:
 async def learn_robots(
     origin: str,
     site: str,
-    fetcher: Fetcher,
+    fetch: Request,
     agent: str,
     most_requests: int = _MOST_REQUESTS,
     most_bytes: int = MOST_BYTES,
@@ -62,15 +71,19 @@ async def learn_robots(
     url = f"{origin}/robots.txt"
     most_bytes = min(most_bytes, MOST_BYTES)
     for _ in range(min(most_requests, _MOST_REQUESTS)):
-        outcome = await fetcher.fetch(FetchRequest(url, site, _EXPECTED_BYTES, most_bytes))
+        outcome = await fetch(
+            FetchRequest(url, site, _EXPECTED_BYTES, most_bytes, most_seconds=_MOST_SECONDS)
+        )
         found.outcomes.append(outcome)
         if isinstance(outcome, FetchFailure):
             return found
         target = _redirect(outcome)
         if target is None:
-            coding = outcome.header("content-encoding") or ""
-            body = decode_content(outcome.payload, coding, MOST_BYTES).data
-            found.rules = rules_for_status(outcome.status, body, agent)
+            body = decode_content(outcome.payload, outcome.coding, MOST_BYTES).data
+            if len(body) < _LARGE_BYTES:
+                found.rules = rules_for_status(outcome.status, body, agent)
+            else:
+                found.rules = await read_aside(site, rules_for_status, outcome.status, body, agent)
             return found
         url = target
     if most_requests >= _MOST_REQUESTS:
@@ -78,8 +91,17 @@ async def learn_robots(
     return found
 
 
+def sitemaps_of(rules: RobotsRules, origin: str) -> list[str]:
+    """Where the sitemaps of an origin are: as its robots.txt says, else in the usual place."""
+    if rules.unreachable:
+        return []
+    lines = rules.sitemaps[:_MOST_SITEMAP_LINES] or ("/sitemap.xml",)
+    joined = [join(f"{origin}/", line) for line in lines]
+    return [url for url in joined if url is not None]
+
+
 def _redirect(fetched: Fetched) -> str | None:
-    location = fetched.header("location")
+    location = in_header(fetched.header("location"))
     if not 300 <= fetched.status < 400 or not location:
         return None
     target = join(fetched.url, location)

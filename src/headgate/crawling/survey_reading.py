@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headgate.crawling.page_reading import is_html
 from headgate.model.fetch import Fetched
 from headgate.reading.charset import decoded
 from headgate.reading.content import decode_content
@@ -22,7 +23,6 @@ _MOST_DECODED_BYTES = 16_000_000
 _MOST_LINKS = 20_000
 _MOST_ANCHOR = 100
 _OPTIONS = LinkOptions(texts=True, max_links=_MOST_LINKS)
-_HTML = ("text/html", "application/xhtml+xml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class SurveyedPage:
     charset: str = ""
 
 
-def read_surveyed(fetched: Fetched, agent: str) -> SurveyedPage:
+def read_surveyed(fetched: Fetched, body: bytes | None, agent: str) -> SurveyedPage:
     kind = fetched.header("content-type") or ""
-    if not kind.lower().lstrip().startswith(_HTML) or not fetched.payload:
+    if body is None:
+        body = decode_content(fetched.payload, fetched.coding, _MOST_DECODED_BYTES).data
+    if not body or not is_html(kind, body):
         return SurveyedPage()
-    coding = fetched.header("content-encoding") or ""
-    body = decode_content(fetched.payload, coding, _MOST_DECODED_BYTES).data
     text = decoded(body, kind)
     page = links_in(text.text, fetched.url, text.codec, _OPTIONS)
     values = [value for name, value in fetched.headers if name == "x-robots-tag"]

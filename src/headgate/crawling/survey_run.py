@@ -11,23 +11,34 @@ asked for only if it has changed.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Clock, Fetcher, SurveyLog
+from headgate.crawling.reading_aside import read_response
 from headgate.crawling.robots import learn_robots
+from headgate.crawling.run_tasks import RunTasks
 from headgate.crawling.survey_reading import SurveyedPage, read_surveyed
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.reading.urls import host
-from headgate.survey.answers import Harvest, RobotsAnswer
-from headgate.survey.commands import Command, Done, Fetch, LearnRobots, Wait
-from headgate.survey.entries import Ending, SurveyEntry
-from headgate.survey.memory import Memory
-from headgate.survey.surveyor import Surveyor
+from headgate.surveying.answers import Harvest, RobotsAnswer
+from headgate.surveying.commands import Command, Done, Fetch, LearnRobots, Wait
+from headgate.surveying.entries import Ending, SurveyEntry
+from headgate.surveying.events import (
+    Event,
+    Failed,
+    PageCame,
+    Redirected,
+    Refused,
+    RobotsLearned,
+    Tick,
+)
+from headgate.surveying.memory import Memory
+from headgate.surveying.surveyor import Decision, Surveyor
 
 __all__ = ["SurveyRun", "SurveyTools"]
 
@@ -60,37 +71,48 @@ class SurveyRun:
         self.stored = 0
         """Requests whose entries are durable."""
         self._tools = tools
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._timer: asyncio.TimerHandle | None = None
-        self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._held = False
+        self._waiting: list[Command] = []
+        """What was asked for while nothing may pass."""
+        self._tasks = RunTasks()
 
     async def run(self) -> str:
         """Survey until the surveyor has done; answers why it ended."""
-        committing = asyncio.create_task(self._commit_now_and_then())
-        committing.add_done_callback(self._fail_with)
+        self._tasks.spawn(self._commit_now_and_then())
         try:
-            self._perform(self.surveyor.begin(self._tools.clock.now()))
-            return await self._ended
+            self._tell(Tick())
+            return await self._tasks.reason()
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
-            for task in (committing, *self._tasks):
-                task.cancel()
-            await asyncio.gather(committing, *self._tasks, return_exceptions=True)
+            await self._tasks.wind_down()
             self.stored = await asyncio.to_thread(self._tools.log.commit)
 
     def stop(self, reason: str) -> None:
         """End at once; what is under way is asked for again when the survey goes on."""
-        if not self._ended.done():
-            self._ended.set_result(reason)
+        self._tasks.end(reason)
+
+    def hold(self, held: bool) -> None:
+        """While held, nothing new is asked for; what is under way goes on."""
+        if held == self._held:
+            return
+        self._held = held
+        if not held:
+            waiting, self._waiting = self._waiting, []
+            self._perform(waiting)
+            self._tick()
+
+    def fail_with(self, task: asyncio.Task[None]) -> None:
+        """Whatever a task broke off with is the survey's end."""
+        self._tasks.fail_with(task)
 
     def _perform(self, commands: Sequence[Command]) -> None:
         for command in commands:
             match command:
+                case Fetch() | LearnRobots() if self._held:
+                    self._waiting.append(command)
                 case Fetch():
-                    self._spawn(self._fetch(command))
+                    self._tasks.spawn(self._fetch(command))
                 case LearnRobots():
-                    self._spawn(self._learn_robots(command))
+                    self._tasks.spawn(self._learn_robots(command))
                 case Wait(until=until):
                     self._set_timer(until)
                 case Done(reason=reason):
@@ -100,7 +122,7 @@ class SurveyRun:
         found = await learn_robots(
             command.origin,
             SITE,
-            self._tools.fetcher,
+            self._tools.fetcher.fetch,
             self._tools.reader.agent,
             command.most_requests,
             command.most_bytes,
@@ -116,46 +138,53 @@ class SurveyRun:
         url = f"{command.origin}/robots.txt"
         entry = self._entry(command.server, url, 0, last, Ending.ROBOTS)
         self._tools.log.put(_with(entry, requests=answer.requests, wire_bytes=answer.wire_bytes))
-        now = self._tools.clock.now()
-        self._perform(self.surveyor.robots_learned(command.server, command.origin, answer, now))
+        self._tell(RobotsLearned(command.server, command.origin, answer))
 
     async def _fetch(self, command: Fetch) -> None:
         url = command.asked.url
         earlier = self._tools.earlier.find(url)
         request = FetchRequest(url, SITE, _EXPECTED_BYTES, command.most_bytes, _conditions(earlier))
         outcome = await self._tools.fetcher.fetch(request)
-        entry, commands = self._landed(command, outcome, earlier)
+        entry, commands = await self._landed(command, outcome, earlier)
         self._tools.log.put(entry)
         await self._room()
         self._perform(commands)
 
-    def _landed(
+    async def _landed(
         self, command: Fetch, outcome: Fetched | FetchFailure, earlier: SurveyEntry | None
     ) -> tuple[SurveyEntry, Sequence[Command]]:
-        surveyor, server, asked = self.surveyor, command.server, command.asked
-        now, wire_bytes = self._tools.clock.now(), outcome.wire_bytes
+        come = command.server, command.asked, outcome.wire_bytes
 
         def entry(ending: Ending) -> SurveyEntry:
-            return self._entry(server, asked.url, asked.kind.depth, outcome, ending)
+            asked = command.asked
+            return self._entry(command.server, asked.url, asked.kind.depth, outcome, ending)
 
         if isinstance(outcome, FetchFailure):
-            commands = surveyor.failed(server, asked, outcome.kind, wire_bytes, now)
-            return entry(Ending.FAILURE), commands
+            decided = self._decide(Failed(*come, outcome.kind))
+            return entry(Ending.FAILURE), decided.commands
         if outcome.status == _NOT_MODIFIED and earlier is not None:
-            harvest, commands = surveyor.page(server, asked, earlier.links, wire_bytes, now)
-            return _unchanged(entry(Ending.UNCHANGED), earlier, harvest), commands
+            decided = self._decide(PageCame(*come, earlier.links))
+            unchanged = _unchanged(entry(Ending.UNCHANGED), earlier, decided.harvest)
+            return unchanged, decided.commands
         if outcome.status in _REDIRECTS:
             target = self._tools.reader.redirect_target(outcome)
-            harvest, commands = surveyor.redirected(server, asked, target, wire_bytes, now)
-            moved = _with(entry(Ending.REDIRECT), detail=target, new_hosts=harvest.new_hosts)
-            return moved, commands
+            decided = self._decide(Redirected(*come, target))
+            hosts = decided.harvest.new_hosts
+            return _with(entry(Ending.REDIRECT), detail=target, new_hosts=hosts), decided.commands
         if outcome.status >= 400:
             patience = self._tools.reader.retry_after(outcome, self._tools.clock.wall())
-            commands = surveyor.refused(server, asked, outcome.status, patience, wire_bytes, now)
-            return entry(Ending.STATUS), commands
-        page = read_surveyed(outcome, self._tools.reader.agent)
-        harvest, commands = surveyor.page(server, asked, page.links, wire_bytes, now)
-        return _read(entry(Ending.PAGE), page, harvest), commands
+            decided = self._decide(Refused(*come, outcome.status, patience))
+            return entry(Ending.STATUS), decided.commands
+        read = partial(read_surveyed, agent=self._tools.reader.agent)
+        page = await read_response(self.surveyor.trees[command.server].domain, read, outcome)
+        decided = self._decide(PageCame(*come, page.links))
+        return _read(entry(Ending.PAGE), page, decided.harvest), decided.commands
+
+    def _decide(self, event: Event) -> Decision:
+        return self.surveyor.handle(event, self._tools.clock.now())
+
+    def _tell(self, event: Event) -> None:
+        self._perform(self._decide(event).commands)
 
     def _entry(
         self, server: int, url: str, depth: int, outcome: Fetched | FetchFailure, ending: Ending
@@ -190,30 +219,11 @@ class SurveyRun:
             self.stored = await asyncio.to_thread(self._tools.log.commit)
 
     def _set_timer(self, until: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        delay = max(until - self._tools.clock.now(), 0.0)
-        self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
+        self._tasks.wake_after(until - self._tools.clock.now(), self._tick)
 
     def _tick(self) -> None:
-        if not self._ended.done():
-            self._perform(self.surveyor.tick(self._tools.clock.now()))
-
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._task_done)
-
-    def _task_done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        self._fail_with(task)
-
-    def _fail_with(self, task: asyncio.Task[None]) -> None:
-        error: BaseException | None = None
-        with contextlib.suppress(asyncio.CancelledError):
-            error = task.exception()
-        if error is not None and not self._ended.done():
-            self._ended.set_exception(error)
+        if not (self._held or self._tasks.over):
+            self._tell(Tick())
 
 
 def _with(entry: SurveyEntry, **changes: object) -> SurveyEntry:

@@ -2,9 +2,16 @@
 
 A page can link to anything, and a name can resolve to anything, so links must not lead the crawler
 into the network it runs in. An address that is not public — private, loopback, link-local, shared
-(CGNAT), unique local, multicast, reserved, or an IPv6 address that carries such an IPv4 address —
-is refused unless the user named the URL's host, or a network that holds the address. Naming an
-address names it as a host: a stranger's name that leads there is refused all the same.
+(CGNAT), unique local, multicast, reserved, of any block with a special purpose, or an IPv6 address
+that carries such an IPv4 address — is refused unless the user named the URL's host, or a network
+that holds the address. A host is named for the site that it is a seed of: no other site may lead
+there. Naming an address names it as a host: a stranger's name that leads there is refused all the
+same.
+
+What is public is told by tables of our own, from IANA's registries of special-purpose addresses
+(IPv4 as of 2025-10-09, IPv6 as of 2025-10-09), since those of the ``ipaddress`` module are older
+and change from one patch of Python to the next. Blocks that IANA calls globally reachable are in
+them, too, if they are relays or sinks (AS112, AMT, ORCHID): no web server lives there.
 
 The answer holds for the very address that is then connected to: names are resolved once, addresses
 judged, and the judged address goes to connect(), so a name that changes its mind in between
@@ -15,6 +22,7 @@ that once was at a public address is not followed to a private one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -24,8 +32,23 @@ from ipaddress import (
     ip_network,
 )
 
-__all__ = ["AddressGuard", "is_public"]
+__all__ = ["AddressGuard", "is_public", "leads_to_public"]
 
+_SPECIAL_IPV4 = tuple(
+    IPv4Network(block)
+    for block in (
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
+        "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24",
+        "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15",
+        "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+    )
+)  # fmt: skip
+_GLOBAL_IPV6 = IPv6Network("2000::/3")
+"""All that is given out to networks; what is outside has a special purpose or none."""
+_SPECIAL_IPV6 = tuple(
+    IPv6Network(block)
+    for block in ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
+)
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
@@ -35,15 +58,20 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     >>> [is_public(ip_address(a)) for a in ("8.8.8.8", "100.64.0.1", "::ffff:10.0.0.1", "fe80::1")]
     [True, False, False, False]
     """
-    if isinstance(address, IPv6Address):
-        if address.scope_id is not None:
-            return False
-        inner = _carried(address)
-        if inner is not None:
-            return is_public(inner)
-        if address.is_site_local:
-            return False
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    if isinstance(address, IPv4Address):
+        return not any(address in block for block in _SPECIAL_IPV4)
+    if address.scope_id is not None:
+        return False
+    inner = _carried(address)
+    if inner is not None:
+        return is_public(inner)
+    return address in _GLOBAL_IPV6 and not any(address in block for block in _SPECIAL_IPV6)
+
+
+@lru_cache(maxsize=4096)
+def leads_to_public(address: str) -> bool:
+    """The same for an address that was connected to."""
+    return is_public(ip_address(address))
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:
@@ -57,7 +85,11 @@ def _carried(address: IPv6Address) -> IPv4Address | None:
 class AddressGuard:
     """Judges (host, address) pairs; made from the hosts and networks the user named."""
 
-    def __init__(self, named: Iterable[str] = ()) -> None:
+    def __init__(
+        self, named: Iterable[str] = (), named_for: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        """``named_for``: pairs of a site and a host."""
+        self._hosts_of = {(site, host.strip("[]").lower()) for site, host in named_for}
         self._hosts: set[str] = set()
         self._seen_public: set[str] = set()
         """Of the hosts."""
@@ -68,17 +100,17 @@ class AddressGuard:
             else:
                 self._hosts.add(name.strip("[]").lower())
 
-    def allows(self, host: str, address: str) -> bool:
-        """Whether a connection to the address is in order when the URL says the host."""
+    def allows(self, host: str, address: str, site: str = "") -> bool:
+        """Whether a site may connect to the address when its URL says the host."""
         try:
-            parsed = ip_address(address)
+            public = leads_to_public(address)
         except ValueError:
             return False
-        named = host in self._hosts
-        if is_public(parsed):
+        named = host in self._hosts or (site, host) in self._hosts_of
+        if public:
             if named:
                 self._seen_public.add(host)
             return True
         if named and host not in self._seen_public:
             return True
-        return any(parsed in network for network in self._networks)
+        return any(ip_address(address) in network for network in self._networks)

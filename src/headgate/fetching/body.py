@@ -2,8 +2,9 @@
 
 Bodies with a length are counted off, those without one end with the connection, chunked ones go
 through the parser. At most ``max_bytes`` are kept: then the body is done and marked truncated, and
-the connection has to go. A stretch of chunk framing or trailers longer than a head may be, without
-a byte of body in it, is taken for an attack.
+the connection has to go. Chunk framing counts as what it takes on the line: together with its
+framing no body may be longer than ``max_bytes``, and one that is hardly more than framing is taken
+for an attack. What came is held in one piece, however small its parts were.
 """
 
 from __future__ import annotations
@@ -11,19 +12,22 @@ from __future__ import annotations
 import httptools
 
 from headgate.fetching.faults import FetchFault
+from headgate.fetching.framing import Framing
 from headgate.model.fetch import FailureKind
 
 __all__ = ["Body", "ChunkedBody", "body_of"]
 
-_BODILESS = frozenset((204, 304))
 _CHUNKED_HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-_LONGEST_FRAMING = 64 * 1024
+_FREE_FRAMING = 64 * 1024
+"""As long as a head may be."""
+_FRAMING_PER_BYTE = 8
+"""Chunks of a single byte have six each."""
 
 
 class Body:
     """Counted off, or open-ended when ``awaited`` is None."""
 
-    __slots__ = ("_max_bytes", "_parts", "_size", "awaited", "clean", "done", "truncated")
+    __slots__ = ("_came", "_max_bytes", "awaited", "clean", "done", "truncated")
 
     def __init__(self, awaited: int | None, max_bytes: int) -> None:
         self.awaited = awaited
@@ -33,17 +37,22 @@ class Body:
         """Whether the connection stands right behind this body, fit for another."""
         self.truncated = ""
         self._max_bytes = max_bytes
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._came = bytearray()
 
     @property
     def payload(self) -> bytes:
-        parts = self._parts
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return bytes(self._came)
 
     @property
     def empty(self) -> bool:
-        return not self._size
+        return not self._came
+
+    @property
+    def announced(self) -> int | None:
+        """Bytes still to come by its length, as far as they are wanted; None: it has none."""
+        return (
+            None if self.awaited is None else min(self.awaited, self._max_bytes - len(self._came))
+        )
 
     def feed(self, piece: memoryview) -> None:
         """Take what came."""
@@ -55,47 +64,53 @@ class Body:
             self.awaited -= came
             self.done = not self.awaited
         if came:
-            self._add(bytes(piece[:came]))
+            self._add(piece[:came])
 
     def end(self) -> None:
         """The connection ended: an open-ended body is whole by that."""
         self.done = self.done or self.awaited is None
 
-    def _add(self, part: bytes) -> None:
-        left = self._max_bytes - self._size
+    def _add(self, part: bytes | memoryview) -> None:
+        left = self._max_bytes - len(self._came)
         if len(part) > left:
             part = part[: max(left, 0)]
-            self.truncated = "length"
-            self.clean = False
-            self.done = True
-        self._size += len(part)
-        self._parts.append(part)
+            self._cut()
+        self._came += part
+
+    def _cut(self) -> None:
+        self.truncated = "length"
+        self.clean = False
+        self.done = True
 
 
 class ChunkedBody(Body):
     """Taken out of its chunks; an end of the connection is never the end of it."""
 
-    __slots__ = ("_framing", "_parser")
+    __slots__ = ("_fed", "_parser")
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(None, max_bytes)
         self.clean = True
-        self._framing = 0
-        """Bytes without any of body since the last one."""
+        self._fed = 0
+        """Bytes with their framing."""
         self._parser = httptools.HttpResponseParser(self)
         self._parser.feed_data(_CHUNKED_HEAD)
 
     def feed(self, piece: memoryview) -> None:
-        before = self._size
+        self._fed += len(piece)
         try:
             self._parser.feed_data(piece)
         except httptools.HttpParserError as error:
             self.clean = False
             if not self.done:
                 raise FetchFault(FailureKind.BAD_HTTP, str(error) or "bad chunks") from error
-        self._framing = 0 if self._size > before else self._framing + len(piece)
-        if self._framing > _LONGEST_FRAMING and not self.done:
-            raise FetchFault(FailureKind.BAD_HTTP, "chunk framing without end")
+        if self.done:
+            return
+        body = len(self._came)
+        if self._fed - body > _FREE_FRAMING + _FRAMING_PER_BYTE * body:
+            raise FetchFault(FailureKind.BAD_HTTP, "more chunk framing than body")
+        if self._fed > self._max_bytes:
+            self._cut()
 
     def end(self) -> None:
         pass
@@ -114,15 +129,6 @@ class ChunkedBody(Body):
         self.done = True
 
 
-def body_of(status: int, headers: list[tuple[str, str]], max_bytes: int) -> Body:
-    """The kind of body that such a head announces. The parser saw to it that lengths agree."""
-    if status in _BODILESS:
-        return Body(0, max_bytes)
-    length: int | None = None
-    for name, value in headers:
-        if name == "transfer-encoding":
-            chunked = value.lower().rpartition(",")[2].strip() == "chunked"
-            return ChunkedBody(max_bytes) if chunked else Body(None, max_bytes)
-        if name == "content-length":
-            length = int(value)
-    return Body(length, max_bytes)
+def body_of(framing: Framing, max_bytes: int) -> Body:
+    """The kind of body that is framed so."""
+    return ChunkedBody(max_bytes) if framing.chunked else Body(framing.length, max_bytes)

@@ -19,9 +19,6 @@ from headgate.model.fetch import FailureKind
 
 __all__ = ["Buffers", "Channel"]
 
-_NEAR_SECONDS = 0.05
-_TAIL_SECONDS = 0.004
-
 
 class Buffers:
     """What was received, and what came out of TLS."""
@@ -49,24 +46,25 @@ class Channel:
     def watch(self, on_readable: Callable[[], None]) -> None:
         self._loop.add_reader(self._sock, on_readable)
 
-    def look_away(self) -> None:
-        """Leave what comes in the kernel.
+    def look_away(self, *, crumbs: bool) -> None:
+        """Leave what comes in the kernel; where it comes in ``crumbs``, outside of it.
 
         There it is acknowledged with up to 40 ms delay, since the window shrinks by it. A near
-        server takes the silence for a loss and sends the tail again. So the kernel is told that
-        nobody reads yet, which makes it acknowledge most of it at once, and what it still holds
-        back is called for when what was announced has had time to arrive, and again when the
-        segment has that follows it.
+        server takes the silence for a loss and sends the tail again; from a far one, what is paid
+        for comes later at first than in the long run, and all of that at once. So the kernel is
+        told that nobody reads yet, which makes it acknowledge most of it at once, and what it
+        still holds back is called for when what was announced has had time to arrive, and again
+        when the segment has that follows it.
         """
         self._loop.remove_reader(self._sock)
-        if self.line.rtt < _NEAR_SECONDS:
+        if crumbs:
+            self.line.shut()
+        else:
             self.line.expect_no_reader()
-            self._loop.call_later(_TAIL_SECONDS, self.line.acknowledge)
-            self._loop.call_later(self.line.rtt + 2 * _TAIL_SECONDS, self.line.acknowledge)
 
     def look_again(self, on_readable: Callable[[], None]) -> None:
-        if self.line.rtt < _NEAR_SECONDS:
-            self.line.expect_reader()
+        self.line.reopen()
+        self.line.expect_reader()
         self.watch(on_readable)
 
     def send(self, data: bytes) -> None:

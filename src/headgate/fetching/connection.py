@@ -24,11 +24,14 @@ from headgate.fetching.metering import Meter
 from headgate.fetching.origin import Origin
 from headgate.fetching.tap import Tap
 from headgate.model.fetch import FailureKind
+from headgate.traffic.window import wire_bytes
 
 __all__ = ["Connection", "Surroundings"]
 
 _AT_ONCE = 256 * 1024
 _QUIET_SECONDS = 0.2
+_TAIL_SECONDS = 0.004
+_LOOKS = 6
 
 
 class Surroundings:
@@ -132,14 +135,40 @@ class Connection:
             self._receive(amount)
         else:
             exchange.waiting_since = time.monotonic()
-            self.channel.look_away()
+            self.channel.look_away(crumbs=exchange.tap.crumbs)
+            self._guard(exchange.tap, exchange.waiting_since, look=0)
+
+    def _guard(self, tap: Tap, since: float, look: int) -> None:
+        delay = _TAIL_SECONDS * 2**look + (self.channel.line.rtt if look == 1 else 0.0)
+        asyncio.get_running_loop().call_later(delay, self._look_at_wait, tap, since, look)
+
+    def _look_at_wait(self, tap: Tap, since: float, look: int) -> None:
+        """While the wait that began then lasts: call for acknowledgements that are held back, and
+        see whether crumbs come and what they cost, for a thousand may come in a quarter second.
+
+        First when what was announced has had time to arrive, then when the segment has that follows
+        it, and ever less often as long as more comes.
+        """
+        exchange = self._exchange
+        if exchange is None or exchange.tap is not tap or exchange.waiting_since != since:
+            return
+        line = self.channel.line
+        more = tap.reconcile()
+        if tap.crumbs:
+            line.shut()
+        else:
+            line.acknowledge()
+        if look == 0 or (more and look < _LOOKS):
+            self._guard(tap, since, look + 1)
 
     def _follow_rates(self, exchange: Exchange) -> None:
         """A limit may have come since the request was sent: the rest of the response pays."""
         meter = self._around.meter
         self._changes = meter.changes
         if exchange.tap is None and not meter.governor.free(exchange.site):
-            exchange.tap = Tap(meter, exchange.site, self.channel.line, exchange.expected)
+            most = self._around.limits.connections_per_host
+            line = self.channel.line
+            exchange.tap = Tap(meter, exchange.site, line, exchange.expected, most)
             exchange.tap.forgive()
 
     def _resume(self, amount: int) -> None:
@@ -204,11 +233,24 @@ class Connection:
         self._settle(exchange, whole=fault.kind is FailureKind.CLOSED)
         self._exchange = None
         self.close()
-        exchange.fail(fault, keep_partial=self._around.limits.keep_partial)
+        exchange.fail(fault)
 
     def under_way(self, site: str) -> int:
         """Wire bytes that came so far for the site's response under way."""
         return 0 if self._exchange is None or self._exchange.site != site else self.arrived
+
+    def announced(self, site: str) -> int | None:
+        """Wire bytes that the site's response under way has still to bring, by its length; None:
+        there is no such response, or it does not say."""
+        exchange = self._exchange
+        if exchange is None or exchange.site != site or exchange.reply.body is None:
+            return None
+        announced = exchange.reply.body.announced
+        if announced is None:
+            return None
+        line = self.channel.line
+        unread = line.arrivals()[0] - line.read
+        return int(wire_bytes(max(announced - unread, 0)))
 
     @property
     def arrived(self) -> int:

@@ -1,7 +1,8 @@
 """Cookies, kept per site, as far as a crawler needs RFC 6265.
 
-A jar belongs to one site of the user's, not to a browser: nothing set on one site is ever sent for
-another, so the list of public suffixes, which guards just that, is not needed. Domain and path
+A jar belongs to one site of the user's: nothing set on one site is ever sent for another. Within a
+site that has several hosts, a cookie for a public suffix such as ``co.uk`` or ``github.io`` is
+refused (5.3, step 5), by the list that comes with the publicsuffixlist library. Domain and path
 match as in sections 5.1.3 and 5.1.4, Secure is honoured, HttpOnly and SameSite mean nothing here.
 
 Bounded whatever servers set: so many cookies per jar (the oldest go), so long each, and a header of
@@ -13,14 +14,33 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import TYPE_CHECKING
 
-__all__ = ["CookieJar"]
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+
+__all__ = ["CookieJar", "names_a_domain", "public_suffixes"]
 
 _AGE = re.compile(r"-?[0-9]+")
 
 MOST_COOKIES = 100
 LONGEST_COOKIE = 4096
 LONGEST_HEADER = 8192
+
+
+@cache
+def public_suffixes() -> PublicSuffixList:
+    """Read when first needed: it takes a tenth of a second, so the event loop lets a thread do it,
+    and three megabytes."""
+    from publicsuffixlist import PublicSuffixList
+
+    return PublicSuffixList()
+
+
+def names_a_domain(line: str) -> bool:
+    """Whether a Set-Cookie line may be for more than its own host."""
+    return "domain" in line.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +71,10 @@ class CookieJar:
         domain = attributes.get("domain", "").lstrip(".").lower()
         if domain and not _domain_matches(host, domain):
             return
+        if domain and public_suffixes().is_public(domain):
+            if domain != host:
+                return
+            domain = ""
         path = attributes.get("path", "")
         if not path.startswith("/"):
             path = _folder(target)

@@ -16,12 +16,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
-
-import aiodns
+from typing import TYPE_CHECKING, Protocol
 
 from headgate.fetching.faults import FetchFault
 from headgate.model.fetch import FailureKind
+
+if TYPE_CHECKING:
+    import aiodns
 
 __all__ = ["Answer", "CachedResolver", "FixedResolver", "NetworkResolver", "Resolver"]
 
@@ -48,12 +49,18 @@ class Resolver(Protocol):
 
 
 class NetworkResolver:
-    """Asks the configured name servers."""
+    """Asks the configured name servers. c-ares is loaded for the first name."""
 
     def __init__(self, timeout_seconds: float = 5.0, tries: int = 2) -> None:
-        self._resolver = aiodns.DNSResolver(timeout=timeout_seconds, tries=tries)
+        self._timeout_seconds = timeout_seconds
+        self._tries = tries
+        self._resolver: aiodns.DNSResolver | None = None
 
     async def resolve(self, host: str) -> Answer:
+        import aiodns
+
+        if self._resolver is None:
+            self._resolver = aiodns.DNSResolver(timeout=self._timeout_seconds, tries=self._tries)
         try:
             found = await self._resolver.getaddrinfo(
                 host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM
@@ -73,7 +80,8 @@ class NetworkResolver:
         return Answer(addresses, float(min(node.ttl for node in nodes)))
 
     async def close(self) -> None:
-        await self._resolver.close()
+        if self._resolver is not None:
+            await self._resolver.close()
 
 
 class FixedResolver:

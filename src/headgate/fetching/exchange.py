@@ -8,13 +8,12 @@ from headgate.fetching.faults import FetchFault
 from headgate.fetching.limits import Limits
 from headgate.fetching.reply import Reply
 from headgate.fetching.tap import Tap
-from headgate.model.fetch import FailureKind
+from headgate.model.fetch import FailureKind, FetchRequest
 
 __all__ = ["Exchange"]
 
 _PARTIAL = {
     FailureKind.CLOSED: "disconnect",
-    FailureKind.STALLED: "time",
     FailureKind.TOO_SLOW: "time",
 }
 
@@ -27,7 +26,9 @@ class Exchange:
         "finished",
         "first_byte",
         "latest",
+        "most_seconds",
         "over",
+        "partial",
         "reply",
         "sent",
         "site",
@@ -36,9 +37,11 @@ class Exchange:
         "wire_bytes",
     )
 
-    def __init__(self, site: str, expected: float, reply: Reply) -> None:
-        self.site = site
-        self.expected = expected
+    def __init__(self, request: FetchRequest, reply: Reply) -> None:
+        self.site = request.site
+        self.expected = request.expected_bytes
+        self.most_seconds = request.most_seconds
+        self.partial = request.partial
         self.reply = reply
         self.tap: Tap | None = None
         """None: nothing limits the site."""
@@ -56,8 +59,9 @@ class Exchange:
         """The time-out that has struck; none does while we ourselves wait for credit."""
         if self.waiting_since:
             return None
-        if now - self.sent > limits.total_seconds:
-            return FetchFault(FailureKind.TOO_SLOW, f"not done in {limits.total_seconds:g} s")
+        most_seconds = min(limits.total_seconds, self.most_seconds)
+        if now - self.sent > most_seconds:
+            return FetchFault(FailureKind.TOO_SLOW, f"not done in {most_seconds:g} s")
         if not self.first_byte:
             if now - self.sent > limits.first_byte_seconds:
                 late = f"no answer in {limits.first_byte_seconds:g} s"
@@ -80,10 +84,10 @@ class Exchange:
         if not self.over.done():
             self.over.set_result(None)
 
-    def fail(self, fault: FetchFault, *, keep_partial: bool) -> None:
+    def fail(self, fault: FetchFault) -> None:
         """End it: as a truncated body where one broke off and is wanted, else with the fault."""
         body = self.reply.body
-        if keep_partial and fault.kind in _PARTIAL and body is not None and not body.empty:
+        if self.partial and fault.kind in _PARTIAL and body is not None and not body.empty:
             body.truncated = _PARTIAL[fault.kind]
             body.clean = False
             self.succeed()

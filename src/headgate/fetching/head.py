@@ -1,27 +1,27 @@
 """The head of a response: status line and headers, exactly as they came.
 
-It is looked for in our own buffer and given to the parser (httptools, llhttp: strict about lengths
-and characters) only when it is whole, so neither holds more of it than the limit, and the exact
-bytes are at hand for the archive. Provisional responses (1xx) are read and forgotten; their bytes
-count towards the limit, so an endless row of them ends.
+It is looked for in our own buffer and read (`reading.http_head`) only when it is whole, so no more
+of it is held than the limit, and the exact bytes are at hand for the archive. Empty lines before
+it, which some servers send, are passed over, and provisional responses (1xx) are read and
+forgotten; the bytes of both count towards the limit, so an endless row of them ends.
 """
 
 from __future__ import annotations
 
 import re
 
-import httptools
-
 from headgate.fetching.faults import FetchFault
+from headgate.fetching.framing import Framing, framing_of
 from headgate.fetching.limits import Limits
 from headgate.model.fetch import FailureKind
+from headgate.reading.http_head import Fields, read_head
 
 __all__ = ["Head"]
 
 _END = re.compile(rb"\n\r?\n")
-_NAMES: dict[bytes, str] = {}
-"""Header names in lower case, so that a crawl has one string of each."""
-_MOST_NAMES = 2048
+_LONGEST_END = 3
+_START = b"HTTP/"
+_SWITCHING, _FINAL = 101, 200
 
 
 class Head:
@@ -30,45 +30,55 @@ class Head:
     __slots__ = (
         "_forgotten",
         "_limits",
-        "_parser",
         "_pending",
+        "framing",
         "headers",
-        "keep_alive",
         "raw",
         "status",
         "whole",
     )
 
+    framing: Framing
+
     def __init__(self, limits: Limits) -> None:
         self.whole = False
         self.status = 0
-        self.headers: list[tuple[str, str]] = []
+        self.headers: Fields = ()
         self.raw = b""
-        self.keep_alive = False
         self._limits = limits
-        self._pending = b""
+        self._pending = bytearray()
         self._forgotten = 0
-        """Bytes of provisional heads."""
-        self._parser = httptools.HttpResponseParser(self)
+        """Bytes of empty lines and provisional heads."""
 
     def feed(self, buffer: bytearray, size: int) -> tuple[bytearray, int, int]:
         """Take a buffer's first ``size`` bytes; what follows the head is (buffer, from, to)."""
-        if self._pending:
-            buffer = bytearray(self._pending) + memoryview(buffer)[:size]
-            size = len(buffer)
-            self._pending = b""
+        pending, self._pending = self._pending, bytearray()
+        searched = max(len(pending) - _LONGEST_END, 0)
+        if pending:
+            pending += memoryview(buffer)[:size]
+            buffer, size = pending, len(pending)
         start = 0
         while not self.whole and start < size:
-            if not buffer.startswith(b"HTTP/"[: size - start], start):
-                raise FetchFault(FailureKind.BAD_HTTP, "no status line")
-            end = _END.search(buffer, start, size)
+            if not buffer.startswith(_START, start, size):
+                start = self._passed_over(buffer, start, size)
+            end = _END.search(buffer, max(start, searched), size)
             self._bound((end.end() if end else size) - start)
             if end is None:
-                self._pending = bytes(memoryview(buffer)[start:size])
-                return buffer, size, size
+                self._pending = buffer[start:size]
+                break
             self._read(bytes(memoryview(buffer)[start : end.end()]))
             start = end.end()
-        return buffer, start, size
+        return (buffer, start, size) if self.whole else (buffer, size, size)
+
+    def _passed_over(self, buffer: bytearray, start: int, size: int) -> int:
+        """Where the first line that is not empty begins; fails where that is no status line."""
+        begins = start
+        while begins < size and buffer[begins] in b"\r\n":
+            begins += 1
+        self._forgotten += begins - start
+        if not buffer[begins : min(begins + len(_START), size)].upper() == _START[: size - begins]:
+            raise FetchFault(FailureKind.BAD_HTTP, "no status line")
+        return begins
 
     def _bound(self, length: int) -> None:
         if length + self._forgotten > self._limits.head_bytes:
@@ -76,36 +86,19 @@ class Head:
             raise FetchFault(FailureKind.BAD_HTTP, f"head longer than {limit} bytes")
 
     def _read(self, raw: bytes) -> None:
-        try:
-            self._parser.feed_data(raw if b"\r\n" in raw else raw.replace(b"\n", b"\r\n"))
-        except httptools.HttpParserUpgrade:
-            pass
-        except httptools.HttpParserError as error:
-            raise FetchFault(FailureKind.BAD_HTTP, str(error) or "not HTTP") from error
-        status = self._parser.get_status_code()
-        if status == 101 or status < 100:
-            raise FetchFault(FailureKind.BAD_HTTP, f"unasked-for status {status}")
-        if len(self.headers) > self._limits.head_lines:
+        if raw.count(b"\n") > self._limits.head_lines:
             limit = self._limits.head_lines
             raise FetchFault(FailureKind.BAD_HTTP, f"head of more than {limit} lines")
-        if status < 200:
+        head = read_head(raw)
+        if head is None:
+            raise FetchFault(FailureKind.BAD_HTTP, "no HTTP")
+        if head.status == _SWITCHING:
+            raise FetchFault(FailureKind.BAD_HTTP, f"unasked-for status {head.status}")
+        if head.status < _FINAL:
             self._forgotten += len(raw)
-            self.headers = []
-            self._parser = httptools.HttpResponseParser(self)
             return
-        self.status = status
+        self.framing = framing_of(head)
+        self.status = head.status
+        self.headers = head.fields
         self.raw = raw
         self.whole = True
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Called by the parser."""
-        known = _NAMES.get(name)
-        if known is None:
-            known = name.decode("latin-1").lower()
-            if len(_NAMES) < _MOST_NAMES:
-                _NAMES[name] = known
-        self.headers.append((known, value.decode("latin-1")))
-
-    def on_headers_complete(self) -> None:
-        """Called by the parser."""
-        self.keep_alive = self._parser.should_keep_alive()

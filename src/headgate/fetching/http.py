@@ -11,15 +11,18 @@ replaced once, without anyone noticing: a GET may be repeated.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import chain
 from types import TracebackType
 from typing import Self
 
-from headgate.fetching.addresses import AddressGuard
+from headgate.fetching.addresses import AddressGuard, leads_to_public
 from headgate.fetching.connection import Connection, Surroundings
-from headgate.fetching.cookies import CookieJar
+from headgate.fetching.cookies import CookieJar, names_a_domain, public_suffixes
 from headgate.fetching.dns import CachedResolver, NetworkResolver, Resolver
 from headgate.fetching.exchange import Exchange
 from headgate.fetching.faults import FetchFault
@@ -31,8 +34,9 @@ from headgate.fetching.pool import Pool
 from headgate.fetching.reply import Reply
 from headgate.fetching.tap import Tap
 from headgate.fetching.tls import Tls
+from headgate.fetching.wanted import Wanted
 from headgate.model.errors import UserMistake
-from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
 from headgate.traffic import window
 from headgate.traffic.fan_out import fetches_at_once
 from headgate.traffic.server_tally import ServerTally
@@ -41,6 +45,8 @@ __all__ = ["FetcherSettings", "HttpFetcher"]
 
 _TICKS_PER_TIMEOUT = 8
 _SLOWEST_TICK_SECONDS = 0.25
+_FIELD_VALUE = re.compile(r"[!-~\xa0-\xff](?:[\t -~\xa0-\xff]*[!-~\xa0-\xff])?")
+"""RFC 9110 5.5. What a server, or a file, gave us to send back may be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,9 @@ class FetcherSettings:
     """Where a webmaster reaches whoever runs this: a URL or a mail address."""
     limits: Limits = field(default=Limits())
     named: frozenset[str] = frozenset()
-    """Hosts, addresses and networks that the user named: these may be private."""
+    """Hosts, addresses and networks that the user named for all sites: these may be private."""
+    named_for: frozenset[tuple[str, str]] = frozenset()
+    """Pairs of a site and a host that the user named for it alone."""
     verify_tls: bool = True
     authorities: str | None = None
     """A file of certificates to trust instead of the system's."""
@@ -92,12 +100,15 @@ class HttpFetcher:
         self._around.dropped = self._pool.forget
         self._resolver = resolver or CachedResolver(NetworkResolver())
         tls = Tls(verify=settings.verify_tls, authorities=settings.authorities)
-        guard = AddressGuard(settings.named)
+        guard = AddressGuard(settings.named, settings.named_for)
         self._opener = Opener(self._around, self._resolver, guard, tls)
         self._origins = Origins()
         self._jars: dict[str, CookieJar] = {}
-        self._under_way: set[Connection] = set()
+        self._knows_suffixes = False
+        self._under_way: defaultdict[str, set[Connection]] = defaultdict(set)
+        """By site: thousands of them may be asked about one by one."""
         self._carried = 0
+        self._cut_off: Counter[str] = Counter()
         self._same_lines = (
             f"User-Agent: {settings.user_agent}\r\nAccept: {settings.accept}\r\n"
             "Accept-Encoding: gzip, deflate, br, zstd\r\n"
@@ -137,51 +148,59 @@ class HttpFetcher:
 
     def connections(self, site: str, url: str, expected_bytes: float) -> int:
         """How many fetches at once use up the site's share on its host, within politeness."""
-        governor = self.meter.governor
-        share = governor.share(site)
         host = self._origins.locate(url)[0].host
-        rtt = self._opener.rtt(host) or 0.0
-        by_windows = window.connections(
-            governor.total, share, rtt, expected_bytes, smooth=governor.smooth
-        )
-        wanted = fetches_at_once(by_windows, share, expected_bytes, self._by_host.get(host))
-        return min(wanted, self._limits.connections_per_host)
+        rtt, most = self._opener.rtt(host) or 0.0, self._limits.connections_per_host
+        demand = self.meter.demand(site, rtt, expected_bytes, most)
+        by_windows = window.connections(demand)
+        tally = self._by_host.get(host)
+        return min(fetches_at_once(by_windows, demand.share, expected_bytes, tally), most)
 
     def under_way(self, site: str) -> int:
         """Wire bytes of a site that came for responses not yet whole."""
-        return sum(connection.under_way(site) for connection in self._under_way)
+        return sum(connection.under_way(site) for connection in self._under_way.get(site, ()))
+
+    def take_cut_off(self, site: str) -> int:
+        """Wire bytes of the site's cancelled fetches, each told once."""
+        return self._cut_off.pop(site, 0)
+
+    def announced(self, site: str) -> Announced:
+        """What the site's responses under way have still to bring, where they say it."""
+        known = [connection.announced(site) for connection in self._under_way.get(site, ())]
+        sizes = [size for size in known if size is not None]
+        return Announced(sum(sizes), len(sizes))
 
     def carried(self) -> int:
         """Wire bytes that came for all responses since the beginning."""
-        return self._carried + sum(connection.arrived for connection in self._under_way)
+        under_way = chain.from_iterable(self._under_way.values())
+        return self._carried + sum(connection.arrived for connection in under_way)
 
     async def _fetch(self, request: FetchRequest, origin: Origin, target: str) -> Fetched:
         head = self._request_head(request, origin, target)
-        connection = self._fitting(origin, request.site) or await self._open(origin, request.site)
+        connection = self._fitting(origin, request) or await self._open(origin, request)
         try:
             return await self._exchange(request, connection, head, target)
         except FetchFault as fault:
             if not fault.untouched:
                 raise
-        connection = await self._open(origin, request.site)
+        connection = await self._open(origin, request)
         return await self._exchange(request, connection, head, target)
 
-    def _fitting(self, origin: Origin, site: str) -> Connection | None:
+    def _fitting(self, origin: Origin, request: FetchRequest) -> Connection | None:
         """A kept connection, as wide as today's rates ask for; others are closed on the way."""
         while (connection := self._pool.take(origin)) is not None:
-            if self._opener.fits(connection, site):
+            if self._opener.fits(connection, request):
                 return connection
             self._pool.drop(origin, connection)
         return None
 
-    async def _open(self, origin: Origin, site: str) -> Connection:
+    async def _open(self, origin: Origin, request: FetchRequest) -> Connection:
         connection = await self._pool.claim(origin)
-        if connection is not None and self._opener.fits(connection, site):
+        if connection is not None and self._opener.fits(connection, request):
             return connection
         if connection is not None:
             connection.close()
         try:
-            return await self._opener.open(origin, site)
+            return await self._opener.open(origin, request)
         except BaseException:
             self._pool.drop(origin, None)
             raise
@@ -189,15 +208,16 @@ class HttpFetcher:
     async def _exchange(
         self, request: FetchRequest, connection: Connection, head: bytes, target: str
     ) -> Fetched:
-        reply = Reply(request.max_bytes, self._limits)
-        exchange = Exchange(request.site, request.expected_bytes, reply)
+        reply = Reply(request.max_bytes, self._limits, Wanted.of(request))
+        exchange = Exchange(request, reply)
         asked = time.monotonic()
         try:
             if not self.meter.governor.free(request.site):
                 line = connection.channel.line
-                exchange.tap = Tap(self.meter, request.site, line, request.expected_bytes)
+                most = self._limits.connections_per_host
+                exchange.tap = Tap(self.meter, request.site, line, request.expected_bytes, most)
                 await exchange.tap.pay_for_request()
-            self._under_way.add(connection)
+            self._under_way[request.site].add(connection)
             left = time.time()
             began = time.monotonic()
             await connection.start(head, exchange)
@@ -205,14 +225,22 @@ class HttpFetcher:
             self._pool.drop(connection.origin, connection)
             if isinstance(error, FetchFault):
                 error.wire_bytes = exchange.wire_bytes
+            else:
+                self._cut_off[request.site] += exchange.wire_bytes
             raise
         finally:
-            self._under_way.discard(connection)
+            self._leave(request.site, connection)
             self._carried += exchange.wire_bytes
         self._count(connection, exchange, asked, began)
         self._release(connection, exchange)
-        self._keep_cookies(request.site, connection.origin, target, reply)
+        await self._keep_cookies(request.site, connection.origin, target, reply)
         return _fetched(request.url, head, connection.address, left, exchange)
+
+    def _leave(self, site: str, connection: Connection) -> None:
+        connections = self._under_way.get(site, set())
+        connections.discard(connection)
+        if not connections:
+            self._under_way.pop(site, None)
 
     def _count(
         self, connection: Connection, exchange: Exchange, asked: float, began: float
@@ -243,12 +271,16 @@ class HttpFetcher:
             if cookies:
                 lines += f"Cookie: {cookies}\r\n"
         for name, value in request.headers:
-            lines += f"{name}: {value}\r\n"
+            if _FIELD_VALUE.fullmatch(value):
+                lines += f"{name}: {value}\r\n"
         return f"{lines}\r\n".encode("latin-1", "replace")
 
-    def _keep_cookies(self, site: str, origin: Origin, target: str, reply: Reply) -> None:
+    async def _keep_cookies(self, site: str, origin: Origin, target: str, reply: Reply) -> None:
         for name, value in reply.head.headers:
             if name == "set-cookie":
+                if not self._knows_suffixes and names_a_domain(value):
+                    await asyncio.to_thread(public_suffixes)
+                    self._knows_suffixes = True
                 jar = self._jars.setdefault(site, CookieJar())
                 jar.store(origin.host, target, value, time.time())
 
@@ -259,7 +291,7 @@ class HttpFetcher:
 
     def _tick(self) -> None:
         now = time.monotonic()
-        for connection in list(self._under_way):
+        for connection in list(chain.from_iterable(self._under_way.values())):
             connection.look_after(now)
         self._pool.sweep(now)
         self._ticker = asyncio.get_running_loop().call_later(self._tick_seconds(), self._tick)
@@ -271,7 +303,7 @@ def _fetched(url: str, head: bytes, address: str, left: float, exchange: Exchang
     return Fetched(
         url,
         reply.head.status,
-        tuple(reply.head.headers),
+        reply.head.headers,
         head,
         reply.head.raw,
         reply.body.payload,
@@ -281,4 +313,5 @@ def _fetched(url: str, head: bytes, address: str, left: float, exchange: Exchang
         exchange.finished - exchange.sent,
         exchange.wire_bytes,
         reply.body.truncated,
+        leads_to_public(address),
     )

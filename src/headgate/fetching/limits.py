@@ -29,5 +29,3 @@ class Limits:
     """How long an unused connection is kept."""
     idle_connections: int = 1024
     """Unused connections kept at the most, over all hosts."""
-    keep_partial: bool = False
-    """Whether a body that broke off is given out, marked truncated, or the fetch has failed."""

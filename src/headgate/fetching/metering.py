@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from headgate.traffic.governor import Claim, Governor
+from headgate.traffic.window import Demand
 
 __all__ = ["Meter"]
 
@@ -35,7 +36,7 @@ class Meter:
         """Goes up whenever a rate changes, so that windows are looked at again."""
         self._clock = clock
         self._waiters: dict[Claim, Callable[[], None]] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
         self._timer_at = math.inf
 
     def set_total(self, rate: float) -> None:
@@ -43,13 +44,19 @@ class Meter:
         self.governor.set_total(rate, self._clock())
         self._changed()
 
-    def set_site(self, site: str, rate: float) -> None:
-        """A new share, from now on."""
-        self.governor.set_site(site, rate, self._clock())
+    def set_site(self, site: str, rate: float, most: float | None = None) -> None:
+        """A new share, from now on, and the most it may be with what others leave of theirs."""
+        self.governor.set_site(site, rate, self._clock(), most)
         self._changed()
 
     def forget_site(self, site: str) -> None:
         self.governor.forget_site(site)
+
+    def demand(self, site: str, rtt: float, response: float, most: int) -> Demand:
+        """What a site's connections are to carry, by today's rates."""
+        governor = self.governor
+        share = governor.share(site)
+        return Demand(governor.total, share, rtt, response, most, governor.smooth)
 
     def claim(self, site: str, amount: float, then: Callable[[], None]) -> Claim | None:
         """Ask for credit: None when it is there at once, otherwise ``then`` is called with it."""
@@ -109,9 +116,13 @@ class Meter:
             return
         self.close()
         self._timer_at = moment
-        if moment < math.inf:
-            delay = max(moment - self._clock(), _TIMER_SECONDS)
-            self._timer = asyncio.get_running_loop().call_later(delay, self._on_timer)
+        if moment == math.inf:
+            return
+        loop, delay = asyncio.get_running_loop(), moment - self._clock()
+        if delay <= 0:  # something was given back: a timer would let the line stand still
+            self._timer = loop.call_soon(self._on_timer)
+        else:
+            self._timer = loop.call_later(max(delay, _TIMER_SECONDS), self._on_timer)
 
     def _on_timer(self) -> None:
         self._timer = None

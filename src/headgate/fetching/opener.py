@@ -2,8 +2,8 @@
 
 How wide a connection should be depends on its round trip, which is only known once one has been
 opened. The first one to a host is opened for no distance at all; when the handshake shows that this
-is too narrow by far, it is opened again, before anything was sent on it, and the round trip is
-remembered for the rest.
+is too narrow or too wide by far, it is opened again, before anything was sent on it, and the round
+trip is remembered for the rest.
 
 A connection's own bytes are paid for like others: a little before connect, more before a TLS
 handshake with its certificates, and set right afterwards.
@@ -17,15 +17,16 @@ import ipaddress
 import os
 import socket
 
-from headgate.fetching.addresses import AddressGuard
+from headgate.fetching.addresses import AddressGuard, leads_to_public
 from headgate.fetching.channel import Channel
+from headgate.fetching.connecting import connect
 from headgate.fetching.connection import Connection, Surroundings
 from headgate.fetching.dns import Resolver
 from headgate.fetching.faults import FetchFault
 from headgate.fetching.origin import Origin
 from headgate.fetching.tcp import Line, open_socket
 from headgate.fetching.tls import Tls
-from headgate.model.fetch import FailureKind
+from headgate.model.fetch import FailureKind, FetchRequest
 from headgate.traffic.window import Opening, fits, opening
 
 __all__ = ["Opener"]
@@ -52,19 +53,21 @@ class Opener:
         """Seconds to the host and back, once known."""
         return self._rtts.get(host)
 
-    def fits(self, connection: Connection, site: str) -> bool:
-        """Whether the connection's window suits the site's rate of now."""
-        line = connection.channel.line
-        return fits(line.window, self._wanted(site, self._rtts.get(connection.origin.host, 0.0)))
+    def fits(self, connection: Connection, request: FetchRequest) -> bool:
+        """Whether the connection may serve the site, and its window suits the site's rate."""
+        host, line = connection.origin.host, connection.channel.line
+        if not self._may_use(host, connection.address, request.site):
+            return False
+        return fits(line.window, self._wanted(request, self._rtts.get(host, 0.0)))
 
-    async def open(self, origin: Origin, site: str) -> Connection:
+    async def open(self, origin: Origin, request: FetchRequest) -> Connection:
         """A fresh connection, its handshakes done."""
-        limit = self._around.limits.connect_seconds
+        limit, site = self._around.limits.connect_seconds, request.site
         unpaid = _TCP_HANDSHAKE_BYTES + (_TLS_HANDSHAKE_BYTES if origin.secure else 0.0)
         await self._around.meter.pay(site, unpaid)
         try:
             async with asyncio.timeout(limit):
-                line = await self._connect(origin, site)
+                line = await self._connect(origin, request)
                 try:
                     stream = await self._tls.secure(line.sock, origin) if origin.secure else None
                 except BaseException:
@@ -83,52 +86,56 @@ class Opener:
         if connection.channel.stream is not None:
             self._tls.remember(connection.origin, connection.channel.stream)
 
-    async def _connect(self, origin: Origin, site: str) -> Line:
+    async def _connect(self, origin: Origin, request: FetchRequest) -> Line:
         address = ""
         fault = FetchFault(FailureKind.REFUSED, str(origin))
-        for address in await self._addresses(origin.host):
+        for address in await self._addresses(origin.host, request.site):
             try:
-                line = await _connected(address, origin.port, self._opening(origin.host, site))
+                line = await _connected(address, origin.port, self._opening(origin.host, request))
             except OSError as error:
                 fault = FetchFault(FailureKind.REFUSED, f"{address}: {_reason(error)}")
                 continue
-            if self._too_narrow(origin.host, site, line):
+            if self._unfit(origin.host, request, line):
                 line.sock.close()
-                line = await _connected(address, origin.port, self._opening(origin.host, site))
+                line = await _connected(address, origin.port, self._opening(origin.host, request))
             return line
         raise fault
 
-    async def _addresses(self, host: str) -> list[str]:
+    def _may_use(self, host: str, address: str, site: str) -> bool:
+        """Another site may have opened a connection to a private host named for it."""
+        return leads_to_public(address) or self._guard.allows(host, address, site)
+
+    async def _addresses(self, host: str, site: str) -> list[str]:
         if _is_address(host):
             found: tuple[str, ...] = (host,)
         else:
             found = (await self._resolver.resolve(host)).addresses
-        allowed = [address for address in found if self._guard.allows(host, address)]
+        allowed = [address for address in found if self._guard.allows(host, address, site)]
         if not allowed:
             raise FetchFault(FailureKind.FORBIDDEN_ADDRESS, f"{host} is at {found[0]}")
         return allowed[:_MOST_ADDRESSES]
 
-    def _wanted(self, site: str, rtt: float) -> Opening | None:
-        governor = self._around.meter.governor
-        if governor.free(site):
+    def _wanted(self, request: FetchRequest, rtt: float) -> Opening | None:
+        meter, most = self._around.meter, self._around.limits.connections_per_host
+        if meter.governor.free(request.site):
             return None
-        return opening(governor.total, governor.share(site), rtt, smooth=governor.smooth)
+        return opening(meter.demand(request.site, rtt, request.expected_bytes, most))
 
-    def _opening(self, host: str, site: str) -> Opening | None:
-        return self._wanted(site, self._rtts.get(host, 0.0))
+    def _opening(self, host: str, request: FetchRequest) -> Opening | None:
+        return self._wanted(request, self._rtts.get(host, 0.0))
 
-    def _too_narrow(self, host: str, site: str, line: Line) -> bool:
+    def _unfit(self, host: str, request: FetchRequest, line: Line) -> bool:
         known = self._rtts.get(host)
         if known is None and len(self._rtts) >= _REMEMBERED_TRIPS:
             self._rtts.clear()
         self._rtts[host] = min(line.rtt, known or line.rtt)
-        return known is None and not fits(line.window, self._wanted(site, line.rtt))
+        return known is None and not fits(line.window, self._wanted(request, line.rtt))
 
 
 async def _connected(address: str, port: int, wanted: Opening | None) -> Line:
     sock = open_socket(address, wanted)
     try:
-        await asyncio.get_running_loop().sock_connect(sock, (address, port))
+        await connect(sock, address, port)
         return Line(sock, wanted)
     except BaseException:
         sock.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from headgate.fetching.body import Body, body_of
 from headgate.fetching.head import Head
 from headgate.fetching.limits import Limits
+from headgate.fetching.wanted import Wanted
 
 __all__ = ["Reply"]
 
@@ -15,12 +16,13 @@ __all__ = ["Reply"]
 class Reply:
     """Feed it until it is done; ``body`` is there once the head is whole."""
 
-    __slots__ = ("_max_bytes", "body", "head")
+    __slots__ = ("_max_bytes", "_wanted", "body", "head")
 
-    def __init__(self, max_bytes: int, limits: Limits) -> None:
+    def __init__(self, max_bytes: int, limits: Limits, wanted: Wanted | None = None) -> None:
         self.head = Head(limits)
         self.body: Body | None = None
         self._max_bytes = max_bytes
+        self._wanted = wanted
 
     @property
     def done(self) -> bool:
@@ -29,7 +31,7 @@ class Reply:
     @property
     def reusable(self) -> bool:
         """Whether the connection may carry another request once this is done."""
-        return self.body is not None and self.body.clean and self.head.keep_alive
+        return self.body is not None and self.body.clean and self.head.framing.reusable
 
     def feed(self, buffer: bytearray, size: int) -> bool:
         """Take the buffer's first ``size`` bytes; true when the response is whole."""
@@ -40,12 +42,16 @@ class Reply:
             buffer, start, size = head.feed(buffer, size)
             if not head.whole:
                 return False
-            body = self.body = body_of(head.status, head.headers, self._max_bytes)
+            body = self.body = body_of(head.framing, self._max_bytes)
+            if self._wanted is not None:
+                self._wanted.judge(head.status, head.headers, body.awaited)
         if start < size:
             if body.done:
                 body.clean = False
             else:
                 body.feed(memoryview(buffer)[start:size])
+                if self._wanted is not None:
+                    self._wanted.judge_cut(body.truncated)
         return body.done
 
     def end(self) -> bool:

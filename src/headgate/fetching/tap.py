@@ -33,27 +33,37 @@ class Tap:
         "_due",
         "_line",
         "_meter",
+        "_most_connections",
+        "_put_right_at",
         "_quantum",
         "_site",
         "_then",
     )
 
-    def __init__(self, meter: Meter, site: str, line: Line, expected: float) -> None:
+    def __init__(self, meter: Meter, site: str, line: Line, expected: float, most: int) -> None:
         self._meter = meter
         self._site = site
         self._line = line
+        self._most_connections = most
         self._credit = Credit(expected, line.window or _GROWN_WINDOW, carried=line.read)
         self._base = line.read
         """Stream bytes of earlier responses."""
         self._claim: Claim | None = None
         self._then: Callable[[int], None] = _nobody
         self._due = 0.0
+        self._put_right_at = 0
+        """Wire bytes of the connection when the account was last put right."""
         self._changes = -1
         self._quantum = 0
 
     @property
     def foreseen(self) -> bool:
         return self._credit.length is not None
+
+    @property
+    def crumbs(self) -> bool:
+        """Whether the response was seen to come in segments that are mostly headers."""
+        return self._credit.crumbs
 
     async def pay_for_request(self) -> None:
         due = self._credit.due_before_request()
@@ -65,17 +75,21 @@ class Tap:
         self._credit.pay(self._line.arrivals()[1] - self._line.settled)
 
     def foresee(self, awaited: int, *, sealed: bool) -> None:
-        """The head told how many bytes of body are still to come after those read."""
+        """The head told how many bytes of body are still to come after those read.
+
+        What reading it opened is owed now that the length is known."""
         coming = awaited * _TLS_OVERHEAD if sealed else awaited
         self._credit.length = self._line.read - self._base + coming
+        self._put_right(*self._line.arrivals())
 
     def allowance(self, then: Callable[[int], None]) -> int:
         """How many bytes may be read now; 0: none, and ``then`` is called with the number later.
 
         With nothing waiting in the kernel one may be read: to find that this is the end.
         """
-        self.reconcile()
-        amount, due = self._next_read()
+        arrivals = self._line.arrivals()
+        self._put_right(*arrivals)
+        amount, due = self._next_read(*arrivals)
         if due > 0:
             self._due, self._then = due, then
             self._claim = self._meter.claim(self._site, due, self._granted)
@@ -84,22 +98,32 @@ class Tap:
             self._credit.pay(due)
         return max(amount, 1)
 
-    def reconcile(self) -> None:
-        """Owe at once what no read of ours brings forth.
+    def reconcile(self) -> bool:
+        """Owe at once what no read of ours brings forth, and take back what will not come.
 
-        The last segment of a window follows the first ones, and probes and repetitions come while
-        a claim waits. Before the first arrival, the request's payment stands.
+        A response may be longer than expected, and probes and repetitions come while a claim
+        waits. Says whether anything came since this was last done.
         """
-        line = self._line
-        stream, wire = line.arrivals()
+        arrivals = self._line.arrivals()
+        if arrivals[1] == self._put_right_at:
+            return False
+        self._put_right(*arrivals)
+        return True
+
+    def _put_right(self, stream: int, wire: int) -> None:
+        """Before the first arrival, the request's payment stands."""
+        line, credit = self._line, self._credit
+        self._put_right_at = wire
         if stream == self._base:
             return
-        unpaid = self._credit.unpaid(
-            line.read - self._base, stream - self._base, wire - line.settled
-        )
+        received, arrived = stream - self._base, wire - line.settled
+        credit.crumbs = credit.crumbs or window.in_crumbs(received, arrived)
+        unpaid = credit.unpaid(line.read - self._base, received, arrived)
         if unpaid > 0:
-            self._credit.pay(unpaid)
+            credit.owe(unpaid)
             self._meter.settle(self._site, -unpaid)
+        elif credit.crumbs and (surplus := credit.refund(arrived)) > 0:
+            self._meter.settle(self._site, surplus)
 
     def close(self, *, whole: bool) -> int:
         """Settle; the wire bytes that arrived for this response."""
@@ -116,10 +140,13 @@ class Tap:
         self._meter.settle(self._site, surplus)
         return arrived
 
-    def _next_read(self) -> tuple[int, float]:
+    def _next_read(self, stream: int, wire: int) -> tuple[int, float]:
         """What there is to read, and what is to be paid before."""
         line = self._line
-        stream, wire = line.arrivals()
+        if line.read == self._base:
+            quantum = window.head_quantum(self._meter.governor.total)
+            if quantum:
+                return window.whole_segments(stream - line.read, quantum), 0.0
         amount = window.whole_segments(stream - line.read, self._current_quantum())
         return amount, self._credit.due_before_read(
             line.read - self._base + amount, stream - self._base, wire - line.settled
@@ -129,9 +156,10 @@ class Tap:
         """More may have come in the meantime: it is read along, for a small debt."""
         self._claim = None
         self._credit.pay(self._due)
-        amount, due = self._next_read()
-        self._credit.pay(due)
-        self._meter.settle(self._site, -due)
+        amount, due = self._next_read(*self._line.arrivals())
+        if due > 0:
+            self._credit.pay(due)
+            self._meter.settle(self._site, -due)
         self._then(max(amount, 1))
 
     def _current_quantum(self) -> int:
@@ -139,9 +167,10 @@ class Tap:
         meter = self._meter
         if self._changes != meter.changes:
             self._changes = meter.changes
-            total, share = meter.governor.total, meter.governor.share(self._site)
-            self._quantum = window.read_quantum(total, share)
-            wanted = window.opening(total, share, self._line.rtt, smooth=meter.governor.smooth)
+            rtt, expected = self._line.rtt, self._credit.expected
+            demand = meter.demand(self._site, rtt, expected, self._most_connections)
+            self._quantum = window.read_quantum(demand.total, demand.share)
+            wanted = window.opening(demand)
             if wanted is not None and self._line.window is not None:
                 self._line.widen(wanted)
                 self._credit.window = self._line.window

@@ -2,26 +2,68 @@
 
 The counts come from TCP_INFO, so they are those of the wire: payload bytes as they arrived, read or
 not, and segments, from which the frame headers follow.
+
+A window bounds bytes, not segments: a server that sends a byte per segment may send sixty times
+what the window says. Such a connection is shut while it has to wait. A filter in the kernel then
+drops data before TCP sees it, so the server has to stop after its congestion window, and what it
+sends again later, it sends in full segments.
 """
 
 from __future__ import annotations
 
+import ctypes
 import socket
 import struct
 
-from headgate.traffic.window import FRAME_HEADERS, Opening
+from headgate.traffic.window import FRAME_HEADERS, SEGMENT, Opening
 
 __all__ = ["Line", "open_socket", "round_trip_seconds"]
 
 _COUNTS = struct.Struct("=128xQ4xI")
 _ROUND_TRIP = struct.Struct("=68xI")
 _WIDEST_UNSCALED = 64_000
+_HANDSHAKE_OPTIONS = 8
+"""Bytes of TCP options that the server's first segment has beyond a later one's."""
+_TIME_STAMPS = 12
+"""Bytes of TCP options that a segment size has to leave room for."""
+
+_SO_ATTACH_FILTER, _SO_DETACH_FILTER, _SO_MEMINFO = 26, 27, 55
+_DROPS = struct.Struct("=32xI")
+_INSTRUCTION = struct.Struct("=HBBI")
+_DROP_DATA = ctypes.create_string_buffer(
+    b"".join(
+        _INSTRUCTION.pack(*instruction)
+        for instruction in (
+            (0x30, 0, 0, 12),  # the byte with the length of the TCP header, in words
+            (0x54, 0, 0, 0xF0),
+            (0x74, 0, 0, 2),  # in bytes
+            (0x07, 0, 0, 0),
+            (0x80, 0, 0, 0),  # the length of the segment
+            (0x1C, 0, 0, 0),  # less that of the header
+            (0x15, 0, 1, 0),  # nothing left: an acknowledgement or an end
+            (0x06, 0, 0, 0xFFFFFFFF),  # let it in
+            (0x06, 0, 0, 0),  # drop it
+        )
+    )
+)
+_FILTER = struct.pack("HP", len(_DROP_DATA) // _INSTRUCTION.size, ctypes.addressof(_DROP_DATA))
 
 
 class Line:
     """One connected socket with its counts. ``read`` never goes above what was received."""
 
-    __slots__ = ("_last", "read", "rtt", "settled", "sock", "window")
+    __slots__ = (
+        "_dropped_bytes",
+        "_drops",
+        "_just_shut",
+        "_last",
+        "_shut",
+        "read",
+        "rtt",
+        "settled",
+        "sock",
+        "window",
+    )
 
     def __init__(self, sock: socket.socket, opening: Opening | None) -> None:
         self.sock = sock
@@ -34,14 +76,33 @@ class Line:
         self.rtt = round_trip_seconds(sock)
         self._last: tuple[int, int] | None = None
         """The final counts of a closed connection."""
+        self._drops = 0
+        """Segments that the filter was seen to have dropped."""
+        self._dropped_bytes = 0
+        self._just_shut = False
+        """Until the filter is seen to have dropped something."""
+        self._shut: bool | None = None
+        """None: it never was."""
 
     def arrivals(self) -> tuple[int, int]:
-        """Stream bytes and wire bytes that came since the connection began."""
+        """Stream bytes and wire bytes that came since the connection began.
+
+        What the filter drops right after it is attached is the rest of a flight of crumbs, and its
+        headers count. What it drops later was gathered and sent again; crumbs are less than their
+        headers, so as much is counted for them.
+        """
         if self._last is not None:
             return self._last
         info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _COUNTS.size)
         stream, segments = _COUNTS.unpack(info)
-        return stream, stream + FRAME_HEADERS * segments
+        if self._shut is not None:
+            drops = self.sock.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _DROPS.size)
+            fresh = _DROPS.unpack(drops)[0] - self._drops
+            self._drops += fresh
+            self._dropped_bytes += fresh * FRAME_HEADERS * (1 if self._just_shut else 2)
+            self._just_shut = self._just_shut and not fresh
+        wire = stream + FRAME_HEADERS * segments + _HANDSHAKE_OPTIONS
+        return stream, wire + self._dropped_bytes
 
     def settle(self) -> int:
         """The wire bytes since this was last asked."""
@@ -56,6 +117,18 @@ class Line:
 
     def expect_reader(self) -> None:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+
+    def shut(self) -> None:
+        """Let no more data in."""
+        self.sock.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, _FILTER)
+        self._just_shut = self._just_shut or not self._shut
+        self._shut = True
+
+    def reopen(self) -> None:
+        """Let data in again, if the connection was shut."""
+        if self._shut:
+            self.sock.setsockopt(socket.SOL_SOCKET, _SO_DETACH_FILTER, 0)
+            self._shut = False
 
     def acknowledge(self) -> None:
         """Send an acknowledgement that the kernel holds back, if there is one."""
@@ -87,6 +160,7 @@ def open_socket(address: str, opening: Opening | None) -> socket.socket:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if opening is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, opening.buffer)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT + _TIME_STAMPS)
     return sock
 
 

@@ -41,7 +41,8 @@ class Topic:
     def __init__(self, keywords: str, examples: Sequence[str] = ()) -> None:
         self._weights = _weights(keywords, examples)
         """By word, as it is written."""
-        self._languages: dict[str, _Stems] = {}
+        self._languages = {"en": _Stems(self._weights, "en")}
+        """English is there from the start: what cannot be stemmed at all fails here."""
         self._holding: Counter[str] = Counter()
         """Pages that hold a word."""
         self._pages = 0

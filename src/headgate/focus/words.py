@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import Stemmer
+from headgate.model.extras import extra
+
+if TYPE_CHECKING:
+    import Stemmer
 
 __all__ = ["known_language", "stem", "url_text", "words"]
 
@@ -73,4 +77,4 @@ def stem(word: str, language: str) -> str:
 
 @lru_cache(64)
 def _stemmer(language: str) -> Stemmer.Stemmer:
-    return Stemmer.Stemmer(language, 0)
+    return extra("Stemmer", "keywords and example pages", "focus").Stemmer(language, 0)

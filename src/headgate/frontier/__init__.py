@@ -14,8 +14,8 @@ run and is used by one thread.
 ============  ==================================================  ==================================
 structure     who fills it                                        who empties it
 ============  ==================================================  ==================================
-URLseen       admission, with every URL it judges                 nobody
-URLtodo       admission, with every URL it accepts                the bench, when it has room
+URLseen       URL filter, with every URL it judges                nobody
+URLtodo       URL filter, with every URL it accepts               the bench, when it has room
 bench         URLtodo, by depth; retries; redirect targets        dispatch, when a host is ready
 in flight     dispatch, with every Fetch command                  the event that ends the fetch
 Pageseen      the event of a fetched page                         nobody

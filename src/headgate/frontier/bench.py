@@ -52,6 +52,12 @@ class Bench:
             self._paces[origin] = pace
         return pace
 
+    @property
+    def seconds_per_request(self) -> float:
+        """The least that politeness to all hosts of the site asks for; 0: nothing is known to."""
+        least = [pace.seconds_per_request for pace in self._hosts.values() if not pace.given_up]
+        return 1.0 / sum(1.0 / seconds for seconds in least) if least and min(least) > 0 else 0.0
+
     def put(self, fetch: Fetch) -> None:
         self._queue(fetch).append(fetch)
         self._length += 1
@@ -102,8 +108,8 @@ class Bench:
             pace = self.pace(origin)
             if pace.given_up:
                 moments.append(-math.inf)
-            elif origin not in self._on_hold and not pace.full:
-                moments.append(pace.next_start)
+            elif origin not in self._on_hold:
+                moments.append(pace.opens)
         return min(moments, default=math.inf)
 
     def hold(self, origin: str) -> None:

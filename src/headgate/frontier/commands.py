@@ -6,7 +6,22 @@ import msgspec
 
 from headgate.frontier.journal import JournalEntry
 
-__all__ = ["FINISHED", "Command", "Done", "Fetch", "GiveUp", "LearnRobots", "Record", "Wait"]
+__all__ = [
+    "FINISHED",
+    "NAMED_BY_INDEX",
+    "NAMED_BY_SITE",
+    "NO_SITEMAP",
+    "Command",
+    "Done",
+    "Fetch",
+    "GiveUp",
+    "LearnRobots",
+    "Record",
+    "Wait",
+]
+
+NO_SITEMAP, NAMED_BY_SITE, NAMED_BY_INDEX = range(3)
+"""An index leads to the sitemaps it names and no further."""
 
 FINISHED = "finished"
 """The reason of a Done that nobody asked for: nothing is left to do."""
@@ -25,11 +40,13 @@ class Fetch(msgspec.Struct, frozen=True, gc=False):
     """Redirects that led here."""
     level: int = 0
     """Of its score, 0 the best; without a focus, of all."""
+    sitemap: int = NO_SITEMAP
+    """A sitemap is no page: it is answered by SitemapRead where a page is by PageFetched."""
 
     @property
     def untouched(self) -> bool:
-        """Neither a retry nor a redirect's target: nothing was begun for it."""
-        return not (self.tries or self.busy or self.hops)
+        """A page, neither a retry nor a redirect's target: nothing was begun for it."""
+        return not (self.tries or self.busy or self.hops or self.sitemap)
 
 
 class LearnRobots(msgspec.Struct, frozen=True, gc=False):

@@ -9,6 +9,10 @@ its links are followed, so a page that comes late (a retry, a slow host) could o
 which pages are crawled. Levels then follow each other strictly, and the pages crawled depend on
 the site alone, not on timing.
 
+What an earlier run asked for comes after what none did: of the same depth where there is a maximum,
+of any depth where there is none. So a site that is too large for its deadline grows from run to
+run, also where its server cannot tell "not modified". Seeds come first all the same.
+
 With a focus, URLtodo goes by score (``scored_todo``), and the bench is filled sparingly: a URL on
 it has had its turn. When a page brings something better than what lies there, all that was not
 begun goes back into the queue.
@@ -23,22 +27,25 @@ from dataclasses import dataclass, field
 
 from headgate.frontier.bench import Bench
 from headgate.frontier.commands import FINISHED, Command, Done, Fetch, LearnRobots, Wait
-from headgate.frontier.journal import JournalEntry
+from headgate.frontier.events import RobotsLearned
+from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.omissions import Omissions
 from headgate.frontier.pacing import HostPace, PaceRules
 from headgate.frontier.ports import Spill
 from headgate.frontier.scope import origin_of
 from headgate.frontier.scored_todo import NEUTRAL, Placed, ScoredTodo, Scores, level_of
-from headgate.frontier.todo import UrlTodo
+from headgate.frontier.todo import DepthLanes, UrlTodo
+from headgate.model.left_out import Reason
+from headgate.model.run_report import MAX_PAGES
 
-__all__ = ["BY_DEPTH", "HOST_GIVEN_UP", "ROBOTS", "Dispatch", "DispatchRules", "Flight"]
+__all__ = ["BY_DEPTH", "Dispatch", "DispatchRules", "Flight"]
 
-ROBOTS = "robots.txt"
-HOST_GIVEN_UP = "host given up"
 BY_DEPTH = Placed()
 """Without a focus a URL's depth is its place."""
 
-_DROPS_AT_A_TIME = 1000
-"""URLs dropped in one go at the most, lest a site closed by robots.txt hold up everything else."""
+_DROPS_AT_A_TIME = 25
+"""URLs dropped in one go at the most, lest a site closed by robots.txt hold up everything else:
+rules made to be dear take milliseconds to ask."""
 _REFILL = 50
 
 
@@ -69,22 +76,37 @@ class Flight:
 class Dispatch:
     """URLs that are accepted and not settled."""
 
-    def __init__(self, spill: Spill, rules: DispatchRules, *, strict_levels: bool) -> None:
+    def __init__(
+        self,
+        spill: Spill,
+        rules: DispatchRules,
+        *,
+        strict_levels: bool,
+        asked_before: Callable[[str], bool],
+    ) -> None:
         memory = rules.memory - rules.memory // 4
         self._scored = (
             ScoredTodo(spill, memory, depth_first=strict_levels) if rules.scored else None
         )
         self._by_depth = UrlTodo(spill, memory)
         """Empty with a focus."""
+        self._lanes = DepthLanes(strict_levels)
+        self._asked_before = asked_before
         self.slots = rules.slots
+        self.pages_left: int | None = None
+        """No more fetches are begun at once: each may turn out to be a page. None: no bound."""
         self.stopping = ""
         """Why no more fetches begin; empty: they do."""
-        self.dropped: Counter[str] = Counter()
-        """URLs that ended without a fetch, by reason."""
+        self.dropped = Omissions()
+        """URLs that ended without a fetch."""
+        self.sitemaps = 0
+        """Sitemaps on the bench and in flight."""
         self._bench = Bench(rules.pace)
         self._bench_bound = max(1, rules.memory // 4)
         self._flights: dict[str, Flight] = {}
         self._robots: dict[str, Callable[[str], bool]] = {}
+        self._unreachable: set[str] = set()
+        """Origins without robots rules, of which nothing is asked."""
         self._robots_first = rules.robots
         self._strict_levels = strict_levels
         self._level = 0
@@ -103,19 +125,33 @@ class Dispatch:
     def in_flight(self) -> int:
         return len(self._flights)
 
-    def accept(self, found: Sequence[str], depth: int, scores: Scores | None) -> Placed:
-        """Queue up new URLs; with a focus, known ones among the scored may move up."""
+    @property
+    def seconds_per_request(self) -> float:
+        return self._bench.seconds_per_request
+
+    @property
+    def sitemaps_waiting(self) -> int:
+        return self.sitemaps - sum(flight.fetch.sitemap > 0 for flight in self._flights.values())
+
+    def accept(
+        self, found: Sequence[str], depth: int, scores: Scores | None, *, first: bool = False
+    ) -> Placed:
+        """Queue up new URLs; with a focus, known ones among the scored may move up.
+
+        ``first``: as if none had been asked for by an earlier run."""
+        asked = frozenset() if first else self._asked(found)
         if self._scored is None:
-            self._by_depth.put(depth, found)
+            self._put(depth, found, asked)
             return BY_DEPTH
-        placed = self._scored.accept(depth, found, scores)
+        placed = self._scored.accept(depth, found, scores, asked)
         self._reconsider(self._scored)
         return placed
 
     def recall(self, found: Sequence[str], entry: JournalEntry) -> None:
         """Queue up what is left of an entry's URLs, as they were when it was recorded."""
         if self._scored is None:
-            self._by_depth.put(entry.depth, found)
+            first = entry.outcome is Outcome.FOUND and entry.depth == 0  # seeds
+            self._put(entry.depth, found, frozenset() if first else self._asked(found))
             return
         levels = dict(zip(entry.found, entry.levels, strict=False))
         neutral = level_of(NEUTRAL)
@@ -140,17 +176,33 @@ class Dispatch:
         """A redirect's target goes next."""
         self._bench.put_first(fetch)
 
-    def learn(self, origin: str, allows: Callable[[str], bool], crawl_delay: float | None) -> None:
-        self._robots[origin] = allows
-        self._bench.release(origin)
-        if crawl_delay is not None:
-            self._bench.pace(origin).crawl_delay(crawl_delay)
+    def look_into(self, sitemaps: Sequence[str], named: int) -> None:
+        """Sitemaps take their turn among the pages of their origins."""
+        for url in sitemaps:
+            self._bench.put(Fetch(url, 0, sitemap=named))
+        self.sitemaps += len(sitemaps)
+
+    def learn(self, event: RobotsLearned) -> None:
+        self._robots[event.origin] = event.allows
+        if event.unreachable:
+            self._unreachable.add(event.origin)
+        self._bench.release(event.origin)
+        pace = self._bench.pace(event.origin)
+        if event.public:
+            pace.found_public()
+        if event.crawl_delay is not None:
+            pace.crawl_delay(event.crawl_delay)
 
     def commands(self, now: float) -> list[Command]:
         """All that can start now, and what comes after."""
         commands: list[Command] = []
         drops = 0
-        while len(self._flights) < self.slots and drops < _DROPS_AT_A_TIME and not self.stopping:
+        slots = self.slots
+        if self.pages_left is not None:
+            slots = min(slots, self.pages_left)
+            if self.pages_left <= 0 and len(self) > 0:
+                self.stopping = self.stopping or MAX_PAGES
+        while len(self._flights) < slots and drops < _DROPS_AT_A_TIME and not self.stopping:
             fetch = self._bench.next(now)
             if fetch is not None:
                 command = self._launch(fetch, now)
@@ -173,23 +225,41 @@ class Dispatch:
         for flight in self._flights.values():
             assert flight.pace.in_flight == by_host[id(flight.pace)]
 
+    def _asked(self, urls: Sequence[str]) -> frozenset[str]:
+        return frozenset(filter(self._asked_before, urls))
+
+    def _put(self, depth: int, urls: Sequence[str], asked: frozenset[str]) -> None:
+        if asked:
+            self._by_depth.put(
+                self._lanes.lane(depth, again=True), [url for url in urls if url in asked]
+            )
+            urls = [url for url in urls if url not in asked]
+        self._by_depth.put(self._lanes.lane(depth, again=False), urls)
+
     def _launch(self, fetch: Fetch, now: float) -> Command | None:
         origin = origin_of(fetch.url)
         pace = self._bench.pace(origin)
         allows = self._robots.get(origin)
         if pace.given_up:
-            self.dropped[HOST_GIVEN_UP] += 1
+            self._drop(fetch, Reason.HOST_GIVEN_UP)
             return None
         if allows is None and self._robots_first:
             self._bench.put_first(fetch)
             self._bench.hold(origin)
             return LearnRobots(origin)
         if allows is not None and not allows(fetch.url):
-            self.dropped[ROBOTS] += 1
+            lost = origin in self._unreachable
+            self._drop(fetch, Reason.HOST_GIVEN_UP if lost else Reason.ROBOTS)
             return None
         pace.started(now)
         self._flights[fetch.url] = Flight(fetch, pace, now)
         return fetch
+
+    def _drop(self, fetch: Fetch, reason: Reason) -> None:
+        if fetch.sitemap:
+            self.sitemaps -= 1
+        else:
+            self.dropped.note(reason, [fetch.url])
 
     def _refill(self) -> bool:
         """Bring URLs from URLtodo to the bench; False when none may come."""
@@ -197,12 +267,12 @@ class Dispatch:
         if lane is None or room <= 0:
             return False
         scored = self._scored
-        depth = lane if scored is None else scored.lanes.depth(lane)
+        depth = self._lanes.depth(lane) if scored is None else scored.lanes.depth(lane)
         if self._strict_levels and depth > self._level and (self._flights or self._bench):
             return False
         self._level = depth
         if scored is None:
-            for url in self._by_depth.take(min(room, _REFILL)):
+            for url in self._by_depth.take_spread(min(room, _REFILL)):
                 self._bench.put(Fetch(url, depth))
         else:
             self._worst_benched = max(self._worst_benched, lane)
@@ -227,7 +297,7 @@ class Dispatch:
             return None if self._flights else Done(self.stopping)
         if len(self) == 0:
             return Done(FINISHED)
-        if len(self._flights) >= self.slots:
+        if len(self._flights) >= min(self.slots, self.pages_left or self.slots):
             return None
         moment = self._bench.next_moment()
         return None if moment == math.inf else Wait(max(moment, now))

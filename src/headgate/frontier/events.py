@@ -15,9 +15,12 @@ __all__ = [
     "FetchFailed",
     "Found",
     "PageFetched",
+    "Recalled",
     "Redirected",
     "RobotsLearned",
     "Seeds",
+    "SitemapRead",
+    "SitemapsNamed",
     "Slots",
     "Stop",
     "Tick",
@@ -39,6 +42,34 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     """With a focus: of the URLs, from 0 to 1."""
 
 
+class SitemapsNamed(msgspec.Struct, frozen=True, gc=False):
+    """Sitemaps that robots.txt or an index names, whosever they are. Those of the site's own hosts
+    are fetched as pages are: at the host's pace, under its robots rules."""
+
+    urls: Sequence[str]
+    by_index: bool = False
+
+
+class SitemapRead(msgspec.Struct, frozen=True, gc=False):
+    """The fetch of a sitemap ended well, and all that it names was told."""
+
+    url: str
+    answer_seconds: float = 0.0
+
+
+class Recalled(msgspec.Struct, frozen=True, gc=False):
+    """URLs that earlier runs knew. They are judged by today's scope and not recorded: whoever
+    knows them tells of them again after a replay."""
+
+    urls: Sequence[str]
+    depth: int
+    unlinked: bool = False
+    """All links were followed, and none led to these. They are asked for, but from now on nothing
+    new is let in: a crawl that knew nothing would not have come here."""
+    scores: Scores | None = None
+    """As of `Found`."""
+
+
 class PageFetched(msgspec.Struct, frozen=True, gc=False):
     """A fetch ended with a page: any status that is neither a redirect nor an error."""
 
@@ -49,6 +80,10 @@ class PageFetched(msgspec.Struct, frozen=True, gc=False):
     """Of the content, 64 good bits or more in front; empty: not to be compared."""
     scores: Scores | None = None
     """With a focus: of the links, from 0 to 1."""
+    answer_seconds: float = 0.0
+    """What the server took to begin its answer."""
+    unfollowed: Sequence[str] = ()
+    """Its other links: marked nofollow, or all of a page that is."""
 
 
 class Redirected(msgspec.Struct, frozen=True, gc=False):
@@ -57,6 +92,7 @@ class Redirected(msgspec.Struct, frozen=True, gc=False):
     url: str
     target: str
     """Absolute; empty when the server's cannot be understood."""
+    answer_seconds: float = 0.0
 
 
 class ErrorStatus(msgspec.Struct, frozen=True, gc=False):
@@ -66,6 +102,7 @@ class ErrorStatus(msgspec.Struct, frozen=True, gc=False):
     status: int
     retry_after: float | None = None
     """Retry-After in seconds from now, if the server sent one."""
+    answer_seconds: float = 0.0
 
 
 class FetchFailed(msgspec.Struct, frozen=True, gc=False):
@@ -82,6 +119,10 @@ class RobotsLearned(msgspec.Struct, frozen=True, gc=False):
     allows: Callable[[str], bool]
     """Whether a URL of this origin may be fetched."""
     crawl_delay: float | None = None
+    public: bool = False
+    """The host is at a public address: a stranger's, most likely."""
+    unreachable: bool = False
+    """robots.txt could not be had, which forbids everything."""
 
 
 class Slots(msgspec.Struct, frozen=True, gc=False):
@@ -103,6 +144,9 @@ class Stop(msgspec.Struct, frozen=True, gc=False):
 Event = (
     Seeds
     | Found
+    | SitemapsNamed
+    | SitemapRead
+    | Recalled
     | PageFetched
     | Redirected
     | ErrorStatus

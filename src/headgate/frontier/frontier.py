@@ -1,8 +1,8 @@
 """The frontier of one site run: events in, commands out.
 
 `Frontier.handle` takes one event and answers with commands, to be performed in their order. Each
-Fetch is answered by exactly one of PageFetched, Redirected, ErrorStatus and FetchFailed; each
-LearnRobots by RobotsLearned. `Wait` asks for a Tick at its moment.
+Fetch is answered by exactly one of PageFetched (of a sitemap: SitemapRead), Redirected, ErrorStatus
+and FetchFailed; each LearnRobots by RobotsLearned. `Wait` asks for a Tick at its moment.
 
 Durability. Every change that a restart needs is in a Record. `replay` builds the state again from
 the recorded entries; whatever was to do, waiting or in flight is then to do.
@@ -15,10 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from headgate.frontier.admission import Admission
-from headgate.frontier.commands import Command, Record
+from headgate.frontier.commands import NAMED_BY_INDEX, NAMED_BY_SITE, Command, Record
 from headgate.frontier.dispatch import Dispatch
-from headgate.frontier.events import Event, Found, RobotsLearned, Seeds, Slots, Stop, Tick
+from headgate.frontier.events import (
+    Event,
+    Found,
+    Recalled,
+    RobotsLearned,
+    Seeds,
+    SitemapsNamed,
+    Slots,
+    Stop,
+    Tick,
+)
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.frontier.landing import Landing
 from headgate.frontier.ledger import Ledger, Tally
@@ -27,6 +36,8 @@ from headgate.frontier.ports import Spill
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.scored_todo import Scores
+from headgate.frontier.url_filter import UrlFilter
+from headgate.model.left_out import Reason, merged
 
 __all__ = ["Frontier"]
 
@@ -36,26 +47,39 @@ _SEED_SCORE = 1.0
 class Frontier:
     """The life of all URLs of one site run."""
 
-    def __init__(self, scope: Scope, spill: Spill, rules: FrontierRules) -> None:
-        self._admission = Admission(scope, rules.traps)
-        self._dispatch = Dispatch(spill, rules.dispatch, strict_levels=scope.depth is not None)
+    def __init__(
+        self,
+        scope: Scope,
+        spill: Spill,
+        rules: FrontierRules,
+        asked_before: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        """``asked_before``: whether an earlier run asked for a URL; such ones can wait."""
+        self._filter = UrlFilter(scope, rules.traps)
+        self._dispatch = Dispatch(
+            spill, rules.dispatch, strict_levels=scope.depth is not None, asked_before=asked_before
+        )
         self._ledger = Ledger()
         self._pages = PageSeen()
-        self._landing = Landing(rules, self._admission, self._dispatch, self._ledger, self._pages)
+        self._max_pages = rules.max_pages
+        self._copies_followed = rules.copies_followed
+        self._landing = Landing(rules, self._filter, self._dispatch, self._ledger, self._pages)
 
     def handle(self, event: Event, now: float) -> list[Command]:
         """Take in an event at ``now``, seconds of any clock that does not go back."""
         commands: list[Command] = []
         match event:
             case Seeds():
-                found = self._admission.seeds(event.urls)
-                commands = self._bring(found, 0, dict.fromkeys(found, _SEED_SCORE))
+                found = self._filter.seeds(event.urls)
+                commands = self._bring(found, 0, dict.fromkeys(found, _SEED_SCORE), seeds=True)
             case Found():
-                if self._admission.scope.has(event.depth):
-                    found = self._admission.links(event.urls)
-                    commands = self._bring(found, event.depth, event.scores)
+                commands = self._find(event)
+            case SitemapsNamed():
+                self._look_into(event)
+            case Recalled():
+                self._recall(event)
             case RobotsLearned():
-                self._dispatch.learn(event.origin, event.allows, event.crawl_delay)
+                self._dispatch.learn(event)
             case Slots():
                 self._dispatch.slots = event.count
             case Stop():
@@ -64,6 +88,8 @@ class Frontier:
                 pass
             case _:
                 commands = self._landing.land(event, now)
+        if self._max_pages is not None:
+            self._dispatch.pages_left = self._max_pages - self._ledger.pages
         return commands + self._dispatch.commands(now)
 
     def replay(self, read: Callable[[], Iterable[JournalEntry]]) -> None:
@@ -71,38 +97,81 @@ class Frontier:
 
         ``read`` is called twice: once for what is settled, then for what was found.
         """
-        self._admission.recall_settled(self._settled(read()))
+        self._filter.recall_settled(self._settled(read()))
         for entry in read():
-            found = self._admission.recall(entry.found, entry.depth) if entry.found else []
+            self._filter.refused.recall(entry.refused)
+            found = self._filter.recall(entry.found, entry.depth) if entry.found else []
             self._dispatch.recall(found, entry)
             self._ledger.accepted += len(found)
+
+    def follows(self, digest: bytes) -> bool:
+        """Whether links of one more page of this content would be followed."""
+        return self._pages.copies(digest) + 1 < self._copies_followed
+
+    @property
+    def accepted(self) -> int:
+        """URLs let in so far."""
+        return self._ledger.accepted
+
+    @property
+    def seconds_per_request(self) -> float:
+        """The least from one request to the next, by what is polite; 0: no bound is known."""
+        return self._dispatch.seconds_per_request
 
     @property
     def tally(self) -> Tally:
         """Where all URLs stand."""
         return Tally(
-            seen=len(self._admission.seen),
+            seen=len(self._filter.seen),
             accepted=self._ledger.accepted,
-            to_do=len(self._dispatch) - self._dispatch.in_flight,
+            to_do=len(self._dispatch) - self._dispatch.in_flight - self._dispatch.sitemaps_waiting,
             in_flight=self._dispatch.in_flight,
             outcomes=dict(self._ledger.outcomes),
-            dropped=dict(self._dispatch.dropped),
-            refused=dict(self._admission.refused),
+            dropped=dict(self._dispatch.dropped.counts),
+            refused=dict(self._filter.refused.counts),
             given_up=dict(self._ledger.given_up),
+            left_out=merged(
+                self._filter.refused.report(),
+                self._dispatch.dropped.report(),
+                self._ledger.left_out.report(),
+            ),
         )
 
     def check(self) -> None:
         """Every invariant of the frontier; dear, for tests."""
-        self._admission.seen.check()
+        self._filter.seen.check()
         self._dispatch.check()
-        ended = self._ledger.outcomes.total() + self._dispatch.dropped.total()
-        assert self._ledger.accepted == ended + len(self._dispatch)
-        assert self._ledger.accepted <= len(self._admission.seen)
+        ended = self._ledger.outcomes.total() + self._dispatch.dropped.counts.total()
+        assert self._ledger.accepted == ended + len(self._dispatch) - self._dispatch.sitemaps
+        assert self._ledger.accepted <= len(self._filter.seen)
 
-    def _bring(self, found: list[str], depth: int, scores: Scores | None) -> list[Command]:
+    def _find(self, event: Found) -> list[Command]:
+        if self._filter.scope.has(event.depth):
+            found = self._filter.links(event.urls)
+            return self._bring(found, event.depth, event.scores)
+        self._filter.pass_over(event.urls, Reason.BEYOND_DEPTH)
+        return []
+
+    def _look_into(self, event: SitemapsNamed) -> None:
+        """Pages that a sitemap lists are found as if a seed had linked to them."""
+        if self._filter.scope.has(1):
+            named = NAMED_BY_INDEX if event.by_index else NAMED_BY_SITE
+            self._dispatch.look_into(self._filter.sitemaps(event.urls), named)
+
+    def _recall(self, event: Recalled) -> None:
+        if event.unlinked:
+            self._filter.closed = True
+        if self._filter.scope.has(event.depth):
+            found = self._filter.recalled(event.urls)
+            self._dispatch.accept(found, event.depth, event.scores)
+            self._ledger.accepted += len(found)
+
+    def _bring(
+        self, found: list[str], depth: int, scores: Scores | None, *, seeds: bool = False
+    ) -> list[Command]:
         if not found:
             return []
-        placed = self._dispatch.accept(found, depth, scores)
+        placed = self._dispatch.accept(found, depth, scores, first=seeds)
         self._ledger.accepted += len(found)
         entry = JournalEntry(
             Outcome.FOUND,
@@ -111,6 +180,7 @@ class Frontier:
             levels=placed.levels,
             raised=placed.raised,
             raised_levels=placed.raised_levels,
+            refused=self._filter.refused.fresh(),
         )
         return [Record(entry)]
 
@@ -119,7 +189,7 @@ class Frontier:
             if entry.outcome is Outcome.FOUND:
                 continue
             self._ledger.accepted += 1
-            self._ledger.outcomes[entry.outcome] += 1
+            self._ledger.enter(entry)
             if entry.digest:
-                self._pages.meet(entry.digest)
+                self._landing.meet(entry.url, entry.digest)
             yield entry.url

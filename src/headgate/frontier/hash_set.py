@@ -13,21 +13,32 @@ a memoryview beats vectorised probing, whose fixed costs need thousands of hashe
 costs nothing extra on a page of five links; ``bench/frontier.py`` shows both. Rebuilding and bulk
 filling are vectorised.
 
-Invariants, kept by every method: each hash is stored once, and between the slot where its probing
-starts and the one that holds it no slot is empty.
+Most sites are small: up to `_FEW` hashes lie in a plain set, since the segments of an empty table
+take 40 KB and five milliseconds to make, and NumPy a tenth of a second to load.
+
+Invariants, kept by every method: hashes lie in the plain set or in the segments, never in both;
+each is stored once, and between the slot where its probing starts and the one that holds it no slot
+is empty.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias, Union
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    _Words: TypeAlias = npt.NDArray[np.uint64]
 
 __all__ = ["HashSet", "Hashes"]
 
-Hashes = npt.NDArray[np.uint64]
+Hashes: TypeAlias = Union["array[int]", "_Words"]
+"""Words of 64 bits, one after the other."""
 
+_FEW = 1000
 _SEGMENTS = 64
 _FULL = 0.65
 _GROWTH = 1.5
@@ -40,21 +51,24 @@ _GROWTH_WHEN_SMALL = 4
 class HashSet:
     """Filled by its owner, never emptied."""
 
-    __slots__ = ("_room", "_segments")
+    __slots__ = ("_few", "_room", "_segments")
 
     def __init__(self) -> None:
-        sizes = [int(_SMALLEST * _GROWTH ** (k / _SEGMENTS)) | 1 for k in range(_SEGMENTS)]
-        self._segments = [_table(np.empty(0, np.uint64), size) for size in sizes]
-        self._room = [int(size * _FULL) for size in sizes]
+        self._few: set[int] = set()
+        """All hashes, as long as there are no segments."""
+        self._segments: list[tuple[memoryview[int], int]] = []
+        self._room: list[int] = []
         """Per segment: how many hashes it takes before it is rebuilt. Always positive."""
 
     def __len__(self) -> int:
-        return sum(
+        return len(self._few) + sum(
             int(size * _FULL) - room
             for (_, size), room in zip(self._segments, self._room, strict=True)
         )
 
     def __contains__(self, value: int) -> bool:
+        if not self._segments:
+            return value in self._few
         slots, size = self._segments[value & 63]
         at = value % size
         while held := slots[at]:
@@ -70,6 +84,8 @@ class HashSet:
         >>> seen.add([7, 8, 7, 9]), seen.add([9, 10])
         ([0, 1, 3], [1])
         """
+        if not self._segments:
+            return self._add_to_few(hashes)
         segments, room = self._segments, self._room
         new: list[int] = []
         for position, value in enumerate(hashes):
@@ -87,19 +103,28 @@ class HashSet:
                 new.append(position)
                 room[segment] -= 1
                 if not room[segment]:
-                    self._rebuild(segment, np.empty(0, np.uint64))
+                    self._rebuild(segment)
         return new
 
     def fill(self, hashes: Hashes) -> None:
         """Put many in at once, for a rebuild after a crash; none may be 0."""
-        segment_of = (hashes & np.uint64(_SEGMENTS - 1)).astype(np.uint8)
-        ordered = hashes[np.argsort(segment_of, kind="stable")]
+        if not self._segments:
+            if len(self._few) + len(hashes) <= _FEW:
+                self._few.update(hashes.tolist())
+                return
+            self._spread()
+        import numpy as np
+
+        words: _Words = np.frombuffer(hashes, np.uint64)
+        segment_of = (words & np.uint64(_SEGMENTS - 1)).astype(np.uint8)
+        ordered = words[np.argsort(segment_of, kind="stable")]
         ends = np.cumsum(np.bincount(segment_of, minlength=_SEGMENTS))
         for segment, part in enumerate(np.split(ordered, ends[:-1])):
             self._rebuild(segment, part)
 
     def check(self) -> None:
         """Every hash is reachable, stored once and counted."""
+        assert not (self._few and self._segments)
         for (slots, size), room in zip(self._segments, self._room, strict=True):
             held = [value for value in slots.tolist() if value]
             assert len(slots) == size
@@ -107,11 +132,33 @@ class HashSet:
             assert room > 0
             assert all(value in self for value in held)
 
-    def _rebuild(self, segment: int, added: Hashes) -> None:
+    def _add_to_few(self, hashes: Iterable[int]) -> list[int]:
+        few, new = self._few, []
+        for position, value in enumerate(hashes):
+            if value not in few:
+                few.add(value)
+                new.append(position)
+        if len(few) > _FEW:
+            self._spread()
+        return new
+
+    def _spread(self) -> None:
+        """From the plain set into segments."""
+        import numpy as np
+
+        few, self._few = self._few, set()
+        sizes = [int(_SMALLEST * _GROWTH ** (k / _SEGMENTS)) | 1 for k in range(_SEGMENTS)]
+        self._segments = [_table(np.empty(0, np.uint64), size) for size in sizes]
+        self._room = [int(size * _FULL) for size in sizes]
+        self.fill(array("Q", few))
+
+    def _rebuild(self, segment: int, added: _Words | None = None) -> None:
+        import numpy as np
+
         slots, size = self._segments[segment]
-        held = np.asarray(slots)
+        held: _Words = np.asarray(slots)
         held = held[held != 0]
-        if added.size:
+        if added is not None and added.size:
             held = np.union1d(held, added)
         while len(held) >= int(size * _FULL):
             size = int(size * (_GROWTH if size > _SMALL else _GROWTH_WHEN_SMALL)) | 1
@@ -119,13 +166,15 @@ class HashSet:
         self._room[segment] = int(size * _FULL) - len(held)
 
 
-def _table(hashes: Hashes, size: int) -> tuple[memoryview[int], int]:
+def _table(hashes: _Words, size: int) -> tuple[memoryview[int], int]:
     """Slots with these distinct hashes in them.
 
     Taken in the order of the slots where their probing starts, the hash number k comes to lie at
     max over j <= k of start[j] + (k - j): linear probing without probing. The few that run over
     the end go on at its beginning.
     """
+    import numpy as np
+
     table = np.zeros(size, np.uint64)
     start = (hashes % np.uint64(size)).astype(np.int64)
     order = np.argsort(start)

@@ -20,6 +20,8 @@ from enum import StrEnum
 
 import msgspec
 
+from headgate.frontier.omissions import Refusals
+
 __all__ = ["JournalEntry", "Outcome"]
 
 
@@ -46,7 +48,7 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     found: Sequence[str] = ()
     """URLs accepted for the first time."""
     depth: int = 0
-    """Of the URLs found."""
+    """Of the URLs found; of a URL that links to none, its own."""
     digest: bytes = b""
     detail: str = ""
     """For people: the status, the failure, or why a redirect was not followed."""
@@ -56,3 +58,5 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """With a focus: URLs found earlier that moved up, ..."""
     raised_levels: bytes = b""
     """... and their levels since."""
+    refused: Refusals = ()
+    """What was refused at the gate since the entry before."""

@@ -5,6 +5,8 @@
     ErrorStatus    429, 503: tried again when the host is ready; 408, 425, 500, 502, 504: tried
                    again a little later; else settled
     FetchFailed    tried again a little later, or settled
+    SitemapRead    nothing more; a sitemap that ends otherwise is tried again as a page is, and what
+                   becomes of it is not recorded: a run that goes on reads sitemaps anew
 
 Redirects. A target met before, in a loop for one, ends the chain, and so does the eleventh hop. A
 page that redirects to itself wants to see its cookie back: it is fetched again, as a try.
@@ -19,20 +21,27 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from headgate.frontier.admission import Admission
 from headgate.frontier.commands import Command, GiveUp
 from headgate.frontier.dispatch import BY_DEPTH, Dispatch, Flight
-from headgate.frontier.events import ErrorStatus, FetchFailed, PageFetched, Redirected
+from headgate.frontier.events import (
+    ErrorStatus,
+    FetchFailed,
+    PageFetched,
+    Redirected,
+    SitemapRead,
+)
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.frontier.ledger import Ledger
 from headgate.frontier.page_seen import PageSeen
 from headgate.frontier.retries import blames_host, is_busy, is_momentary
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import host_of
+from headgate.frontier.url_filter import UrlFilter
+from headgate.model.left_out import Reason
 
 __all__ = ["Ending", "Landing"]
 
-Ending = PageFetched | Redirected | ErrorStatus | FetchFailed
+Ending = PageFetched | SitemapRead | Redirected | ErrorStatus | FetchFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +49,7 @@ class Landing:
     """Empties the flights; fills Pageseen, and URLtodo with what pages bring."""
 
     rules: FrontierRules
-    admission: Admission
+    url_filter: UrlFilter
     dispatch: Dispatch
     ledger: Ledger
     pages: PageSeen
@@ -49,6 +58,8 @@ class Landing:
         flight = self.dispatch.land(event.url)
         if isinstance(event, PageFetched):
             return [self._page(flight, event)]
+        if isinstance(event, SitemapRead):
+            return self._sitemap(flight, event)
         if isinstance(event, Redirected):
             commands = self._redirect(flight, event, now)
         elif isinstance(event, ErrorStatus):
@@ -58,15 +69,20 @@ class Landing:
         return commands + self._farewell(flight)
 
     def _page(self, flight: Flight, event: PageFetched) -> Command:
+        flight.pace.took(event.answer_seconds)
         flight.pace.answered()
         depth = flight.fetch.depth + 1
-        copies = self.pages.meet(event.digest) if event.digest else 0
+        copies = self.meet(event.url, event.digest) if event.digest else 0
         found: list[str] = []
         placed = BY_DEPTH
-        if event.links and copies < self.rules.copies_followed and self.admission.scope.has(depth):
-            found = self.admission.links(event.links)
+        if not self.url_filter.scope.has(depth):
+            self.url_filter.pass_over(event.links, Reason.BEYOND_DEPTH)
+        elif copies < self.rules.copies_followed:
+            found = self.url_filter.links(event.links)
             placed = self.dispatch.accept(found, depth, event.scores)
             self.ledger.accepted += len(found)
+            if event.unfollowed:
+                self.url_filter.pass_over(event.unfollowed, Reason.NOFOLLOW)
         outcome = Outcome.DUPLICATE if copies else Outcome.PAGE
         entry = JournalEntry(
             outcome,
@@ -78,18 +94,35 @@ class Landing:
             placed.levels,
             placed.raised,
             placed.raised_levels,
+            self.url_filter.refused.fresh(),
         )
         return self.ledger.settle(entry)
 
+    def _sitemap(self, flight: Flight, event: SitemapRead) -> list[Command]:
+        flight.pace.took(event.answer_seconds)
+        flight.pace.answered()
+        self.dispatch.sitemaps -= 1
+        return []
+
+    def meet(self, url: str, digest: bytes) -> int:
+        """A page of this content; how many there were before."""
+        copies = self.pages.meet(digest)
+        if copies >= self.rules.copies_followed:
+            self.ledger.left_out.note(Reason.COPY, [url])
+        return copies
+
     def _redirect(self, flight: Flight, event: Redirected, now: float) -> list[Command]:
+        flight.pace.took(event.answer_seconds)
         flight.pace.answered()
         fetch = flight.fetch
         if event.target == event.url:
             return self._retry(flight, Outcome.REDIRECT, "redirects to itself", now)
+        if fetch.sitemap:
+            return self._redirect_sitemap(flight, event.target)
         entry = JournalEntry(Outcome.REDIRECT, event.url, depth=fetch.depth)
         if fetch.hops >= self.rules.hops:
-            return [self.ledger.settle(replace(entry, detail="too many redirects"))]
-        found = self.admission.redirect(event.target, fetch.depth)
+            return [self.ledger.settle(replace(entry, detail=Reason.HOPS))]
+        found = self.url_filter.redirect(event.target, fetch.depth)
         if not found:
             return [self.ledger.settle(replace(entry, detail="target met before or refused"))]
         self.ledger.accepted += 1
@@ -97,8 +130,17 @@ class Landing:
         self.dispatch.follow(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
         return [self.ledger.settle(replace(entry, found=found, levels=levels))]
 
+    def _redirect_sitemap(self, flight: Flight, target: str) -> list[Command]:
+        fetch = flight.fetch
+        found = self.url_filter.sitemaps([target]) if fetch.hops < self.rules.hops else []
+        if not found:
+            return self._end(flight, Outcome.REDIRECT, "target met before or refused")
+        self.dispatch.follow(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
+        return []
+
     def _error_status(self, flight: Flight, event: ErrorStatus, now: float) -> list[Command]:
         reason = f"status {event.status}"
+        flight.pace.took(event.answer_seconds, error=True)
         if is_busy(event.status):
             flight.pace.busy(reason, flight.started, now, event.retry_after)
             return self._retry_busy(flight, reason, now)
@@ -135,7 +177,12 @@ class Landing:
         return []
 
     def _end(self, flight: Flight, outcome: Outcome, reason: str) -> list[Command]:
-        return [self.ledger.settle(JournalEntry(outcome, flight.fetch.url, detail=reason))]
+        fetch = flight.fetch
+        if fetch.sitemap:
+            self.dispatch.sitemaps -= 1
+            return []
+        entry = JournalEntry(outcome, fetch.url, depth=fetch.depth, detail=reason)
+        return [self.ledger.settle(entry)]
 
     def _farewell(self, flight: Flight) -> list[Command]:
         reason, host = flight.pace.given_up, host_of(flight.fetch.url)

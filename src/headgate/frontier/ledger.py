@@ -1,7 +1,7 @@
 """The ledger: how many URLs came in, how many came to which end.
 
 Every accepted URL is entered once when it comes in and once when it ends. Those that end without
-a fetch are counted by dispatch, those refused at the gate by admission; `Tally` shows all of them.
+a fetch are counted by dispatch, those refused by the URL filter; `Tally` shows them all.
 """
 
 from __future__ import annotations
@@ -12,8 +12,14 @@ from dataclasses import dataclass
 
 from headgate.frontier.commands import Record
 from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.omissions import Omissions
+from headgate.model.fetch import LEFT_OUT, FailureKind
+from headgate.model.left_out import LeftOut, Reason
 
 __all__ = ["Ledger", "Tally"]
+
+_LEFT_OUT = LEFT_OUT | {FailureKind.FORBIDDEN_ADDRESS, Reason.HOPS}
+"""Details of entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,8 @@ class Tally:
     """Not accepted, by reason."""
     given_up: Mapping[str, str]
     """Hosts, with the reason."""
+    left_out: dict[str, LeftOut]
+    """The same of dropped and refused with examples, and what was fetched in vain."""
 
 
 class Ledger:
@@ -40,8 +48,20 @@ class Ledger:
         self.accepted = 0
         self.outcomes: Counter[Outcome] = Counter()
         self.given_up: dict[str, str] = {}
+        self.left_out = Omissions()
+        """Of what was fetched, and what it led to."""
+
+    @property
+    def pages(self) -> int:
+        return self.outcomes[Outcome.PAGE] + self.outcomes[Outcome.DUPLICATE]
 
     def settle(self, entry: JournalEntry) -> Record:
         """Enter a URL's end."""
-        self.outcomes[entry.outcome] += 1
+        self.enter(entry)
         return Record(entry)
+
+    def enter(self, entry: JournalEntry) -> None:
+        """The same for one that was recorded before."""
+        self.outcomes[entry.outcome] += 1
+        if entry.detail in _LEFT_OUT:
+            self.left_out.note(entry.detail, [entry.url])

@@ -1,14 +1,20 @@
 """One host's pace: when the next request may leave, and when to leave the host alone for good.
 
-Asked by the bench before each fetch, told by the frontier how each fetch ended. Four things hold
+Asked by the bench before each fetch, told by the frontier how each fetch ended. Five things hold
 a request back, and all must agree:
 
 connections   at most ``connections`` at once; one where robots.txt sets a Crawl-delay. An answer
               429 or 503 halves the number, twenty good answers in a row give one back.
-delay         from the start of one request to the start of the next: the user's minimum or the
-              Crawl-delay, whichever is longer. A Crawl-delay above ``longest_crawl_delay`` is cut
-              to it: at ten minutes a page nothing would be crawled, which robots.txt can say
-              better.
+delay         from the start of one request to the start of the next: the user's minimum, the
+              Crawl-delay, or ``public_delay`` at a public address, whichever is longest. A
+              Crawl-delay above ``longest_crawl_delay`` is cut to it: at ten minutes a page nothing
+              would be crawled, which robots.txt can say better.
+answer time   while ``at_once`` requests are under way, another leaves when the host has had the
+              time that it usually takes to begin an answer, from the last start on. So a host has
+              one request of ours to answer at a time, on average, and none waits for us while we
+              take in what it sends. The usual time rises at once with a slow answer and falls half
+              way with a quick one; an error, quick for having done nothing, does not lower it.
+              That is Scrapy's AutoThrottle with its target concurrency of 1.
 busy pause    after 429 or 503: Retry-After if given, else 2, 4, 8 ... seconds.
 failure pause after the second network failure in a row: 1, 2, 4 ... seconds.
 
@@ -26,6 +32,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Self
+
+from headgate.model.site import NEAR_DELAY, POLITE_DELAY, Site
 
 __all__ = ["HostPace", "PaceRules"]
 
@@ -33,13 +42,20 @@ _GOOD_ANSWERS_PER_CONNECTION = 20
 _SHARE_MEMORY = 100
 _SHARE_FIRST = 50
 
+_MOST_CONNECTIONS = 6
+"""As browsers have it."""
+_POLITE_AT_ONCE = 1
+
 
 @dataclass(frozen=True, slots=True)
 class PaceRules:
     """How hosts are treated. Seconds throughout."""
 
-    connections: int = 6
+    connections: int = _MOST_CONNECTIONS
+    at_once: int | None = None
+    """So many without regard to how long answers take; None: as many as there are connections."""
     delay: float = 0.0
+    public_delay: float = 0.0
     longest_crawl_delay: float = 60.0
     first_busy_pause: float = 2.0
     first_failure_pause: float = 1.0
@@ -48,17 +64,31 @@ class PaceRules:
     failure_limit: int = 7
     error_share: float = 0.5
 
+    @classmethod
+    def of(cls, site: Site) -> Self:
+        """The user's word; where there is none, what is polite to a stranger's server."""
+        told = site.connections is not None or site.delay is not None
+        return cls(
+            site.connections or _MOST_CONNECTIONS,
+            None if told else _POLITE_AT_ONCE,
+            NEAR_DELAY if site.delay is None else site.delay,
+            POLITE_DELAY if site.delay is None else 0.0,
+        )
+
 
 class HostPace:
     """State of one host. ``in_flight`` never exceeds the connections allowed when it last rose."""
 
     __slots__ = (
+        "_answer_seconds",
+        "_at_once",
         "_busy",
         "_calm_from",
         "_connections",
         "_delay",
         "_error_share",
         "_failures",
+        "_latest_start",
         "_most_connections",
         "_outcomes",
         "_rules",
@@ -72,7 +102,11 @@ class HostPace:
         self._rules = rules
         self._most_connections = rules.connections
         self._connections = rules.connections
+        self._at_once = rules.connections if rules.at_once is None else rules.at_once
         self._delay = rules.delay
+        self._latest_start = -math.inf
+        self._answer_seconds = math.inf
+        """What the host usually takes to begin an answer; infinity: nobody knows yet."""
         self._busy = 0
         """Times busy in a row."""
         self._failures = 0
@@ -93,9 +127,28 @@ class HostPace:
     def full(self) -> bool:
         return self.in_flight >= self._connections
 
+    @property
+    def opens(self) -> float:
+        """When a request may leave, unless one comes back before; infinity: not before that."""
+        if self.in_flight >= self._connections:
+            return math.inf
+        if self.in_flight >= self._at_once:
+            return max(self.next_start, self._latest_start + self._answer_seconds)
+        return self.next_start
+
+    @property
+    def seconds_per_request(self) -> float:
+        """The least that politeness asks for in the long run; 0: nothing, or nobody knows yet."""
+        paced = self._at_once < self._connections and not math.isinf(self._answer_seconds)
+        return max(self._delay, self._answer_seconds if paced else 0.0)
+
     def ready(self, now: float) -> bool:
         """Whether a request may leave. A host given up is always ready: its URLs are to go."""
-        return bool(self.given_up) or (now >= self.next_start and not self.full)
+        return bool(self.given_up) or now >= self.opens
+
+    def found_public(self) -> None:
+        """The host is at a public address."""
+        self._delay = max(self._delay, self._rules.public_delay)
 
     def crawl_delay(self, seconds: float) -> None:
         """What robots.txt asks for."""
@@ -105,7 +158,16 @@ class HostPace:
 
     def started(self, now: float) -> None:
         self.in_flight += 1
+        self._latest_start = now
         self.next_start = max(self.next_start, now + self._delay)
+
+    def took(self, seconds: float, *, error: bool = False) -> None:
+        """To begin an answer, which may have been an error."""
+        usual = self._answer_seconds
+        if math.isinf(usual):
+            self._answer_seconds = seconds
+        elif seconds > usual or not error:
+            self._answer_seconds = max(seconds, (usual + seconds) / 2)
 
     def answered(self) -> None:
         """The host answered as it should: anything but 429, 503 and other errors of its own."""
@@ -159,6 +221,8 @@ class HostPace:
     def check(self) -> None:
         assert 0 <= self.in_flight <= self._rules.connections
         assert 1 <= self._connections <= self._most_connections <= max(1, self._rules.connections)
+        assert self._at_once >= 1
+        assert self._answer_seconds >= 0.0
         assert 0.0 <= self._error_share <= 1.0
         assert self._busy <= self._rules.busy_limit
         assert self._failures <= self._rules.failure_limit

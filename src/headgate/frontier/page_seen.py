@@ -42,9 +42,17 @@ class PageSeen:
         >>> [pages.meet(digest) for digest in (b"16 bytes of a sum", b"another of those.") * 2]
         [0, 0, 1, 1]
         """
-        key = int.from_bytes(digest[:8], "little") or _EMPTY_SLOT_STAND_IN
+        key = _key(digest)
         if self._digests.add((key,)):
             return 0
         copies = self._copies.get(key, 0) + 1
         self._copies[key] = copies
         return copies
+
+    def copies(self, digest: bytes) -> int:
+        """How often the last one met of this content had been met before."""
+        return self._copies.get(_key(digest), 0)
+
+
+def _key(digest: bytes) -> int:
+    return int.from_bytes(digest[:8], "little") or _EMPTY_SLOT_STAND_IN

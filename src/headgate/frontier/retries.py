@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headgate.model.fetch import FailureKind
+from headgate.model.fetch import LEFT_OUT, FailureKind
 
 __all__ = ["RetryRules", "blames_host", "is_busy", "is_momentary"]
 
@@ -23,7 +23,7 @@ _MOMENTARY_FAILURES = frozenset(
         FailureKind.CLOSED,
     }
 )
-_NOT_THE_HOSTS_FAULT = frozenset({FailureKind.BAD_URL, FailureKind.TOO_SLOW})
+_NOT_THE_HOSTS_FAULT = LEFT_OUT | {FailureKind.BAD_URL, FailureKind.TOO_SLOW}
 _MOMENTARY_STATUSES = frozenset({408, 425, 500, 502, 504})
 _BUSY_STATUSES = frozenset({429, 503})
 

@@ -20,5 +20,7 @@ class FrontierRules:
     retries: RetryRules = field(default_factory=RetryRules)
     hops: int = 10
     """Redirects followed in a chain."""
+    max_pages: int | None = None
+    """The site ends with so many pages, duplicates among them."""
     copies_followed: int = 16
     """Addresses of one content whose links are followed."""

@@ -68,6 +68,11 @@ class Scope:
         prefixes = _SCHEMES if self._include_anywhere else self._prefixes
         return [url for url in urls if url.startswith(prefixes)]
 
+    def elsewhere(self, urls: Sequence[str]) -> list[str]:
+        """The others: those that are out of scope by their host."""
+        prefixes = _SCHEMES if self._include_anywhere else self._prefixes
+        return [url for url in urls if not url.startswith(prefixes)]
+
     def inside(self, candidates: Sequence[str]) -> list[str]:
         """Those candidates that are in scope: the dear test, for URLs not met before.
 
@@ -83,6 +88,15 @@ class Scope:
         for search in self._exclude:
             inside = [url for url in inside if not search(url)]
         return inside
+
+    def own(self, urls: Sequence[str]) -> list[str]:
+        """Those on hosts of the site, whatever pages of them are wanted; an exclude still holds.
+
+        >>> Scope(["http://a.org/"], include=["/docs/"]).own(["http://a.org/x", "http://b.org/x"])
+        ['http://a.org/x']
+        """
+        own = [url for url in urls if url.startswith(self._prefixes) or self._included(url)]
+        return [url for url in own if not any(search(url) for search in self._exclude)]
 
     def follows_seed(self, target: str) -> bool:
         """Whether a seed's redirect may lead there; its host joins the site if it may join."""

@@ -2,7 +2,8 @@
 
 Scores from 0 to 1 become 16 levels, so that a turn costs the same however many URLs wait, and the
 queue still fits into memory and spill as without a focus. Of one level, the least depth comes
-first, then the order of arrival. Where the site has a maximum depth, depth goes before level: which
+first, then the order of arrival. URLs that an earlier run asked for have 16 levels of their own
+behind those of the others. Where the site has a maximum depth, depth goes before level: which
 pages are crawled must not depend on their order (see ``dispatch``).
 
 A URL met again with a better score moves up: it is queued up once more, and the copy left behind
@@ -46,6 +47,8 @@ Scores = Mapping[str, float]
 _MOST_REMEMBERED = 50_000
 _DEPTHS = 1 << 32
 _TAKEN = -1
+_ALL_LEVELS = 2 * LEVELS
+"""Those of URLs asked for by an earlier run included."""
 
 
 def level_of(score: float) -> int:
@@ -62,10 +65,10 @@ def level_of(score: float) -> int:
 def score_of(level: int) -> float:
     """The middle of a level.
 
-    >>> score_of(level_of(0.5))
-    0.53125
+    >>> score_of(level_of(0.5)), score_of(level_of(0.5) + LEVELS)
+    (0.53125, 0.53125)
     """
-    return (LEVELS - level - 0.5) / LEVELS
+    return (LEVELS - level % LEVELS - 0.5) / LEVELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +78,13 @@ class Lanes:
     depth_first: bool
 
     def lane(self, depth: int, level: int) -> int:
-        return depth * LEVELS + level if self.depth_first else level * _DEPTHS + depth
+        return depth * _ALL_LEVELS + level if self.depth_first else level * _DEPTHS + depth
 
     def depth(self, lane: int) -> int:
-        return lane // LEVELS if self.depth_first else lane % _DEPTHS
+        return lane // _ALL_LEVELS if self.depth_first else lane % _DEPTHS
 
     def level(self, lane: int) -> int:
-        return lane % LEVELS if self.depth_first else lane // _DEPTHS
+        return lane % _ALL_LEVELS if self.depth_first else lane // _DEPTHS
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +123,20 @@ class ScoredTodo:
         """Of what comes out next, a copy perhaps; None when there is nothing."""
         return self._queue.lane
 
-    def accept(self, depth: int, urls: Sequence[str], scores: Scores | None) -> Placed:
-        """Queue new URLs up by their scores; others that have a score now may move up."""
+    def accept(
+        self,
+        depth: int,
+        urls: Sequence[str],
+        scores: Scores | None,
+        asked: frozenset[str] = frozenset(),
+    ) -> Placed:
+        """Queue new URLs up by their scores; others that have a score now may move up.
+
+        ``asked``: those that an earlier run asked for."""
         scores = scores or {}
-        levels = bytes([level_of(scores.get(url, NEUTRAL)) for url in urls])
+        levels = bytes(
+            [level_of(scores.get(url, NEUTRAL)) + LEVELS * (url in asked) for url in urls]
+        )
         self.put(depth, urls, levels)
         new = set(urls)
         met_again = ((url, level_of(score)) for url, score in scores.items() if url not in new)
@@ -175,7 +188,10 @@ class ScoredTodo:
     def _moves_up(self, url: str, level: int) -> bool:
         key = _key(url)
         lane = self._waiting.get(key, self._before.get(key))
-        if lane is None or level >= self.lanes.level(lane):
+        if lane is None:
+            return False
+        level = level % LEVELS + self.lanes.level(lane) // LEVELS * LEVELS
+        if level >= self.lanes.level(lane):
             return False
         _, copies = self._moved.get(key, (lane, 0))
         if not copies and len(self._moved) >= _MOST_REMEMBERED:

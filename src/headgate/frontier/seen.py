@@ -1,8 +1,8 @@
 """URLseen: which URLs this site run has met, kept as hashes.
 
-Admission asks it for every link of every page, so this is the hottest structure of the frontier.
+The filter asks it for every link of every page, so this is the hottest structure of the frontier.
 A URL is met once: whatever was decided about it then, accepted or refused, stands for the run.
-Filled by admission and by a replay, emptied by nobody.
+Filled by the filter and by a replay, emptied by nobody.
 
 Two URLs with one 64-bit hash would hide one another. Among n URLs that happens with probability
 n^2 / 2^65: 3 in a million crawls of ten million URLs. SARSS 2010 keeps SHA-1 here; XXH3 is as good
@@ -11,9 +11,9 @@ where nobody gains by a collision, and takes 0.09 µs.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from headgate.frontier.hash_set import Hashes, HashSet
@@ -58,6 +58,4 @@ class UrlSeen:
 
 def url_hashes(urls: Iterable[str]) -> Hashes:
     """The hashes by which URLseen knows these URLs; the URLs themselves need not fit in memory."""
-    hashes = np.fromiter((xxh3_64_intdigest(url.encode()) for url in urls), np.uint64)
-    hashes[hashes == 0] = _EMPTY_SLOT_STAND_IN
-    return hashes
+    return array("Q", (xxh3_64_intdigest(url.encode()) or _EMPTY_SLOT_STAND_IN for url in urls))

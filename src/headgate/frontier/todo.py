@@ -1,9 +1,10 @@
 """URLtodo: accepted URLs that wait for their turn, in numbered lanes.
 
-All URLs of one lane come out before those of the next, in the order in which they went in. A lane
-is a depth; with a focus, a level of score and a depth (see ``scored_todo``). At most ``memory`` of
-them stay in memory (SARSS 2010: 1000), the rest lies in the spill. Filled by admission, emptied by
-the bench.
+All URLs of one lane come out before those of the next: in the order in which they went in, or from
+all over what of it is in memory, as a sample. A lane is a depth, halved by whether an earlier run
+asked for the URL (`DepthLanes`); with a focus, a level of score and a depth (see ``scored_todo``).
+At most ``memory`` of them stay in memory (SARSS 2010: 1000), the rest lies in the spill. Filled by
+the URL filter, emptied by the bench.
 
 Each lane has three parts, in this order:
 
@@ -24,10 +25,30 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from math import gcd
 
 from headgate.frontier.ports import Spill
 
-__all__ = ["UrlTodo"]
+__all__ = ["DepthLanes", "UrlTodo"]
+
+
+_DEPTHS = 1 << 32
+_GOLDEN = 0.618
+_FEW = 8
+"""So few are taken in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthLanes:
+    """How depth and whether a URL is asked for again make the number of a lane."""
+
+    depth_first: bool
+
+    def lane(self, depth: int, *, again: bool) -> int:
+        return 2 * depth + again if self.depth_first else again * _DEPTHS + depth
+
+    def depth(self, lane: int) -> int:
+        return lane // 2 if self.depth_first else lane % _DEPTHS
 
 
 @dataclass(slots=True)
@@ -88,14 +109,36 @@ class UrlTodo:
 
     def take(self, most: int) -> list[str]:
         """Up to so many URLs of the first lane there is; at least one unless empty."""
+        head = self._first_head()
+        return self._took([head.popleft() for _ in range(min(most, len(head)))])
+
+    def take_spread(self, most: int) -> list[str]:
+        """The same from all over what the lane has in memory, not from its front: whatever was
+        taken so far is a fair sample, so that its sizes and links tell of the others'."""
+        head = self._first_head()
+        places = _spread(min(most, len(head)), len(head))
+        taken = [head[place] for place in places]
+        rest = list(head)
+        for place in sorted(places, reverse=True):
+            del rest[place]
+        head.clear()
+        head.extend(rest)
+        return self._took(taken)
+
+    def _first_head(self) -> deque[str]:
         if not self._numbers:
-            return []
+            return deque()
         number = self._numbers[0]
         lane = self._lanes[number]
         if not lane.head:
             self._load(number, lane)
-        head = lane.head
-        taken = [head.popleft() for _ in range(min(most, len(head)))]
+        return lane.head
+
+    def _took(self, taken: list[str]) -> list[str]:
+        if not taken:
+            return taken
+        number = self._numbers[0]
+        lane = self._lanes[number]
         self._length -= len(taken)
         self._held -= len(taken)
         if not lane:
@@ -157,3 +200,15 @@ class UrlTodo:
             del lane.tail[: self._chunk]
             lane.spilled += len(chunk)
             self._held -= len(chunk)
+
+
+def _spread(count: int, places: int) -> list[int]:
+    """So many different places, the first few of them far apart and evenly so.
+
+    >>> _spread(5, 100)
+    [0, 63, 26, 89, 52]
+    """
+    step = 1 if places <= _FEW else round(places * _GOLDEN)
+    while gcd(step, places) != 1:
+        step += 1
+    return [place * step % places for place in range(count)]

@@ -10,11 +10,8 @@ too deep          more than 25 path segments.
 repeating         a run of segments three times in a row in a path of more than 5 segments,
                   ``/a/b/a/b/a/b/``. Runs of digits alone don't count: ``/1/1/1`` is a place in a
                   book.
-calendar          a year and month more than 2 years ahead, in the path (``/2031/05/``,
-                  ``/2031-05-01``) or the query (``date=2031-05-01``, ``year=2031``); or more than
-                  50 back in a path that also says calendar, events or the like. Only the 30 years
-                  beyond either bound count, because ``/9041/12/`` is somebody's number; a calendar
-                  is walked month by month and cannot jump over them.
+calendar          a date more than 2 years ahead, or more than 50 back in a path that says calendar
+                  or the like, in one of the shapes of :mod:`headgate.frontier.calendars`.
 same parameters   one ``name=value`` three times in a query.
 many variants     a script (host and path) with 10,000 different queries already accepted.
 
@@ -26,7 +23,6 @@ a counter are counted together; with 65,536 counters of 10,000 that takes a very
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -35,19 +31,16 @@ from enum import StrEnum
 
 from xxhash import xxh3_64_intdigest
 
-__all__ = ["Trap", "TrapRules", "Traps"]
+from headgate.frontier.calendars import Calendars
+
+__all__ = ["LONGEST_URL", "Trap", "TrapRules", "Traps"]
+
+LONGEST_URL = 2000
 
 _COUNTERS = 1 << 16
 _REPEATS = 3
 _SHALLOW = 5
 """Paths of so many segments are not looked at for repeats: a trap goes deeper soon enough."""
-_CALENDAR_BAND_YEARS = 30
-
-_PATH_DATE = re.compile(r"/(\d{4})[-/](?:0[1-9]|1[0-2])(?!\d)")
-_CALENDAR_WORD = re.compile(r"calend|kalend|event|agenda|termin|month|monat|/week|/day", re.I)
-_QUERY_NUMBER = re.compile(r"=(\d{4})")
-_QUERY_DATE = re.compile(r"=(\d{4})-?(?:0[1-9]|1[0-2])(?:-?(?:0[1-9]|[12]\d|3[01]))?(?![\w.-])")
-_QUERY_YEAR = re.compile(r"(?:^|&)\w*(?:year|yr|jahr)=(\d{4})(?=&|$)", re.I)
 
 
 class Trap(StrEnum):
@@ -66,7 +59,7 @@ class TrapRules:
     """Bounds; ``this_year`` is when the crawl runs."""
 
     this_year: int
-    longest: int = 2000
+    longest: int = LONGEST_URL
     segments: int = 25
     variants: int = 10_000
     years_ahead: int = 2
@@ -76,14 +69,11 @@ class TrapRules:
 class Traps:
     """The guards of one site run. The only state is how many variants each script has."""
 
-    __slots__ = ("_ahead", "_back", "_rules", "_variants")
+    __slots__ = ("_calendars", "_rules", "_variants")
 
     def __init__(self, rules: TrapRules) -> None:
         self._rules = rules
-        first_ahead = rules.this_year + rules.years_ahead + 1
-        last_back = rules.this_year - rules.years_back
-        self._ahead = range(first_ahead, first_ahead + _CALENDAR_BAND_YEARS)
-        self._back = range(last_back - _CALENDAR_BAND_YEARS, last_back)
+        self._calendars = Calendars(rules.this_year, rules.years_ahead, rules.years_back)
         self._variants: array[int] | None = None
 
     def sift(self, urls: Sequence[str]) -> tuple[list[str], list[Trap]]:
@@ -92,7 +82,7 @@ class Traps:
         Most URLs are short, shallow, without query or date, and are known for harmless here.
         """
         longest = self._rules.longest
-        dated = _PATH_DATE.search("\n".join(urls)) is not None
+        dated = self._calendars.suspicious("\n".join(urls))
         harmless: list[str] = []
         traps: list[Trap] = []
         for url in urls:
@@ -119,7 +109,7 @@ class Traps:
             return Trap.TOO_DEEP
         if len(segments) > _SHALLOW and _repeats(segments):
             return Trap.REPEATING
-        if (date := _PATH_DATE.search(path)) and self._far(int(date[1]), path):
+        if self._calendars.lead_far(path, query):
             return Trap.CALENDAR
         return self._query_trap(path, query) if query else None
 
@@ -129,16 +119,7 @@ class Traps:
             if "?" in url:
                 self._count(url.partition("?")[0])
 
-    def _far(self, year: int, path: str) -> bool:
-        if year in self._ahead:
-            return True
-        return year in self._back and _CALENDAR_WORD.search(path) is not None
-
     def _query_trap(self, path: str, query: str) -> Trap | None:
-        if any(int(year) in self._ahead for year in _QUERY_NUMBER.findall(f"={query}")):
-            years = _QUERY_DATE.findall(f"={query}") + _QUERY_YEAR.findall(query)
-            if any(int(year) in self._ahead for year in years):
-                return Trap.CALENDAR
         if query.count("&") >= _REPEATS - 1:
             parameters = query.split("&")
             if len(parameters) - len(set(parameters)) >= _REPEATS - 1:

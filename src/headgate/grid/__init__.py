@@ -1,4 +1,4 @@
-"""Nodes put together and reached: in this process, or in several.
+"""Nodes reached: in this process, or in several; and made to step back for others on the line.
 
-`parts` wires a node from fetching and storage; `processes` runs nodes in processes of their own.
+`processes` runs nodes in processes of their own; who is asked to crawl is a `Fleet` in any case.
 """

@@ -1,11 +1,9 @@
 """Nodes in processes of their own, one per core when asked: the fleet of one machine.
 
-A site lives in one process from start to end. Control gives every site its rate, and the rates add
-up to the budget at the most; so each process holds its share alone, and no counter is shared.
-
-The conversation, over one pipe per process, is made of tuples: ("rates", {...}), ("total", rate),
-("stop", site, reason), ("close", reason) down; ("progress", [...], {address: tally}, bytes
-carried), ("ended", progress), ("fault", text) up.
+A site lives in one process from start to end: in the one that has the fewest bytes to come when the
+site is begun. Where the process dies, its sites go on from their journals in another. Control gives
+every site its rate, and each process its part of the total by the rates of its sites; it holds that
+alone, and no counter is shared. `messages` has what is said.
 """
 
 from __future__ import annotations
@@ -14,203 +12,324 @@ import asyncio
 import contextlib
 import math
 import multiprocessing
-import signal
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing.process import BaseProcess
-from typing import Any
 
-import uvloop
+from msgspec import structs
 
-from headgate.crawling.node import Node
-from headgate.crawling.progress import Progress
-from headgate.grid.parts import NodeJob, open_node
-from headgate.grid.with_parent import die_with_parent
+from headgate.crawling.progress import Progress, SiteState
+from headgate.grid.messages import (
+    Close,
+    Fault,
+    Hello,
+    News,
+    SetRates,
+    SetTotal,
+    Stop,
+    Stream,
+    Word,
+    version,
+)
 from headgate.model.errors import WorldFault
+from headgate.model.site import Site
+from headgate.model.units import Seconds
 from headgate.traffic.server_tally import ServerTally
 
-__all__ = ["ProcessFleet"]
+__all__ = ["ProcessFleet", "Work", "open_processes"]
 
-_TELL_SECONDS = 0.25
+Work = Callable[[socket.socket], None]
+"""A process's whole life, at its end of the stream; can be sent to another process."""
+
+_SILENT_SECONDS = 30.0
+"""A process that says nothing for so long is stuck; it tells something four times a second."""
+_SITES_NAMED = 3
+_MOST_RESTARTS = 3
+"""Of a site: one that kills its process each time is not worth others' waiting."""
+_AT_ONCE_SECONDS = 0.001
+"""A site whose time is up."""
+_DIED = "its process died again and again"
+_ENDING_SECONDS = 10.0
+"""For a process to end after its last word."""
+_NOTHING = ServerTally()
 
 
 @dataclass(slots=True)
 class _Worker:
+    """A place for a process: when one dies, another takes it."""
+
     process: BaseProcess
-    pipe: Connection
+    stream: Stream[Word]
     sites: set[str] = field(default_factory=set)
     """Running there now."""
-    servers: Mapping[str, ServerTally] = field(default_factory=dict)
+    servers: dict[str, ServerTally] = field(default_factory=dict)
+    servers_before: dict[str, ServerTally] = field(default_factory=dict)
+    """Of processes that died here, like ``carried_before``."""
     carried: int = 0
+    carried_before: int = 0
+    silence: float = 0.0
+    """Seconds since it was heard, as far as we listened: whoever stops all of us for a while, and
+    lets us go on, finds nobody stuck."""
+    greeted: bool = False
+    """The process has begun to speak."""
+    gone: bool = False
+
+    @property
+    def silent(self) -> bool:
+        return not self.gone and self.silence > _SILENT_SECONDS
+
+    def bury(self) -> None:
+        """What the process that died did stays done."""
+        self.carried_before += self.carried
+        self.carried = 0
+        for address, tally in self.servers.items():
+            before = self.servers_before.get(address, ServerTally())
+            self.servers_before[address] = before.plus(tally)
+        self.servers = {}
+        self.silence, self.greeted = 0.0, False
+
+    def __str__(self) -> str:
+        sites = sorted(self.sites)
+        more = ", ..." if len(sites) > _SITES_NAMED else ""
+        return f"{self.process.pid}, with {', '.join(sites[:_SITES_NAMED]) or 'no site'}{more}"
+
+
+@contextlib.asynccontextmanager
+async def open_processes(
+    work: Work, sites: Mapping[str, Site], left: Callable[[str], float], count: int
+) -> AsyncIterator[ProcessFleet]:
+    """``left`` says how many bytes of an unfinished site are still to come."""
+    workers = [await _start(work) for _ in range(count)]
+    fleet = ProcessFleet(workers, sites, left, partial(_replace, work))
+    hearing = [asyncio.create_task(fleet.hear(worker)) for worker in workers]
+    try:
+        yield fleet
+    finally:
+        for task, worker in zip(hearing, workers, strict=True):
+            task.cancel()
+            worker.stream.close()
+        await asyncio.gather(*hearing, return_exceptions=True)
+        await asyncio.gather(*(asyncio.to_thread(_end, worker) for worker in workers))
+
+
+async def _start(work: Work) -> _Worker:
+    process, ours = _begin(work)
+    return _Worker(process, await Stream.over(ours, Word))
+
+
+async def _replace(work: Work, worker: _Worker) -> None:
+    """Nobody writes to the journals of its sites any more when another begins to."""
+    worker.stream.close()
+    worker.process.kill()
+    await asyncio.to_thread(worker.process.join)
+    worker.process, ours = _begin(work)
+    worker.stream = await Stream.over(ours, Word)
+
+
+def _begin(work: Work) -> tuple[BaseProcess, socket.socket]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = socket.socketpair()
+    process = context.Process(target=work, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    return process, ours
+
+
+def _end(worker: _Worker) -> None:
+    """What is stored is stored, however it ends."""
+    worker.process.join(0.0 if worker.silent else _ENDING_SECONDS)
+    worker.process.kill()
+    worker.process.join()
 
 
 class ProcessFleet:
-    """The adapter of `headgate.crawling.ports.Fleet` over processes."""
+    """The adapter of `headgate.crawling.ports.Fleet` over processes.
 
-    def __init__(self, job: NodeJob, count: int) -> None:
-        context = multiprocessing.get_context("spawn")
+    A process that dies costs its sites a restart from their journals: another takes its place, and
+    is given the same sites with the rates they have by then."""
+
+    def __init__(
+        self,
+        workers: Sequence[_Worker],
+        sites: Mapping[str, Site],
+        left: Callable[[str], float],
+        replace: Callable[[_Worker], Awaitable[None]],
+    ) -> None:
+        self._workers = workers
+        self._sites = sites
+        self._left = left
+        self._replace = replace
         self._home: dict[str, _Worker] = {}
+        """Of the sites that run, like all that follows by site."""
+        self._over: set[str] = set()
+        """Sites that have ended: rates for them come too late."""
         self._rates: dict[str, float] = {}
-        """Of the sites that run."""
-        self._total = math.inf
         self._progress: dict[str, Progress] = {}
+        self._began: dict[str, float] = {}
+        """By the event loop's time."""
+        self._stops: dict[str, str] = {}
+        """Sites that were told to stop, and why."""
+        self._restarts: Counter[str] = Counter()
+        self._closing = False
+        self._total = math.inf
+        self._servers: dict[str, ServerTally] = {}
         self._ended: list[Progress] = []
         self._fault = ""
         self._news = asyncio.Event()
-        self._workers = []
-        for _ in range(count):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(job, theirs), daemon=True)
-            process.start()
-            theirs.close()
-            worker = _Worker(process, ours)
-            self._workers.append(worker)
-            asyncio.get_running_loop().add_reader(ours.fileno(), self._hear, worker)
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
-        shares: dict[int, dict[str, float]] = {}
-        for site, rate in rates.items():
-            if site not in self._home:
-                worker = min(self._workers, key=lambda worker: len(worker.sites))
-                worker.sites.add(site)
-                self._home[site] = worker
-            shares.setdefault(self._workers.index(self._home[site]), {})[site] = rate
+        rates = {site: rate for site, rate in rates.items() if site not in self._over}
         self._rates.update(rates)
-        for index, share in shares.items():
-            self._workers[index].pipe.send(("rates", share))
+        begun = sorted(rates.keys() - self._home.keys(), key=self._left, reverse=True)
+        for site in begun:
+            worker = min(self._workers, key=self._load)
+            worker.sites.add(site)
+            self._home[site] = worker
+        for worker in self._workers:
+            share = {site: rate for site, rate in rates.items() if site in worker.sites}
+            if share:
+                self._send_rates(worker, share, [site for site in begun if site in worker.sites])
         self.set_total(self._total)
 
+    def _send_rates(
+        self, worker: _Worker, rates: Mapping[str, float], begun: Sequence[str]
+    ) -> None:
+        worker.stream.send(SetRates(dict(rates), [self._with_time_left(site) for site in begun]))
+
+    def _with_time_left(self, name: str) -> Site:
+        site, now = self._sites[name], asyncio.get_running_loop().time()
+        began = self._began.setdefault(name, now)
+        if site.max_time is None or now == began:
+            return site
+        return replace(site, max_time=Seconds(max(site.max_time - (now - began), _AT_ONCE_SECONDS)))
+
     def set_total(self, rate: float) -> None:
-        """A total below what the rates add up to is divided by them, or by sites without any."""
+        """Divided by the rates of the sites, which may take some more than theirs, or by sites
+        without any."""
         self._total = rate
         whole = sum(self._rates.values())
         for worker in self._workers:
             part = 1.0
             if math.isinf(whole):
                 part = len(worker.sites) / len(self._rates)
-            elif whole > rate:
+            elif whole > 0:
                 part = sum(self._rates[site] for site in worker.sites) / whole
-            worker.pipe.send(("total", rate * part if part else 0.0))
+            worker.stream.send(SetTotal(rate * part if part else 0.0))
 
     def carried(self) -> int:
-        return sum(worker.carried for worker in self._workers)
+        return sum(worker.carried_before + worker.carried for worker in self._workers)
 
     def stop(self, site: str, reason: str) -> None:
         if site in self._home:
-            self._home[site].pipe.send(("stop", site, reason))
+            self._stops[site] = reason
+            self._home[site].stream.send(Stop(site, reason))
 
     def progress(self) -> Sequence[Progress]:
         return list(self._progress.values())
 
     def servers(self) -> Mapping[str, ServerTally]:
-        together: dict[str, ServerTally] = {}
-        for worker in self._workers:
-            for address, tally in worker.servers.items():
-                known = together.get(address)
-                together[address] = tally if known is None else known.plus(tally)
-        return together
+        return self._servers
 
     async def wait(self, seconds: float) -> Sequence[Progress]:
-        try:
-            async with asyncio.timeout(max(seconds, 0.0)):
-                await self._news.wait()
-        except TimeoutError:
-            pass
-        self._news.clear()
+        await self._hear_news(seconds)
+        stuck = next((worker for worker in self._workers if worker.silent), None)
+        if stuck is not None and not self._fault:
+            self._fault = f"a crawling process does not answer ({stuck}); --resume goes on"
         if self._fault:
             raise WorldFault(self._fault)
         ended, self._ended = self._ended, []
         return ended
 
-    async def close(self, reason: str) -> None:
+    async def close(self, reason: str) -> None:  # noqa: ARG002
+        self._closing = True
         for worker in self._workers:
-            if worker.process.is_alive():
-                worker.pipe.send(("close", reason))
-        await asyncio.gather(*(asyncio.to_thread(worker.process.join) for worker in self._workers))
+            worker.stream.send(Close())
+        while not all(worker.gone or worker.silent for worker in self._workers):
+            await self._hear_news(_ENDING_SECONDS)
+        self._news.set()
+
+    async def _hear_news(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        before = loop.time()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(seconds, 0.0)):
+                await self._news.wait()
+        self._news.clear()
+        listened = min(loop.time() - before, max(seconds, 0.0))
         for worker in self._workers:
-            self._hear(worker)
+            worker.silence += listened
 
-    def _hear(self, worker: _Worker) -> None:
-        try:
-            while worker.pipe.poll():
-                self._take(worker, worker.pipe.recv())
-        except (EOFError, OSError):
-            asyncio.get_running_loop().remove_reader(worker.pipe.fileno())
-            if worker.sites and not self._fault:
-                self._fault = "a crawling process ended unexpectedly; --resume goes on"
-            self._news.set()
+    async def hear(self, worker: _Worker) -> None:
+        """All that a process says, and those that take its place when it dies, until the end."""
+        while True:
+            while (message := await worker.stream.receive()) is not None:
+                worker.silence = 0.0
+                self._take(worker, message)
+            if self._closing or self._fault or not worker.greeted:
+                break
+            await self._revive(worker)
+        worker.gone = True
+        if (worker.sites or not worker.greeted) and not self._fault:
+            self._fault = "a crawling process ended unexpectedly; --resume goes on"
+        self._news.set()
 
-    def _take(self, worker: _Worker, message: tuple[Any, ...]) -> None:
+    async def _revive(self, worker: _Worker) -> None:
+        worker.bury()
+        for site in sorted(worker.sites):
+            known = self._progress.pop(site, Progress(site))  # it would look as if nothing came
+            self._restarts[site] += 1
+            if self._restarts[site] > _MOST_RESTARTS:
+                self._end(worker, structs.replace(known, state=SiteState.STOPPED, reason=_DIED))
+        await self._replace(worker)
+        rates = {site: self._rates[site] for site in sorted(worker.sites)}
+        self._send_rates(worker, rates, list(rates))
+        for site in worker.sites & self._stops.keys():
+            worker.stream.send(Stop(site, self._stops[site]))
+        self.set_total(self._total)
+
+    def _load(self, worker: _Worker) -> tuple[float, int]:
+        return sum(self._left(site) for site in worker.sites), len(worker.sites)
+
+    def _take(self, worker: _Worker, message: Word) -> None:
         match message:
-            case ("progress", reports, servers, carried):
-                worker.servers, worker.carried = servers, carried
-                self._progress.update({report.site: report for report in reports})
-            case ("ended", report):
-                self._progress[report.site] = report
-                worker.sites.discard(report.site)
-                self._rates.pop(report.site, None)
-                self._ended.append(report)
-                self._news.set()
-            case ("fault", text):
+            case Hello(version=theirs):
+                worker.greeted = True
+                if theirs != version():
+                    self._fault = (
+                        "Headgate was updated meanwhile; --resume goes on with the new one"
+                    )
+                    self._news.set()
+            case News(progress=progress, ended=ended, servers=servers, carried=carried):
+                worker.carried = carried
+                for report in progress:
+                    report.restarts = self._restarts[report.site]
+                    self._progress[report.site] = report
+                self._add_up(worker, servers)
+                for report in ended:
+                    self._end(worker, report)
+            case Fault(text=text):
                 self._fault = text
                 self._news.set()
 
+    def _end(self, worker: _Worker, report: Progress) -> None:
+        report.restarts = self._restarts[report.site]
+        self._ended.append(report)
+        self._news.set()
+        worker.sites.discard(report.site)
+        self._over.add(report.site)
+        for known in (self._home, self._rates, self._progress, self._began, self._stops):
+            known.pop(report.site, None)
+        del self._restarts[report.site]
 
-def _work(job: NodeJob, pipe: Connection) -> None:
-    """A process's whole life. The terminal's interrupt is the parent's to hear.
-
-    Without its parent it ends, at once where the system can see to that: whoever resumes the crawl
-    must not find anybody writing to its journals."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None and parent.pid is not None:
-        die_with_parent(parent.pid)
-    with pipe, contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        try:
-            uvloop.run(_serve(job, pipe))
-        except WorldFault as fault:
-            pipe.send(("fault", str(fault)))
-
-
-async def _serve(job: NodeJob, pipe: Connection) -> None:
-    closed = asyncio.Event()
-    async with open_node(job) as node:
-
-        def obey() -> None:
-            try:
-                while pipe.poll():
-                    _perform(node, pipe.recv(), closed)
-            except (EOFError, OSError):
-                closed.set()  # the parent is gone
-
-        loop = asyncio.get_running_loop()
-        loop.add_reader(pipe.fileno(), obey)
-        try:
-            while not closed.is_set():
-                for ended in await node.wait(_TELL_SECONDS):
-                    pipe.send(("ended", ended))
-                _tell_progress(node, pipe)
-        finally:
-            loop.remove_reader(pipe.fileno())
-            await node.close("interrupted")
-        for ended in await node.wait(0):
-            pipe.send(("ended", ended))
-        _tell_progress(node, pipe)
-
-
-def _tell_progress(node: Node, pipe: Connection) -> None:
-    servers = {address: tally.totals() for address, tally in node.servers().items()}
-    pipe.send(("progress", list(node.progress()), servers, node.carried()))
-
-
-def _perform(node: Node, message: tuple[Any, ...], closed: asyncio.Event) -> None:
-    match message:
-        case ("rates", rates):
-            node.set_rates(rates)
-        case ("total", rate):
-            node.set_total(rate)
-        case ("stop", site, reason):
-            node.stop(site, reason)
-        case ("close", _):
-            closed.set()
+    def _add_up(self, worker: _Worker, servers: Mapping[str, ServerTally]) -> None:
+        """An address may be asked by several processes."""
+        worker.servers.update(servers)
+        for address in servers:
+            together = ServerTally()
+            for known in self._workers:
+                for tallies in (known.servers, known.servers_before):
+                    together = together.plus(tallies.get(address, _NOTHING))
+            self._servers[address] = together

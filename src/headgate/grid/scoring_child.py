@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -18,8 +17,8 @@ from typing import BinaryIO
 
 import msgspec
 
+from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
 from headgate.focus.signs import LinkSigns, PageSigns
-from headgate.grid.with_parent import die_with_parent
 
 __all__ = ["GROUP", "LENGTH_BYTES", "Scored", "load_scorer"]
 
@@ -94,9 +93,9 @@ def _in_words(error: Exception) -> str:
 
 
 def main() -> None:
-    """The terminal's interrupt is the parent's to hear."""
+    """Signals are the parent's to hear."""
     name, parent = sys.argv[1:]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_signals_to_parent()
     die_with_parent(int(parent))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

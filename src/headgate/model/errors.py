@@ -6,7 +6,14 @@ says what is wrong and where in one line, and the remedy where there is one.
 
 from __future__ import annotations
 
-__all__ = ["HeadgateError", "PlanningError", "SiteFileError", "UserMistake", "WorldFault"]
+__all__ = [
+    "DamagedFile",
+    "HeadgateError",
+    "PlanningError",
+    "SiteFileError",
+    "UserMistake",
+    "WorldFault",
+]
 
 
 class HeadgateError(Exception):
@@ -19,6 +26,13 @@ class UserMistake(HeadgateError):
 
 class WorldFault(HeadgateError):
     """Something outside the program failed: a disk, a server, a network."""
+
+
+class DamagedFile(UserMistake):
+    """A file of a collection is not what Headgate wrote there; only the user can put it right."""
+
+    def __init__(self, path: object, how: str, remedy: str) -> None:
+        super().__init__(f"{path} is damaged ({how}); {remedy}")
 
 
 class PlanningError(UserMistake):

@@ -6,11 +6,12 @@ times as long to make, or longer, and the garbage collector looks at it again an
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 import msgspec
 
-__all__ = ["FailureKind", "FetchFailure", "FetchRequest", "Fetched"]
+__all__ = ["LEFT_OUT", "Announced", "FailureKind", "FetchFailure", "FetchRequest", "Fetched"]
 
 
 class FailureKind(StrEnum):
@@ -36,6 +37,14 @@ class FailureKind(StrEnum):
     """A private address that the user did not name."""
     BAD_URL = "bad-url"
     """Not a URL of http or https."""
+    UNWANTED_TYPE = "unwanted-type"
+    """The response is none of the types that were asked for."""
+    TOO_LARGE = "too-large"
+    """It is larger than was asked for."""
+
+
+LEFT_OUT = frozenset((FailureKind.UNWANTED_TYPE, FailureKind.TOO_LARGE))
+"""Nothing failed: the user did not want it."""
 
 
 class FetchRequest(msgspec.Struct, frozen=True, gc=False):
@@ -50,6 +59,14 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     """Bytes of body taken at the most; the rest is cut off and the fetch marked truncated."""
     headers: tuple[tuple[str, str], ...] = ()
     """Beside Host, User-Agent, Accept, Accept-Encoding and Cookie: conditional ones, mostly."""
+    types: tuple[str, ...] = ()
+    """Media types that are wanted, like "text/html" or "image/*"; none: all are."""
+    whole_only: bool = False
+    """A page of more than ``max_bytes`` is not wanted at all."""
+    partial: bool = False
+    """A body that breaks off is wanted as far as it came, marked truncated."""
+    most_seconds: float = math.inf
+    """From the request's leaving to the last byte, where that is less than the fetcher's limit."""
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):
@@ -77,6 +94,20 @@ class Fetched(msgspec.Struct, frozen=True, gc=False):
     """Bytes the line carried for it, headers of packets included, as near as can be had."""
     truncated: str = ""
     """Why the payload is not whole, in WARC's words: "length", "time", "disconnect"; "": it is."""
+    public: bool = True
+    """Whether the address is one of the Internet at large."""
+
+    @property
+    def coding(self) -> str:
+        """What the payload is coded in, in the order it was done: all lines of Content-Encoding,
+        then the transfer codings that stay on."""
+        content, transfer = [], []
+        for name, value in self.headers:
+            if name == "content-encoding":
+                content.append(value)
+            elif name == "transfer-encoding":
+                transfer += [word for word in value.split(",") if word.strip().lower() != "chunked"]
+        return ",".join(content + transfer) if transfer else ",".join(content)
 
     def header(self, name: str) -> str | None:
         """The first value of a header; name in lower case."""
@@ -95,3 +126,11 @@ class FetchFailure(msgspec.Struct, frozen=True, gc=False):
     wall_time: float = 0.0
     seconds: float = 0.0
     wire_bytes: int = 0
+
+
+class Announced(msgspec.Struct, frozen=True, gc=False):
+    """What responses under way have still to bring, by their own word."""
+
+    wire_bytes: int = 0
+    responses: int = 0
+    """That said how long they are."""

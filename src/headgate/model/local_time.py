@@ -13,6 +13,7 @@ from enum import IntEnum
 from zoneinfo import ZoneInfo
 
 from headgate.model.errors import UserMistake
+from headgate.model.extras import extra
 
 __all__ = ["Calendar", "DayKind", "LocalMoment"]
 
@@ -70,11 +71,11 @@ class Calendar:
 
 
 def _holidays_of(country: str) -> Container[date]:
-    import holidays  # its import takes a while, and few need it
-
+    holidays = extra("holidays", "public holidays", "holidays")
     try:
-        return holidays.country_holidays(country)
+        known: Container[date] = holidays.country_holidays(country)
     except NotImplementedError:
         raise UserMistake(
             f"the holidays of {country!r} are not known; drop it, or name another country like 'KE'"
         ) from None
+    return known

@@ -31,6 +31,9 @@ class Earlier(msgspec.Struct, frozen=True, array_like=True):
     """SHA-1 of the payload; empty: unknown."""
     etag: str = ""
     last_modified: str = ""
+    file: str = ""
+    """The WARC file that holds it, within the collection, and where in it the record begins."""
+    offset: int = 0
 
 
 class Links(msgspec.Struct, frozen=True, array_like=True):

@@ -14,6 +14,7 @@ from headgate.model.timetable import RatePiece
 __all__ = [
     "LATE_AFTER_SECONDS",
     "Foreseen",
+    "Guess",
     "Plan",
     "PlannedSite",
     "RateSegment",
@@ -60,6 +61,18 @@ class Foreseen:
 
 
 @dataclass(frozen=True, slots=True)
+class Guess:
+    """What of a site's numbers nobody told."""
+
+    size_by: str = ""
+    """What its size was guessed by; empty: the user told it."""
+    bytes_range: tuple[float, float] | None = None
+    """The size lies in it, most likely; None: it is certain."""
+    server_speed: bool = False
+    """Whether its ``max_rate`` is what its server seemed to give, and not the user's word."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedSite:
     """One site's part of the plan. Segments are in order and do not overlap."""
 
@@ -71,11 +84,22 @@ class PlannedSite:
     segments: tuple[RateSegment, ...]
     foreseen: Foreseen | None = None
     """None: nothing is known but what the plan was given."""
+    left_bytes: float = 0.0
+    """What it has not got when it is stopped at its deadline; its end is then no later than that.
+    0: it is crawled to its end."""
+    max_rate: float | None = None
+    """What it can take at the most; None: no bound but the budget."""
+    guess: Guess | None = None
+    """None: its numbers were told."""
 
     @property
     def late(self) -> float:
-        """Seconds after the deadline; 0 when on time or without one."""
-        if self.deadline is None or self.end - self.deadline <= LATE_AFTER_SECONDS:
+        """Seconds after the deadline; 0 when on time, stopped, or without one."""
+        if (
+            self.deadline is None
+            or self.left_bytes
+            or self.end - self.deadline <= LATE_AFTER_SECONDS
+        ):
             return 0.0
         return self.end - self.deadline
 
@@ -97,7 +121,8 @@ class Remedy:
     scale: float | None
     """The same for a timetable: all its rates times this; ``needed_bandwidth`` is then its mean."""
     relax: dict[str, float]
-    """Or: give these sites so many seconds more, and this very plan meets all deadlines."""
+    """Or: give these sites so many seconds more, and this very plan meets all deadlines; where it
+    stops sites with something left, a plan that stops none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +139,26 @@ class Plan:
     """The sites by priority: who starts first, and among those who start together who may have
     his rate first. A crawl that serves them in this order goes as planned."""
     remedy: Remedy
-    tardiness_bound: float
-    """Total lateness that no plan can go below, proven."""
+    shortfall_bound: float
+    """A shortfall that no plan can go below, proven."""
     makespan_bound: float
     total_time_bound: float
+    """Both for plans that fetch as much of each site as this one."""
+    left_seconds: float = 0.0
+    """What sites are stopped with, as the time that the whole line would need for it."""
+    at_best: Verdict | None = None
+    """If every size is at the bottom of its range and every server as fast as it may be."""
+    at_worst: Verdict | None = None
+    """The other way round. None, both: nothing is guessed, or it was not asked."""
 
     @property
     def feasible(self) -> bool:
         return self.verdict is Verdict.FEASIBLE
+
+    @property
+    def guessed(self) -> bool:
+        """Whether the verdict rests on numbers that nobody told."""
+        return any(site.guess for site in self.sites)
 
     @property
     def makespan(self) -> float:
@@ -151,5 +188,19 @@ class Plan:
         return sum(site.late for site in self.sites)
 
     @property
+    def shortfall(self) -> float:
+        """What is made small first: lateness, and what is left undone in seconds of the line."""
+        return self.tardiness + self.left_seconds
+
+    @property
+    def left_bytes(self) -> float:
+        return sum(site.left_bytes for site in self.sites)
+
+    @property
     def late_sites(self) -> tuple[str, ...]:
         return tuple(site.name for site in self.sites if site.late)
+
+    @property
+    def stopped_sites(self) -> tuple[str, ...]:
+        """Those that are stopped at their deadlines with something left."""
+        return tuple(site.name for site in self.sites if site.left_bytes)

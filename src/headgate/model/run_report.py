@@ -1,16 +1,36 @@
 """What was promised and what was kept: the report of one run, as report.json holds it.
 
 Times are seconds from the start of the run unless a name says otherwise; sizes are bytes on the
-line where they speak of rates, and rates bytes per second.
+line where they speak of rates, and rates bytes per second. A run that was interrupted and resumed
+is one run of several legs; its time is that of all legs, without the pauses between them.
 """
 
 from __future__ import annotations
 
 import msgspec
 
+from headgate.model.left_out import LeftOut
 from headgate.model.plan import Foreseen, RateSegment
 
-__all__ = ["FocusReport", "HostFigures", "QuotaReport", "RunReport", "SiteReport", "TimelinePoint"]
+__all__ = [
+    "AT_DEADLINE",
+    "MAX_BYTES",
+    "MAX_PAGES",
+    "MAX_TIME",
+    "FocusReport",
+    "HostFigures",
+    "Leg",
+    "QuotaReport",
+    "RunReport",
+    "SiteReport",
+    "Stall",
+    "TimelinePoint",
+]
+
+AT_DEADLINE = "deadline"
+"""The reason of a site that was stopped at its deadline."""
+MAX_PAGES, MAX_BYTES, MAX_TIME = "max_pages", "max_bytes", "max_time"
+"""The reasons of sites that came to the end that the user had set."""
 
 
 class FocusReport(msgspec.Struct, frozen=True):
@@ -47,7 +67,8 @@ class SiteReport(msgspec.Struct, frozen=True):
     finished: float | None
     deadline: float | None
     met: bool | None
-    """None without a deadline, or while it is open."""
+    """Whether it came to its end by then, with pages and no host given up; None without a
+    deadline, or while it is open."""
     planned_start: float | None
     planned_end: float | None
     planned_segments: tuple[RateSegment, ...] = ()
@@ -57,8 +78,29 @@ class SiteReport(msgspec.Struct, frozen=True):
     """Why it ended, when it did not simply finish."""
     given_up: dict[str, str] = {}
     """Hosts, and why nothing more was asked of them."""
+    to_do: int = 0
+    """URLs left when it ended, or until now."""
+    left_out: dict[str, LeftOut] = {}
+    """URLs that were met and left out, by reason, such as "robots.txt"."""
     focus: FocusReport | None = None
     """None: breadth-first, and no topic."""
+    restarts: int = 0
+    """It went on from what was stored, because the process that crawled it died."""
+
+    @property
+    def stopped_at_deadline(self) -> bool:
+        """As its ``on_deadline`` wanted: neither met nor late."""
+        return self.state == "stopped" and self.reason == AT_DEADLINE
+
+    @property
+    def at_its_bound(self) -> bool:
+        """It came to an end that the user had set beforehand, as good as having none left."""
+        return self.state == "stopped" and self.reason in (MAX_PAGES, MAX_BYTES, MAX_TIME)
+
+    @property
+    def settled(self) -> bool:
+        """Whether a resumed run has nothing more to do for it."""
+        return self.state == "done" or self.stopped_at_deadline or self.at_its_bound
 
 
 class TimelinePoint(msgspec.Struct, frozen=True):
@@ -68,6 +110,26 @@ class TimelinePoint(msgspec.Struct, frozen=True):
     bytes: dict[str, int]
     left_to_others: float = 0.0
     """Bytes that the crawl could have had in that time and did not take, making way."""
+
+
+class Leg(msgspec.Struct, frozen=True):
+    """From a start of the crawl, or a resumption, to the next end."""
+
+    started_at: float
+    """Seconds since 1970."""
+    start: float
+    """In the time of the run: what the legs before it took."""
+
+
+class Stall(msgspec.Struct, frozen=True):
+    """The machine, or Headgate on it, stood still."""
+
+    start: float
+    end: float
+    seconds: float
+    """Lost between them; less where it came and went."""
+    cause: str
+    """"suspended", "starved" (others had the CPU) or "busy" (our own work had it)."""
 
 
 class HostFigures(msgspec.Struct, frozen=True):
@@ -108,9 +170,9 @@ class RunReport(msgspec.Struct, frozen=True):
     bytes: int
     wire_bytes: int
     mean_rate: float
-    """Wire bytes per second from the first byte to the last."""
-    peak_rate_1s: float
-    """In the worst whole second of the timeline."""
+    """Wire bytes per second up to the end of the last site."""
+    peak_rate_1s: float | None
+    """The highest mean over a second or longer; None: the run was shorter than that."""
     utilisation: float | None
     """Wire bytes against what the budget allowed while work remained; None: unlimited."""
     sites: tuple[SiteReport, ...]
@@ -121,6 +183,18 @@ class RunReport(msgspec.Struct, frozen=True):
     """Bytes that it could have had in that time."""
     slowest_hosts: tuple[HostFigures, ...] = ()
     interrupted: bool = False
+    abandoned: bool = False
+    """Given up by the user before its end."""
+    under_way: bool = False
+    """Not over yet: what follows is what is known so far."""
+    legs: tuple[Leg, ...] = ()
+    stalls: tuple[Stall, ...] = ()
     quota: QuotaReport | None = None
     zone: str | None = None
     """By whose hours the budget's timetable went; None: it has none."""
+    version: int = 1
+    """Of this document's form; a new number where a field changes its meaning or goes."""
+
+    @property
+    def nothing_fetched(self) -> bool:
+        return bool(self.sites) and not any(site.pages for site in self.sites)

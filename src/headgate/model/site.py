@@ -7,11 +7,26 @@ from enum import StrEnum
 
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 
-__all__ = ["BREADTH_FIRST", "LINKS_IN", "ORDERS", "TOPIC", "OnDeadline", "Site", "SiteStatistics"]
+__all__ = [
+    "BREADTH_FIRST",
+    "LINKS_IN",
+    "NEAR_DELAY",
+    "ORDERS",
+    "POLITE_DELAY",
+    "TOPIC",
+    "OnDeadline",
+    "Site",
+    "SiteStatistics",
+]
 
 BREADTH_FIRST, LINKS_IN, TOPIC = "breadth-first", "links-in", "topic"
 ORDERS = (BREADTH_FIRST, LINKS_IN, TOPIC)
 """Those that Headgate has itself."""
+
+POLITE_DELAY, NEAR_DELAY = Seconds(0.1), Seconds(0.01)
+"""Between two requests to a host at a public address, and to one in the user's own network or on
+this machine, where the user says nothing: ten a second, and a hundred. Answers of a server far too
+large for us to feel, or of a cache before it, would let us ask a thousand times."""
 
 
 class OnDeadline(StrEnum):
@@ -50,6 +65,23 @@ class Site:
     """Bytes the visit will transfer; None: to be predicted."""
     max_rate: BytesPerSecond | None = None
     """What the server can give or may be asked for; None: the budget is the only bound."""
+    max_pages: int | None = None
+    """The site ends with so many; None: no bound. So do the next two."""
+    max_bytes: Bytes | None = None
+    """On the line, in one run."""
+    max_time: Seconds | None = None
+    """From its own start."""
+    max_page_size: Bytes | None = None
+    """A larger page is left out; None: pages are cut where Headgate's own bound is."""
+    fetch: tuple[str, ...] = ()
+    """Media types; a page of another is left out. None: all are fetched."""
+    max_queries: int | None = None
+    """Different queries of one path; None: the trap guard's own bound."""
+    connections: int | None = None
+    """Requests to one of its hosts at once at the most; None: what is polite to a stranger."""
+    delay: Seconds | None = None
+    """From the start of one request to a host to the start of the next, at the least; None: by
+    what the server takes to answer."""
     focus: str = ""
     """What its pages should be about, in words."""
     focus_pages: tuple[str, ...] = ()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headgate.model.size_range import SizeRange
+
 __all__ = ["SiteSnapshot", "Snapshot"]
 
 _ENDED = frozenset(("done", "stopped"))
@@ -26,7 +28,7 @@ class SiteSnapshot:
     """As measured just now."""
     share: float | None
     """What it may take; None: no limit, or it is not being crawled."""
-    expected_bytes: float | None
+    expected: SizeRange | None
     """Of the whole site; None: nobody knows."""
     deadline: float | None
     eta: float | None
@@ -34,6 +36,8 @@ class SiteSnapshot:
     errors: int
     relevant: int | None = None
     """Of the pages, those about its topic; None: it has none."""
+    missed: str = ""
+    """Why its deadline was missed, when it ended without being late."""
 
     @property
     def running(self) -> bool:
@@ -44,9 +48,17 @@ class SiteSnapshot:
         return self.state in _ENDED
 
     @property
+    def vague(self) -> bool:
+        """Whether its size, and so its end, is not well known."""
+        return not self.ended and self.expected is not None and self.expected.vague
+
+    @property
     def late(self) -> float | None:
-        """Seconds after the deadline, negative before it; None where either is unknown."""
-        return None if self.eta is None or self.deadline is None else self.eta - self.deadline
+        """Seconds after the deadline, negative before it; None where either is unknown, or it was
+        missed otherwise."""
+        if self.eta is None or self.deadline is None or self.missed:
+            return None
+        return self.eta - self.deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,10 @@ class Snapshot:
     sites: tuple[SiteSnapshot, ...]
     making_way: bool = False
     """Whether the crawl steps back for others on the line."""
+    paused_until: str = ""
+    """A day and an hour: nothing may pass until then, the quota is used up."""
+    changed: tuple[SiteSnapshot, ...] | None = None
+    """The sites that may be others than in the snapshot before; None: any may."""
 
     @property
     def rate(self) -> float:
@@ -81,6 +97,11 @@ class Snapshot:
     @property
     def errors(self) -> int:
         return sum(site.errors for site in self.sites)
+
+    @property
+    def vague(self) -> bool:
+        """Whether the size of any site is not well known."""
+        return any(site.vague for site in self.sites)
 
     @property
     def eta(self) -> float | None:

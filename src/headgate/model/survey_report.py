@@ -26,7 +26,8 @@ class DepthAhead(msgspec.Struct, frozen=True):
     depth: int
     requests: int
     wire_bytes: int
-    new_hosts: float
+    new_hosts: float | None
+    """None when no host was found, so that there is nothing to judge by."""
 
 
 class SurveyReport(msgspec.Struct, frozen=True):
@@ -52,13 +53,16 @@ class SurveyReport(msgspec.Struct, frozen=True):
     most_requests: int
     """Of any server."""
     most_bytes: int
-    share_found: float
-    """Of all hosts that could be found this way, the part that was, as far as can be foreseen."""
-    next_yield: float
-    """New hosts that one more page would bring."""
+    share_found: float | None
+    """Of all hosts that could be found this way, the part that was, as far as can be foreseen;
+    None when no host was found, so that there is nothing to judge by."""
+    next_yield: float | None
+    """New hosts that one more page would bring; None when no host was found."""
     unreachable: Mapping[str, int]
     """Servers that gave no page, by reason."""
     depths: Sequence[SurveyDepth]
     ahead: Sequence[DepthAhead]
     """What going on would cost and bring: within the depth if it ended early, and on the next
     levels below. Servers at their cap are left out."""
+    version: int = 1
+    """Of this document's form; a new number where a field changes its meaning or goes."""

@@ -13,9 +13,8 @@ the same time where the cap binds, and only the second would keep others from th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-from headgate.planning.arrays import FloatArray
 
 __all__ = ["Offered", "fit_alpha"]
 
@@ -39,13 +38,13 @@ class Offered:
         return self.bytes / self.came if self.bytes > 0 and self.came > 0 else None
 
 
-def fit_alpha(bytes_: FloatArray, offered: FloatArray) -> float:
+def fit_alpha(bytes_: Sequence[float], offered: Sequence[float]) -> float:
     """alpha from past visits: their bytes D, and t v, the bytes that they could have taken.
 
-    >>> import numpy as np
-    >>> fit_alpha(np.array([100.0, 200.0]), np.array([110.0, 220.0]))
+    >>> fit_alpha([100.0, 200.0], [110.0, 220.0])
     1.1
     """
-    weight = float(bytes_ @ bytes_)
-    fitted = float(bytes_ @ offered) / weight if weight > 0 else 1.0
+    weight = sum(size * size for size in bytes_)
+    product = sum(size * could for size, could in zip(bytes_, offered, strict=True))
+    fitted = product / weight if weight > 0 else 1.0
     return min(max(fitted, _LEAST), _MOST)

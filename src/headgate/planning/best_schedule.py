@@ -1,4 +1,5 @@
-"""Headgate's own policy: the least total lateness, then the user's objective.
+"""Headgate's own policy: the least shortfall (problem.py: total lateness where no site stops at its
+deadline), then the user's objective.
 
 Where no cap binds, one site at a time at the full rate is optimal (dominance theorem,
 docs/algorithms/event.md), so only the order is in question, and up to some hundred sites it is
@@ -7,6 +8,11 @@ improved by search; a water-filling schedule (when every site has a crawler) and
 rounds stand beside them, so the answer is never later than theirs. When every site has a crawler
 and some must be late, water-filling tightens the best of all these: it finds the smallest part of
 that lateness, the same part for every site, that has to be.
+
+Where sites that stop cannot have everything, one at a time is still optimal for what each of them
+gets, but how much that should be is open: the best order is searched for. No schedule but that of
+an order is taken that leaves something undone: a crawl that serves its sites in the plan's order
+then stops them with as much left as planned.
 """
 
 from __future__ import annotations
@@ -15,7 +21,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headgate.model.budget import Objective
 from headgate.planning.arrays import IntArray
 from headgate.planning.bounds import Bounds, lower_bounds
 from headgate.planning.event import EventSimulator, Outcome, event_schedule
@@ -58,7 +63,7 @@ def _order_without_caps(problem: Problem) -> IntArray | None:
     on_time = smith_order(problem.work, problem.capacity.bytes_by(problem.deadlines))
     if on_time is not None:
         return on_time
-    if problem.capacity.is_constant:
+    if problem.capacity.is_constant and not problem.may_stop:
         return total_tardiness_order(problem.work / problem.capacity.peak, problem.deadlines)
     return None
 
@@ -70,7 +75,7 @@ def _searched(problem: Problem, rng: np.random.Generator) -> Schedule:
     def merit(order: IntArray) -> tuple[float, float]:
         outcome = simulator.run(order.tolist())
         assert outcome is not None
-        return _merit(problem, outcome)
+        return outcome.merit(problem.objective)
 
     order = min(_simple_orders(problem), key=merit)
     if _worth_searching(problem, merit(order), bounds):
@@ -81,9 +86,10 @@ def _searched(problem: Problem, rng: np.random.Generator) -> Schedule:
             least_makespan=bounds.makespan,
             least_total_time=bounds.total_time,
         )
-    candidates = [event_schedule(problem, order), *_other_schedules(problem)]
+    complete = [other for other in _other_schedules(problem) if _leaves_nothing(problem, other)]
+    candidates = [event_schedule(problem, order), *complete]
     best = min(candidates, key=lambda schedule: _standing(problem, schedule))
-    return _tightened(problem, best)
+    return _tightened(problem, best) if _leaves_nothing(problem, best) else best
 
 
 def _simple_orders(problem: Problem) -> Iterator[IntArray]:
@@ -92,6 +98,9 @@ def _simple_orders(problem: Problem) -> Iterator[IntArray]:
     yield edd_order(durations, problem.deadlines)
     yield mdd_order(durations, problem.deadlines)
     yield np.lexsort((-alone, problem.deadlines - alone))  # least slack; longest first among equals
+    if problem.may_stop:
+        goes_on = mdd_order(durations, problem.deadlines)
+        yield goes_on[np.argsort(problem.stops[goes_on], kind="stable")]
     if not np.isfinite(problem.deadlines).all():
         yield np.argsort(-alone, kind="stable")  # longest first: what ends last starts first
 
@@ -102,11 +111,15 @@ def _other_schedules(problem: Problem) -> Iterator[Schedule]:
         if on_time is not None:
             yield on_time
     if problem.capped:
-        yield re_alloc(problem, m_maxt, m_stet)
-        yield re_alloc(problem, m_sumt, m_stet)
-        yield re_alloc(problem, pro_bandwidth, pro_bandwidth)
-        yield re_alloc_pro_data_amount(problem)
-        yield alloc_once(problem)
+        yield re_alloc(problem, m_maxt, m_stet).stopped(problem)
+        yield re_alloc(problem, m_sumt, m_stet).stopped(problem)
+        yield re_alloc(problem, pro_bandwidth, pro_bandwidth).stopped(problem)
+        yield re_alloc_pro_data_amount(problem).stopped(problem)
+        yield alloc_once(problem).stopped(problem)
+
+
+def _leaves_nothing(problem: Problem, schedule: Schedule) -> bool:
+    return not schedule.left(problem).any()
 
 
 def _tightened(problem: Problem, schedule: Schedule) -> Schedule:
@@ -126,17 +139,13 @@ def _water_filling_applies(problem: Problem) -> bool:
 
 
 def _worth_searching(problem: Problem, merit: tuple[float, float], bounds: Bounds) -> bool:
-    late, value = merit
-    least = _merit(problem, Outcome(bounds.tardiness, bounds.makespan, bounds.total_time))
-    return late > least[0] * (1 + _CLOSE_ENOUGH) or value > least[1] * (1 + _CLOSE_ENOUGH)
-
-
-def _merit(problem: Problem, outcome: Outcome) -> tuple[float, float]:
-    """Smaller is better: lateness first, to the millisecond, then the objective."""
-    makespan = problem.objective is Objective.MAKESPAN
-    return round(outcome.tardiness, 3), outcome.makespan if makespan else outcome.total_time
+    least = Outcome(bounds.shortfall, bounds.makespan, bounds.total_time).merit(problem.objective)
+    return any(
+        value > bound * (1 + _CLOSE_ENOUGH) for value, bound in zip(merit, least, strict=True)
+    )
 
 
 def _standing(problem: Problem, schedule: Schedule) -> tuple[float, float]:
-    outcome = Outcome(schedule.tardiness(problem), schedule.makespan, schedule.total_time)
-    return _merit(problem, outcome)
+    missed = float(schedule.shortfall(problem).sum())
+    outcome = Outcome(missed, schedule.makespan, schedule.total_time)
+    return outcome.merit(problem.objective)

@@ -1,17 +1,23 @@
-"""EVENT-LS: a better order by simulated annealing on the permutation.
+"""EVENT-LS: a better order, by trying all where there are few and by simulated annealing else.
+
+An order is better when its shortfall (problem.py) is less, and among equals its objective, makespan
+or sum of execution times. So annealing has two halves: the first lowers ln(shortfall), the second
+ln(objective) among the orders that have no larger shortfall than the best of the first. Where there
+is no shortfall the second has all the moves.
 
 Moves, cooling and their numbers are those of the specification (docs/algorithms/event.md): 60 %
-insertions and 40 % swaps, half of the moves within six places, temperature from 0.03 to 0
-linearly, in units of the objective  ln(lateness) + ln(makespan or sum of execution times).
+insertions and 40 % swaps, half of the moves within six places, temperature from 0.03 to 0 linearly,
+in each half.
 
-The random number that decides on a move is drawn before the move is tried. That gives the worst
-value still accepted, hence the most lateness it may have, and the simulation stops there: most
-moves are refused after a part of it.
+The random number that decides on a move is drawn before the move is tried. That gives the largest
+shortfall still accepted, and the simulation stops there: most moves are refused after a part of it.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -25,32 +31,20 @@ __all__ = ["STEPS_SPENT", "improve_order"]
 STEPS_SPENT = 2_500_000
 """Rates set in simulation, by all moves together: about a second, whatever the number of sites."""
 
+_MOST_ORDERS = 5040
+"""Of seven sites; so many are tried one and all."""
 _MOVES_PER_SITE = 200
 """Few sites have few orders."""
 _FEWEST_MOVES = 100
 """Fewer would be noise: with thousands of sites the simple orders stand."""
 _FIRST_TEMPERATURE = 0.03
+_GRAIN = 1e-4
+"""Of the makespan: a shortfall that hardly counts."""
+_SAME_SHORTFALL = 5e-4
+"""Seconds: shortfalls are compared to the millisecond."""
 _SHARE_OF_INSERTIONS = 0.6
 _SHARE_OF_NEAR_MOVES = 0.5
 _NEAR = 6
-
-
-@dataclass(frozen=True, slots=True)
-class _Energy:
-    """The value annealing lowers; lateness below ``grain`` seconds hardly counts."""
-
-    objective: Objective
-    grain: float
-    least_objective: float
-
-    def of(self, outcome: Outcome) -> float:
-        makespan = self.objective is Objective.MAKESPAN
-        value = outcome.makespan if makespan else outcome.total_time
-        return float(np.log(outcome.tardiness + self.grain) + np.log(value))
-
-    def most_tardiness(self, energy: float) -> float:
-        """The lateness above which no outcome has this energy or less."""
-        return float(np.exp(energy - np.log(self.least_objective)) - self.grain)
 
 
 def improve_order(
@@ -68,41 +62,118 @@ def improve_order(
     The first ``started`` places hold sites that run already: nobody passes from them to the others.
     """
     simulator = EventSimulator(problem)
-    current = order.tolist()
-    first = simulator.run(current)
+    first = simulator.run(order.tolist())
     assert first is not None
-    moves = _affordable_moves(len(problem), first, steps)
-    if len(problem) < 2 or moves < _FEWEST_MOVES:
+    cost = _cost(len(problem), first)
+    if _number_of_orders(len(problem), started) <= min(_MOST_ORDERS, steps / cost):
+        return _best_of_all(simulator, problem.objective, order, started)
+    moves = min(int(steps / cost), _MOVES_PER_SITE * len(problem))
+    if moves < _FEWEST_MOVES:
         return order
     makespan = problem.objective is Objective.MAKESPAN
-    least_objective = least_makespan if makespan else least_total_time
-    energy = _Energy(problem.objective, 1e-4 * least_makespan, least_objective)
-    now = best = energy.of(first)
-    best_order = list(current)
-    floor = energy.of(Outcome(0.0, least_objective, least_objective))
-    dice = rng.random((moves, 5))
-    for move, (kind, nearness, from_, to, chance) in enumerate(dice.tolist()):
-        temperature = _FIRST_TEMPERATURE * (1 - move / moves)
-        accepted = now - temperature * float(np.log(max(chance, 1e-300)))
-        tried = _moved(current, started, kind < _SHARE_OF_INSERTIONS, nearness, from_, to)
-        outcome = simulator.run(tried, most_tardiness=energy.most_tardiness(accepted))
+    search = _Search(
+        simulator,
+        problem.objective,
+        grain=_GRAIN * first.makespan,
+        least_value=least_makespan if makespan else least_total_time,
+        started=started,
+        current=order.tolist(),
+        best=order.tolist(),
+        best_merit=first.merit(problem.objective),
+    )
+    dice = rng.random((moves, 5)).tolist()
+    spent = search.lower_shortfall(dice[: moves // 2]) if first.shortfall > 0 else 0
+    search.lower_objective(dice[spent:])
+    return np.array(search.best, dtype=np.intp)
+
+
+@dataclass(slots=True)
+class _Search:
+    simulator: EventSimulator
+    objective: Objective
+    grain: float
+    """Seconds; a shortfall below it hardly counts."""
+    least_value: float
+    """No order has an objective below this."""
+    started: int
+    current: list[int]
+    best: list[int]
+    best_merit: tuple[float, float]
+
+    def lower_shortfall(self, dice: list[list[float]]) -> int:
+        """Anneal ln(shortfall) until it is nothing or the dice are cast; how many were."""
+        now = self._log_shortfall(self.best_merit[0])
+        for move, roll in enumerate(dice):
+            if self.best_merit[0] <= 0:
+                return move
+            accepted = now + _tolerance(move / len(dice), roll)
+            outcome = self._try(roll, float(np.exp(accepted)) - self.grain)
+            if outcome is not None:
+                now = self._log_shortfall(outcome.shortfall)
+        return len(dice)
+
+    def lower_objective(self, dice: list[list[float]]) -> None:
+        """Anneal ln(objective) among the orders of no larger shortfall than the best."""
+        self.current = self.best
+        now = float(np.log(max(self.best_merit[1], self.grain)))
+        for move, roll in enumerate(dice):
+            if self.best_merit[1] <= self.least_value * (1 + 1e-9):
+                return
+            accepted = now + _tolerance(move / len(dice), roll)
+            outcome = self._try(roll, self.best_merit[0] + _SAME_SHORTFALL, float(np.exp(accepted)))
+            if outcome is not None:
+                now = float(np.log(max(outcome.merit(self.objective)[1], self.grain)))
+
+    def _try(
+        self, roll: list[float], most_shortfall: float, most_value: float = np.inf
+    ) -> Outcome | None:
+        """Make a move, unless it leads beyond these; what it leads to."""
+        kind, nearness, from_, to, _ = roll
+        insert = kind < _SHARE_OF_INSERTIONS
+        tried = _moved(self.current, self.started, insert, nearness, from_, to)
+        outcome = self.simulator.run(tried, most_shortfall=most_shortfall)
         if outcome is None:
-            continue
-        value = energy.of(outcome)
-        if value <= accepted:
-            current, now = tried, value
-            if now < best:
-                best, best_order = now, tried
-                if best <= floor + 1e-9:
-                    break
-    return np.array(best_order, dtype=np.intp)
+            return None
+        merit = outcome.merit(self.objective)
+        if merit[1] > most_value:
+            return None
+        self.current = tried
+        if merit < self.best_merit:
+            self.best, self.best_merit = tried, merit
+        return outcome
+
+    def _log_shortfall(self, shortfall: float) -> float:
+        return float(np.log(shortfall + self.grain))
 
 
-def _affordable_moves(sites: int, outcome: Outcome, steps: int) -> int:
-    """A move simulates every end, and each end sets the rates of the sites that run then."""
-    at_once = outcome.total_time / outcome.makespan if sites else 0.0
-    cost = sites * (1 + at_once)
-    return min(int(steps / max(cost, 1.0)), _MOVES_PER_SITE * sites)
+def _tolerance(progress: float, roll: list[float]) -> float:
+    """By how much more a move may lead to, in units of the logarithm."""
+    return -_FIRST_TEMPERATURE * (1 - progress) * float(np.log(max(roll[-1], 1e-300)))
+
+
+def _cost(sites: int, outcome: Outcome) -> float:
+    """Rates set in one simulation: at every end, those of the sites that run then."""
+    at_once = outcome.total_time / outcome.makespan if outcome.makespan > 0 else 0.0
+    return max(sites * (1 + at_once), 1.0)
+
+
+def _number_of_orders(sites: int, started: int) -> float:
+    if sites > 20:
+        return np.inf
+    return math.factorial(started) * math.factorial(sites - started)
+
+
+def _best_of_all(
+    simulator: EventSimulator, objective: Objective, order: IntArray, started: int
+) -> IntArray:
+    best, best_merit = order.tolist(), (np.inf, np.inf)
+    for running in permutations(order.tolist()[:started]):
+        for waiting in permutations(order.tolist()[started:]):
+            tried = [*running, *waiting]
+            outcome = simulator.run(tried, most_shortfall=best_merit[0] + _SAME_SHORTFALL)
+            if outcome is not None and outcome.merit(objective) < best_merit:
+                best, best_merit = tried, outcome.merit(objective)
+    return np.array(best, dtype=np.intp)
 
 
 def _moved(

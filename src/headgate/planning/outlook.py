@@ -13,9 +13,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headgate.planning.capacity import Capacity
-from headgate.planning.event import NOTHING_LEFT
-from headgate.planning.replan import CrawlState, SiteEnded, SiteState, Started, replan
+from headgate.planning.capacity import NOTHING_LEFT, Capacity
+from headgate.planning.replan import CrawlState, OpenSite, SiteEnded, Started, replan
 
 __all__ = ["Expected", "Stretch", "outlook"]
 
@@ -52,7 +51,7 @@ def outlook(sites: Mapping[str, Expected], capacity: Capacity, slots: int) -> di
     >>> outlook(sites, Capacity.constant(100.0), slots=2)
     {'a': Stretch(start=0.0, end=1000.0), 'b': Stretch(start=0.0, end=1100.0)}
     """
-    states = {name: SiteState(max(site.work, 1.0), site.deadline) for name, site in sites.items()}
+    states = {name: OpenSite(max(site.work, 1.0), site.deadline) for name, site in sites.items()}
     state = CrawlState(states, deque(sites), capacity, slots)
     started: dict[str, float] = {}
     ended: dict[str, Stretch] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -11,23 +11,21 @@ import numpy as np
 from headgate.model.budget import Budget
 from headgate.model.errors import PlanningError
 from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite, RateSegment, Verdict
-from headgate.model.quota import QuotaUse
-from headgate.model.site import Site
-from headgate.model.timetable import RatePiece, Timetable
+from headgate.model.site import OnDeadline, Site
+from headgate.model.timetable import RatePiece
 from headgate.model.units import BytesPerSecond
-from headgate.planning.arrays import FloatArray
 from headgate.planning.bounds import Bounds, lower_bounds, with_linear_bound
+from headgate.planning.budget_over_time import WEEK_SECONDS, Demand, RunStart, unrolled
 from headgate.planning.capacity import Capacity
+from headgate.planning.feasibility import feasibility
 from headgate.planning.policies import DEFAULT_POLICY, POLICIES, Policy, find_policy
 from headgate.planning.problem import Problem
-from headgate.planning.quota import within_quota
 from headgate.planning.remedies import find_remedy
 from headgate.planning.schedule import Schedule
 from headgate.planning.water_filling import deadlines_can_be_met
 
-__all__ = ["budget_capacity", "compare", "plan"]
+__all__ = ["compare", "plan", "verdict_for"]
 
-_WEEK = 7 * 86400.0
 _MOST_WEEKS = 1024
 _MOST_SITES_FOR_LINEAR_BOUND = 120
 """Its programme has a hundred variables per site."""
@@ -47,9 +45,8 @@ def plan(
     ``start`` is needed for a timetable, which must know the hour, and for a quota, of which
     ``quota_used`` bytes are gone by then; the same seed gives the same plan.
     """
-    chosen = find_policy(policy)
-    problem, schedule = _solve(sites, budget, chosen, _Start(start, quota_used), seed)
-    return _plan(sites, budget, chosen, problem, schedule, _bounds(problem, schedule))
+    solved = _solve(sites, budget, find_policy(policy), RunStart(start, quota_used), seed)
+    return solved.plan(_bounds(solved.problem, solved.schedule))
 
 
 def compare(
@@ -64,49 +61,51 @@ def compare(
     for policy in POLICIES.values():
         if policy.all_at_once and len(sites) > budget.crawlers:
             continue
-        problem, schedule = _solve(sites, budget, policy, _Start(start), seed)
-        bounds = bounds or _bounds(problem, schedule)
-        plans.append(_plan(sites, budget, policy, problem, schedule, bounds))
+        solved = _solve(sites, budget, policy, RunStart(start), seed)
+        bounds = bounds or _bounds(solved.problem, solved.schedule)
+        plans.append(solved.plan(bounds))
     return plans
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """Of the run: when, where that is known, and what of the quota is gone by then."""
-
-    moment: datetime | None
-    quota_used: float = 0.0
-
-    def moment_for(self, what: str) -> datetime:
-        if self.moment is None:
-            raise PlanningError(f"a {what} needs to know when the crawl starts; give start")
-        return self.moment
+def verdict_for(
+    sites: Sequence[Site],
+    budget: Budget,
+    *,
+    start: datetime | None = None,
+    quota_used: float = 0.0,
+) -> Verdict:
+    """What is known about meeting all deadlines, without a plan: at a small part of its cost."""
+    last = max((float(site.deadline) for site in sites if site.deadline is not None), default=0.0)
+    weeks = int(min(max(last, 0.0) / WEEK_SECONDS + 1, _MOST_WEEKS))
+    return feasibility(_problem(sites, budget, RunStart(start, quota_used), weeks))
 
 
 def _solve(
-    sites: Sequence[Site], budget: Budget, policy: Policy, start: _Start, seed: int
-) -> tuple[Problem, Schedule]:
+    sites: Sequence[Site], budget: Budget, policy: Policy, start: RunStart, seed: int
+) -> _Solved:
     """Timetable and quota are unrolled week by week until the schedule ends within them."""
     weeks = 1
     while True:
         problem = _problem(sites, budget, start, weeks)
-        schedule = policy.schedule(problem, np.random.default_rng(seed))
+        # The paper's policies know nothing of stopping: theirs are cut.
+        schedule = policy.schedule(problem, np.random.default_rng(seed)).stopped(problem)
         for_good = problem.capacity.is_constant and budget.quota is None
-        if for_good or schedule.makespan <= weeks * _WEEK:
-            return problem, schedule
+        if for_good or schedule.makespan <= weeks * WEEK_SECONDS:
+            return _Solved(sites, budget, policy, seed, problem, schedule)
         if weeks == _MOST_WEEKS:
             raise PlanningError("the plan would take more than 19 years; give it more bandwidth")
-        needed = int(min(schedule.makespan / _WEEK, _MOST_WEEKS)) + 1
+        needed = int(min(schedule.makespan / WEEK_SECONDS, _MOST_WEEKS)) + 1
         weeks = min(max(2 * weeks, needed), _MOST_WEEKS)
 
 
-def _problem(sites: Sequence[Site], budget: Budget, start: _Start, weeks: int) -> Problem:
+def _problem(sites: Sequence[Site], budget: Budget, start: RunStart, weeks: int) -> Problem:
     work = np.array([_expected_bytes(site) for site in sites], dtype=np.float64)
     caps = np.array([_cap(site) for site in sites], dtype=np.float64)
     deadlines = np.array([_deadline(site) for site in sites], dtype=np.float64)
     usable = float(np.sort(caps)[::-1][: budget.crawlers].sum()) if len(sites) else 1.0
-    capacity = _capacity(budget, start, weeks, usable)
-    return Problem(work, deadlines, caps, capacity, budget.crawlers, budget.objective)
+    capacity = unrolled(budget, start, weeks, Demand(float(work.sum()), usable))
+    stops = np.array([site.on_deadline is OnDeadline.STOP for site in sites], dtype=np.bool_)
+    return Problem(work, deadlines, caps, stops, capacity, budget.crawlers, budget.objective)
 
 
 def _expected_bytes(site: Site) -> float:
@@ -133,96 +132,84 @@ def _deadline(site: Site) -> float:
     return site.deadline
 
 
-def budget_capacity(budget: Budget, start: datetime, weeks: int) -> Capacity:
-    """The budget over so many weeks, its quota left out, for a crawl that follows it; unlimited
-    is a terabyte/s."""
-    return _capacity(replace(budget, quota=None), _Start(start), weeks, usable=1e12)
-
-
-def _capacity(budget: Budget, start: _Start, weeks: int, usable: float) -> Capacity:
-    """The budget in pieces, an unlimited one as what the sites can use at the most."""
-    if isinstance(budget.bandwidth, Timetable):
-        pieces = _unrolled(budget.bandwidth, start.moment_for("timetable"), weeks)
-    else:
-        pieces = [(0.0, float(budget.bandwidth))]
-    if any(np.isinf(rate) for _, rate in pieces) and np.isinf(usable):
-        raise PlanningError(
-            "with unlimited bandwidth the sites' own speeds decide; give each site a max_rate"
-        )
-    if not any(rate > 0 for _, rate in pieces):
-        raise PlanningError("bandwidth must be above 0")
-    pieces = [(at, usable if np.isinf(rate) else rate) for at, rate in pieces]
-    if budget.quota is not None:
-        use = QuotaUse(budget.quota, start.quota_used, start.moment_for("quota"))
-        pieces = within_quota(pieces, use, horizon=weeks * _WEEK)
-    return Capacity.of(pieces)
-
-
-def _unrolled(timetable: Timetable, start: datetime, weeks: int) -> list[tuple[float, float]]:
-    """So many weeks of the timetable, ending with a piece that allows something."""
-    pieces: list[tuple[float, float]] = []
-    for piece in timetable.pieces(start):
-        if pieces and piece.start >= weeks * _WEEK and pieces[-1][1] > 0:
-            return pieces
-        if not pieces or piece.rate != pieces[-1][1]:
-            pieces.append((piece.start, float(piece.rate)))
-    raise AssertionError("a timetable has no end")
-
-
 def _bounds(problem: Problem, schedule: Schedule) -> Bounds:
-    bounds = lower_bounds(problem)
-    late = schedule.tardiness(problem)
-    unproven = late > bounds.tardiness * 1.001 + 1e-3
-    if problem.capped and unproven and len(problem) <= _MOST_SITES_FOR_LINEAR_BOUND:
+    bounds = lower_bounds(problem, problem.work - schedule.left(problem))
+    missed = float(schedule.shortfall(problem).sum())
+    unproven = missed > bounds.shortfall * 1.001 + 1e-3
+    hard = problem.capped or problem.may_stop
+    if hard and unproven and len(problem) <= _MOST_SITES_FOR_LINEAR_BOUND:
         return with_linear_bound(bounds, problem, schedule.makespan)
     return bounds
 
 
-def _plan(
-    sites: Sequence[Site],
-    budget: Budget,
-    policy: Policy,
-    problem: Problem,
-    schedule: Schedule,
-    bounds: Bounds,
-) -> Plan:
-    planned = _planned_sites(sites, schedule)
-    return Plan(
-        policy=policy.name,
-        budget=budget,
-        budget_pieces=_pieces_until(problem.capacity, schedule.makespan),
-        verdict=_verdict(problem, planned, bounds),
-        sites=planned,
-        order=tuple(sites[site].name for site in schedule.order),
-        remedy=find_remedy(problem, {site.name: site.late for site in planned if site.late}),
-        tardiness_bound=bounds.tardiness,
-        makespan_bound=bounds.makespan,
-        total_time_bound=bounds.total_time,
-    )
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """A problem of sites and a schedule for it."""
+
+    sites: Sequence[Site]
+    budget: Budget
+    policy: Policy
+    seed: int
+    problem: Problem
+    schedule: Schedule
+
+    def plan(self, bounds: Bounds) -> Plan:
+        problem, schedule = self.problem, self.schedule
+        planned = self._planned_sites()
+        return Plan(
+            policy=self.policy.name,
+            budget=self.budget,
+            budget_pieces=_pieces_until(problem.capacity, schedule.makespan),
+            verdict=_verdict(problem, planned, bounds),
+            sites=planned,
+            order=tuple(self.sites[site].name for site in schedule.order),
+            remedy=find_remedy(problem, self._time_lacking()),
+            shortfall_bound=bounds.shortfall,
+            makespan_bound=bounds.makespan,
+            total_time_bound=bounds.total_time,
+            left_seconds=float(schedule.left(problem).sum()) / problem.capacity.peak,
+        )
+
+    def _time_lacking(self) -> dict[str, float]:
+        """By how much sites are late where none is stopped with something left."""
+        problem, schedule = self.problem, self.schedule
+        if schedule.left(problem).any():
+            problem = problem.all_go_on
+            schedule = self.policy.schedule(problem, np.random.default_rng(self.seed))
+        late = schedule.lateness(problem).tolist()
+        return {
+            site.name: seconds for site, seconds in zip(self.sites, late, strict=True) if seconds
+        }
+
+    def _planned_sites(self) -> tuple[PlannedSite, ...]:
+        schedule = self.schedule
+        segments: list[list[RateSegment]] = [[] for _ in self.sites]
+        columns = (schedule.sites, schedule.starts, schedule.ends, schedule.rates)
+        for site, start, end, rate in zip(*(column.tolist() for column in columns), strict=True):
+            segments[site].append(RateSegment(start, end, rate))
+        of_sites = (schedule.site_starts, schedule.site_ends, schedule.left(self.problem))
+        return tuple(
+            PlannedSite(
+                site.name,
+                float(site.expect or 0),
+                site.deadline,
+                start,
+                end,
+                tuple(parts),
+                left_bytes=left / site.statistics.alpha,
+                max_rate=site.max_rate,
+            )
+            for site, parts, start, end, left in zip(
+                self.sites, segments, *(column.tolist() for column in of_sites), strict=True
+            )
+        )
 
 
 def _verdict(problem: Problem, planned: Sequence[PlannedSite], bounds: Bounds) -> Verdict:
-    if not any(site.late for site in planned):
+    if not any(site.late or site.left_bytes for site in planned):
         return Verdict.FEASIBLE
-    proven = bounds.tardiness > LATE_AFTER_SECONDS * len(problem)
+    proven = bounds.shortfall > LATE_AFTER_SECONDS * len(problem)
     return Verdict.INFEASIBLE if proven or not deadlines_can_be_met(problem) else Verdict.OPEN
-
-
-def _planned_sites(sites: Sequence[Site], schedule: Schedule) -> tuple[PlannedSite, ...]:
-    segments: list[list[RateSegment]] = [[] for _ in sites]
-    columns: tuple[FloatArray, ...] = (schedule.starts, schedule.ends, schedule.rates)
-    for site, start, end, rate in zip(
-        schedule.sites.tolist(), *(column.tolist() for column in columns), strict=True
-    ):
-        segments[site].append(RateSegment(start, end, rate))
-    return tuple(
-        PlannedSite(
-            site.name, float(site.expect or 0), site.deadline, start, end, tuple(segments[index])
-        )
-        for index, (site, start, end) in enumerate(
-            zip(sites, schedule.site_starts.tolist(), schedule.site_ends.tolist(), strict=True)
-        )
-    )
 
 
 def _pieces_until(capacity: Capacity, end: float) -> tuple[RatePiece, ...]:

@@ -1,13 +1,22 @@
-"""The question planning answers: so much work, these deadlines and caps, this capacity, m slots."""
+"""The question planning answers: so much work, these deadlines and caps, this capacity, m slots.
+
+A site may be one that stops: at its deadline it is dropped, whatever is left of it. It is never
+late; what it did not get is left undone. So that bytes left undone and seconds of lateness can be
+weighed against each other, they are added up as the *shortfall*: each second of lateness counts as
+one, and bytes left undone count as the seconds that the whole line would need for them, at its
+highest rate. A second of the line given to a site that stops then gains what it costs one late
+site: a site that stops is neither starved for nothing nor preferred.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 
 from headgate.model.budget import Objective
-from headgate.planning.arrays import FloatArray
+from headgate.planning.arrays import BoolArray, FloatArray
 from headgate.planning.capacity import Capacity
 
 __all__ = ["Problem"]
@@ -23,6 +32,8 @@ class Problem:
     """Seconds from now; infinity: none; zero or less: overdue."""
     caps: FloatArray
     """Bytes per second a site can take at the most; infinity: no bound but the budget. Positive."""
+    stops: BoolArray
+    """Whether the site ends at its deadline, whatever is left; says nothing without a deadline."""
     capacity: Capacity
     slots: int
     """Sites crawled at once at the most, m. At least 1."""
@@ -36,6 +47,7 @@ class Problem:
         *,
         budget: float | Capacity,
         caps: object = None,
+        stops: object = None,
         slots: int | None = None,
         objective: Objective = Objective.MAKESPAN,
     ) -> Problem:
@@ -46,6 +58,7 @@ class Problem:
             work_,
             unbounded if deadlines is None else np.asarray(deadlines, dtype=np.float64),
             unbounded if caps is None else np.asarray(caps, dtype=np.float64),
+            np.zeros(len(work_), np.bool_) if stops is None else np.asarray(stops, dtype=np.bool_),
             budget if isinstance(budget, Capacity) else Capacity.constant(budget),
             max(len(work_), 1) if slots is None else slots,
             objective,
@@ -58,3 +71,13 @@ class Problem:
     def capped(self) -> bool:
         """Whether some cap can bind at some time."""
         return bool((self.caps < self.capacity.peak).any())
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether some site can be dropped before its end."""
+        return bool((self.stops & np.isfinite(self.deadlines)).any())
+
+    @property
+    def all_go_on(self) -> Problem:
+        """The same, if no site stopped at its deadline."""
+        return dataclasses.replace(self, stops=np.zeros_like(self.stops))

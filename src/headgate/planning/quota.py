@@ -42,10 +42,10 @@ def within_quota(pieces: Pieces, use: QuotaUse, horizon: float) -> list[tuple[fl
                 cut.append((at, rate))
                 break
             until = min(end, reset)
-            lasts = left / rate if rate > 0 else math.inf
-            cut.append((at, rate if lasts > 0 else 0.0))
-            if 0 < lasts < until - at:
-                cut.append((at + lasts, 0.0))
+            spent = at + left / rate if rate > 0 else math.inf
+            cut.append((at, rate if spent > at else 0.0))
+            if at < spent < until:
+                cut.append((spent, 0.0))
             left = max(left - rate * (until - at), 0.0)
             at = until
     return _merged(cut)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
-from headgate.model.plan import LATE_AFTER_SECONDS, Remedy
-from headgate.planning.event import event_schedule
+from headgate.model.plan import Remedy
+from headgate.planning.feasibility import some_order_is_on_time
 from headgate.planning.problem import Problem
-from headgate.planning.tardiness import edd_order, mdd_order
 from headgate.planning.water_filling import least_budget_scale
 
 __all__ = ["find_remedy"]
@@ -21,10 +18,10 @@ _PRECISION = 1e-3
 
 
 def find_remedy(problem: Problem, late: dict[str, float]) -> Remedy:
-    """Remedies for a problem; ``late`` names the plan's late sites and their lateness.
+    """Remedies for a problem; ``late`` names sites and how late they are if none is stopped.
 
-    The extra time is the plan's own lateness: with it this very schedule meets every deadline, and
-    where the plan is optimal no smaller total will do.
+    The extra time is that lateness: with it that very schedule meets every deadline, and where it
+    is optimal no smaller total will do.
     """
     needed = least_budget_scale(problem)
     enough = needed
@@ -63,13 +60,4 @@ def _enough(problem: Problem, needed: float, *, on_time_now: bool) -> float | No
 
 def _some_order_is_on_time(problem: Problem, scale: float) -> bool:
     wider = dataclasses.replace(problem, capacity=problem.capacity.scaled(scale))
-    durations = wider.work / wider.capacity.peak
-    alone = wider.work / np.minimum(wider.caps, wider.capacity.peak)
-    orders = (
-        edd_order(durations, wider.deadlines),
-        np.argsort(wider.deadlines - alone, kind="stable"),
-        mdd_order(durations, wider.deadlines),
-    )
-    return any(
-        event_schedule(wider, order).tardiness(wider) <= LATE_AFTER_SECONDS for order in orders
-    )
+    return some_order_is_on_time(wider)

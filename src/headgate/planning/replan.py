@@ -4,57 +4,97 @@
 that runs from here on; a site that appears in the answer for the first time is to be started.
 The state is a plain object that its caller keeps; time comes with the events. The rules are those
 of the plan (event.py): rates by priority up to the caps, the next site started while budget and
-crawlers are left. Once every unfinished site has a crawler, water-filling takes over where caps
-bind or the order would miss a deadline, as long as it can keep all deadlines within reach; no
-order of priority can promise that.
+crawlers are left. Once every unfinished site has a crawler, deadlines that the order alone would
+miss, or would miss if things go a little worse than thought, are guarded (guarding.py).
 
-Cost: O(m) per event while sites wait, O(m^2) under water-filling; no event looks at all sites.
+A site that is idle (it waits for its own Crawl-delay, say) keeps neither bytes nor a crawler from
+the others, a site behind a very slow server no crawler.
+
+Cost: O(m) per event while sites wait, O(m^2) where deadlines are guarded; no event looks at all
+sites. What reckons with arrays is imported where a deadline needs it.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
+from headgate.planning.capacity import NOTHING_LEFT, Capacity
+from headgate.planning.reserve import NO_RESERVE, WHOLE_RESERVE, Reserve
 
-from headgate.planning.capacity import Capacity
-from headgate.planning.event import NOTHING_LEFT, event_schedule
-from headgate.planning.problem import Problem
-from headgate.planning.water_filling import relaxed, water_filling_rates
+if TYPE_CHECKING:
+    from headgate.planning.arrays import FloatArray
+    from headgate.planning.problem import Problem
 
 __all__ = [
     "BudgetChanged",
     "CapChanged",
     "CrawlState",
     "Event",
+    "OpenSite",
     "Progressed",
     "SiteArrived",
     "SiteEnded",
-    "SiteState",
     "Started",
+    "begin",
+    "deadlines_ahead",
+    "open_next",
     "replan",
+    "serve_in_order",
     "set_rates",
+    "sites_ahead",
     "take_in",
+    "warm_up",
 ]
 
-_MOST_SITES_EASED = 30
-"""Easing deadlines looks ten times at all sites."""
+_BUSY_PART = 0.85
+"""Of the time to its deadline in which a site is to be served, if its server may be slow."""
+_HOLD_SECONDS = 2.0
+"""For so long rates that guard deadlines stand while they do: a change of rates costs those who run
+a little of the line, and twice a second that is more than a small slack."""
+_ROUNDING = 1e-6
+_SITES_AHEAD = 40
+_WARM_UP_SECONDS = 1.0
+"""Before the last of those who run ends, the next one opens its connections ..."""
+_WARM_UP_PART = 0.1
+"""... with this part of the budget."""
 
 
 @dataclass(slots=True)
-class SiteState:
+class OpenSite:
     """One unfinished site. Deadlines are seconds from the start of the run."""
 
     remaining: float
-    deadline: float = np.inf
-    cap: float = np.inf
+    """As is most likely."""
+    deadline: float = math.inf
+    cap: float = math.inf
     rate: float = 0.0
     """What it was given last; 0 while it waits."""
     conceded: float = 0.0
     """Seconds of lateness that no order found could save (mending.py)."""
+    least: float = math.inf
+    most: float = 0.0
+    """What remains if it is smaller or larger than thought; beyond ``remaining``: it is not."""
+    least_cap: float = math.inf
+    """What its server gives if it is slower than thought; above ``cap``: that is certain."""
+    reserve: float = 0.0
+    """Seconds before its deadline at which it had better be done."""
+    stops: bool = False
+    """It ends at its deadline, whatever remains then."""
+    idle: bool = False
+    """It runs and asks for nothing at the moment: what it may take is not taken from others."""
+    slow: bool = False
+    """It runs and takes next to nothing: it keeps no crawler from others."""
+
+    def work(self, caution: float) -> float:
+        """What remains: as is likely at 0, at most at 1, at least at -1."""
+        extreme = max(self.most, self.remaining) if caution > 0 else min(self.least, self.remaining)
+        work = self.remaining + abs(caution) * (extreme - self.remaining)
+        return max(work, NOTHING_LEFT)
 
 
 @dataclass(slots=True)
@@ -62,24 +102,84 @@ class CrawlState:
     """What the planner knows at one moment.
 
     Every unfinished site is in ``sites`` and in exactly one of ``running`` and ``waiting``; both
-    are in order of priority. The rates of the running sites add up to no more than the budget.
+    are in order of priority. The rates of the running sites that are not idle add up to no more
+    than the budget, and no more run that are neither idle nor slow than there are slots.
     """
 
-    sites: dict[str, SiteState]
+    sites: dict[str, OpenSite]
     waiting: deque[str]
     capacity: Capacity
     slots: int
     running: list[str] = field(default_factory=list)
     now: float = 0.0
+    look_seconds: float = math.inf
+    """When rates are set anew at the latest, whatever happens."""
+    may_park: bool = False
+    """Whether a site that runs may be parked, that is: wait again, for another to go first."""
+    hold_until: float = -math.inf
+    """Until then rates that were set to guard deadlines stand, if they still do."""
 
     def check(self) -> None:
         """Raise AssertionError when an invariant is broken."""
-        assert len(self.running) <= self.slots
+        assert self.free_crawlers >= 0
+        busy = [self.sites[name] for name in self.running if not self.sites[name].idle]
         assert sorted([*self.running, *self.waiting]) == sorted(self.sites)
         assert all(self.sites[name].rate == 0 for name in self.waiting)
         budget = self.capacity.rate_at(self.now)
-        assert sum(site.rate for site in self.sites.values()) <= budget * (1 + 1e-9)
+        assert sum(site.rate for site in busy) <= budget * (1 + 1e-9)
         assert all(site.rate <= site.cap * (1 + 1e-9) for site in self.sites.values())
+
+    @property
+    def free_crawlers(self) -> int:
+        running = (self.sites[name] for name in self.running)
+        return self.slots - sum(not (site.idle or site.slow) for site in running)
+
+    @property
+    def can_guard(self) -> bool:
+        """Whether every unfinished site has a crawler, so that rates can be set for all of them."""
+        return len(self.waiting) <= self.free_crawlers
+
+    def problem(self, names: Sequence[str], reserve: Reserve = NO_RESERVE) -> Problem:
+        """These sites as a problem that begins now.
+
+        With a reserve, sites are taken as large and servers as slow as they may be, and deadlines
+        that lie ahead come earlier by the reserve of each site."""
+        from headgate.planning.problem import Problem
+
+        sites = [self.sites[name] for name in names]
+        deadlines = [self._aim(site, reserve) - self.now for site in sites]
+        return Problem.of(
+            [site.work(reserve.size) for site in sites],
+            deadlines,
+            budget=self.capacity.from_time(self.now),
+            caps=[self._cap(site, reserve) for site in sites],
+            stops=[site.stops for site in sites],
+            slots=self.slots + sum(site.slow for site in sites),
+        )
+
+    def is_tight(self, names: Sequence[str]) -> bool:
+        """Whether these sites can all be on time, but not with the whole reserve."""
+        from headgate.planning.water_filling import deadlines_can_be_met
+
+        return deadlines_can_be_met(self.problem(names)) and not deadlines_can_be_met(
+            self.problem(names, WHOLE_RESERVE)
+        )
+
+    def _cap(self, site: OpenSite, reserve: Reserve) -> float:
+        """Slower than would do for its deadline, were it served from now on, nobody need think."""
+        if reserve.speed == 0 or site.least_cap >= site.cap:
+            return site.cap
+        cap = min(site.cap, self.capacity.peak)
+        ahead = self._aim(site, reserve) - self.now
+        needed = site.work(reserve.size) / (_BUSY_PART * ahead) if ahead > 0 else 0.0
+        slowness: float = min(max(site.least_cap, needed) / cap, 1.0)
+        return cap * math.pow(slowness, reserve.speed)
+
+    def _aim(self, site: OpenSite, reserve: Reserve) -> float:
+        ahead = site.deadline - self.now
+        if not 0 < ahead < math.inf:
+            return site.deadline
+        return site.deadline - reserve.time * min(site.reserve, ahead / 2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +223,7 @@ class SiteArrived:
 
     now: float
     name: str
-    site: SiteState
+    site: OpenSite
 
 
 Event: TypeAlias = Started | SiteEnded | Progressed | CapChanged | BudgetChanged | SiteArrived
@@ -132,7 +232,7 @@ Event: TypeAlias = Started | SiteEnded | Progressed | CapChanged | BudgetChanged
 def replan(state: CrawlState, event: Event) -> dict[str, float]:
     """Bring the state up to the event; the rates that hold from now on, by site.
 
-    >>> sites = {"a": SiteState(600.0, cap=60.0), "b": SiteState(400.0)}
+    >>> sites = {"a": OpenSite(600.0, cap=60.0), "b": OpenSite(400.0)}
     >>> state = CrawlState(sites, deque(["a", "b"]), Capacity.constant(100.0), slots=5)
     >>> replan(state, Started(0.0))
     {'a': 60.0, 'b': 40.0}
@@ -151,9 +251,50 @@ def take_in(state: CrawlState, event: Event) -> None:
 
 def set_rates(state: CrawlState) -> dict[str, float]:
     """The rates that hold from now on, by site; sites are started where there is room."""
-    if not (_needs_guarding(state) and _guard_deadlines(state)):
-        _serve_in_order(state)
+    if not _guard_deadlines(state):
+        serve_in_order(state)
     return {name: state.sites[name].rate for name in state.running}
+
+
+def warm_up(state: CrawlState) -> None:
+    """Where all that run end within a moment, let the next site open its connections beside them:
+    the line would stand still while it does."""
+    busy = [site for name in state.running if not (site := state.sites[name]).idle]
+    given = sum(site.rate for site in busy)
+    room = _WARM_UP_PART * state.capacity.rate_at(state.now)
+    if not busy or not state.waiting or state.free_crawlers <= 0 or given <= room:
+        return
+    if any(site.remaining > site.rate * _WARM_UP_SECONDS for site in busy):
+        return
+    for site in busy:
+        site.rate *= 1 - room / given
+    name = state.waiting.popleft()
+    state.running.append(name)
+    _grant(state.sites[name], room)
+
+
+def sites_ahead(state: CrawlState) -> list[str]:
+    """Those that run and are not idle, and the next that will: what comes later can wait."""
+    busy = [name for name in state.running if not state.sites[name].idle]
+    return [*busy, *islice(state.waiting, _SITES_AHEAD)]
+
+
+def deadlines_ahead(state: CrawlState) -> bool:
+    """Whether any of them has one; otherwise no order of them is better than another."""
+    return any(state.sites[name].deadline < math.inf for name in sites_ahead(state))
+
+
+def open_next(state: CrawlState) -> None:
+    """Let the next site run, without a rate of its own, where a crawler is free."""
+    begin(state, list(state.waiting)[:1])
+
+
+def begin(state: CrawlState, names: Sequence[str]) -> None:
+    """Let these of the waiting sites run, without a rate of their own, where crawlers are free."""
+    for name in names:
+        if state.free_crawlers > 0:
+            state.waiting.remove(name)
+            state.running.append(name)
 
 
 def _advance(state: CrawlState, now: float) -> None:
@@ -185,8 +326,8 @@ def _apply(state: CrawlState, event: Event) -> None:
             pass
 
 
-def _enqueue(state: CrawlState, name: str, site: SiteState) -> None:
-    def slack(of: SiteState) -> float:
+def _enqueue(state: CrawlState, name: str, site: OpenSite) -> None:
+    def slack(of: OpenSite) -> float:
         return of.deadline - of.remaining / min(of.cap, state.capacity.peak)
 
     mine = slack(site)
@@ -198,65 +339,71 @@ def _enqueue(state: CrawlState, name: str, site: SiteState) -> None:
     state.waiting.insert(place, name)
 
 
-def _serve_in_order(state: CrawlState) -> None:
+def serve_in_order(state: CrawlState) -> None:
+    """Rates by priority up to the caps, whatever comes of deadlines; sites are started where there
+    is room."""
     left = budget = state.capacity.rate_at(state.now)
     for name in state.running:
-        left -= _grant(state.sites[name], left)
-    while left > NOTHING_LEFT * budget and state.waiting and len(state.running) < state.slots:
+        site = state.sites[name]
+        if site.idle:
+            _lend(state, site)
+        else:
+            left -= _grant(site, left)
+    crawlers = state.free_crawlers
+    while left > NOTHING_LEFT * budget and state.waiting and crawlers > 0:
         name = state.waiting.popleft()
         state.running.append(name)
         left -= _grant(state.sites[name], left)
+        crawlers -= 1
 
 
-def _grant(site: SiteState, left: float) -> float:
+def _grant(site: OpenSite, left: float) -> float:
     site.rate = max(min(site.cap, left), 0.0)
     return site.rate
 
 
-def _needs_guarding(state: CrawlState) -> bool:
-    """Whether all have crawlers and the order alone may miss a deadline."""
-    if not 0 < len(state.sites) <= state.slots:
-        return False
-    if not any(site.deadline < np.inf for site in state.sites.values()):
-        return False
-    if any(site.cap < state.capacity.peak for site in state.sites.values()):
-        return True
-    order = [state.sites[name] for name in (*state.running, *state.waiting)]
-    capacity = state.capacity.from_time(state.now)
-    ends = state.now + capacity.time_of(np.cumsum([site.remaining for site in order]))
-    return bool((ends > [site.deadline for site in order]).any())
+def _lend(state: CrawlState, site: OpenSite) -> None:
+    """An idle site may take a fair part as soon as it wakes; nobody does without it until then."""
+    site.rate = min(site.cap, state.capacity.rate_at(state.now) / state.slots)
 
 
 def _guard_deadlines(state: CrawlState) -> bool:
-    """Rates that keep all deadlines within reach, or miss them by the least part of what serving
-    in order would; False when there are none."""
-    names = [*state.running, *state.waiting]
-    sites = [state.sites[name] for name in names]
-    # A site that goes on although nothing should be left of it has no deadline to guard any more,
-    # but goes first where budget is not reserved: it may need just one moment.
-    spent = np.array([site.remaining <= NOTHING_LEFT for site in sites])
-    problem = Problem.of(
-        [max(site.remaining, NOTHING_LEFT) for site in sites],
-        np.where(spent, np.inf, [site.deadline - state.now for site in sites]),
-        budget=state.capacity.from_time(state.now),
-        caps=[site.cap for site in sites],
-        slots=state.slots,
-    )
-    urgency = np.argsort(~spent, kind="stable")
-    rates = water_filling_rates(problem, urgency)
-    if rates is None:
-        eased = _eased(problem)
-        rates = None if eased is None else water_filling_rates(eased, urgency)
-    if rates is None:
+    """Set rates that keep deadlines which the order alone would put in danger; False: no need, or
+    no way to do better than serve in order."""
+    names = [name for name in (*state.running, *state.waiting) if not state.sites[name].idle]
+    if not names or not state.can_guard:
         return False
-    state.running, state.waiting = names, deque()
-    for site, rate in zip(sites, rates.tolist(), strict=True):
-        site.rate = rate
+    if not any(state.sites[name].deadline < math.inf for name in names):
+        return False
+    from headgate.planning.guarding import guarded_rates
+
+    held = _held(state, names)
+    rates = guarded_rates(lambda reserve: state.problem(names, reserve), state.look_seconds, held)
+    if rates is None:
+        state.hold_until = -math.inf
+        return False
+    if rates is not held:
+        state.hold_until = state.now + _HOLD_SECONDS
+    for name in state.running:
+        if state.sites[name].idle:
+            _lend(state, state.sites[name])
+    state.running += state.waiting
+    state.waiting.clear()
+    for name, rate in zip(names, rates.tolist(), strict=True):
+        state.sites[name].rate = rate
     return True
 
 
-def _eased(problem: Problem) -> Problem | None:
-    """As the plan does (best_schedule.py): deadlines later by as little as can be."""
-    if len(problem) > _MOST_SITES_EASED:
+def _held(state: CrawlState, names: Sequence[str]) -> FloatArray | None:
+    """The rates that guarded deadlines until now, where they leave nothing unused."""
+    if state.waiting or state.now >= state.hold_until:
         return None
-    return relaxed(problem, event_schedule(problem, range(len(problem))).lateness(problem))
+    import numpy as np
+
+    rates = np.array([state.sites[name].rate for name in names])
+    caps = np.array([state.sites[name].cap for name in names])
+    usable = min(state.capacity.rate_at(state.now), float(caps.sum()))
+    fits = (rates <= caps * (1 + _ROUNDING)).all() and abs(
+        rates.sum() - usable
+    ) < _ROUNDING * usable
+    return rates if fits else None

@@ -18,7 +18,8 @@ __all__ = ["Schedule", "ScheduleBuilder"]
 class Schedule:
     """Segments in order of their start; a site's first start and last end are its own.
 
-    A site keeps its slot from its start to its end, even while its rate is 0.
+    A site keeps its slot from its start to its end, even while its rate is 0. One that is stopped
+    ends at its deadline; if it never had its turn, it starts there, too, and has no segment.
     """
 
     sites: IntArray
@@ -30,8 +31,10 @@ class Schedule:
 
     @property
     def order(self) -> list[int]:
-        """The sites by priority: simulations add those of one moment the most urgent first."""
-        return list(dict.fromkeys(self.sites.tolist()))
+        """The sites by priority: simulations add those of one moment the most urgent first. Those
+        that are dropped before their turn come last."""
+        by_end = np.argsort(self.site_ends, kind="stable")
+        return list(dict.fromkeys([*self.sites.tolist(), *by_end.tolist()]))
 
     @property
     def makespan(self) -> float:
@@ -43,9 +46,35 @@ class Schedule:
         return float((self.site_ends - self.site_starts).sum())
 
     def lateness(self, problem: Problem) -> FloatArray:
-        """Seconds after the deadline per site: Zhu 2020, Eq. 2."""
+        """Seconds after the deadline per site: Zhu 2020, Eq. 2; 0 for those that stop there."""
         late = self.site_ends - problem.deadlines
-        return np.where(late > LATE_AFTER_SECONDS, late, 0.0)
+        return np.where((late > LATE_AFTER_SECONDS) & ~problem.stops, late, 0.0)
+
+    def left(self, problem: Problem) -> FloatArray:
+        """Bytes left undone per site; 0 for those that do not stop."""
+        left = problem.work.copy()
+        np.subtract.at(left, self.sites, (self.ends - self.starts) * self.rates)
+        rounding = np.maximum(LATE_AFTER_SECONDS * problem.capacity.peak, 1e-9 * problem.work)
+        return np.where((left > rounding) & problem.stops, left, 0.0)
+
+    def shortfall(self, problem: Problem) -> FloatArray:
+        """Lateness, and what is left undone as seconds of the whole line (problem.py), per site."""
+        return self.lateness(problem) + self.left(problem) / problem.capacity.peak
+
+    def stopped(self, problem: Problem) -> Schedule:
+        """The same schedule, cut at the deadlines of sites that stop there."""
+        stop_at = np.where(problem.stops, np.maximum(problem.deadlines, 0.0), np.inf)
+        dropped = np.flatnonzero(self.site_ends > stop_at + LATE_AFTER_SECONDS)
+        if not len(dropped):
+            return self
+        builder = ScheduleBuilder(len(problem))
+        ends = np.minimum(self.ends, stop_at[self.sites])
+        columns = (self.sites, self.starts, ends, self.rates)
+        for site, start, end, rate in zip(*(column.tolist() for column in columns), strict=True):
+            builder.add(site, start, end, rate)
+        for site in dropped.tolist():
+            builder.stop(site, float(stop_at[site]))
+        return builder.build()
 
     def tardiness(self, problem: Problem) -> float:
         return float(self.lateness(problem).sum())
@@ -66,6 +95,7 @@ class ScheduleBuilder:
     count: int
     _segments: list[list[float]] = field(default_factory=list)
     _last_of: dict[int, int] = field(default_factory=dict)
+    _stopped: dict[int, float] = field(default_factory=dict)
 
     def add(self, site: int, start: float, end: float, rate: float) -> None:
         if end <= start or rate <= 0:
@@ -79,6 +109,10 @@ class ScheduleBuilder:
         self._last_of[site] = len(self._segments)
         self._segments.append([site, start, end, rate])
 
+    def stop(self, site: int, at: float) -> None:
+        """The site is dropped with something left to do."""
+        self._stopped[site] = at
+
     def build(self) -> Schedule:
         table = np.array(self._segments, dtype=np.float64).reshape(-1, 4)
         table = table[np.argsort(table[:, 1], kind="stable")]
@@ -87,4 +121,6 @@ class ScheduleBuilder:
         site_ends = np.zeros(self.count)
         np.minimum.at(site_starts, sites, table[:, 1])
         np.maximum.at(site_ends, sites, table[:, 2])
+        for site, at in self._stopped.items():
+            site_starts[site], site_ends[site] = min(site_starts[site], at), at
         return Schedule(sites, table[:, 1], table[:, 2], table[:, 3], site_starts, site_ends)

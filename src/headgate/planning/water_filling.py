@@ -18,7 +18,10 @@ Cost: O(n * levels), levels being the distinct leftovers: few, as every pour mak
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
+import math
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +42,7 @@ __all__ = [
 ]
 
 _TOLERANCE = 1e-9
-_RELAXED_WITHIN = 1e-3
+_RELAXED_WITHIN = 1e-6
 """Of the lateness by which deadlines are relaxed."""
 
 
@@ -47,7 +50,7 @@ _RELAXED_WITHIN = 1e-3
 class _Pour:
     """How far the pouring came."""
 
-    levels: FloatArray
+    levels: list[float]
     """The level z of each site poured, in order of deadline."""
     missing: float
     """Bytes the first site that did not fit could not place; 0: all fit."""
@@ -189,7 +192,9 @@ def _by_deadline(problem: Problem) -> IntArray:
 def _interval_bounds(problem: Problem, order: IntArray) -> FloatArray:
     last = float(problem.deadlines[order].max(initial=0.0))
     turns = problem.capacity.starts[problem.capacity.starts < last]
-    return np.unique(np.concatenate(([0.0], turns, np.maximum(problem.deadlines[order], 0.0))))
+    bounds = np.sort(np.concatenate(([0.0], turns, np.maximum(problem.deadlines[order], 0.0))))
+    # np.unique would load 26 ms of masked arrays just when a crawl begins.
+    return bounds[np.concatenate(([True], bounds[1:] > bounds[:-1]))]
 
 
 def _rates_within(capacity: Capacity, bounds: FloatArray) -> FloatArray:
@@ -201,81 +206,85 @@ def _rates_within(capacity: Capacity, bounds: FloatArray) -> FloatArray:
 
 def _pour(problem: Problem, order: IntArray, capacity: Capacity) -> _Pour:
     bounds = _interval_bounds(problem, order)
-    interval_rates = _rates_within(capacity, bounds)
-    interval_lengths = np.diff(bounds)
+    interval_rates = _rates_within(capacity, bounds).tolist()
+    interval_lengths = np.diff(bounds).tolist()
+    upto = np.searchsorted(bounds, problem.deadlines[order]).tolist()
+    work, caps = problem.work[order].tolist(), problem.caps[order].tolist()
     leftovers = _Leftovers()
-    levels = np.zeros(len(order))
+    levels: list[float] = []
     opened = 0
-    for place, site in enumerate(order):
-        upto = int(np.searchsorted(bounds, problem.deadlines[site]))
-        if upto > opened:
-            leftovers.add(interval_rates[opened:upto], interval_lengths[opened:upto])
-            opened = upto
-        level = leftovers.take(float(problem.work[site]), float(problem.caps[site]))
+    for place in range(len(order)):
+        while opened < upto[place]:
+            leftovers.add(interval_rates[opened], interval_lengths[opened])
+            opened += 1
+        level = leftovers.take(work[place], caps[place])
         if level is None:
             return _Pour(levels, leftovers.missing, leftovers.exhausted)
-        levels[place] = level
+        levels.append(level)
     return _Pour(levels, 0.0, 0.0)
 
 
 class _Leftovers:
     """The multiset of budget left: rates from high to low, each with its length of time.
 
-    Equal leftovers are one entry, since all that follows treats them alike.
+    Equal leftovers are one entry, since all that follows treats them alike. Plain lists: there are
+    few entries, and a running crawl pours dozens of times a second.
     """
 
     __slots__ = ("exhausted", "lengths", "missing", "original", "rates")
 
     def __init__(self) -> None:
-        self.rates = np.zeros(0)
-        self.lengths = np.zeros(0)
-        self.original = np.zeros(0)
+        self.rates: list[float] = []
+        self.lengths: list[float] = []
+        self.original: list[float] = []
         """Bytes the entry's intervals had before anything was taken."""
         self.missing = 0.0
         self.exhausted = 0.0
 
-    def add(self, rates: FloatArray, lengths: FloatArray) -> None:
-        order = np.argsort(-np.concatenate((self.rates, rates)), kind="stable")
-        self.rates = np.concatenate((self.rates, rates))[order]
-        self.lengths = np.concatenate((self.lengths, lengths))[order]
-        self.original = np.concatenate((self.original, rates * lengths))[order]
+    def add(self, rate: float, length: float) -> None:
+        place = bisect.bisect_right(self.rates, -rate, key=operator.neg)
+        self.rates.insert(place, rate)
+        self.lengths.insert(place, length)
+        self.original.insert(place, rate * length)
 
     def take(self, work: float, cap: float) -> float | None:
         """Take the bytes as evenly as the cap allows; the level, or None when they do not fit."""
-        most = float(np.minimum(self.rates, cap) @ self.lengths)
+        rates, lengths = self.rates, self.lengths
+        most = sum(min(rate, cap) * length for rate, length in zip(rates, lengths, strict=True))
         if most < work * (1 - _TOLERANCE):
             self.missing = work - most
-            self.exhausted = float(self.original[self.rates <= cap].sum())
+            self.exhausted = sum(
+                had for had, rate in zip(self.original, rates, strict=True) if rate <= cap
+            )
             return None
-        level = self._level(work, cap)
-        above = int(np.searchsorted(-self.rates, -level))  # entries higher than the level
-        full = int(np.searchsorted(-self.rates[:above], -(level + cap), side="right"))
-        self.rates[:full] -= cap
-        if above - full > 1:
-            self._merge(full, above)
+        level, above, full = self._level(work, cap)
+        for place in range(full):
+            rates[place] -= cap
         if above > full:
-            self.rates[full] = level
+            rates[full:above] = [level]
+            lengths[full:above] = [sum(lengths[full:above])]
+            self.original[full:above] = [sum(self.original[full:above])]
         return level
 
-    def _level(self, work: float, cap: float) -> float:
-        """z with sum_k len_k clip(r_k - z, 0, cap) = work: a sweep over falling z."""
-        points = np.concatenate((self.rates, self.rates - cap))
-        slopes = np.concatenate((self.lengths, -self.lengths))
-        finite = np.isfinite(points)
-        order = np.argsort(-points[finite], kind="stable")
-        points, slope = points[finite][order], np.cumsum(slopes[finite][order])
-        taken = np.concatenate(([0.0], np.cumsum(slope[:-1] * -np.diff(points))))
-        piece = max(int(np.searchsorted(taken, work)) - 1, 0)
-        if slope[piece] <= 0:
-            return float(max(points[piece], 0.0))
-        return float(max(points[piece] - (work - taken[piece]) / slope[piece], 0.0))
-
-    def _merge(self, first: int, last: int) -> None:
-        keep = np.r_[0 : first + 1, last : len(self.rates)]
-        lengths, original = self.lengths[first:last].sum(), self.original[first:last].sum()
-        self.rates, self.lengths, self.original = (
-            self.rates[keep],
-            self.lengths[keep],
-            self.original[keep],
-        )
-        self.lengths[first], self.original[first] = lengths, original
+    def _level(self, work: float, cap: float) -> tuple[float, int, int]:
+        """z with sum_k len_k clip(r_k - z, 0, cap) = work, how many entries are higher than that,
+        and how many give all they can. z falls from entry to entry until the bytes come out."""
+        rates, lengths = self.rates, self.lengths
+        above = full = 0
+        level, slope, taken = rates[0], 0.0, 0.0
+        while level > 0:
+            opens = rates[above] if above < len(rates) else 0.0
+            fills = rates[full] - cap if full < above else -math.inf
+            point = max(opens, fills, 0.0)
+            gain = slope * (level - point)
+            if taken + gain >= work:
+                level -= (work - taken) / slope if slope > 0 else 0.0
+                break
+            taken, level = taken + gain, point
+            if point == opens and above < len(rates):
+                slope += lengths[above]
+                above += 1
+            elif point == fills:
+                full += 1
+                slope = slope - lengths[full - 1] if full < above else 0.0
+        return max(level, 0.0), above, full

@@ -5,11 +5,13 @@ http or https is dropped. They are joined after the whole page was read, since a
 for links before it, too.
 
 Links lead to other pages: ``a``, ``area``, ``frame``, ``iframe``, ``meta`` refresh, and ``link``
-(next, prev, alternate, canonical ...). Resources are parts of this page: images, scripts, media,
-and ``link`` to stylesheets, icons and the like; they are collected only when asked for.
+that navigates (next, prev, contents, canonical ..., and alternate for other languages and devices).
+Resources are parts of this page: images, scripts, media, and ``link`` to stylesheets, icons and the
+like; they are collected only when asked for.
 
-Bounded: at most ``max_links`` references are taken, titles and anchor texts are cut, and time and
-memory grow with the page's length only (see ``tags``).
+Bounded: at most ``max_links`` references are taken, titles and anchor texts are cut, time and
+memory grow with the page's length only (see ``tags``), and so does what references become: a long
+``<base>`` makes much of many short ones, so no more than ``MOST_JOINED`` characters are joined.
 """
 
 from __future__ import annotations
@@ -18,10 +20,15 @@ import msgspec
 
 from headgate.reading.charset import decoded
 from headgate.reading.directives import Directives
-from headgate.reading.references import References
-from headgate.reading.urls import Resolver
+from headgate.reading.references import FASTEST, References, TagPasses
+from headgate.reading.urls import MAX_LENGTH, UrlJoiner
 
-__all__ = ["LinkOptions", "PageLinks", "Refresh", "links_in", "page_links"]
+__all__ = ["MOST_JOINED", "LinkOptions", "PageLinks", "Refresh", "links_in", "page_links"]
+
+MOST_JOINED = 8_000_000
+"""80 for each of as many links as are taken. They are held as strings, as lines for the table and
+on their way to the journal all at once: memory goes by a multiple of it."""
+_JOINED_AT_A_TIME = MOST_JOINED // MAX_LENGTH // 2
 
 
 class LinkOptions(msgspec.Struct, frozen=True, gc=False):
@@ -50,7 +57,7 @@ class PageLinks(msgspec.Struct, frozen=True, gc=False):
     urls: tuple[str, ...]
     """Each once, in the order of the page."""
     nofollow: frozenset[str]
-    """Those of ``urls`` that every link to them marks as nofollow, ugc or sponsored."""
+    """Those of ``urls`` that some link to them marks as nofollow, ugc or sponsored."""
     texts: dict[str, str]
     """Of those of ``urls`` that an anchor with a text leads to, the first text; if asked for."""
     resources: tuple[str, ...]
@@ -80,48 +87,68 @@ def page_links(
 
 
 def links_in(
-    page: str, url: str, codec: str = "utf-8", options: LinkOptions = DEFAULT_OPTIONS
+    page: str,
+    url: str,
+    codec: str = "utf-8",
+    options: LinkOptions = DEFAULT_OPTIONS,
+    passes: TagPasses = FASTEST,
 ) -> PageLinks:
     """Of a page that was decoded already; ``codec`` is what it was written in."""
-    found = References(options.agent)
+    found = References(options.agent, passes)
     found.gather(page, most=options.max_links, resources=options.resources, texts=options.texts)
-    resolver = Resolver(url, codec)
+    resolver = UrlJoiner(url, codec)
     base = None if found.base is None else resolver.join(found.base)
     if base is not None:
-        resolver = Resolver(base, codec)
-    urls, nofollow = _joined(found.links, resolver)
+        resolver = UrlJoiner(base, codec)
+    joined = _joined(list(found.links), resolver)
     return PageLinks(
-        urls=tuple(urls),
-        nofollow=nofollow,
+        urls=_distinct(joined),
+        nofollow=_nofollow(joined, found) if found.unendorsed else frozenset(),
         texts=_joined_texts(found.texts, resolver),
-        resources=tuple(resolver.join_all(found.resources)) if options.resources else (),
+        resources=_distinct(_joined(list(found.resources), resolver)) if options.resources else (),
         base=base or url,
         canonical=None if found.canonical is None else resolver.join(found.canonical),
         refresh=_joined_refresh(found.refresh, resolver),
         robots=found.robots,
         title=found.title or "",
         lang=found.lang or "",
-        truncated=found.truncated,
+        truncated=found.truncated or len(joined) < len(found.links),
     )
 
 
-def _joined(links: dict[str, bool], resolver: Resolver) -> tuple[dict[str, bool], frozenset[str]]:
-    urls: dict[str, bool] = {}
-    for url, unendorsed in zip(resolver.join_each(list(links)), links.values(), strict=True):
-        if url is not None:
-            urls[url] = unendorsed and urls.get(url, True)
-    return urls, frozenset([url for url, unendorsed in urls.items() if unendorsed])
+def _joined(refs: list[str], resolver: UrlJoiner) -> list[str | None]:
+    """Where these lead, in their order, or the first of them where that is too much in all."""
+    if len(refs) <= _JOINED_AT_A_TIME:
+        return resolver.join_each(refs)
+    urls: list[str | None] = []
+    left = MOST_JOINED
+    for start in range(0, len(refs), _JOINED_AT_A_TIME):
+        some = resolver.join_each(refs[start : start + _JOINED_AT_A_TIME])
+        left -= sum([len(url) for url in some if url is not None])
+        if left < 0:
+            break
+        urls += some
+    return urls
 
 
-def _joined_texts(texts: dict[str, str], resolver: Resolver) -> dict[str, str]:
+def _distinct(urls: list[str | None]) -> tuple[str, ...]:
+    return tuple([url for url in dict.fromkeys(urls) if url is not None])
+
+
+def _nofollow(joined: list[str | None], found: References) -> frozenset[str]:
+    refs = zip(joined, found.links, strict=False)
+    return frozenset([url for url, ref in refs if url is not None and ref in found.unendorsed])
+
+
+def _joined_texts(texts: dict[str, str], resolver: UrlJoiner) -> dict[str, str]:
     joined: dict[str, str] = {}
-    for ref, text in texts.items():
-        url = resolver.join(ref)
+    urls = _joined(list(texts), resolver)
+    for url, text in zip(urls, texts.values(), strict=False):
         if url is not None:
             joined.setdefault(url, text)
     return joined
 
 
-def _joined_refresh(refresh: tuple[int, str] | None, resolver: Resolver) -> Refresh | None:
+def _joined_refresh(refresh: tuple[int, str] | None, resolver: UrlJoiner) -> Refresh | None:
     url = None if refresh is None else resolver.join(refresh[1])
     return None if refresh is None or url is None else Refresh(refresh[0], url)

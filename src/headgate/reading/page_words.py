@@ -11,7 +11,7 @@ import re
 from html import unescape
 
 from headgate.reading.tags import BLANK, attributes
-from headgate.reading.urls import Resolver, without_fragment
+from headgate.reading.urls import UrlJoiner, without_fragment
 
 __all__ = ["LinkWords", "page_text", "page_words"]
 
@@ -46,7 +46,7 @@ def page_text(page: str) -> str:
 def page_words(page: str, base: str, codec: str = "utf-8") -> tuple[str, LinkWords]:
     """The page's text, and the words of its links; ``base`` is what references are joined to."""
     seen = _UNSEEN.sub(" ", page[:_MOST_CHARACTERS])
-    resolver = Resolver(base, codec)
+    resolver = UrlJoiner(base, codec)
     links: LinkWords = {}
     for anchor in _ANCHOR.finditer(seen):
         url = _target(anchor[1], resolver)
@@ -63,7 +63,7 @@ def page_words(page: str, base: str, codec: str = "utf-8") -> tuple[str, LinkWor
     return _shown(seen), links
 
 
-def _target(attribute_text: str, resolver: Resolver) -> str | None:
+def _target(attribute_text: str, resolver: UrlJoiner) -> str | None:
     href = attributes(attribute_text).get("href")
     if href and "#" in href:
         href = without_fragment(href)

@@ -3,25 +3,44 @@
 RFC 9309, 2.2.2: the rule with the most octets that matches decides; of two with as many, Allow
 does; none matches: allowed. ``*`` stands for any octets, ``$`` at the end for the end of the path.
 
-Paths are compared octet by octet with all percent escapes read, on both sides, so that no rule and
-no URL escapes the other by spelling. The RFC says the same the other way round (escape what is
-reserved, unescape what is not); of octets beyond ASCII each counts as the three of its escape.
+Paths are compared octet by octet with percent escapes read, on both sides, so that no rule and no
+URL escapes the other by spelling. Those of ``/``, ``?``, ``#`` and ``%`` stay: ``/a%2Fb`` is not
+``/a/b``. In a query they divide nothing, and the RFC's own example has them match either way: a URL
+is asked about with them read there, and with them as they are, and the longer match decides. Of
+octets beyond ASCII each counts as the three of its escape.
 
 Rules without wildcards, nine in ten, are kept sorted, each with the longest other one that it
 begins with: the last one not behind the path in that order is its longest match, or leads to it.
-The others are tried from the longest down; their pieces are searched from left to right, never by
-trial, so that time grows with the lengths of path and rules, whoever wrote them.
+
+Of each other rule a few octets are kept in an index, the rarest in this file of those looked at: a
+path without them cannot match. Those that may are tried from the longest down; their pieces are
+searched from left to right, never by trial. So a question costs what its path is long, however many
+rules there are, unless the rules were made to be dear: then no more than ``MOST_TRIED`` octets of
+them are tried (of a very long path fewer), and a path that takes more may not be fetched. Of 18,000
+URLs that rules of 4,231 real files were made for, none takes more than 3,300.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-__all__ = ["PathRules"]
+__all__ = ["MOST_TRIED", "PathRules"]
 
+MOST_TRIED = 16_384
+"""Octets of wildcard rules tried for one path: a few milliseconds of work at the worst."""
+_LONG = 2_048
+_SIGN = 4
+"""Octets in the index, of pieces that have so many."""
+_SIGNS_LOOKED_AT = 8
+_FEW_SIGNS = 128
+"""So many are looked for one by one in less time than a path is taken apart."""
+_TOO_DEAR = (1 << 62, False)
+_DIVIDING = re.compile("(%(?:2[F35]|3F))", re.IGNORECASE)
 _OCTET = "latin-1"
 """Octets are kept as a string of the characters with their numbers."""
 
@@ -36,10 +55,16 @@ class _Wildcard:
     anchored: bool
     """The last piece ends the path."""
 
-    @property
-    def telling_piece(self) -> str:
-        """A path without it cannot match: a quick way to pass most rules over."""
-        return max((self.first, *self.rest), key=len)
+    def signs(self) -> set[str]:
+        """Octets without which a path cannot match, from all over the longest piece, or some of the
+        pieces where all are short."""
+        pieces = (self.first, *self.rest)
+        piece = max(pieces, key=len)
+        last = len(piece) - _SIGN
+        if last < 0:
+            return set(pieces[:_SIGNS_LOOKED_AT]) - {""} or {""}
+        starts = range(0, last, max(1, last // _SIGNS_LOOKED_AT))
+        return {piece[at : at + _SIGN] for at in (*starts, last)}
 
     def matches(self, path: str) -> bool:
         if not path.startswith(self.first):
@@ -61,7 +86,7 @@ class _Wildcard:
 class PathRules:
     """Some rules, ready to be asked."""
 
-    __slots__ = ("_beginnings", "_literals", "_verdicts", "_wildcards")
+    __slots__ = ("_beginnings", "_by_sign", "_literals", "_sign_sizes", "_verdicts", "_wildcards")
 
     def __init__(self, rules: Iterable[tuple[str, bool]]) -> None:
         """Of pairs: a path as written, and whether it is allowed."""
@@ -76,8 +101,10 @@ class PathRules:
         self._literals = sorted(verdicts)
         self._verdicts = [verdicts[path] for path in self._literals]
         self._beginnings = _beginnings(self._literals)
-        longest_first = sorted(wildcards, key=lambda rule: (-rule.length, not rule.allow))
-        self._wildcards = [(rule.length, rule.telling_piece, rule) for rule in longest_first]
+        self._wildcards = sorted(wildcards, key=lambda rule: (-rule.length, not rule.allow))
+        self._by_sign = _by_sign(self._wildcards)
+        """Places in the list of wildcards."""
+        self._sign_sizes = {len(sign) for sign in self._by_sign}
 
     def allow(self, path: str) -> bool:
         """May this path be fetched? With its query, in normal form.
@@ -86,15 +113,41 @@ class PathRules:
         >>> rules.allow("/a/b/c.html"), rules.allow("/a/b/c.html?d"), rules.allow("/b")
         (True, False, True)
         """
-        if "%" in path:
-            path = unquote(path, _OCTET)
+        if "%" not in path:
+            return self._verdict(path)[1]
+        place, mark, query = path.partition("?")
+        place = _kept_apart(place) + mark
+        read, kept = unquote(query, _OCTET), _kept_apart(query)
+        verdicts = {self._verdict(place + spelt) for spelt in (read, kept)}
+        return max(verdicts)[1]
+
+    def _verdict(self, path: str) -> tuple[int, bool]:
+        """The octets of the rule that decides, and what it says."""
         longest, allowed = self._longest_literal(path)
-        for length, piece, rule in self._wildcards:
-            if length < longest:
+        left = MOST_TRIED * _LONG // max(len(path), _LONG)
+        for place in self._that_may_match(path):
+            rule = self._wildcards[place]
+            if rule.length < longest:
                 break
-            if piece in path and rule.matches(path):
-                return rule.allow or (allowed and length == longest)
-        return allowed
+            left -= rule.length
+            if left < 0:
+                return _TOO_DEAR
+            if rule.matches(path):
+                return rule.length, rule.allow or (allowed and rule.length == longest)
+        return longest, allowed
+
+    def _that_may_match(self, path: str) -> list[int]:
+        """The wildcard rules whose sign is in the path, the longest first."""
+        by_sign = self._by_sign
+        if len(by_sign) <= _FEW_SIGNS:
+            signs = [sign for sign in by_sign if sign in path]
+        else:
+            places = range(len(path))
+            met = {path[at : at + size] for size in self._sign_sizes for at in places}
+            signs = [sign for sign in met if sign in by_sign]
+        if len(signs) == 1:
+            return by_sign[signs[0]]
+        return sorted([place for sign in signs for place in by_sign[sign]])
 
     def _longest_literal(self, path: str) -> tuple[int, bool]:
         place = bisect_right(self._literals, path) - 1
@@ -116,15 +169,45 @@ def _beginnings(literals: list[str]) -> list[int]:
     return found
 
 
+def _by_sign(wildcards: list[_Wildcard]) -> dict[str, list[int]]:
+    """The places of rules by the rarest of their signs."""
+    signs = [rule.signs() for rule in wildcards]
+    times = Counter(sign for those in signs for sign in those)
+    found: dict[str, list[int]] = {}
+    for place, those in enumerate(signs):
+        found.setdefault(min(those, key=lambda sign: (times[sign], -len(sign), sign)), []).append(
+            place
+        )
+    return found
+
+
 def _wildcard(written: str, allow: bool) -> _Wildcard:
     anchored = written.endswith("$")
-    first, *rest = map(_octets, (written[:-1] if anchored else written).split("*"))
+    pieces: list[str] = []
+    in_query = False
+    for piece in (written[:-1] if anchored else written).split("*"):
+        pieces.append(_octets(piece, in_query=in_query))
+        in_query = in_query or "?" in piece
+    first, *rest = pieces
     length = _length(first) + sum(map(_length, rest)) + len(rest) + anchored
     return _Wildcard(length, allow, first, tuple(rest), anchored)
 
 
-def _octets(written: str) -> str:
-    return unquote(written.encode("utf-8", "surrogateescape").decode(_OCTET), _OCTET)
+def _octets(written: str, *, in_query: bool = False) -> str:
+    """Of a rule, or of what it has before, between or behind wildcards."""
+    text = written.encode("utf-8", "surrogateescape").decode(_OCTET)
+    place, mark, query = ("", "", text) if in_query else text.partition("?")
+    return _kept_apart(place) + mark + unquote(query, _OCTET)
+
+
+def _kept_apart(text: str) -> str:
+    """With all escapes read but those of what would divide a path."""
+    parts = _DIVIDING.split(text)
+    if len(parts) == 1:
+        return unquote(text, _OCTET)
+    parts[::2] = [unquote(part, _OCTET) for part in parts[::2]]
+    parts[1::2] = [part.upper() for part in parts[1::2]]
+    return "".join(parts)
 
 
 def _length(octets: str) -> int:

@@ -1,30 +1,52 @@
 """References: what the tags of one page point to, as it is written there, before any joining.
 
 ``References`` is filled by one pass over the page's tags and emptied by ``links``. Invariant: no
-reference in ``links`` carries a fragment that could be cut, and its value is True while every tag
-with it so far was marked nofollow, ugc or sponsored.
+reference in ``links`` carries a fragment that could be cut.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from headgate.reading.directives import ALL_ALLOWED, meta_directives
-from headgate.reading.tags import BLANK, StartTag, attributes, shown_text, start_tags, unescaped
-from headgate.reading.urls import without_fragment
+from headgate.reading.tag_pass import TagPass, Wanted, bare, tag_pass
+from headgate.reading.tags import BLANK, shown_text
 
-__all__ = ["References", "candidates", "refresh_target"]
+__all__ = [
+    "FASTEST",
+    "PAGE_TAGS",
+    "RESOURCE_TAGS",
+    "References",
+    "TagPasses",
+    "candidates",
+    "refresh_target",
+]
 
-_PAGE_TAGS = frozenset(("a", "area", "base", "frame", "html", "iframe", "link", "meta", "title"))
-_RESOURCE_TAGS = frozenset(
-    ("audio", "embed", "img", "input", "object", "script", "source", "track", "video")
+PAGE_TAGS: Wanted = {
+    "a": ("href", "xlink:href", "rel"),
+    "area": ("href", "xlink:href", "rel"),
+    "base": ("href",),
+    "frame": ("src",),
+    "html": ("lang", "xml:lang"),
+    "iframe": ("src",),
+    "link": ("href", "rel", "hreflang", "media"),
+    "meta": ("name", "content", "http-equiv"),
+    "title": (),
+}
+RESOURCE_TAGS: Wanted = dict.fromkeys(
+    ("audio", "embed", "img", "input", "object", "script", "source", "track", "video"),
+    ("src", "data", "poster", "srcset"),
 )
 _RESOURCE_RELS = frozenset(
     ("apple-touch-icon", "icon", "manifest", "modulepreload", "preload", "stylesheet")
 )
-_SERVER_RELS = frozenset(("dns-prefetch", "pingback", "preconnect"))
-"""They name a server, not a document."""
+_SEQUENCE_RELS = ("begin", "end", "first", "last", "next", "prev", "previous", "start")
+_PLACE_RELS = ("canonical", "child", "home", "parent", "sibling", "top", "up")
+_BOOK_RELS = ("appendix", "archives", "chapter", "contents", "glossary", "index", "section")
+_NAVIGATION_RELS = frozenset((*_SEQUENCE_RELS, *_PLACE_RELS, *_BOOK_RELS, "subsection", "toc"))
+"""What leads from page to page. All else that a ``link`` may name is no page, or one that nobody
+offers to a reader here: forms that edit this page and may lock it, feeds, exports, interfaces."""
 _UNENDORSED_RELS = frozenset(("nofollow", "sponsored", "ugc"))
 
 _LONGEST_TEXT = 2_000
@@ -42,11 +64,25 @@ _REFRESH = re.compile(
 )
 
 
+class TagPasses:
+    """How pages are read: both passes, without the parts of a page and with them."""
+
+    __slots__ = ("links", "whole")
+
+    def __init__(self, make: Callable[[Wanted], TagPass]) -> None:
+        self.links = make(PAGE_TAGS)
+        self.whole = make(PAGE_TAGS | RESOURCE_TAGS)
+
+
+FASTEST = TagPasses(tag_pass)
+
+
 class References:
     """All that one page refers to and says of itself."""
 
     __slots__ = (
         "_agents",
+        "_passes",
         "base",
         "canonical",
         "lang",
@@ -57,10 +93,14 @@ class References:
         "texts",
         "title",
         "truncated",
+        "unendorsed",
     )
 
-    def __init__(self, agent: str) -> None:
-        self.links: dict[str, bool] = {}
+    def __init__(self, agent: str, passes: TagPasses = FASTEST) -> None:
+        self._passes = passes
+        self.links: dict[str, None] = {}
+        self.unendorsed: set[str] = set()
+        """Those of ``links`` that some tag marks as nofollow, ugc or sponsored."""
         self.texts: dict[str, str] = {}
         self.resources: dict[str, None] = {}
         self.base: str | None = None
@@ -75,29 +115,21 @@ class References:
     def gather(self, page: str, *, most: int, resources: bool, texts: bool) -> None:
         """Read a page's tags until its end, or until ``most`` links or resources are found."""
         links = self.links
-        for tag in start_tags(page, _PAGE_TAGS | _RESOURCE_TAGS if resources else _PAGE_TAGS):
-            href = tag[1]
-            if href is None:
-                if tag.lastindex is None:
-                    return
-                href = self._read(tag)
+        tags = self._passes.whole if resources else self._passes.links
+        for tag in tags.tags(page, brief=not texts):
+            if isinstance(tag, str):
+                links[tag] = None
             else:
-                if "&" in href:
-                    href = _tidy(href)
-                links[href] = False
-            if texts and href is not None and href not in self.texts:
-                self._read_text(page, tag.end(), href)
+                name, found, text, end = tag
+                href = self._read(name, found, text)
+                if texts and href is not None and href not in self.texts:
+                    self._read_text(page, end, href)
             if len(links) >= most or (resources and len(self.resources) >= most):
                 self.truncated = True
                 return
 
-    def _read(self, tag: StartTag) -> str | None:
-        """Take in any tag but the tidiest anchors; what it links to, if it is an anchor."""
-        name = (tag[2] or tag[4]).lower()
-        if name == "title":
-            self._read_title(tag[6])
-            return None
-        found = attributes(tag[3] or tag[5])
+    def _read(self, name: str, found: Mapping[str, str], text: str | None) -> str | None:
+        """Take in a tag; what it links to, if it is an anchor."""
         match name:
             case "a" | "area":
                 return self._read_anchor(found)
@@ -105,6 +137,8 @@ class References:
                 self._read_link(found)
             case "meta":
                 self._read_meta(found)
+            case "title":
+                self._read_title(text)
             case "frame" | "iframe":
                 self._read_frame(found)
             case "html":
@@ -123,11 +157,10 @@ class References:
             self.texts[href] = text
 
     def _link(self, ref: str, rel: str = "") -> str:
-        ref = _tidy(ref)
+        ref = bare(ref)
+        self.links[ref] = None
         if rel and not _UNENDORSED_RELS.isdisjoint(_words(rel)):
-            self.links.setdefault(ref, True)
-        else:
-            self.links[ref] = False
+            self.unendorsed.add(ref)
         return ref
 
     def _read_anchor(self, found: Mapping[str, str]) -> str | None:
@@ -144,7 +177,7 @@ class References:
 
     def _read_title(self, text: str | None) -> None:
         if self.title is None and text is not None:
-            self.title = shown_text(text[:_LONGEST_TEXT])
+            self.title = shown_text(text)
 
     def _read_html(self, found: Mapping[str, str]) -> None:
         if self.lang is None:
@@ -153,12 +186,14 @@ class References:
     def _read_link(self, found: Mapping[str, str]) -> None:
         href, rel = found.get("href"), found.get("rel", "")
         rels = _words(rel)
-        if not href or not rels or not _SERVER_RELS.isdisjoint(rels):
+        if not href:
             return
         if not _RESOURCE_RELS.isdisjoint(rels):
-            self.resources[_tidy(href)] = None
+            self.resources[bare(href)] = None
             return
-        self._link(href, rel)
+        elsewhere = "alternate" in rels and ("hreflang" in found or "media" in found)
+        if elsewhere or not _NAVIGATION_RELS.isdisjoint(rels):
+            self._link(href, rel)
         if "canonical" in rels and self.canonical is None:
             self.canonical = href
 
@@ -174,9 +209,9 @@ class References:
     def _read_resource(self, found: Mapping[str, str]) -> None:
         for key in ("src", "data", "poster"):
             if found.get(key):
-                self.resources[_tidy(found[key])] = None
+                self.resources[bare(found[key])] = None
         for ref in candidates(found.get("srcset", "")):
-            self.resources[_tidy(ref)] = None
+            self.resources[bare(ref)] = None
 
 
 def candidates(srcset: str) -> list[str]:
@@ -203,9 +238,3 @@ def refresh_target(content: str) -> tuple[int, str] | None:
 
 def _words(rel: str) -> list[str]:
     return rel[:_LONGEST_WORDS].lower().split()
-
-
-def _tidy(ref: str) -> str:
-    if "&" in ref:
-        ref = unescaped(ref)
-    return without_fragment(ref) if "#" in ref else ref

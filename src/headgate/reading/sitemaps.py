@@ -5,7 +5,8 @@ so that entity bombs and files from elsewhere have no way in (a file that declar
 refused whole); and real sitemaps, with bare ``&``, wrong namespaces and missing ends, give all that
 they hold, where a parser must stop at the first fault. One pass, no tree.
 
-Bounded by the protocol's own limits: 50,000 entries, 50 MB.
+Bounded by the protocol's own limits, 50,000 entries and 50 MB, and by what its URLs become: they
+may be joined to a long one, and escapes are longer than what they stand for.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from headgate.reading.charset import decoded
 from headgate.reading.content import decode_content
 from headgate.reading.dates import parse_date
 from headgate.reading.tags import attributes, unescaped
-from headgate.reading.urls import Resolver, normalise
+from headgate.reading.urls import UrlJoiner, normalise
 
 __all__ = ["MOST_BYTES", "MOST_ENTRIES", "Sitemap", "read_sitemap"]
 
 MOST_ENTRIES = 50_000
 MOST_BYTES = 50_000_000
+_MOST_CHARACTERS = 16_000_000
+"""Of all URLs: 320 each."""
 _MOST_TAGS = 2_000_000
 """Forty in each entry: as many as the richest of real sitemaps hold."""
 
@@ -98,11 +101,13 @@ def _as_utf8(body: bytes) -> bytes:
 def _read_text(body: bytes, whole: bool) -> Sitemap:
     pages: dict[str, None] = {}
     lines = _LINE.finditer(body)
+    left = _MOST_CHARACTERS
     for line in islice(lines, _MOST_LINES):
         page = normalise(line[0].decode("utf-8", "replace"))
         if page is not None:
             pages[page] = None
-            if len(pages) == MOST_ENTRIES:
+            left -= len(page)
+            if len(pages) == MOST_ENTRIES or left < 0:
                 break
     return Sitemap(tuple(pages), whole=whole and next(lines, None) is None)
 
@@ -111,7 +116,7 @@ def _read_xml(body: bytes, url: str, whole: bool) -> Sitemap:
     root = next((match for match in _ROOT.finditer(body) if match[1]), None)
     if root is None or root[1].lower() not in _ROOTS or b"<!ENTITY" in body[: root.start()]:
         return REFUSED
-    reader = _Reader(Resolver(url))
+    reader = _Reader(UrlJoiner(url))
     whole = reader.read(_TAG.finditer(body, root.end())) and whole
     ended = root[1] in body[-256:].rpartition(b"</")[2]
     return Sitemap(
@@ -122,7 +127,7 @@ def _read_xml(body: bytes, url: str, whole: bool) -> Sitemap:
 class _Reader:
     """Takes tags in order. At most one entry is open, and in it at most one extension."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: UrlJoiner) -> None:
         self._resolver = resolver
         self._entry = b""
         self._extension = b""
@@ -131,13 +136,14 @@ class _Reader:
         self.pages: dict[str, None] = {}
         self.sitemaps: dict[str, None] = {}
         self.modified: dict[str, datetime] = {}
+        self._left = _MOST_CHARACTERS
 
     def read(self, tags: Iterator[re.Match[bytes]]) -> bool:
         """False: there was more than is taken."""
         for tag in islice(tags, _MOST_TAGS):
             if tag[2]:
                 self._take(tag[2].lower(), tag)
-            if len(self.pages) >= MOST_ENTRIES or len(self.sitemaps) >= MOST_ENTRIES:
+            if max(len(self.pages), len(self.sitemaps)) >= MOST_ENTRIES or self._left < 0:
                 break
         self._close_entry()
         return next(tags, None) is None
@@ -166,6 +172,7 @@ class _Reader:
     def _found(self, address: str | None) -> None:
         """The first address is the entry's own; those after it are its other forms."""
         if address is not None:
+            self._left -= len(address)
             (self.sitemaps if self._entry == b"sitemap" else self.pages)[address] = None
             self._address = self._address or address
 

@@ -1,15 +1,16 @@
 """Tags: the start tags of a page that carry links, found in one pass and without a tree.
 
-The pass follows the HTML standard's tokeniser: comments, quoted attributes, scripts and other raw
-text are passed over by its rules, so that a tag inside them is never taken for one. It is written
-as one regular expression that never goes back on a repetition: time grows with the page's length
-and no faster, and memory holds the page and one match.
+This is the plain pass; `tag_pass` says when it serves. It follows the HTML standard's tokeniser:
+comments, quoted attributes, scripts and other raw text are passed over by its rules, so that a tag
+inside them is never taken for one. It is written as one regular expression that never goes back on
+a repetition: time grows with the page's length and no faster, and memory holds the page and one
+match.
 
 That bound is why no tree is built. Tree builders do more than links need, and a stranger can make
 them do far more: lexbor takes 25 s for 100,000 nested ``<div>`` (500 KB), turbohtml 180 MB for a
-page of 72 KB whose formatting tags are never closed. On ordinary pages the three cost about the
-same (bench/reading.py). Tests hold the pass against lexbor; on 6,480 pages of documentation the two
-found the same links.
+page of 72 KB whose formatting tags are never closed. On ordinary pages this pass costs about the
+same as they do (bench/reading.py). Tests hold it against lexbor; on 6,480 pages of documentation
+the two found the same links.
 
 Departures from the standard, all of which see rather too much than too little: a script ends at
 its first ``</script``, even inside ``<!--``; a raw-text tag that closes itself (``<title/>``) is
@@ -31,9 +32,9 @@ from itertools import islice
 __all__ = ["ATTRIBUTES", "BLANK", "StartTag", "attributes", "shown_text", "start_tags", "unescaped"]
 
 StartTag = re.Match[str]
-"""A found tag. Group 1 is the href, without fragment, of an ``<a>`` of the commonest shape, which
-has no other group; 2 and 3 are name and attributes of any other tag; 4, 5 and 6 are name,
-attributes and text of one whose content is raw text. All as written; 5 and 6 may be None."""
+"""A found tag. Group 1 is the href of an ``<a>`` of the commonest shape, which has no other group;
+2 and 3 are name and attributes of any other tag; 4, 5 and 6 are name, attributes and text of one
+whose content is raw text. All as written; 5 and 6 may be None."""
 
 
 def _all(pattern: str) -> str:
@@ -49,6 +50,7 @@ def _all(pattern: str) -> str:
 
 
 BLANK = r"\t\n\f\r "
+_NAME = rf"[^{BLANK}/>]*+"
 _NAME_END = rf"(?=[{BLANK}/>])"
 _KEY = rf"[^{BLANK}/>][^{BLANK}/>=]*+"
 _EQUALS = rf"[{BLANK}]*+=[{BLANK}]*+"
@@ -58,20 +60,22 @@ ATTRIBUTES = _all(rf"[{BLANK}/]++|{_KEY}(?>(?:{_EQUALS}{_VALUE})?)")
 """All between a tag's name and its ``>``; to the end of the page where a quote stays open."""
 _ATTRIBUTE = re.compile(rf"({_KEY})(?:{_EQUALS}(?:\"([^\"]*+)\"?|'([^']*+)'?|({_BARE})))?")
 
-_TIDY_END = r"""[^<>"'=]*+""" + _all(r"""="[^"<>]*+"[^<>"'=]*+""") + ">"
+_TIDY_VALUE = rf"(?<![{BLANK}/\"])=\"[^\"<>]*+\"[^<>\"'=]*+"
+_TIDY_END = rf"[^<>\"'={BLANK}/]*+(?>(?:[{BLANK}/][^<>\"'=]*+{_all(_TIDY_VALUE)})?)>"
 """The rest of a tag whose values, if any, are in double quotes and free of ``<`` and ``>``. Most
 tags are like that, and passed over thrice as fast."""
-_TIDY_KEY = rf"[{BLANK}]++[^hHrR<>\"'={BLANK}/][^<>\"'={BLANK}/]*+=\"[^\"<>]*+\""
+_TIDY_KEY = rf"[{BLANK}]++[^hHrRxX<>\"'={BLANK}/][^<>\"'={BLANK}/]*+=\"[^\"<>]*+\""
 _TIDY_ANCHOR = (
-    rf"[aA]{_all(_TIDY_KEY)}[{BLANK}]++href=\"([^\"<>#]*+)(?:(?<![\0- &])#[^\"<>]*+)?\""
+    rf"[aA]{_all(_TIDY_KEY)}[{BLANK}]++href=\"([^\"<>]*+)\""
     rf"{_all(_TIDY_KEY)}[{BLANK}]*+>"
 )
-"""An anchor that surely has no second ``href`` and no ``rel``: no other key with their initials."""
+"""An anchor that surely has one ``href``, no ``xlink:href`` and no ``rel``: no other key has their
+initials."""
 
 _RAW_TEXT = frozenset(
     ("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp")
 )
-_SAME_NAME = r"(?i:\4)"
+_SAME_NAME = r"(?ai:\4)"
 _COMMON_INITIALS = "sptlh"
 """Of the elements that most pages consist of: span, strong, p, pre, table, td, li, h1 ..."""
 
@@ -135,7 +139,8 @@ def _read_attributes(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for match in islice(_ATTRIBUTE.finditer(text), _MOST_ATTRIBUTES):
         key, double, single, bare = match.groups("")
-        found.setdefault(key.lower(), unescaped(double or single or bare))
+        if key.isascii():  # others are nobody's, and must not be lowered to one of ours
+            found.setdefault(key.lower(), unescaped(double or single or bare))
     return found
 
 
@@ -160,10 +165,10 @@ def _pattern(wanted: frozenset[str]) -> re.Pattern[str]:
     passed = "|".join(
         (
             r"""/[^<>"'=]*+>""",
-            rf"(?:{_initials_of_others(told_apart)}){_TIDY_END}",
-            rf"(?=[a-zA-Z])(?!{_whole_name(told_apart)})[a-zA-Z](?:{_TIDY_END}|{ATTRIBUTES}(?:>|\Z))",
+            rf"(?={_initials_of_others(told_apart)})[a-zA-Z]{_TIDY_END}",
+            rf"(?!{_whole_name(told_apart)})[a-zA-Z](?:{_TIDY_END}|{_NAME}{ATTRIBUTES}(?:>|\Z))",
             rf"!--(?:-?>|[^-]*+{_all('-(?!-!?>)[^-]*+')}(?:--!?>|\Z))",
-            rf"/[a-zA-Z]{ATTRIBUTES}(?:>|\Z)",
+            rf"/[a-zA-Z]{_NAME}{ATTRIBUTES}(?:>|\Z)",
             r"[!?/][^>]*+(?:>|\Z)",
             r"(?![a-zA-Z])",
             *(_raw_element(name) for name in sorted(_RAW_TEXT - wanted)),
@@ -193,7 +198,7 @@ def _initials_of_others(names: Iterable[str]) -> str:
     """Beginnings that tell a tag to be none of these: a first letter, or the first two."""
     seconds = dict.fromkeys(string.ascii_lowercase, "")
     for name in names:
-        seconds[name[0]] += name[1:2] or ">"
+        seconds[name[0]] += name[1:2] or "\t\n\f\r />"
     free = "".join(letter + letter.upper() for letter, second in seconds.items() if not second)
     unlike = (
         rf"[{letter}{letter.upper()}][^{seconds[letter]}{seconds[letter].upper()}<>\"'=]"

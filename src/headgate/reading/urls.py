@@ -26,8 +26,9 @@ import ada_url
 
 __all__ = [
     "MAX_LENGTH",
-    "Resolver",
+    "UrlJoiner",
     "host",
+    "in_header",
     "join",
     "normalise",
     "origin",
@@ -35,9 +36,10 @@ __all__ = [
     "without_fragment",
 ]
 
-MAX_LENGTH = 65_536
-"""References and URLs longer than this have no normal form: no server takes them, and inline
-``data:`` of megabytes should not be parsed only to be dropped."""
+MAX_LENGTH = 8_192
+"""References and URLs longer than this have no normal form: hardly a server takes them, every one
+may be kept and asked of many times, and inline ``data:`` of megabytes should not be parsed only to
+be dropped."""
 
 _WEB = ("http://", "https://")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -75,7 +77,7 @@ _NORMAL_ESCAPES = {
 }
 
 
-class Resolver:
+class UrlJoiner:
     """Joins the references of one page. ``base`` is the page's URL or its ``<base href>``.
 
     ``codec`` is the page's encoding where it is not UTF-8: browsers write the non-ASCII letters
@@ -154,7 +156,7 @@ def join(base: str, ref: str) -> str | None:
     >>> join("http://example.org/a/b", "../c?d#e"), join("http://example.org/", "mailto:x@y")
     ('http://example.org/c?d', None)
     """
-    return Resolver(base).join(ref)
+    return UrlJoiner(base).join(ref)
 
 
 def normalise(url: str) -> str | None:
@@ -195,6 +197,23 @@ def host(url: str) -> str:
     authority = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
     name, colon, port = authority.rpartition(":")
     return name if colon and not port.endswith("]") else authority
+
+
+def in_header(value: str | None) -> str:
+    """A reference as a header meant it, whose octets came as Latin-1; empty for None.
+
+    Servers write raw UTF-8 there. Octets that are none are escaped one by one, as curl does.
+
+    >>> in_header("/caf\\xc3\\xa9"), in_header("/caf\\xe9")
+    ('/café', '/caf%E9')
+    """
+    if value is None or value.isascii():
+        return value or ""
+    octets = value.encode("latin-1", "replace")
+    try:
+        return octets.decode()
+    except UnicodeDecodeError:
+        return "".join(char if char.isascii() else f"%{ord(char):02X}" for char in value)
 
 
 def without_fragment(ref: str) -> str:
@@ -285,5 +304,5 @@ def _escaped(char: str, codec: str) -> str:
     return "".join(f"%{octet:02X}" for octet in octets)
 
 
-_ROOTLESS = Resolver("about:blank")
+_ROOTLESS = UrlJoiner("about:blank")
 """Joins absolute URLs only."""

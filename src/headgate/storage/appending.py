@@ -17,6 +17,7 @@ from pathlib import Path
 
 from headgate.model.errors import WorldFault
 from headgate.storage.faults import writing
+from headgate.storage.own_files import open_own
 
 __all__ = ["AppendFile", "sync_folder"]
 
@@ -35,7 +36,7 @@ class AppendFile:
         self._waiting: list[bytes] = []
         self._gathered = 0
         with writing(path):
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = open_own(path, os.O_RDWR | os.O_CREAT)
         try:
             self._cut_to(length)
         except WorldFault:

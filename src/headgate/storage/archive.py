@@ -11,9 +11,10 @@ from collections.abc import Iterable
 
 from headgate.model.fetch import Fetched, FetchFailure
 from headgate.model.page import Earlier, Page
+from headgate.reading.urls import MAX_LENGTH
 from headgate.storage import records
 from headgate.storage.page import PageRow
-from headgate.storage.warc import Mark, Position, WarcWriter
+from headgate.storage.warc import Position, WarcWriter
 
 __all__ = ["SiteArchive"]
 
@@ -23,15 +24,17 @@ _LONGEST_TEXT = 1000
 
 
 class SiteArchive:
-    """Stores pages of one site run; durable after `sync`."""
+    """Stores pages of one site run; durable after its writer's `sync`."""
 
-    __slots__ = ("_originals", "_remembered", "_writer")
+    __slots__ = ("_originals", "_remembered", "writer")
 
     def __init__(self, writer: WarcWriter, remembered: int = _REMEMBERED) -> None:
-        self._writer = writer
+        self.writer = writer
+        """Another one, from when the site has files of its own."""
         self._remembered = remembered
-        self._originals: dict[bytes, tuple[str, float]] = {}
-        """Digest of a payload: URL and time of the record that holds it; oldest first."""
+        self._originals: dict[bytes, tuple[str, float, str, int]] = {}
+        """Digest of a payload: URL, time, file and offset of the record that holds it; oldest
+        first."""
 
     def store(self, page: Page) -> PageRow:
         """Append the page's records."""
@@ -40,30 +43,25 @@ class SiteArchive:
         fetched = page.outcome
         digest = records.payload_digest(fetched.payload)
         earlier = self._earlier(page, fetched, digest)
-        identity = self._writer.warcinfo_id(fetched.wall_time)
-        position = self._writer.write(*records.exchange(fetched, digest, earlier, identity))
+        identity = self.writer.warcinfo_id(fetched.wall_time)
+        position = self.writer.write(*records.exchange(fetched, digest, earlier, identity))
         row = _row(page, fetched, digest, earlier, position)
         self.remember((row,))
         return row
 
     def note(self, url: str, wall_time: float, fields: Iterable[tuple[str, str]]) -> None:
         """Append a metadata record about a URL."""
-        identity = self._writer.warcinfo_id(wall_time)
-        self._writer.write(records.note(url, wall_time, fields, identity))
+        identity = self.writer.warcinfo_id(wall_time)
+        self.writer.write(records.note(url, wall_time, fields, identity))
 
     def remember(self, rows: Iterable[PageRow]) -> None:
         """Let later payloads that equal one of these become revisits of it."""
         for row in rows:
             if row.payload_bytes >= _WORTH_BYTES and not (row.original_url or row.truncated):
-                self._originals[row.digest] = (row.url, row.fetched_at)
+                place = (f"{self.writer.shelf}/{row.warc_file}", row.warc_offset)
+                self._originals[row.digest] = (row.url, row.fetched_at, *place)
         while len(self._originals) > self._remembered:
             del self._originals[next(iter(self._originals))]
-
-    def sync(self) -> Mark:
-        return self._writer.sync()
-
-    def close(self) -> None:
-        self._writer.close()
 
     def _earlier(self, page: Page, fetched: Fetched, digest: bytes) -> Earlier | None:
         """The record this one is a revisit of, if it is one."""
@@ -72,11 +70,12 @@ class SiteArchive:
         original = self._originals.get(digest)
         if original is None or fetched.truncated or len(fetched.payload) < _WORTH_BYTES:
             return None
-        return Earlier(*original, digest)
+        url, wall_time, file, offset = original
+        return Earlier(url, wall_time, digest, file=file, offset=offset)
 
     def _store_failure(self, page: Page, failed: FetchFailure) -> PageRow:
-        identity = self._writer.warcinfo_id(failed.wall_time)
-        position = self._writer.write(records.failure(failed, identity))
+        identity = self.writer.warcinfo_id(failed.wall_time)
+        position = self.writer.write(records.failure(failed, identity))
         return PageRow(
             url=_writable(failed.url),
             role=page.role.value,
@@ -101,7 +100,8 @@ def _row(
     page: Page, fetched: Fetched, digest: bytes, earlier: Earlier | None, position: Position
 ) -> PageRow:
     headers = dict(reversed(fetched.headers))
-    etag, last_modified = headers.get("etag", ""), headers.get("last-modified", "")
+    etag = _short(headers.get("etag", ""))
+    last_modified = _short(headers.get("last-modified", ""))
     if earlier is not None and earlier is page.earlier:
         digest = earlier.digest
         etag, last_modified = etag or earlier.etag, last_modified or earlier.last_modified
@@ -109,7 +109,7 @@ def _row(
         url=fetched.url,
         role=page.role.value,
         status=fetched.status,
-        content_type=headers.get("content-type", ""),
+        content_type=_bounded(headers.get("content-type", "")),
         depth=page.depth,
         payload_bytes=len(fetched.payload),
         wire_bytes=fetched.wire_bytes,
@@ -119,7 +119,7 @@ def _row(
         digest=digest,
         title=_bounded(page.title),
         language=_bounded(page.language),
-        location=headers.get("location", ""),
+        location=headers.get("location", "")[:MAX_LENGTH],
         etag=etag,
         last_modified=last_modified,
         original_url=earlier.url if earlier else "",
@@ -129,12 +129,19 @@ def _row(
         warc_offset=position.offset,
         warc_length=position.length,
         relevance=page.relevance,
+        original_file=earlier.file if earlier else "",
+        original_offset=earlier.offset if earlier else 0,
     )
 
 
 def _bounded(text: str) -> str:
     """What a page says of itself, at a length that cannot flood the tables."""
     return _writable(text[:_LONGEST_TEXT])
+
+
+def _short(validator: str) -> str:
+    """It is sent back as a whole or not at all."""
+    return validator if len(validator) <= _LONGEST_TEXT else ""
 
 
 def _writable(text: str) -> str:

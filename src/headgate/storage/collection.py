@@ -2,6 +2,7 @@
 
     collection/
       catalog.sqlite            sites, runs, statistics, server speeds
+      sites/<site>.pages        what is known of a site's pages, over all runs
       .lock                     held while a crawl writes; names its process
       runs/<stamp>/             what stays: warc/, index.cdxj, pages.parquet, links.parquet, ...
       spool/<stamp>/            what an unfinished run needs to go on: journals and saved state
@@ -13,26 +14,39 @@ sealed again or a finished one.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
+from typing import TypeVar
 
-from headgate.model.errors import UserMistake
+import msgspec
+
+from headgate.model.errors import DamagedFile, UserMistake
 from headgate.storage.appending import sync_folder
 from headgate.storage.faults import opening_collection, reading, writing
+from headgate.storage.own_files import open_own, opened, refuse_links
 from headgate.storage.replacing import write_whole
-from headgate.storage.spool import SitePlace
+from headgate.storage.spool_files import Place
 from headgate.storage.warc import DEFAULT_FILE_BYTES, WarcFiles, file_safe
 
 __all__ = ["Collection", "RunFolder"]
 
 _DONE = ".done-"
+_SHARED = "small-sites-"
+_NUMBER = re.compile(rf"{_SHARED}(\d{{1,9}})(?:\.journal|-\d{{5}}\.warc\.gz)$")
+_LONGEST_PATH = 3800
+"""Of a collection: what is in it has longer ones, and Linux ends at 4096 bytes."""
+_MOST_STATE_BYTES = 1 << 30
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +66,85 @@ class RunFolder:
         return self.path / "warc"
 
     @property
+    def shelf(self) -> str:
+        """The WARC folder's path within the collection."""
+        return self.warc.relative_to(self.collection).as_posix()
+
+    @property
     def spool(self) -> Path:
         """What goes when the run is over."""
         return self.collection / "spool" / self.stamp
 
     @property
     def unfinished(self) -> bool:
-        return self.spool.is_dir()
+        return self.spool.is_dir() and not self.spool.is_symlink()
+
+    @property
+    def is_survey(self) -> bool:
+        """Of a run that is not finished: whether ``headgate survey`` began it."""
+        return self.load("survey") is not None
 
     def place(
         self,
         site: str,
         warcinfo: tuple[tuple[str, str], ...] = (),
         max_warc_bytes: int = DEFAULT_FILE_BYTES,
-    ) -> SitePlace:
+    ) -> Place:
         """Where a site's run keeps its journal and WARC files."""
-        return SitePlace(
-            journal=self.spool / f"{file_safe(site)}.journal",
-            warc=WarcFiles(self.warc, site, warcinfo, max_warc_bytes),
-        )
+        stem = file_safe(site)
+        warc = WarcFiles(self.warc, stem, warcinfo, max_warc_bytes, self.shelf)
+        return Place(site, self.spool / f"{stem}.journal", warc)
+
+    def shared_place(self, number: int, warcinfo: tuple[tuple[str, str], ...] = ()) -> Place:
+        """Where small sites have theirs together; each process of each leg has a number."""
+        stem = f"{_SHARED}{number}"
+        warc = WarcFiles(self.warc, stem, warcinfo, shelf=self.shelf)
+        return Place(None, self.spool / f"{stem}.journal", warc)
 
     def journals(self) -> list[Path]:
-        """Of all sites that were begun, in the order of their names."""
-        return sorted(self.spool.glob("*.journal"))
+        """Of sites that have one of their own, in the order of their names."""
+        shared = set(self.shared_journals())
+        return sorted(path for path in self.spool.glob("*.journal") if path not in shared)
+
+    def shared_journals(self) -> list[Path]:
+        """In the order in which they were begun."""
+        paths = (self.shared_place(number).journal for number in self.shared_numbers())
+        return [path for path in paths if path.exists()]
+
+    def shared_numbers(self) -> list[int]:
+        """Of shared journals, and of WARC files whose journal a crash kept from being written."""
+        files = chain(self.spool.glob(f"{_SHARED}*"), self.warc.glob(f"{_SHARED}*"))
+        return sorted({int(found[1]) for file in files if (found := _NUMBER.match(file.name))})
 
     def save(self, name: str, data: bytes) -> None:
         """Keep something that a resumed run will need, in place of what it was before."""
-        write_whole(self.spool / f"{name}.state", data)
+        write_whole(self._state(name), data)
 
     def load(self, name: str) -> bytes | None:
         """What was saved last under a name; None: nothing."""
-        path = self.spool / f"{name}.state"
+        path = self._state(name)
         with reading(path):
-            return path.read_bytes() if path.exists() else None
+            if not path.exists():
+                return None
+            with opened(path) as file:
+                return file.read(_MOST_STATE_BYTES)
+
+    def load_as(self, name: str, kind: type[Kind], remedy: str) -> Kind | None:
+        """What was saved as JSON; ``remedy`` is told to whoever finds it damaged."""
+        data = self.load(name)
+        if not data:
+            return None
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise DamagedFile(self._state(name), str(error), remedy) from None
+
+    def refuse_links(self) -> None:
+        """Before anything is written into it, or deleted."""
+        refuse_links(self.path, self.warc, self.spool)
+
+    def _state(self, name: str) -> Path:
+        return self.spool / f"{name}.state"
 
     def finish(self) -> None:
         """Drop the spool. Only after the run has been sealed."""
@@ -105,13 +165,23 @@ class Collection:
     def catalog(self) -> Path:
         return self.path / "catalog.sqlite"
 
+    @property
+    def memories(self) -> Path:
+        return self.path / "sites"
+
+    def memory(self, site: str) -> Path:
+        """Where all that is known of a site's pages is kept: `headgate.storage.site_memory`."""
+        return self.memories / f"{file_safe(site)}.pages"
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Make the folder if need be and hold it: one crawl at a time may write to it."""
         with opening_collection(self.path):
+            self._refuse_name()
+            refuse_links(*(self.path / name for name in ("runs", "spool", "sites")))
             for folder in (self.path, self.path / "runs", self.path / "spool"):
                 folder.mkdir(parents=True, exist_ok=True)
-            fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fd = open_own(self.path / ".lock", os.O_RDWR | os.O_CREAT)
         try:
             sync_folder(self.path)
             self._hold(fd)
@@ -120,6 +190,21 @@ class Collection:
             yield
         finally:
             os.close(fd)
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a crawl holds the lock now."""
+        try:
+            fd = os.open(self.path / ".lock", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
 
     def new_run(self, started: datetime) -> RunFolder:
         """Folders for a run that starts now; needs the lock."""
@@ -135,18 +220,21 @@ class Collection:
 
     def runs(self) -> list[RunFolder]:
         """All runs, the newest first."""
+        folder = self.path / "runs"
+        refuse_links(folder, self.path / "spool")
         with reading(self.path):
-            folder = self.path / "runs"
-            names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+            entries = list(os.scandir(folder)) if folder.is_dir() else []
+        names = [entry.name for entry in entries if not entry.is_symlink()]
         return [RunFolder(self.path, name) for name in sorted(names, key=_age, reverse=True)]
 
     def unfinished_run(self) -> RunFolder | None:
         """The newest run that can be resumed."""
         return next((run for run in self.runs() if run.unfinished), None)
 
-    def validator_files(self) -> list[Path]:
-        """Of all finished runs, the newest first: for `headgate.storage.validators`."""
-        return [run.path / "validators.bin" for run in self.runs() if not run.unfinished]
+    def _refuse_name(self) -> None:
+        """What could not hold a run is refused before there is one."""
+        if len(os.fsencode(self.path)) > _LONGEST_PATH:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
 
     def _hold(self, fd: int) -> None:
         try:
@@ -168,4 +256,4 @@ def _age(stamp: str) -> tuple[str, int]:
     ['2026-11-15T19-20-03', '2026-11-15T19-20-03-2', '2026-11-15T19-20-03-10']
     """
     second, _, number = stamp[19:].rpartition("-")
-    return stamp[:19] + second, int(number) if number.isdigit() else 1
+    return stamp[:19] + second, int(number) if number.isdecimal() else 1

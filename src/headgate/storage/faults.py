@@ -23,7 +23,10 @@ _REMEDIES = {
 }
 _LEAST_FREE_BYTES = 100_000
 """With less, a database cannot be written."""
-_NO_ENTRY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST})
+_NO_ENTRY = frozenset({
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOENT, errno.EINVAL,
+    errno.ENAMETOOLONG, errno.ELOOP,
+})  # fmt: skip
 
 
 @contextmanager
@@ -34,7 +37,7 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise WorldFault(f"cannot write {path}: {_reason(error)}") from error
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+        if isinstance(error, sqlite3.ProgrammingError):
             raise
         raise WorldFault(f"cannot write {path}: {_database_reason(error, path)}") from error
 

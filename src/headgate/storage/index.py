@@ -11,21 +11,22 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from http import HTTPStatus
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
 
 from headgate.storage.faults import writing
+from headgate.storage.own_files import make_own
 from headgate.storage.page import PageRow
 from headgate.storage.records import digest_text
 from headgate.storage.surt import surt_key
 
-__all__ = ["index_lines", "write_index"]
+__all__ = ["index_lines", "writing_index"]
 
 _PIECE_LINES = 50_000
 _encode = msgspec.json.Encoder().encode
@@ -62,15 +63,32 @@ def index_lines(rows: Iterable[PageRow], warc_folder: str) -> Iterator[str]:
             yield f"{surt_key(row.url)} {stamp} {_encode(fields).decode()}\n"
 
 
-def write_index(path: Path, lines: Iterable[str], piece_lines: int = _PIECE_LINES) -> None:
-    """Sort lines into a file; pieces lie beside it meanwhile."""
+@contextmanager
+def writing_index(
+    path: Path, piece_lines: int = _PIECE_LINES
+) -> Iterator[Callable[[Iterable[str]], None]]:
+    """Gives what takes lines; they are sorted into the file, and pieces lie beside it meanwhile."""
     pieces: list[Path] = []
+    waiting: list[str] = []
     with writing(path), ExitStack() as stack:
-        remaining = iter(lines)
-        while piece := sorted(islice(remaining, piece_lines)):
+
+        def put_down() -> None:
             pieces.append(path.with_name(f"{path.name}.piece-{len(pieces)}"))
             stack.callback(pieces[-1].unlink, missing_ok=True)
-            pieces[-1].write_text("".join(piece), encoding="utf-8", newline="\n")
+            make_own(pieces[-1])
+            text = "".join(sorted(waiting))
+            pieces[-1].write_text(text, encoding="utf-8", newline="\n")
+            waiting.clear()
+
+        def add(lines: Iterable[str]) -> None:
+            for line in lines:
+                waiting.append(line)
+                if len(waiting) >= piece_lines:
+                    put_down()
+
+        yield add
+        if waiting:
+            put_down()
         opened = [
             stack.enter_context(piece.open(encoding="utf-8", newline="\n")) for piece in pieces
         ]

@@ -1,73 +1,74 @@
-"""What earlier runs know of pages: the adapter of `headgate.crawling.ports.Known`.
-
-A later run asks for every page that the last one stored, on condition that it changed. Links of an
-unchanged page need not be read again then: what they lead to is asked for already.
-"""
+"""What earlier runs know of a site's pages: the adapter of `headgate.crawling.ports.Known`."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
-from headgate.model.page import Earlier, Role
+from headgate.model.fetch import Fetched
+from headgate.model.page import Earlier
 from headgate.storage.collection import Collection
-from headgate.storage.faults import reading
-from headgate.storage.validators import Validators
+from headgate.storage.page_memory import PageMemory, earlier_of
+from headgate.storage.site_memory import SiteMemory
+from headgate.storage.stored_response import read_response
 
-__all__ = ["KnownPages", "NothingKnown"]
+__all__ = ["KnownPages"]
 
-_BATCH_ROWS = 10_000
-_ANSWERED = frozenset((200, 304))
+_BATCH_PAGES = 1000
+_WARC_FILE = re.compile(r"runs/[^/]+/warc/[^/]+")
 
 
 class KnownPages:
-    """Of all finished runs of a collection; memory does not grow with pages."""
+    """One site's memory and the archive it points to; RAM does not grow with pages."""
 
-    def __init__(self, collection: Collection) -> None:
-        self._validators = Validators(collection.validator_files())
-        finished = [run.path / "pages.parquet" for run in collection.runs() if not run.unfinished]
-        self._tables = [path for path in finished if path.exists()]
+    def __init__(self, collection: Collection, site: str) -> None:
+        self._folder = collection.path
+        self._memory = SiteMemory(collection.memory(site), site)
+        self._there: dict[str, bool] = {}
+        """Of WARC files: an archive may have been moved away."""
+
+    def asked(self, url: str) -> bool:
+        page = self._memory.find(url)
+        return page is not None and not page.never_asked
 
     def find(self, url: str) -> Earlier | None:
-        return self._validators.find(url)
+        page = self._memory.find(url)
+        if page is None or not page.digest:
+            return None
+        file = self._memory.file(page)
+        if file not in self._there:
+            self._there[file] = self._is_there(file)
+        return earlier_of(page, file) if self._there[file] else None
 
-    def urls(self, site: str) -> Iterator[tuple[int, Sequence[str]]]:
-        """From the newest run that visited the site."""
-        for path in self._tables:
-            found = False
-            for batch in self._of(path, site):
-                found = True
-                yield batch
-            if found:
-                return
+    def _is_there(self, file: str) -> bool:
+        """Nothing outside the collection is read as part of its archive."""
+        within = _WARC_FILE.fullmatch(file) is not None and ".." not in file.split("/")
+        return within and (self._folder / file).is_file()
 
-    def close(self) -> None:
-        self._validators.close()
+    def stored(self, url: str, earlier: Earlier) -> Fetched | None:
+        return read_response(self._folder / earlier.file, earlier.offset, url, earlier.digest)
 
-    def _of(self, path: Path, site: str) -> Iterator[tuple[int, Sequence[str]]]:
-        import pyarrow.parquet as pq  # here: a first run does without its 50 MB
+    def left_to_do(self) -> Iterator[tuple[int, Sequence[str]]]:
+        if self._memory.summary.never_asked:
+            yield from _by_depth(self._memory, lambda page: page.never_asked)
 
-        columns = ["site", "url", "depth", "status", "role"]
-        with reading(path), pq.ParquetFile(path) as table:
-            for batch in table.iter_batches(_BATCH_ROWS, columns=columns):
-                by_depth: dict[int, list[str]] = defaultdict(list)
-                for of, url, depth, status, role in zip(
-                    *(batch.column(name).to_pylist() for name in columns), strict=True
-                ):
-                    if of == site and role == Role.PAGE and status in _ANSWERED:
-                        by_depth[depth].append(url)
-                yield from by_depth.items()
-
-
-class NothingKnown:
-    """The first run's."""
-
-    def find(self, url: str) -> Earlier | None:  # noqa: ARG002
-        return None
-
-    def urls(self, site: str) -> Iterator[tuple[int, Sequence[str]]]:  # noqa: ARG002
-        return iter(())
+    def pages(self) -> Iterator[tuple[int, Sequence[str]]]:
+        return _by_depth(self._memory, lambda page: not page.gone)
 
     def close(self) -> None:
-        pass
+        self._memory.close()
+
+
+def _by_depth(
+    pages: Iterable[PageMemory], wanted: Callable[[PageMemory], bool]
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """Batches of bounded work, whether or not much of it is wanted; an empty one between."""
+    remaining = iter(pages)
+    while batch := list(islice(remaining, _BATCH_PAGES)):
+        by_depth: dict[int, list[str]] = defaultdict(list)
+        for page in batch:
+            if wanted(page):
+                by_depth[page.depth].append(page.url)
+        yield from sorted(by_depth.items()) or [(0, [])]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+
+from headgate.storage.bounds import Amount, Count, Moment, Span, Status
 
 __all__ = ["PageRow"]
 
@@ -12,16 +16,16 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
 
     url: str
     role: str
-    status: int
+    status: Status
     """0: there was no response, see ``error``."""
     content_type: str
-    depth: int
-    payload_bytes: int
+    depth: Count
+    payload_bytes: Amount
     """Of the payload as received: without transfer coding, still in its content coding."""
-    wire_bytes: int
-    first_byte_seconds: float
-    seconds: float
-    fetched_at: float
+    wire_bytes: Amount
+    first_byte_seconds: Span
+    seconds: Span
+    fetched_at: Moment
     """Seconds since 1970 when the request left."""
     digest: bytes
     """SHA-1 of the payload, of the earlier one for a 304; empty without a response."""
@@ -32,14 +36,17 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
     last_modified: str = ""
     original_url: str = ""
     """For a revisit: the URL and time of the record that holds the payload."""
-    original_at: float = 0.0
+    original_at: Moment = 0.0
     truncated: str = ""
     warc_file: str = ""
     """Name within the run's ``warc`` folder."""
-    warc_offset: int = 0
-    warc_length: int = 0
+    warc_offset: Amount = 0
+    warc_length: Amount = 0
     error: str = ""
     """`FailureKind`, or empty."""
     error_detail: str = ""
-    relevance: float | None = None
+    relevance: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """To the site's topic; None: not judged."""
+    original_file: str = ""
+    """For a revisit: the WARC file with the payload, within the collection, and where in it."""
+    original_offset: Amount = 0

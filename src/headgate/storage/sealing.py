@@ -1,47 +1,84 @@
-"""The end of a run: journals become index, tables and validators.
+"""The end of a run: journals become index, tables and what is known of the sites.
 
 Each file is made whole beside its place and put there in one step. Done twice, it gives the same
-files, so a crash in between costs time only. The journals stay until `RunFolder.finish`.
+files, so a crash in between costs time only. The journals stay until `RunFolder.finish`. They are
+read once, all files being made of them at the same time: there may be ten thousand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Set
+from contextlib import ExitStack
 from pathlib import Path
 
-from headgate.storage.collection import RunFolder
-from headgate.storage.index import index_lines, write_index
-from headgate.storage.journal import PageLinks, read_links, read_pages, read_site
-from headgate.storage.page import PageRow
-from headgate.storage.replacing import replacing
-from headgate.storage.tables import write_links, write_pages
-from headgate.storage.validators import write_validators
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.index import index_lines, writing_index
+from headgate.storage.journal import Commit
+from headgate.storage.remembering import mend, remember
+from headgate.storage.replacing import replacing, sync_files
+from headgate.storage.site_journal import SiteJournal, site_journals
+from headgate.storage.tables import writing_links, writing_pages
 
-__all__ = ["seal"]
+__all__ = ["TABLES", "seal", "write_run_table"]
 
-
-def seal(run: RunFolder) -> None:
-    """Write everything the run leaves beside its WARC files."""
-    sites = [(site, path) for path in run.journals() if (site := read_site(path))]
-    warc_folder = run.warc.relative_to(run.collection).as_posix()
-    with replacing(run.path / "index.cdxj") as part:
-        write_index(part, index_lines(_all_rows(sites), warc_folder))
-    with replacing(run.path / "pages.parquet") as part:
-        write_pages(part, ((site, _rows(path)) for site, path in sites))
-    with replacing(run.path / "links.parquet") as part:
-        write_links(part, ((site, _links(path)) for site, path in sites))
-    with replacing(run.path / "validators.bin") as part:
-        write_validators(part, _all_rows(sites))
+TABLES = ("pages", "links")
+_SMALL_BYTES = 1 << 20
+"""A journal that has no more in it is held in memory while files are made of it."""
 
 
-def _rows(journal: Path) -> Iterator[PageRow]:
-    return chain.from_iterable(read_pages(journal))
+def write_run_table(run: RunFolder, table: str, path: Path) -> None:
+    """A table of what the run has stored until now; also while others write its journals."""
+    if table == "pages":
+        with writing_pages(path) as add_pages:
+            for site, journal in site_journals(run).items():
+                for rows in journal.pages():
+                    add_pages(site, rows)
+    else:
+        with writing_links(path) as add_links:
+            for site, journal in site_journals(run).items():
+                for links in journal.links():
+                    add_links(site, links)
 
 
-def _links(journal: Path) -> Iterator[PageLinks]:
-    return chain.from_iterable(read_links(journal))
+def seal(run: RunFolder, remembered: Set[str] = frozenset()) -> list[str]:
+    """Write everything the run leaves beside its WARC files; done again, it is the same.
+
+    ``remembered`` are sites whose memory has all of this run already. The answer is what had to be
+    mended, a sentence each."""
+    collection = Collection(run.collection)
+    sites, remarks = [], []
+    with ExitStack() as files:
+
+        def part(name: str) -> Path:
+            return files.enter_context(replacing(run.path / name))
+
+        add_lines = files.enter_context(writing_index(part("index.cdxj")))
+        add_pages = files.enter_context(writing_pages(part("pages.parquet")))
+        add_links = files.enter_context(writing_links(part("links.parquet")))
+        for site, journal in site_journals(run).items():
+            again = site not in remembered
+            commits = _commits(journal) if again else journal.commits()
+            for _, rows, links in commits:
+                add_lines(index_lines(rows, run.shelf))
+                add_pages(site, rows)
+                add_links(site, links)
+            sites.append(site)
+            if again and not remember(run, site, commits):
+                remarks += mend(collection, site)
+    sync_files(collection.memories, [collection.memory(site).name for site in sites])
+    return remarks
 
 
-def _all_rows(sites: list[tuple[str, Path]]) -> Iterator[PageRow]:
-    return chain.from_iterable(_rows(path) for _, path in sites)
+def _commits(journal: SiteJournal) -> Iterable[Commit]:
+    """Of one site, to be gone through twice; a large journal is read as often."""
+    if journal.unpacked_bytes() <= _SMALL_BYTES:
+        return list(journal.commits())
+    return _Rereading(journal)
+
+
+class _Rereading:
+    def __init__(self, journal: SiteJournal) -> None:
+        self._journal = journal
+
+    def __iter__(self) -> Iterator[Commit]:
+        return self._journal.commits()

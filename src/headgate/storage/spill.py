@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-import zstandard
 
 from headgate.model.errors import WorldFault
+from headgate.reading.zstd import ZstdCompressor, compressed, one_frame
 from headgate.storage.faults import reading, writing
 
 __all__ = ["DiskSpill"]
@@ -57,11 +57,12 @@ class DiskSpill:
         self._segment_bytes = segment_bytes
         self._lanes: dict[int, deque[_Chunk]] = {}
         self._newest: _Segment | None = None
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
-        self._decompressor = zstandard.ZstdDecompressor()
+        self._compressor: ZstdCompressor | None = None
 
     def append(self, lane: int, urls: Sequence[str]) -> None:
-        packed = self._compressor.compress(_encode(urls))
+        if self._compressor is None:  # most sites never need one
+            self._compressor = ZstdCompressor(level=_LEVEL)
+        packed = compressed(self._compressor, _encode(urls))
         segment = self._segment()
         with writing(self._folder):
             _write_all(segment.fd, packed, segment.end)
@@ -77,7 +78,7 @@ class DiskSpill:
             packed = os.pread(chunk.segment.fd, chunk.length, chunk.offset)
         if len(packed) < chunk.length:
             raise WorldFault(f"cannot read {self._folder}: waiting URLs were cut short; --resume")
-        urls = _decode(self._decompressor.decompress(packed))
+        urls = _decode(one_frame(packed))
         chunks.popleft()
         if not chunks:
             del self._lanes[lane]

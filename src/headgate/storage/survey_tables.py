@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from headgate.storage.faults import writing
 from headgate.storage.replacing import replacing, write_whole
-from headgate.survey.facts import DepthFacts, ServerFacts, SurveyFacts
+from headgate.surveying.facts import DepthFacts, ServerFacts, SurveyFacts
 
 __all__ = ["write_survey_tables"]
 
@@ -88,8 +88,8 @@ def _depths_table(depths: Sequence[DepthFacts]) -> pa.Table:
 
 
 def _write(table: pa.Table, path: Path) -> None:
-    with replacing(path) as part, writing(path):
-        pq.write_table(table, part, compression="zstd")
+    with replacing(path) as part, writing(path), part.open("wb") as file:
+        pq.write_table(table, file, compression="zstd")
 
 
 def _graphml(facts: SurveyFacts) -> Iterable[str]:

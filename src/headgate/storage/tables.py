@@ -1,153 +1,151 @@
 """``pages.parquet`` and ``links.parquet``: one row per fetch, one row per link.
 
 During the run the rows live in the sites' journals, where a crash cannot hurt them; here they are
-turned into columns at its end, a row group at a time, so that memory stays bounded. Absent values
-are null, never empty. The columns are explained in docs/collection.md; a test keeps the two equal.
+turned into columns at its end, a row group at a time whosever rows they are, so that memory stays
+bounded and ten thousand small sites make no more groups than one large one. Few rows are written as
+they are (`plain_parquet`); where there are more, Arrow is loaded for them (`arrow_tables`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
-from operator import attrgetter
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from msgspec import structs
 
 from headgate.storage.faults import writing
-from headgate.storage.journal import PageLinks
+from headgate.storage.journal import LinkLines
 from headgate.storage.page import PageRow
-from headgate.storage.records import digest_text
+from headgate.storage.plain_parquet import Kind, parquet_file
+from headgate.storage.table_columns import LINK_COLUMNS, PAGE_COLUMNS
 
-__all__ = ["LINKS_SCHEMA", "PAGES_SCHEMA", "write_links", "write_pages"]
+__all__ = ["writing_links", "writing_pages"]
 
 _PAGES_PER_GROUP = 5_000
 _LINKS_PER_GROUP = 50_000
-# Arrow's own allocator kept 30 MB more at the peak and was no faster.
-pa.set_memory_pool(pa.system_memory_pool())
-_NAMES = pa.dictionary(pa.int32(), pa.string())
-_MOMENT = pa.timestamp("ms", tz="UTC")
+_LINK_TEXT_PER_GROUP = 4_000_000
+"""Characters: links of a stranger may have two thousand each."""
+_FEW_PAGES = 500
+_FEW_LINKS = 20_000
+_Row = TypeVar("_Row")
+_Writer = Callable[[Sequence[tuple[str, _Row]]], None]
 
 
-def _present(name: str) -> Callable[[PageRow], Any]:
-    """Null where the row has nothing."""
-    get = attrgetter(name)
-    return lambda row: get(row) or None
+@contextmanager
+def writing_pages(path: Path) -> Iterator[Callable[[str, Iterable[PageRow]], None]]:
+    """Gives what takes rows of a site."""
+    with ExitStack() as stack:
+        table = _Table(stack, path, _page_groups)
+
+        def add(site: str, rows: Iterable[PageRow]) -> None:
+            for row in rows:
+                table.waiting.append((site, row))
+                if len(table.waiting) >= _PAGES_PER_GROUP:
+                    table.flush()
+
+        yield add
+        table.end(_few_pages, few=len(table.waiting) <= _FEW_PAGES)
 
 
-def _moment(name: str) -> Callable[[PageRow], int | None]:
-    get = attrgetter(name)
-    return lambda row: round(get(row) * 1000) or None
+@contextmanager
+def writing_links(path: Path) -> Iterator[Callable[[str, Iterable[LinkLines]], None]]:
+    """Gives what takes the links of a site's pages."""
+    links = text = 0
+    with ExitStack() as stack:
+        table = _Table(stack, path, _link_groups)
+
+        def add(site: str, pages: Iterable[LinkLines]) -> None:
+            nonlocal links, text
+            for page in chain.from_iterable(map(_parts, pages)):
+                if links >= _LINKS_PER_GROUP or text + len(page.targets) > _LINK_TEXT_PER_GROUP:
+                    table.flush()
+                    links = text = 0
+                table.waiting.append((site, page))
+                links += page.targets.count("\n") + 1
+                text += len(page.targets)
+
+        yield add
+        table.end(_few_links, few=links <= _FEW_LINKS)
 
 
-def _digest(row: PageRow) -> str | None:
-    return digest_text(row.digest) if row.digest else None
+class _Table(Generic[_Row]):
+    """Rows on their way into a file, which is begun with the first full group."""
+
+    def __init__(
+        self, stack: ExitStack, path: Path,
+        groups: Callable[[Path], AbstractContextManager[_Writer[_Row]]],
+    ) -> None:  # fmt: skip
+        self.waiting: list[tuple[str, _Row]] = []
+        self._stack = stack
+        self._path = path
+        self._groups = groups
+        self._write: _Writer[_Row] | None = None
+
+    def flush(self) -> None:
+        if self._write is None:
+            self._write = self._stack.enter_context(self._groups(self._path))
+        if self.waiting:
+            self._write(self.waiting)
+            self.waiting.clear()
+
+    def end(self, whole: Callable[[Sequence[tuple[str, _Row]]], bytes], *, few: bool) -> None:
+        """``whole`` makes a file of all rows, if there are few."""
+        if few and self._write is None:
+            with writing(self._path):
+                self._path.write_bytes(whole(self.waiting))
+        else:
+            self.flush()
 
 
-_PAGE_COLUMNS: dict[str, tuple[pa.DataType, Callable[[PageRow], Any]]] = {
-    "url": (pa.string(), attrgetter("url")),
-    "role": (pa.string(), attrgetter("role")),
-    "status": (pa.int16(), _present("status")),
-    "content_type": (pa.string(), _present("content_type")),
-    "depth": (pa.int32(), attrgetter("depth")),
-    "bytes": (pa.int64(), attrgetter("payload_bytes")),
-    "wire_bytes": (pa.int64(), attrgetter("wire_bytes")),
-    "first_byte_seconds": (pa.float64(), _present("first_byte_seconds")),
-    "seconds": (pa.float64(), attrgetter("seconds")),
-    "fetched_at": (_MOMENT, _moment("fetched_at")),
-    "digest": (pa.string(), _digest),
-    "title": (pa.string(), _present("title")),
-    "language": (pa.string(), _present("language")),
-    "location": (pa.string(), _present("location")),
-    "etag": (pa.string(), _present("etag")),
-    "last_modified": (pa.string(), _present("last_modified")),
-    "original_url": (pa.string(), _present("original_url")),
-    "original_at": (_MOMENT, _moment("original_at")),
-    "truncated": (pa.string(), _present("truncated")),
-    "warc_file": (pa.string(), attrgetter("warc_file")),
-    "warc_offset": (pa.int64(), attrgetter("warc_offset")),
-    "warc_length": (pa.int64(), attrgetter("warc_length")),
-    "error": (pa.string(), _present("error")),
-    "error_detail": (pa.string(), _present("error_detail")),
-    "relevance": (pa.float32(), attrgetter("relevance")),
-}
-PAGES_SCHEMA = pa.schema(
-    {"site": pa.string(), **{name: kind for name, (kind, _) in _PAGE_COLUMNS.items()}}
-)
-LINKS_SCHEMA = pa.schema(
-    {"site": _NAMES, "source": _NAMES, "target": pa.string(), "rel": _NAMES, "depth": pa.int32()}
-)
+def _page_groups(path: Path) -> AbstractContextManager[_Writer[PageRow]]:
+    from headgate.storage.arrow_tables import page_groups  # here: it brings 60 MB
+
+    return page_groups(path)
 
 
-def write_pages(path: Path, sites: Iterable[tuple[str, Iterable[PageRow]]]) -> None:
-    """All rows of all sites."""
-    _write(path, PAGES_SCHEMA, (batch for site, rows in sites for batch in _pages(site, rows)))
+def _link_groups(path: Path) -> AbstractContextManager[_Writer[LinkLines]]:
+    from headgate.storage.arrow_tables import link_groups  # here: it brings 60 MB
+
+    return link_groups(path)
 
 
-def write_links(path: Path, sites: Iterable[tuple[str, Iterable[PageLinks]]]) -> None:
-    """All links of all sites."""
-    _write(path, LINKS_SCHEMA, (batch for site, links in sites for batch in _links(site, links)))
+def _few_pages(rows: Sequence[tuple[str, PageRow]]) -> bytes:
+    columns: dict[str, tuple[Kind, Sequence[object]]] = {
+        "site": (Kind.TEXT, [site for site, _ in rows])
+    }
+    for name, (kind, get) in PAGE_COLUMNS.items():
+        columns[name] = kind, [get(row) for _, row in rows]
+    return parquet_file(columns, len(rows))
 
 
-def _write(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-    with (
-        writing(path),
-        # Without Arrow's own schema inside, every reader sees plain strings.
-        pq.ParquetWriter(path, schema, compression="zstd", store_schema=False) as writer,
-    ):
-        for batch in batches:
-            writer.write_batch(batch)
+def _few_links(pages: Sequence[tuple[str, LinkLines]]) -> bytes:
+    rows = [
+        (site, page.source, target, rel or None, page.depth)
+        for site, page in pages
+        for target, rel in zip(page.targets.split("\n"), _rels(page), strict=True)
+    ]
+    values = list(zip(*rows, strict=True)) or [()] * len(LINK_COLUMNS)
+    columns = {
+        name: (kind, column)
+        for (name, kind), column in zip(LINK_COLUMNS.items(), values, strict=True)
+    }
+    return parquet_file(columns, len(rows))
 
 
-def _pages(site: str, rows: Iterable[PageRow]) -> Iterator[pa.RecordBatch]:
-    remaining = iter(rows)
-    while group := list(islice(remaining, _PAGES_PER_GROUP)):
-        columns = [
-            pa.array([get(row) for row in group], kind) for kind, get in _PAGE_COLUMNS.values()
-        ]
-        sites = pa.repeat(pa.scalar(site), len(group))
-        yield pa.record_batch([sites, *columns], schema=PAGES_SCHEMA)
+def _rels(page: LinkLines) -> list[str]:
+    return (page.rels or "\n" * page.targets.count("\n")).split("\n")
 
 
-def _links(site: str, pages: Iterable[PageLinks]) -> Iterator[pa.RecordBatch]:
-    for group in _bounded(pages):
-        targets = pc.split_pattern(pa.array([page.targets for page in group], pa.string()), "\n")
-        counts = np.diff(targets.offsets.to_numpy())
-        total = int(counts.sum())
-        columns = [
-            pa.DictionaryArray.from_arrays(np.zeros(total, np.int32), pa.array([site])),
-            pa.DictionaryArray.from_arrays(
-                np.repeat(np.arange(len(group), dtype=np.int32), counts),
-                pa.array([page.source for page in group], pa.string()),
-            ),
-            targets.flatten(),
-            _rels(group, total),
-            np.repeat(np.fromiter((page.depth for page in group), np.int32, len(group)), counts),
-        ]
-        yield pa.record_batch(columns, schema=LINKS_SCHEMA)
-
-
-def _bounded(pages: Iterable[PageLinks]) -> Iterator[list[PageLinks]]:
-    """Pages gathered until their links make a row group."""
-    group: list[PageLinks] = []
-    total = 0
-    for page in pages:
-        group.append(page)
-        total += page.targets.count("\n") + 1
-        if total >= _LINKS_PER_GROUP:
-            yield group
-            group, total = [], 0
-    if group:
-        yield group
-
-
-def _rels(group: Sequence[PageLinks], total: int) -> pa.Array:
-    if not any(page.rels for page in group):
-        return pa.nulls(total, _NAMES)
-    lines = [page.rels or "\n" * page.targets.count("\n") for page in group]
-    rels = pc.split_pattern(pa.array(lines, pa.string()), "\n").flatten()
-    return pc.if_else(pc.equal(rels, ""), None, rels).dictionary_encode()
+def _parts(page: LinkLines) -> Iterator[LinkLines]:
+    """A page's links, in parts that a group can hold."""
+    if len(page.targets) <= _LINK_TEXT_PER_GROUP:
+        yield page
+        return
+    targets, rels = page.targets.split("\n"), page.rels.split("\n")
+    size = max(len(targets) * _LINK_TEXT_PER_GROUP // len(page.targets), 1)
+    for start in range(0, len(targets), size):
+        some = slice(start, start + size)
+        yield structs.replace(page, targets="\n".join(targets[some]), rels="\n".join(rels[some]))

@@ -3,7 +3,8 @@
 Tokens grow by ``rate`` per second up to ``burst`` and fall by what is taken. Taking asks for
 nothing but ``tokens >= 0``, so an amount larger than the burst is possible: the bucket goes into
 debt and the next taker waits until it is paid back. From this, over any stretch of t seconds, no
-more than ``rate * t + burst + the largest amount taken`` leaves the bucket.
+more than ``rate * t + burst + the largest amount taken`` leaves the bucket, and with what is given
+back up to two bursts more.
 
 It starts with nothing saved. An infinite rate never runs out; a rate of 0 never recovers. Time does
 not go back: a moment before the last one counts as the last one.
@@ -16,8 +17,12 @@ import math
 __all__ = ["Bucket"]
 
 
+_GIVEN_BACK = 3.0
+"""Bursts that may be there at once, if they were given back."""
+
+
 class Bucket:
-    """One rate. Invariant: ``tokens <= burst``."""
+    """One rate. ``tokens`` grow up to the burst; only what was given back goes beyond."""
 
     __slots__ = ("_at", "_tokens", "burst", "rate")
 
@@ -35,7 +40,7 @@ class Bucket:
         >>> bucket.tokens(0.1), bucket.ready_time(), bucket.tokens(9.0)
         (-50.0, 0.6, 10.0)
         """
-        if self.rate == math.inf or now <= self._at:
+        if self.rate == math.inf or now <= self._at or self._tokens >= self.burst:
             return self._tokens
         return min(self.burst, self._tokens + self.rate * (now - self._at))
 
@@ -46,8 +51,15 @@ class Bucket:
         return self._at - self._tokens / self.rate if self.rate > 0 else math.inf
 
     def take(self, amount: float, now: float) -> None:
-        """Take, into debt if need be; a negative amount gives back, and what overflows is lost."""
-        self._tokens = min(self.burst, self.tokens(now) - amount)
+        """Take, into debt if need be."""
+        self._tokens = self.tokens(now) - amount
+        self._at = max(self._at, now)
+
+    def give_back(self, amount: float, now: float) -> None:
+        """What was taken and not used. Other than savings it may pass the burst, up to three times:
+        it was due a moment ago, and had it been lost, the line would have stood still for it."""
+        tokens = self.tokens(now)
+        self._tokens = max(tokens, min(_GIVEN_BACK * self.burst, tokens + amount))
         self._at = max(self._at, now)
 
     def set_rate(self, rate: float, burst: float, now: float) -> None:
@@ -61,7 +73,7 @@ class Bucket:
     def check(self) -> None:
         assert self.rate >= 0
         assert self.burst >= 0
-        assert self._tokens <= self.burst
+        assert self._tokens <= _GIVEN_BACK * self.burst
         assert not math.isnan(self._tokens)
 
 

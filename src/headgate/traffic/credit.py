@@ -6,11 +6,16 @@ congestion window, which starts at ten segments and cannot have grown by more th
     permitted = min(read + window, length of the response, received + congestion window)
 
 so the account keeps  paid >= arrived + wire(permitted − received)  before every step that permits
-more: the request (nothing read, length as expected), the first arrival (which brings forth the last
-segment of a window) and each read (which opens the window again by as much). ``arrived`` and
-``received`` come from the kernel's own count of the connection, so that whatever was guessed —
-segment sizes, the kernel's window, the response's length — is set right at the next step and, at
-the latest, at the end.
+more: the request (length as expected) and each read (which opens the window again by as much).
+The head may go ahead: it is read as soon as it comes, so that the length is known, and what that
+opens is owed.
+``arrived`` and ``received`` come from the kernel's own count of the connection, so that whatever
+was guessed — segment sizes, the kernel's window, the response's length — is set right at the next
+step and, at the latest, at the end.
+
+A window bounds bytes, not segments, and segments cost their headers. Where a response comes in
+``crumbs``, a filter lets in what is paid for and keeps out the rest, so the account is another:
+nothing comes while it is shut, and before it is opened a few segments are paid ahead.
 
 The connection's owner asks `due`, waits for the governor, calls `pay`, then acts. At the end
 `balance` says what to give back (positive) or to owe (negative).
@@ -18,64 +23,87 @@ The connection's owner asks `due`, waits for the governor, calls `pay`, then act
 
 from __future__ import annotations
 
-import math
-
 from headgate.traffic.window import FRAME_HEADERS, SEGMENT, Opening, wire_bytes
 
 __all__ = ["Credit"]
 
-_UNEXPECTED = math.inf
 _INITIAL_CONGESTION_WINDOW = 10 * SEGMENT
+_CRUMBS_AHEAD = 10.0 * (FRAME_HEADERS + 1)
+"""Wire bytes of a first congestion window in segments of one byte."""
 _WORTH_WAITING = 256
 """Less than this is left to the next step or to the end."""
 _STREAM_PART = SEGMENT / (SEGMENT + FRAME_HEADERS)
 
 
 class Credit:
-    """One response's payments. ``paid`` only grows."""
+    """One response's payments. ``paid`` falls by a refund only."""
 
-    __slots__ = ("_carried", "_first_window", "expected", "length", "paid", "window")
+    __slots__ = (
+        "_carried",
+        "_first_window",
+        "_owed",
+        "crumbs",
+        "expected",
+        "length",
+        "paid",
+        "window",
+    )
 
     def __init__(self, expected: float, window: float, carried: float = 0.0) -> None:
         self.expected = expected
         """Wire bytes foreseen for the whole response."""
         self.window = window
-        self._first_window = Opening(int(window)).buffer
+        self._first_window = Opening(int(window)).announced
         self._carried = carried
         """Stream bytes the connection carried before this response."""
+        self.crumbs = False
+        """Once true it stays."""
         self.length: float | None = None
         """Stream bytes of the whole response once its head told."""
         self.paid = 0.0
+        self._owed = 0.0
+        """What came unpaid since the last payment."""
 
     def due_before_request(self) -> float:
-        """What the server may send unasked.
-
-        A connection that carried something announces one segment less than it takes in: that one
-        follows a round trip later, and is paid when the first have arrived.
+        """What the server may send before the next payment: the window.
 
         >>> Credit(expected=900.0, window=4344).due_before_request()
         900.0
-        >>> Credit(expected=1e9, window=40_000, carried=1e6).due_before_request()
-        40334.0
+        >>> Credit(expected=1e9, window=4344, carried=1e6).due_before_request()
+        4542.0
         """
-        announced = self._announced(0) - (SEGMENT if self._carried else 0)
-        unasked = min(announced, self._congestion_window(0))
+        unasked = min(self._announced(0), self._congestion_window(0))
         return max(0.0, min(self.expected, wire_bytes(unasked)) - self.paid)
 
     def due_before_read(self, read: int, received: int, arrived: float) -> float:
         """What is to be paid so that everything up to stream byte ``read`` may be taken.
 
-        ``received`` stream bytes and ``arrived`` wire bytes came so far.
+        ``received`` stream bytes and ``arrived`` wire bytes came so far. A trifle need not wait,
+        but many do: a server may send a byte per segment.
         """
+        if self.crumbs:
+            return max(0.0, arrived + _CRUMBS_AHEAD - self.paid)
         due = self.unpaid(read, received, arrived)
-        return due if due >= _WORTH_WAITING else 0.0
+        return due if due and due + self._owed >= _WORTH_WAITING else 0.0
 
     def unpaid(self, read: int, received: int, arrived: float) -> float:
         """What came or will come unpaid when this much has been read."""
         return max(0.0, arrived + self._coming(read, received) - self.paid)
 
+    def refund(self, arrived: float) -> float:
+        """What was paid for a window and is not needed where crumbs are let in a few at a time."""
+        surplus = max(0.0, self.paid - arrived - _CRUMBS_AHEAD) if self.crumbs else 0.0
+        self.paid -= surplus
+        return surplus
+
     def pay(self, amount: float) -> None:
         self.paid += amount
+        self._owed = 0.0
+
+    def owe(self, amount: float) -> None:
+        """Pay late, for what came without asking."""
+        self.paid += amount
+        self._owed += amount
 
     def balance(self, arrived: float) -> float:
         """At the end of a whole response: paid and not arrived."""
@@ -88,6 +116,8 @@ class Credit:
 
     def _coming(self, read: int, received: int) -> float:
         """Wire bytes that may still arrive without another step of ours."""
+        if self.crumbs:
+            return 0.0
         permitted = min(read + self._announced(received), self._foreseen(read, received))
         return wire_bytes(min(max(0.0, permitted - received), self._congestion_window(received)))
 
@@ -101,8 +131,9 @@ class Credit:
     def _foreseen(self, read: int, received: int) -> float:
         if self.length is not None:
             return self.length
-        expected = self.expected * _STREAM_PART
-        return expected if max(read, received) <= expected else _UNEXPECTED
+        # Longer than expected: the head will say by how much, or the next read will. A whole window
+        # would be owed for nothing, and what is given back later finds the bucket full.
+        return max(self.expected * _STREAM_PART, max(read, received) + SEGMENT)
 
     def check(self) -> None:
         assert self.paid >= 0

@@ -1,13 +1,18 @@
 """The governor: one tree of buckets, total > site, and turns among the sites that wait.
 
+Each site has a rate, its part when all want theirs; it may take a little more where others leave
+some of theirs.
+
 A claim asks for an amount of one site's credit. It is granted when neither the total nor the site
 is in debt; then both pay. Claims of one site keep their order, and `turns` says which site is next,
-so none starves. What was paid and what arrived are settled afterwards, in both buckets, up or down.
+so none starves. What was paid and what arrived are settled afterwards, in both buckets and in the
+site's turn, up or down.
 Rates change at any moment: nothing is promised ahead, so the next `wake_time` is by the new ones.
 
 The root's burst is what the line may carry above its rate at the start or after a pause: 10 ms of
-it, at least two frames. A site's is 100 ms of its rate, at least four frames: the root sees to the
-line, and a site that had to wait for others must not lose its share by it.
+it, and no frame more, since on a slow line two of them would be 60 ms. A site's is 250 ms of its
+rate, at least four frames: the root sees to the line, and a site that had to wait for others or for
+its server must not lose its share by it.
 
 Filled by `fetching.metering`, which also sleeps until `wake_time`. A site that was never given a
 rate has none of its own. Where nothing is limited nothing need be asked: `free` says so.
@@ -41,10 +46,12 @@ class Claim:
 class _Site:
     """One site's rate and its line of claims."""
 
-    __slots__ = ("bucket", "claims")
+    __slots__ = ("bucket", "claims", "rate")
 
     def __init__(self, now: float) -> None:
+        self.rate = math.inf
         self.bucket = Bucket(math.inf, math.inf, now)
+        """Holds the site to the most that it may take."""
         self.claims: deque[Claim] = deque()
 
 
@@ -65,10 +72,15 @@ class Governor:
     def set_total(self, rate: float, now: float) -> None:
         self._total.set_rate(rate, _root_burst(rate), now)
 
-    def set_site(self, name: str, rate: float, now: float) -> None:
-        """Give a site a rate of its own, or an infinite one: none."""
+    def set_site(self, name: str, rate: float, now: float, most: float | None = None) -> None:
+        """Give a site a rate of its own, or an infinite one: none. ``most``: with what others leave
+        of theirs; the rate itself unless told."""
         site = self._site(name, now)
-        site.bucket.set_rate(rate, _site_burst(rate), now)
+        before = self._seconds(name, 1.0)
+        site.rate = rate
+        self._turns.rescale(name, self._seconds(name, 1.0) / before if before else 0.0)
+        most = rate if most is None else most
+        site.bucket.set_rate(most, _site_burst(most), now)
         self._place(name, site, now)
 
     def forget_site(self, name: str) -> None:
@@ -88,7 +100,7 @@ class Governor:
     def share(self, name: str) -> float:
         """The rate to size a site's windows by: its own, or an equal part where it has none."""
         site = self._sites.get(name)
-        own = math.inf if site is None else site.bucket.rate
+        own = math.inf if site is None else site.rate
         if own == math.inf:
             return self._total.rate / max(1, len(self._sites))
         return min(own, self._total.rate)
@@ -114,8 +126,12 @@ class Governor:
     def settle(self, name: str, surplus: float, now: float) -> None:
         """Put right what was paid: a positive surplus is given back, a negative one is owed."""
         site = self._site(name, now)
-        self._total.take(-surplus, now)
-        site.bucket.take(-surplus, now)
+        for bucket in (self._total, site.bucket):
+            if surplus > 0:
+                bucket.give_back(surplus, now)
+            else:
+                bucket.take(-surplus, now)
+        self._turns.settle(name, self._seconds(name, surplus))
         self._place(name, site, now)
 
     def grant(self, now: float) -> list[Claim]:
@@ -128,7 +144,7 @@ class Governor:
             granted.append(claim)
             self._total.take(claim.amount, now)
             site.bucket.take(claim.amount, now)
-            self._turns.serve(name, claim.amount)
+            self._turns.serve(name, self._seconds(name, claim.amount))
             self._place(name, site, now)
         return granted
 
@@ -141,6 +157,10 @@ class Governor:
         if site is None:
             site = self._sites[name] = _Site(now)
         return site
+
+    def _seconds(self, name: str, amount: float) -> float:
+        """Of the site's rate."""
+        return amount / max(self.share(name), 1.0)
 
     def _place(self, name: str, site: _Site, now: float) -> None:
         if site.claims:
@@ -155,8 +175,8 @@ class Governor:
 
 
 def _root_burst(rate: float) -> float:
-    return max(0.01 * rate, 2.0 * _FRAME)
+    return 0.01 * rate
 
 
 def _site_burst(rate: float) -> float:
-    return max(0.1 * rate, 4.0 * _FRAME)
+    return max(0.25 * rate, 4.0 * _FRAME)

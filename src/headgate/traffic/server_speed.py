@@ -221,14 +221,22 @@ class ServerSpeed:
         speed._seconds = array("d", values[cells : 2 * cells])
         *speed._moments, speed.requests, speed.first_byte = values[2 * cells :]
         speed.measures, speed.latest = measures, latest
+        if not speed._sound:
+            raise ValueError("not the estimates of a server")
         return speed
 
     def check(self) -> None:
         """Raise AssertionError when an invariant is broken."""
+        assert self._sound
+
+    @property
+    def _sound(self) -> bool:
         cells = [*self._bytes, *self._seconds, *self._moments, self.requests, self.first_byte]
-        assert all(math.isfinite(value) and value >= 0 for value in cells)
-        assert all(seconds > 0 for seconds in self._seconds) == self.known
-        assert self.known or not self.measures
+        return (
+            all(0 <= value < math.inf for value in (*cells, self.measures, self.latest))
+            and all(seconds > 0 for seconds in self._seconds) == self.known
+            and (self.known or not self.measures)
+        )
 
     def _cell(self, cell: int) -> float:
         return self._bytes[cell] / self._seconds[cell]

@@ -1,10 +1,11 @@
 """Whose turn it is among the sites that wait.
 
-Among the sites that may pay, the one that was served the fewest bytes goes first. A site that
-comes back after a pause starts where service stands now, so that it can neither claim what it did
-not use nor be passed over. (Start-time fair queueing, Goyal, Vin and Cheng 1996, with equal
-weights: a round robin that is fair in bytes whatever the size of a turn.) Sites in debt wait for
-their moment in a second heap.
+Among the sites that may pay, the one that was served the least for its rate goes first: bytes over
+the rate are seconds, and those are what is compared. A site that comes back after a pause may catch
+up on `_CATCH_UP_SECONDS` of what it did not use, no more: a server answers when it answers, and a
+site at its bound has no other way to come to its rate.
+(Start-time fair queueing, Goyal, Vin and Cheng 1996: a round robin that is fair whatever the size
+of a turn.) Sites in debt wait for their moment in a second heap.
 
 An entry of either heap is current when it bears its site's last stamp; the others are stale and
 fall out when they come to the top.
@@ -18,10 +19,11 @@ import math
 __all__ = ["Turns"]
 
 _Entry = tuple[float, int, str]
+_CATCH_UP_SECONDS = 0.25
 
 
 class Turns:
-    """``_may_pay`` holds (bytes served, stamp, site), ``_in_debt`` (moment free of debt, …)."""
+    """``_may_pay`` holds (seconds served, stamp, site), ``_in_debt`` (moment free of debt, …)."""
 
     __slots__ = ("_in_debt", "_last_stamp", "_may_pay", "_served", "_service", "_stamps")
 
@@ -40,7 +42,8 @@ class Turns:
         self._last_stamp += 1
         self._stamps[site] = self._last_stamp
         if free_of_debt <= now:
-            served = self._served[site] = max(self._served.get(site, 0.0), self._service)
+            served = self._served.get(site, self._service)
+            served = self._served[site] = max(served, self._service - _CATCH_UP_SECONDS)
             heapq.heappush(self._may_pay, (served, self._last_stamp, site))
         elif free_of_debt < math.inf:
             heapq.heappush(self._in_debt, (free_of_debt, self._last_stamp, site))
@@ -53,6 +56,14 @@ class Turns:
         self.leave(site)
         self._served.pop(site, None)
 
+    def rescale(self, site: str, factor: float) -> None:
+        """The site has another rate: the bytes that it is ahead by are so many times the seconds.
+
+        Were they forgotten, every change of a rate would be a gift at the others' expense."""
+        if site in self._served:
+            ahead = self._served[site] - self._service
+            self._served[site] = self._service + factor * ahead
+
     def first(self, now: float) -> str | None:
         """The site whose turn it is."""
         while (entry := self._current(self._in_debt)) and entry[0] <= now:
@@ -61,12 +72,17 @@ class Turns:
         entry = self._current(self._may_pay)
         return None if entry is None else entry[2]
 
-    def serve(self, site: str, amount: float) -> None:
-        """The site had its turn; it waits no more."""
+    def serve(self, site: str, seconds: float) -> None:
+        """The site had its turn, of so many seconds of its rate; it waits no more."""
         served = self._served[site]
         self._service = max(self._service, served)
-        self._served[site] = served + amount
+        self._served[site] = served + seconds
         self.leave(site)
+
+    def settle(self, site: str, seconds: float) -> None:
+        """Of what the site was served, so much was given back, or taken beyond it if negative."""
+        if site in self._served:
+            self._served[site] -= seconds
 
     def moment(self) -> float:
         """From when on there is a first; infinite when nobody waits or debts never end."""

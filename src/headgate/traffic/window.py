@@ -6,10 +6,17 @@ announced may come at any moment. So windows are kept as narrow as the site's sh
     window = 1.25 × share × (round trip + loop latency) / (connections − 1) + one segment
 
 One connection less than there are, because one of them is always between two responses. The loop
-latency stands for the time between credit and read. A window never goes below three segments, and
-connections are added until a window is at most LUMP_SECONDS of the total: what one payment releases
-arrives at once, so the lump is what a second of the line can be over its limit. Where others wait
-behind our lumps (``smooth``), windows are narrower still, as far as POLITE_STREAMS goes.
+latency stands for the time between credit and read. A window never goes below two segments, and
+connections are added, up to the most that politeness allows, until a window is no lump:
+
+- at most LUMP_SECONDS of the total, since what one payment releases arrives at once;
+- at most SURPRISE × √(total × response / round trip), but three segments in any case. Of
+  total × round trip / response responses nobody knows the length before they arrive, and each may
+  bring a window more or less than it paid for. Errors that do not depend on each other add up as a
+  root, and what they add up to is what a second of the line can be over its limit.
+
+Where others wait behind our lumps (``smooth``), windows are narrower still, as far as
+POLITE_STREAMS goes.
 
 Measured on Linux 6.18 with full segments: a connection takes in about 1.25 times the SO_RCVBUF set
 before connect, in whole segments. All of this but one segment is announced at once; the last one
@@ -26,9 +33,12 @@ __all__ = [
     "FRAME_HEADERS",
     "LEAST_WINDOW",
     "SEGMENT",
+    "Demand",
     "Opening",
     "connections",
     "fits",
+    "head_quantum",
+    "in_crumbs",
     "opening",
     "read_quantum",
     "whole_segments",
@@ -39,14 +49,21 @@ SEGMENT = 1448
 """Bytes of a full TCP segment on Ethernet, with time stamps."""
 FRAME_HEADERS = 66
 """Ethernet 14, IPv4 20, TCP 32. IPv6 is 20 longer and counted 20 short."""
-LEAST_WINDOW = 3 * SEGMENT
+LEAST_WINDOW = 2 * SEGMENT
 WIDEST_WINDOW = 4_000_000
 
-_LEAST_BUFFER = 3 * 1460
-"""With less, the first announcement, rounded to segments without time stamps, is only two."""
+_FIRST_SEGMENT = 1460
+_LEAST_BUFFER = 2 * _FIRST_SEGMENT
+"""With less, the first announcement, rounded to segments without time stamps, is only one."""
 
+_FEW_CRUMBS = 8
+"""Fewer than a server may send before it hears from us."""
 LUMP_SECONDS = 0.03
+SURPRISE = 0.01
+"""√seconds. Chosen on the pages of `bench.bandwidth`, where the worst second is 2 to 5 % over the
+limit with it from 500 KB/s on."""
 SMOOTH_LUMP_SECONDS = 0.01
+TRIFLE_SECONDS = 0.001
 POLITE_STREAMS = 6
 LOOP_LATENCY_SECONDS = 0.02
 MARGIN = 1.25
@@ -62,6 +79,16 @@ def wire_bytes(payload: float) -> float:
     return payload + FRAME_HEADERS * math.ceil(payload / SEGMENT)
 
 
+def in_crumbs(payload: float, arrived: float) -> bool:
+    """Whether so much payload came in segments so small that windows bound nothing.
+
+    >>> in_crumbs(payload=300, arrived=366), in_crumbs(payload=10, arrived=10 * 67)
+    (False, True)
+    """
+    headers = arrived - payload
+    return headers > max(payload, _FEW_CRUMBS * FRAME_HEADERS)
+
+
 @dataclass(frozen=True, slots=True)
 class Opening:
     """How to open a connection."""
@@ -74,22 +101,57 @@ class Opening:
         """The SO_RCVBUF that makes Linux announce this window."""
         return max(int(self.window / ANNOUNCED_PER_BUFFER), _LEAST_BUFFER)
 
+    @property
+    def announced(self) -> int:
+        """What Linux says of it when the connection begins: whole segments without time stamps.
 
-def opening(total: float, share: float, rtt: float, *, smooth: bool = False) -> Opening | None:
+        >>> Opening(3 * 1448).announced, Opening(4 * 1448).announced
+        (2920, 4380)
+        """
+        return self.buffer // _FIRST_SEGMENT * _FIRST_SEGMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What the connections of a site are to carry, and how far. Bytes, seconds."""
+
+    total: float
+    share: float
+    """The site's part of the total, per second."""
+    rtt: float
+    response: float
+    """Wire bytes expected of one."""
+    most: int
+    """Connections that politeness allows."""
+    smooth: bool = False
+
+    @property
+    def rate(self) -> float:
+        return min(self.share, self.total)
+
+    @property
+    def standing(self) -> float:
+        """Bytes that have to be on their way for the share to be used."""
+        return MARGIN * self.rate * (self.rtt + LOOP_LATENCY_SECONDS)
+
+
+def opening(demand: Demand) -> Opening | None:
     """The window for one connection of a site; None when nothing limits it.
 
-    >>> opening(1e6, 1e6, 0.1)  # 150 KB over six connections at work
+    >>> opening(Demand(1e6, 1e6, 0.1, response=5e6, most=100))  # 150 KB over six connections
     Opening(window=27512)
-    >>> opening(1e5, 1e3, 0.1)
+    >>> opening(Demand(1e6, 1e6, 0.1, response=14e3, most=100))  # lengths are a surprise
     Opening(window=4344)
-    >>> opening(1e6, 2e5, 0.1, smooth=True)
+    >>> opening(Demand(1e6, 1e6, 0.1, response=14e3, most=8))
+    Opening(window=23168)
+    >>> opening(Demand(1e5, 1e3, 0.1, response=14e3, most=8))
+    Opening(window=2896)
+    >>> opening(Demand(1e6, 2e5, 0.1, response=5e6, most=8, smooth=True))
     Opening(window=10136)
     """
-    share = min(share, total)
-    if math.isinf(share):
+    if math.isinf(demand.rate):
         return None
-    streams = _streams(total, share, rtt, smooth=smooth)
-    wanted = _standing(share, rtt) / (streams - 1) + SEGMENT
+    wanted = demand.standing / (_streams(demand) - 1) + SEGMENT
     segments = math.ceil(min(max(wanted, LEAST_WINDOW), WIDEST_WINDOW) / SEGMENT)
     return Opening(segments * SEGMENT)
 
@@ -101,33 +163,46 @@ def fits(window: int | None, wanted: Opening | None) -> bool:
     return wanted.window <= 2 * window and window <= 2 * wanted.window
 
 
-def connections(
-    total: float, share: float, rtt: float, response: float, *, smooth: bool = False
-) -> int:
-    """How many connections use up a site's share on responses of so many wire bytes.
+def connections(demand: Demand) -> int:
+    """How many connections use up a site's share, within politeness.
 
-    Politeness is the caller's: this is what the arithmetic asks for. A response longer than the
-    window takes a round trip per window, a shorter one a round trip in all.
+    A response longer than the window takes a round trip per window, a shorter one a round trip in
+    all.
 
-    >>> connections(1e6, 1e6, 0.1, 5e6), connections(1e6, 1e6, 0.1, 11e3)
-    (7, 15)
-    >>> connections(1e5, 1e3, 0.1, 11e3), connections(math.inf, math.inf, 0.1, 11e3)
-    (2, 8)
+    >>> connections(Demand(1e6, 1e6, 0.1, 5e6, most=50))
+    7
+    >>> connections(Demand(1e6, 1e6, 0.1, 11e3, most=50))
+    35
+    >>> connections(Demand(1e5, 1e3, 0.1, 11e3, most=50))
+    2
     """
-    wanted = opening(total, share, rtt, smooth=smooth)
+    wanted = opening(demand)
     if wanted is None:
-        return UNLIMITED_CONNECTIONS
-    per_round_trip = min(response, wire_bytes(wanted.window - SEGMENT))
-    return 1 + math.ceil(_standing(min(share, total), rtt) / max(per_round_trip, 1.0))
+        return demand.most
+    per_round_trip = min(demand.response, wire_bytes(wanted.window - SEGMENT))
+    return min(1 + math.ceil(demand.standing / max(per_round_trip, 1.0)), demand.most)
 
 
-UNLIMITED_CONNECTIONS = 8
+def head_quantum(total: float) -> int:
+    """How much is read before it is paid for what that opens, for the head's sake: it tells the
+    length.
+
+    A segment; on a fast line more, as far as it is a trifle there, since most pages are whole then.
+    Nothing on a line so slow that the least window is a lump already: the segment that follows
+    would make it one and a half.
+
+    >>> head_quantum(50_000.0), head_quantum(500_000.0), head_quantum(50_000_000.0)
+    (0, 1448, 50000)
+    """
+    if LUMP_SECONDS * total < LEAST_WINDOW:
+        return 0
+    return max(SEGMENT, int(TRIFLE_SECONDS * min(total, WIDEST_WINDOW / TRIFLE_SECONDS)))
 
 
 def read_quantum(total: float, share: float) -> int:
     """How much is read at once, so that no payment is a lump of the line's or the site's."""
     wanted = min(total * 0.01, share * 0.04)
-    return max(LEAST_WINDOW, int(min(wanted, WIDEST_WINDOW)))
+    return max(SEGMENT, int(min(wanted, WIDEST_WINDOW)))
 
 
 def whole_segments(waiting: int, quantum: int) -> int:
@@ -143,19 +218,18 @@ def whole_segments(waiting: int, quantum: int) -> int:
     return waiting - left
 
 
-def _standing(share: float, rtt: float) -> float:
-    """Bytes that have to be on their way for the share to be used."""
-    return MARGIN * share * (rtt + LOOP_LATENCY_SECONDS)
-
-
-def _streams(total: float, share: float, rtt: float, *, smooth: bool) -> int:
+def _streams(demand: Demand) -> int:
     """Connections of long responses: at least two, and so many that no window is a lump."""
-    needed = 1 + max(1, math.ceil(_standing(share, rtt) / _lump(total, LUMP_SECONDS)))
-    if not smooth:
-        return needed
-    smoother = 1 + math.ceil(_standing(share, rtt) / _lump(total, SMOOTH_LUMP_SECONDS))
-    return max(needed, min(smoother, POLITE_STREAMS))
+    lump = LUMP_SECONDS * demand.total
+    if demand.rtt > 0:
+        surprise = SURPRISE * math.sqrt(demand.total * demand.response / demand.rtt)
+        lump = min(lump, max(surprise, 3 * SEGMENT))
+    streams = _streams_for(demand, lump)
+    if demand.smooth:
+        smoother = _streams_for(demand, SMOOTH_LUMP_SECONDS * demand.total)
+        streams = max(streams, min(smoother, POLITE_STREAMS))
+    return max(2, min(streams, demand.most))
 
 
-def _lump(total: float, seconds: float) -> float:
-    return max(LEAST_WINDOW, seconds * total) - SEGMENT
+def _streams_for(demand: Demand, lump: float) -> int:
+    return 1 + math.ceil(demand.standing / (max(LEAST_WINDOW, lump) - SEGMENT))

@@ -28,10 +28,11 @@ measures, and acts.
 from __future__ import annotations
 
 import math
-from collections import deque
 from enum import Enum, auto
 
+from headgate.traffic.full_line import FullLine
 from headgate.traffic.line_delay import LineDelay
+from headgate.traffic.standing_queue import StandingQueue, StillWatch
 
 __all__ = ["Yielding"]
 
@@ -42,13 +43,6 @@ STUBBORN_ABOVE_SECONDS = 0.009
 STUBBORN_SECONDS = 1.0
 """So long above that, the queue will not fall."""
 EMPTY_SECONDS = 0.002
-FAST_RATE = 1_000_000.0
-"""On lines that gave less when full, delays are allowed to be longer by the root of how much slower
-they are: a lump of ours takes longer there in full proportion, but nobody's patience does."""
-SLOWEST_PART = 0.3
-"""Of the most that ever came: less than that, when the line is full, is others' doing."""
-STANDING_SECONDS = 0.25
-"""The least delay of so long a time is the standing queue: lumps of our own come and go."""
 
 SETTLING_SECONDS = 0.6
 DRIFT_SECONDS_SQUARED = 4 * SETTLING_SECONDS**2
@@ -81,8 +75,6 @@ FLOOR_PART = 0.01
 DIP_EVERY_SECONDS = 45.0
 DIP_SECONDS = 0.5
 DIP_PART = 0.5
-STILL_SECONDS = 60.0
-STILL_SPREAD_SECONDS = 0.002
 LONGEST_STEP_SECONDS = 0.25
 
 
@@ -104,28 +96,25 @@ class Yielding:
         self.phase = Phase.FOLLOW
         self._floor = floor
         self._share = self._rate = FIRST_RATE
-        self._full = math.inf
-        """What the line gave us when it was last full; infinite: it never was."""
-        self._most = FIRST_RATE
+        self._full = FullLine(FIRST_RATE)
         self._now = -math.inf
         self._since = -math.inf
         """When the phase began."""
-        self._lately: deque[tuple[float, float]] = deque()
+        self._standing = StandingQueue()
         self._busy_since = self._idle_since = math.inf
         self._empty_at = self._drained_at = self._returned_at = -math.inf
         self._dip_until = -math.inf
         self._peak = 0.0
         self._quiet_since = math.inf
         self._wait = SHORTEST_WAIT_SECONDS
-        self._still_since = math.inf
-        self._still_range = (0.0, 0.0)
+        self._still = StillWatch()
 
     @property
     def floor(self) -> float:
         """What is kept whatever others do."""
         if self._floor is not None:
             return min(self._floor, self.ceiling)
-        return FLOOR_PART * min(self.ceiling, self._most)
+        return FLOOR_PART * min(self.ceiling, self._full.most)
 
     @property
     def rate(self) -> float:
@@ -141,7 +130,7 @@ class Yielding:
         """Bytes per second that others have because we step back."""
         if not self.making_way:
             return 0.0
-        return max(min(self._full, self._most, self.ceiling) - self.rate, 0.0)
+        return max(min(self._full.rate, self._full.most, self.ceiling) - self.rate, 0.0)
 
     def step(self, now: float, came: float) -> float:
         """The rate from now on; ``came`` is our own of the last half second or so."""
@@ -149,7 +138,7 @@ class Yielding:
         if self._now == -math.inf:
             seconds, self._empty_at = 0.0, now
         self._now = max(now, self._now)
-        self._most = max(self._most, came)
+        self._full.most = max(self._full.most, came)
         queueing = self.delay.queueing(now)
         if queueing is None:
             self._rate = self._share = self._bounded(
@@ -178,26 +167,29 @@ class Yielding:
         return min(self._share, came) * max(steep, LEAST_FACTOR)
 
     def _follow(self, queueing: float, came: float, seconds: float) -> None:
-        standing = self._standing(queueing)
-        busy = standing > STUBBORN_ABOVE_SECONDS * self._scale
+        standing = self._standing.with_next(queueing, self._now)
+        busy = standing > STUBBORN_ABOVE_SECONDS * self._full.patience
         self._busy_since = min(self._busy_since, self._now) if busy else math.inf
         idle = standing < self._target / 2 and not self._dipping
         self._idle_since = min(self._idle_since, self._now) if idle else math.inf
-        if queueing > LONG_SECONDS * self._scale or self._now - self._busy_since > STUBBORN_SECONDS:
+        long = queueing > LONG_SECONDS * self._full.patience
+        if long or self._now - self._busy_since > STUBBORN_SECONDS:
             self._leave_full(queueing, came)
         elif self._dipping:
             if queueing <= EMPTY_SECONDS:
                 self._dip_until = self._now
         else:
-            self._dip_if_due()
-            if standing > self._target and math.isfinite(self._full):
-                self._full += (came - self._full) * seconds
+            if self._now - self._empty_at > DIP_EVERY_SECONDS:
+                self._dip_until = self._now + DIP_SECONDS
+                self._empty_at = self._now
+            if standing > self._target and self._full.known:
+                self._full.rate += (came - self._full.rate) * seconds
             self._share = self._drifted(standing, came, seconds)
 
     def _drifted(self, standing: float, came: float, seconds: float) -> float:
         error = self._target - standing
         pace = error / DRIFT_SECONDS_SQUARED
-        if error > 0 and self._share < NEARLY_FULL * self._full:
+        if error > 0 and self._share < NEARLY_FULL * self._full.rate:
             pace = error / self._target / GROW_SECONDS
         elif self._idle_since < math.inf:
             cubic = 3 * CUBIC * (self._now - self._idle_since) ** 2
@@ -209,10 +201,10 @@ class Yielding:
     def _leave_full(self, queueing: float, came: float) -> None:
         """The line is full: is it us? What others take is not forgotten to be there, unless it
         still is not a while later: then the line itself has become slower."""
-        before = min(self._full, self._share)
-        others = math.isfinite(self._full) and came < LESS_THAN_BEFORE * before
+        before = min(self._full.rate, self._share)
+        others = self._full.known and came < LESS_THAN_BEFORE * before
         if not others or self._soon:
-            self._full = min(self._share, came)
+            self._full.rate = min(self._share, came)
         self._busy_since = self._idle_since = math.inf
         if others:
             self._begin_stepping_back()
@@ -221,14 +213,14 @@ class Yielding:
             self._begin_stepping_back()
         else:
             self._enter(Phase.DRAIN)
-            self._share = DRAIN_PART * self._full
+            self._share = DRAIN_PART * self._full.rate
             self._peak = queueing
 
     def _drain(self, queueing: float) -> None:
         if queueing <= self._target:
             self._enter(Phase.FOLLOW)
             self._drained_at = self._now
-            self._share = NEARLY_FULL * self._full
+            self._share = NEARLY_FULL * self._full.rate
             return
         falling_for = self._now - self._since - DRAIN_GRACE_SECONDS
         if falling_for < 0:
@@ -239,47 +231,25 @@ class Yielding:
     def _begin_stepping_back(self) -> None:
         longer = min(2 * self._wait, LONGEST_WAIT_SECONDS)
         self._wait = longer if self._soon else SHORTEST_WAIT_SECONDS
-        self._quiet_since = self._still_since = math.inf
+        self._quiet_since = math.inf
+        self._still.restart()
         self._enter(Phase.STEP_BACK)
 
     def _step_back(self, queueing: float, seconds: float) -> None:
         if queueing > self._target:
             self._share *= math.exp(-seconds / SHRINK_SECONDS)
             self._quiet_since = math.inf
-            self._look_whether_still(queueing)
+            if self._still.is_the_way(queueing, self._now):
+                self.delay.way_changed()
             return
         self._quiet_since = min(self._quiet_since, self._now)
         if self._now - self._quiet_since >= self._wait:
             self._enter(Phase.FOLLOW)
             self._returned_at = self._now
 
-    def _look_whether_still(self, queueing: float) -> None:
-        """A delay that stands still while we send next to nothing is no queue but the way."""
-        low, high = self._still_range
-        low, high = min(low, queueing), max(high, queueing)
-        if self._still_since == math.inf or high - low > STILL_SPREAD_SECONDS:
-            self._still_since, low, high = self._now, queueing, queueing
-        elif self._now - self._still_since > STILL_SECONDS:
-            self.delay.way_changed()
-            self._still_since = math.inf
-        self._still_range = (low, high)
-
-    def _standing(self, queueing: float) -> float:
-        self._lately.append((self._now, queueing))
-        while self._lately[0][0] < self._now - STANDING_SECONDS:
-            self._lately.popleft()
-        return min(delay for _, delay in self._lately)
-
-    @property
-    def _scale(self) -> float:
-        """On a slow line a few packets are many milliseconds: delays count for less there."""
-        line = max(min(self._full, self._most), SLOWEST_PART * self._most)
-        slower = max(FAST_RATE / line, 1.0) if math.isfinite(self._full) else 1.0
-        return math.sqrt(slower)
-
     @property
     def _target(self) -> float:
-        return TARGET_SECONDS * self._scale
+        return TARGET_SECONDS * self._full.patience
 
     @property
     def _soon(self) -> bool:
@@ -289,15 +259,10 @@ class Yielding:
     def _dipping(self) -> bool:
         return self._now < self._dip_until
 
-    def _dip_if_due(self) -> None:
-        if self._now - self._empty_at > DIP_EVERY_SECONDS:
-            self._dip_until = self._now + DIP_SECONDS
-            self._empty_at = self._now
-
     def _enter(self, phase: Phase) -> None:
         self.phase, self._since = phase, self._now
         self._dip_until = -math.inf
-        self._lately.clear()
+        self._standing.clear()
 
     def _bounded(self, rate: float) -> float:
         return min(max(rate, self.floor), self.ceiling)

@@ -19,7 +19,8 @@ import uvloop
 from headgate.control.conducting import Conducting
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.limits import Limits
-from headgate.grid.crawl import CrawlJob, crawl
+from headgate.jobs.crawl import CrawlJob, crawl
+from headgate.jobs.real_parts import real_parts
 from headgate.model.budget import Budget
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED
@@ -28,9 +29,13 @@ LIMITS = Limits(connect_seconds=3.0, first_byte_seconds=1.5, stall_seconds=1.0, 
 
 
 class Nobody:
+    def opened(self) -> None: ...
+
     def planned(self, *_: object) -> None: ...
 
     def look(self, *_: object, **__: object) -> None: ...
+
+    def mended(self, *_: object) -> None: ...
 
     def paused(self, *_: object) -> None: ...
 
@@ -40,10 +45,12 @@ class Nobody:
 def main() -> None:
     asked: dict[str, Any] = json.load(sys.stdin)
     sites = tuple(msgspec.convert(site, Site) for site in asked["sites"])
-    named = frozenset(urlsplit(seed).hostname or "" for site in sites for seed in site.seeds)
-    settings = FetcherSettings("tests", LIMITS, named=named)
+    named = frozenset(
+        (site.name, urlsplit(seed).hostname or "") for site in sites for seed in site.seeds
+    )
+    settings = FetcherSettings("tests", LIMITS, named_for=named)
     job = CrawlJob(sites, Budget(UNLIMITED, crawlers=100), Path(asked["out"]), settings)
-    report = uvloop.run(crawl(job, Nobody()))
+    report = uvloop.run(crawl(job, real_parts(), Nobody()))
     peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     sys.stdout.buffer.write(msgspec.json.encode({"report": report, "peak_bytes": peak_bytes}))
 

@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from headgate.crawling.progress import Progress
-from headgate.grid.making_way import MakingWay
+from headgate.fetching.site_probe import SiteProbe
+from headgate.grid.yielding_fleet import YieldingFleet
 from headgate.traffic.server_tally import ServerTally
 
 
@@ -47,7 +48,7 @@ def test_the_budget_is_the_ceiling_and_the_plan_hears_of_the_line() -> None:
     told: list[tuple[float, bool]] = []
 
     async def crawl() -> None:
-        way = MakingWay(fleet, {"docs": "http://127.0.0.1:1/"})
+        way = YieldingFleet(fleet, {"docs": "http://127.0.0.1:1/"}, SiteProbe)
         way.set_total(math.inf)
         async with way.at_work(lambda rate, held_back: told.append((rate, held_back))):
             way.set_rates({"docs": math.inf})

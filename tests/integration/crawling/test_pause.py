@@ -14,8 +14,9 @@ from headgate.control.forecast import Forecast, Source
 from headgate.control.manager import Manager
 from headgate.crawling.clock import SystemClock
 from headgate.crawling.progress import Progress
-from headgate.grid.from_python import fetcher_settings
-from headgate.grid.parts import NodeJob, open_node
+from headgate.jobs.from_python import fetcher_settings
+from headgate.jobs.node import NodeJob, open_node
+from headgate.jobs.real_parts import real_parts
 from headgate.model.site import Site
 from headgate.planning.capacity import Capacity
 from headgate.storage.collection import Collection
@@ -33,8 +34,8 @@ async def crawl(out: Path, site: Site) -> list[tuple[float, Progress, int]]:
     collection = Collection(out)
     with collection.lock():
         run = collection.new_run(datetime(2026, 11, 16, tzinfo=UTC))
-        job = NodeJob(out, run.stamp, (site,), fetcher_settings([site], "test"))
-        async with open_node(job) as node:
+        job = NodeJob(out, run.stamp, fetcher_settings([site], "test"))
+        async with open_node(job, real_parts().node, {site.name: site}) as node:
             manager = Manager.of([site], {site.name: Forecast(6e5, Source.GUESS)}, PAUSE, 1)
             await Conducting(manager, node, SystemClock(), observe).run()
     return looks

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from headgate.crawling.clock import SystemClock
+from headgate.crawling.memory_known import MemoryKnown
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import StoredPage
 from headgate.crawling.progress import Progress, SiteState
@@ -18,10 +20,9 @@ from headgate.frontier.ports import MemorySpill
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
-from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Page
 from headgate.model.site import Site
-from headgate.storage.known_pages import NothingKnown
 from headgate.traffic.server_tally import ServerTally
 
 PAGES = 80
@@ -30,7 +31,7 @@ PAGE_BYTES = 1_000_000
 
 class UnlimitedRates:
     def set_total(self, rate: float) -> None: ...
-    def set_site(self, site: str, rate: float) -> None: ...
+    def set_site(self, site: str, rate: float, most: float | None = None) -> None: ...
     def forget_site(self, site: str) -> None: ...
 
 
@@ -42,6 +43,12 @@ class InstantWeb:
 
     def under_way(self, site: str) -> int:  # noqa: ARG002
         return 0
+
+    def take_cut_off(self, site: str) -> int:  # noqa: ARG002
+        return 0
+
+    def announced(self, site: str) -> Announced:  # noqa: ARG002
+        return Announced()
 
     def carried(self) -> int:
         return 0
@@ -73,6 +80,7 @@ class SlowDisk:
         self.most_waiting = 0
         self.stored: list[str] = []
         self._given: list[str] = []
+        self._committing = threading.Lock()
         self.ended = False
 
     def put(self, page: Page, entry: JournalEntry | None = None) -> int:  # noqa: ARG002
@@ -90,11 +98,12 @@ class SlowDisk:
         self.ended = True
 
     def commit(self) -> int:
-        taken, self._given = self._given, []
-        waiting, self.waiting_bytes = self.waiting_bytes, 0
-        time.sleep(waiting / 200e6)
-        self.stored += taken
-        return len(self.stored)
+        with self._committing:  # the last one may come while another is under way
+            taken, self._given = self._given, []
+            waiting, self.waiting_bytes = self.waiting_bytes, 0
+            time.sleep(waiting / 200e6)
+            self.stored += taken
+            return len(self.stored)
 
     def entries(self) -> Iterator[JournalEntry]:
         return iter(())
@@ -112,7 +121,7 @@ def test_a_line_faster_than_the_disk_waits_for_it_and_goes_on() -> None:
         site = Site("site", seeds=("http://site.test/",))
         rules = FrontierRules(TrapRules(this_year=2026))
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
-        tools = Tools(frontier, InstantWeb(), store, NothingKnown(), PageReader(), SystemClock())
+        tools = Tools(frontier, InstantWeb(), store, MemoryKnown(), PageReader(), SystemClock())
         async with asyncio.timeout(30):
             return await SiteRun(site, tools).run()
 
@@ -120,7 +129,7 @@ def test_a_line_faster_than_the_disk_waits_for_it_and_goes_on() -> None:
     assert progress.state is SiteState.DONE
     assert progress.pages == PAGES + 1
     assert store.ended
-    assert len(set(store.stored)) == PAGES + 2, "front page, robots.txt and all pages"
+    assert len(set(store.stored)) == PAGES + 3, "front page, robots.txt, sitemap.xml and all pages"
     assert store.most_waiting < 40e6
 
 
@@ -138,7 +147,7 @@ def test_no_page_is_counted_before_it_is_durable() -> None:
         site = Site("site", seeds=("http://site.test/",))
         rules = FrontierRules(TrapRules(this_year=2026))
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
-        tools = Tools(frontier, InstantWeb(), store, NothingKnown(), PageReader(), SystemClock())
+        tools = Tools(frontier, InstantWeb(), store, MemoryKnown(), PageReader(), SystemClock())
         run = SiteRun(site, tools)
         watching = asyncio.create_task(watch(run))
         async with asyncio.timeout(30):
@@ -159,7 +168,7 @@ def test_a_rate_that_changes_before_the_start_does_not_end_the_run() -> None:
         rules = FrontierRules(TrapRules(this_year=2026))
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
         tools = Tools(
-            frontier, InstantWeb(), SlowDisk(), NothingKnown(), PageReader(), SystemClock()
+            frontier, InstantWeb(), SlowDisk(), MemoryKnown(), PageReader(), SystemClock()
         )
         run = SiteRun(site, tools)
         run.rate_changed()

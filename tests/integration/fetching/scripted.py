@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import msgspec
 import uvloop
 
 from headgate.fetching.dns import FixedResolver
@@ -82,7 +83,9 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
+async def serving(
+    script: Script, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
+) -> AsyncIterator[Server]:
     tasks: set[asyncio.Task[None]] = set()
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -98,7 +101,7 @@ async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIte
             tasks.discard(task)
             writer.close()
 
-    server = await asyncio.start_server(accepted, "127.0.0.1", 0, ssl=tls)
+    server = await asyncio.start_server(accepted, host, 0, ssl=tls)
     state = Server(server.sockets[0].getsockname()[1])
     try:
         yield state
@@ -125,13 +128,14 @@ def asking(url: str, *, max_bytes: int = MOST, expected: int = 5_000) -> FetchRe
 
 
 def fetch_once(
-    script: Script, *, limits: Limits = QUICK, max_bytes: int = MOST
+    script: Script, *, limits: Limits = QUICK, max_bytes: int = MOST, partial: bool = False
 ) -> Fetched | FetchFailure:
     """One fetch from one scripted server."""
 
     async def session() -> Fetched | FetchFailure:
         async with serving(script) as server, fetching(limits) as fetcher:
-            return await fetcher.fetch(asking(server.url(), max_bytes=max_bytes))
+            request = asking(server.url(), max_bytes=max_bytes)
+            return await fetcher.fetch(msgspec.structs.replace(request, partial=partial))
 
     return uvloop.run(session())
 

@@ -30,6 +30,17 @@ def test_a_cookie_goes_back_to_its_host_and_folder() -> None:
     assert _header(jar, host="sub.www.example.org") == ""
 
 
+def test_public_suffixes_are_refused() -> None:
+    jar = _jar("a=1; Domain=co.uk; Path=/", "b=2; Domain=.shop.co.uk; Path=/", host="shop.co.uk")
+    assert _header(jar, host="other.co.uk") == ""
+    assert _header(jar, host="www.shop.co.uk") == "b=2"
+    jar = _jar("a=1; Domain=github.io; Path=/", host="someone.github.io")
+    assert len(jar) == 0
+    jar = _jar("a=1; Domain=github.io; Path=/", host="github.io")
+    assert _header(jar, host="github.io") == "a=1"
+    assert _header(jar, host="someone.github.io") == "", "for its own host alone"
+
+
 def test_domains_match_by_labels_and_only_upwards() -> None:
     jar = _jar("a=1; Domain=.example.org; Path=/", "b=2; Domain=other.org", "c=3; Domain=org")
     assert _header(jar, host="example.org") == "a=1"

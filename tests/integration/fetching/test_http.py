@@ -12,7 +12,7 @@ import uvloop
 
 from headgate.fetching.http import HttpFetcher
 from headgate.fetching.metering import Meter
-from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
+from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
 
 from .scripted import (
     QUICK,
@@ -351,3 +351,44 @@ def test_a_server_slow_to_answer_is_asked_more_at_once_within_politeness() -> No
     assert near == 2
     assert fitting >= 3  # 50 KB/s × 0.2 s / 5 KB, and a quarter
     assert polite == QUICK.connections_per_host
+
+
+def test_a_response_under_way_tells_how_much_is_still_to_come() -> None:
+    """Of a page of 100 KB 40 KB are here; frame headers come on top of the rest."""
+
+    async def half(wire: Wire) -> None:
+        await wire.said()
+        await wire.say(page(bytes(100_000))[:-60_000])
+        await wire.said()
+
+    async def session() -> None:
+        async with serving(half) as server, fetching() as fetcher:
+            assert fetcher.announced("site") == Announced()
+            task = asyncio.create_task(fetcher.fetch(asking(server.url())))
+            while fetcher.under_way("site") < 40_000:
+                await asyncio.sleep(0.01)
+            told = fetcher.announced("site")
+            assert told.responses == 1
+            assert 60_000 <= told.wire_bytes <= 63_000
+            assert fetcher.announced("another") == Announced()
+            task.cancel()
+
+    uvloop.run(session())
+
+
+def test_a_response_without_a_length_announces_nothing() -> None:
+    async def chunked(wire: Wire) -> None:
+        await wire.said()
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        await wire.say(head + b"1000\r\n" + bytes(2000))
+        await wire.said()
+
+    async def session() -> None:
+        async with serving(chunked) as server, fetching() as fetcher:
+            task = asyncio.create_task(fetcher.fetch(asking(server.url())))
+            while fetcher.under_way("site") < 2_000:
+                await asyncio.sleep(0.01)
+            assert fetcher.announced("site") == Announced()
+            task.cancel()
+
+    uvloop.run(session())

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import math
+import socket
 import time
 
+import pytest
 import uvloop
 
 from headgate.fetching.http import HttpFetcher
+from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
+from headgate.fetching.tcp import Line, open_socket
 from headgate.model.fetch import Fetched
+from headgate.traffic.window import SEGMENT, Opening
 
 from .scripted import QUICK, Wire, asking, fetching, page, serving
 
@@ -48,6 +53,47 @@ def test_a_response_larger_than_expected_is_paid_all_the_same() -> None:
             assert 0.8 < seconds < 1.6
 
     uvloop.run(session())
+
+
+def test_a_handshake_is_counted_as_the_interface_counts_it() -> None:
+    narrow = Opening(2 * SEGMENT)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        open_socket("127.0.0.1", narrow) as sock,
+    ):
+        sock.setblocking(True)
+        sock.connect(server.getsockname())
+        ethernet, ip, tcp, options = 14, 20, 20, 20
+        assert Line(sock, narrow).arrivals() == (0, ethernet + ip + tcp + options)
+
+
+@pytest.mark.parametrize("rate", [50_000.0, 150_000.0], ids=["head waits", "fits the window"])
+def test_segments_of_one_byte_are_kept_out_and_come_whole_later(
+    monkeypatch: pytest.MonkeyPatch, rate: float
+) -> None:
+    body = bytes(range(256)) * 5
+    shut, shuts = Line.shut, []
+
+    def counted(line: Line) -> None:
+        shuts.append(line)
+        shut(line)
+
+    monkeypatch.setattr(Line, "shut", counted)
+
+    async def drops(wire: Wire) -> None:
+        while await wire.said():
+            for byte in page(body):  # as fast as can be, or a busy machine is slower than the limit
+                await wire.say(bytes([byte]))
+
+    async def session() -> None:
+        meter = Meter(rate)
+        async with serving(drops) as server, fetching(Limits(), meter) as fetcher:
+            outcome = await fetcher.fetch(asking(server.url("/")))
+            assert isinstance(outcome, Fetched), outcome
+            assert outcome.payload == body
+
+    uvloop.run(session())
+    assert shuts
 
 
 def test_a_response_smaller_than_expected_is_refunded() -> None:
@@ -106,7 +152,7 @@ def test_a_cancelled_wait_costs_nothing() -> None:
         await asyncio.gather(*waits, return_exceptions=True)
         before = time.monotonic()
         await meter.pay("site", 100.0)
-        assert 0.2 < time.monotonic() - before < 0.8
+        assert 0.2 < time.monotonic() - before < 4.0, "each wait was for five seconds"
         assert not meter._waiters
         meter.close()
 
@@ -133,7 +179,7 @@ def test_sites_have_their_own_rates() -> None:
         meter.set_site("slow", 10_000.0)
         before = time.monotonic()
         await meter.pay("fast", 1e9)
-        assert time.monotonic() - before < 0.1
+        assert time.monotonic() - before < 5.0, "at the rate of the other it takes a day"
         await meter.pay("slow", 10_000.0)
         await meter.pay("slow", 1.0)
         assert time.monotonic() - before > 0.3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,9 +21,9 @@ from tests.unit.storage.making import (
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.page import Page, Role
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.known_pages import KnownPages
 from headgate.storage.sealing import seal
 from headgate.storage.spool import SiteSpool
-from headgate.storage.validators import Validators
 
 STARTED = datetime.fromtimestamp(NOON, UTC)
 SHARED_BODY = make_body(99, 4000)
@@ -59,7 +60,7 @@ def crawl_once(folder: Path) -> RunFolder:
 def crawl_again(folder: Path) -> RunFolder:
     """A second run a day later: page 5 is not modified, page 1 comes with the same payload."""
     collection = Collection(folder)
-    with collection.lock(), Validators(collection.validator_files()) as known:
+    with collection.lock(), closing(KnownPages(collection, "docs")) as known:
         run = collection.new_run(datetime.fromtimestamp(NOON + 86_400, UTC))
         spool = SiteSpool(run.place("docs", WARCINFO))
         spool.put(Page(make_not_modified(5), 0, earlier=known.find(make_url(5))))

@@ -16,11 +16,11 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 
 from headgate.model.errors import WorldFault
 from headgate.model.page import Page
-from headgate.storage.catalog import Catalog
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.sealing import seal
 from headgate.storage.spill import DiskSpill
 from headgate.storage.spool import SiteSpool
+from headgate.storage.sqlite_catalog import SqliteCatalog
 
 from .crawled import STARTED
 
@@ -159,7 +159,7 @@ def test_a_spill_on_a_full_disk_keeps_its_lanes(tiny_disk: Path) -> None:
 def test_a_catalog_on_a_full_disk_says_so(tiny_disk: Path) -> None:
     fill(tiny_disk / "ballast")
     with pytest.raises(WorldFault, match=r"cannot write .*catalog.sqlite"):
-        Catalog(tiny_disk / "catalog.sqlite")
+        SqliteCatalog(tiny_disk / "catalog.sqlite")
 
 
 def test_a_collection_cannot_be_made_on_a_full_disk(tiny_disk: Path) -> None:

@@ -1,42 +1,87 @@
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tests.unit.storage.making import make_url
+from tests.unit.storage.making import make_body, make_url
 
 from headgate.storage.collection import Collection
 from headgate.storage.known_pages import KnownPages
 
-from .crawled import STARTED, crawl_again, crawl_once
+from .crawled import SHARED_BODY, crawl_again, crawl_once
+
+
+@contextmanager
+def known_of(folder: Path, site: str = "docs") -> Iterator[KnownPages]:
+    with closing(KnownPages(Collection(folder), site)) as known:
+        yield known
+
+
+def urls(batches: Iterator[tuple[int, Sequence[str]]]) -> dict[str, int]:
+    return {url: depth for depth, batch in batches for url in batch}
 
 
 def test_a_new_collection_knows_nothing(tmp_path: Path) -> None:
-    with closing(KnownPages(Collection(tmp_path))) as known:
+    with known_of(tmp_path) as known:
         assert known.find(make_url(1)) is None
-        assert list(known.urls("docs")) == []
+        assert not known.asked(make_url(1))
+        assert urls(known.pages()) == urls(known.left_to_do()) == {}
 
 
-def test_pages_come_with_their_depth_and_without_the_rest(tmp_path: Path) -> None:
-    """Neither the failure nor robots.txt is a page to come back to."""
+def test_every_page_a_run_met_is_known_and_nothing_else_is(tmp_path: Path) -> None:
+    """The failure is a page to come back to; robots.txt is none."""
     crawl_once(tmp_path)
-    with closing(KnownPages(Collection(tmp_path))) as known:
-        assert list(known.urls("docs")) == [
-            (1, [make_url(number) for number in range(5)]),
-            (2, [make_url(number) for number in range(5, 9)]),
-        ]
-        assert list(known.urls("other")) == []
+    with known_of(tmp_path) as known:
+        met = {make_url(0): 1, **{make_url(k): 1 for k in range(5)}}
+        assert urls(known.pages()) == met | {make_url(k): 2 for k in range(5, 10)}
+        assert urls(known.left_to_do()) == {}
         found = known.find(make_url(5))
         assert found is not None
         assert found.etag == '"v1"'
+        assert known.find(make_url(8)) is None, "it was cut short"
+        assert known.find(make_url(9)) is None, "it failed"
+        assert known.asked(make_url(9))
+    with known_of(tmp_path, "other") as known:
+        assert urls(known.pages()) == {}
 
 
-def test_the_newest_finished_run_with_the_site_counts(tmp_path: Path) -> None:
+def test_a_run_that_asked_for_little_leaves_the_rest_known(tmp_path: Path) -> None:
+    crawl_once(tmp_path)
+    with known_of(tmp_path) as known:
+        before = set(urls(known.pages()))
+    crawl_again(tmp_path)
+    with known_of(tmp_path) as known:
+        assert set(urls(known.pages())) == before
+
+
+def test_payloads_are_read_back_also_through_revisits(tmp_path: Path) -> None:
     crawl_once(tmp_path)
     crawl_again(tmp_path)
-    collection = Collection(tmp_path)
-    with collection.lock():
-        collection.new_run(STARTED)
-        with closing(KnownPages(collection)) as known:
-            assert list(known.urls("docs")) == [(0, [make_url(5), make_url(1)])]
-            assert known.find(make_url(3)) is not None, "only the first run had it"
+    bodies = {1: make_body(1), 3: make_body(3), 5: SHARED_BODY, 6: SHARED_BODY, 7: make_body(7)}
+    with known_of(tmp_path) as known:
+        for number, body in bodies.items():
+            earlier = known.find(make_url(number))
+            assert earlier is not None
+            stored = known.stored(make_url(number), earlier)
+            assert stored is not None
+            assert (stored.url, stored.payload) == (make_url(number), body)
+            assert (stored.header("content-type") or "").startswith("text/html")
+
+
+def test_an_archive_that_was_moved_away_or_damaged_gives_nothing(tmp_path: Path) -> None:
+    run = crawl_once(tmp_path)
+    (file,) = run.warc.iterdir()
+    with known_of(tmp_path) as known:
+        earlier = known.find(make_url(3))
+        assert earlier is not None
+        data = bytearray(file.read_bytes())
+        data[earlier.offset + 300] ^= 1
+        file.write_bytes(data)
+        assert known.stored(make_url(3), earlier) is None
+        file.write_bytes(data[: earlier.offset + 300])
+        assert known.stored(make_url(3), earlier) is None
+        file.unlink()
+        assert known.stored(make_url(3), earlier) is None
+    with known_of(tmp_path) as known:
+        assert known.find(make_url(3)) is None, "no condition can be made of it"

@@ -12,8 +12,8 @@ from tests.unit.storage.making import make_body, make_fetched, make_url
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 from warcio.checker import Checker  # type: ignore[import-untyped]
 
+from headgate.storage.arrow_tables import LINKS_SCHEMA, PAGES_SCHEMA
 from headgate.storage.collection import RunFolder
-from headgate.storage.tables import LINKS_SCHEMA, PAGES_SCHEMA
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once, make_robots_url
 
@@ -142,7 +142,7 @@ def test_a_revisit_refers_to_the_record_that_has_the_payload(runs: list[RunFolde
 
 
 def test_a_sealed_run_leaves_no_scratch_files(runs: list[RunFolder]) -> None:
-    expected = {"warc", "index.cdxj", "pages.parquet", "links.parquet", "validators.bin"}
+    expected = {"warc", "index.cdxj", "pages.parquet", "links.parquet"}
     for run in runs:
         assert {entry.name for entry in run.path.iterdir()} == expected
         assert not run.unfinished

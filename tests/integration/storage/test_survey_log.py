@@ -8,7 +8,7 @@ import pytest
 
 from headgate.model.errors import WorldFault
 from headgate.storage.survey_log import SurveyFile, SurveyIndex, read_survey
-from headgate.survey.entries import Ending, SurveyEntry
+from headgate.surveying.entries import Ending, SurveyEntry
 
 
 def _entry(number: int, ending: Ending = Ending.PAGE, links: int = 3) -> SurveyEntry:
@@ -94,6 +94,21 @@ def test_half_a_surrogate_pair_is_no_obstacle(tmp_path: Path) -> None:
     log.commit()
     log.close()
     assert next(read_survey(path)).links[0] == ("http://b.org/", "?")
+
+
+def test_a_bad_frame_before_a_good_one_is_reported_and_nothing_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "survey.log"
+    log = SurveyFile(path)
+    for number in range(3):
+        log.put(_entry(number))
+        log.commit()
+    log.close()
+    data = bytearray(path.read_bytes())
+    data[60] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(WorldFault, match="whole entries follow a broken one"):
+        SurveyFile(path)
+    assert path.read_bytes() == data
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from headgate.crawling.survey_run import SurveyRun
-from headgate.fetching.dns import FixedResolver
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.limits import Limits
 from headgate.frontier.pacing import PaceRules
-from headgate.grid.survey import SurveyJob, survey
+from headgate.jobs.survey import SurveyJob, survey
+from headgate.model.budget import Budget
 from headgate.model.survey_report import SurveyReport
+from headgate.model.units import UNLIMITED
 from headgate.storage.survey_log import SURVEY_LOG, read_survey
-from headgate.survey.facts import SurveyFacts
-from headgate.survey.rules import ALL
-from headgate.survey.survey_rules import SurveyRules
+from headgate.surveying.facts import SurveyFacts
+from headgate.surveying.rules import SurveyRules
+from headgate.surveying.scope import ALL
 
+from .looking_on import Nobody, parts_with_names
 from .odd_servers import ENDLESS, Odd, OddServers, html, redirect
 
 _CAP = 40
-
-
-class _Nobody:
-    def attach(self, run: SurveyRun) -> None: ...
-
-    def look(self, seconds: float, run: SurveyRun) -> None: ...
 
 
 def _survey(
@@ -45,18 +39,18 @@ def _survey(
             job = SurveyJob(
                 tuple(f"http://{name}:{servers.port}/" for name in starts),
                 rules,
+                Budget(UNLIMITED),
                 tmp_path,
                 FetcherSettings(
                     "test", Limits(first_byte_seconds=10.0), named=frozenset(("127.0.0.0/8",))
                 ),
-                math.inf,
-                resolver=FixedResolver(names or {"*": "127.0.0.1"}),
             )
+            parts = parts_with_names(names or {"*": "127.0.0.1"})
             async with asyncio.timeout(100):
-                return await survey(job, _Nobody()), servers
+                return await survey(job, parts, Nobody()), servers
 
     report, servers = asyncio.run(surveyed())
-    facts = SurveyFacts.of(read_survey(tmp_path / "runs" / report.stamp / SURVEY_LOG))
+    facts = SurveyFacts.of(lambda: read_survey(tmp_path / "runs" / report.stamp / SURVEY_LOG))
     return report, servers, facts
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from headgate.crawling.survey_run import SurveyRun
-from headgate.fetching.dns import FixedResolver
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.limits import Limits
 from headgate.frontier.pacing import PaceRules
-from headgate.grid.survey import SurveyJob, survey
+from headgate.jobs.parts import Parts
+from headgate.jobs.survey import SurveyJob, survey
 from headgate.lab.worlds.virtual_server import (
     Edits,
     VirtualServer,
@@ -21,46 +19,44 @@ from headgate.lab.worlds.virtual_server import (
     starts,
 )
 from headgate.lab.worlds.virtual_web import VirtualWeb, make_web
+from headgate.model.budget import Budget
 from headgate.model.survey_report import SurveyReport
+from headgate.model.units import UNLIMITED
 from headgate.storage.survey_log import SURVEY_LOG, read_survey
-from headgate.survey.difference import LinkChange, ServerMove, difference
-from headgate.survey.entries import SurveyEntry
-from headgate.survey.facts import SurveyFacts
-from headgate.survey.survey_rules import SurveyRules
+from headgate.surveying.difference import LinkChange, ServerMove, difference
+from headgate.surveying.entries import SurveyEntry
+from headgate.surveying.facts import SurveyFacts
+from headgate.surveying.rules import SurveyRules
+
+from .looking_on import Nobody, parts_with_names
 
 _PACE = PaceRules(connections=1, failure_limit=3, busy_limit=3)
 _CAP = 16
 _LIMITS = Limits(connect_seconds=5.0, first_byte_seconds=3.0)
 
 
-class _Watch:
-    """Interrupts once so many requests are stored."""
-
-    def __init__(self, most: float = math.inf) -> None:
-        self._most = most
-        self._run: SurveyRun | None = None
-
-    def attach(self, run: SurveyRun) -> None:
-        self._run = run
-
-    def look(self, seconds: float, run: SurveyRun) -> None:  # noqa: ARG002 - a port's
-        if run.stored >= self._most:
-            run.stop("interrupted")
-
-
 def _job(
-    web: VirtualWeb, port: int, out: Path, sites: Sequence[int], *, resume: bool = False
+    web: VirtualWeb,
+    port: int,
+    out: Path,
+    sites: Sequence[int],
+    *,
+    resume: bool = False,
+    budget: Budget = Budget(UNLIMITED),  # noqa: B008 - frozen
 ) -> SurveyJob:
     everyone = list(starts(web, port))
     return SurveyJob(
         tuple(everyone[site] for site in sites),
         SurveyRules(most_requests=_CAP, pace=_PACE),
+        budget,
         out,
         FetcherSettings("test", _LIMITS, named=frozenset(("127.0.0.0/8",))),
-        math.inf,
         resume,
-        resolver=FixedResolver(addresses(web)),
     )
+
+
+def _parts(web: VirtualWeb) -> Parts:
+    return parts_with_names(addresses(web))
 
 
 def test_caps_hold_and_the_silent_are_facts(tmp_path: Path) -> None:
@@ -71,7 +67,9 @@ def test_caps_hold_and_the_silent_are_facts(tmp_path: Path) -> None:
         server = VirtualServer(web)
         await server.start()
         try:
-            return await survey(_job(web, server.port, tmp_path, sites), _Watch()), server
+            return await survey(
+                _job(web, server.port, tmp_path, sites), _parts(web), Nobody()
+            ), server
         finally:
             await server.stop()
 
@@ -106,9 +104,9 @@ def test_an_interrupted_survey_goes_on_and_asks_for_nothing_twice(tmp_path: Path
         server = VirtualServer(web)
         await server.start()
         try:
-            first = await survey(_job(web, server.port, tmp_path, sites), _Watch(100))
+            first = await survey(_job(web, server.port, tmp_path, sites), _parts(web), Nobody(100))
             again = _job(web, server.port, tmp_path, sites, resume=True)
-            return first, await survey(again, _Watch()), server
+            return first, await survey(again, _parts(web), Nobody()), server
         finally:
             await server.stop()
 
@@ -150,18 +148,13 @@ def test_a_second_survey_transfers_little_and_reports_the_differences(tmp_path: 
         before, after = VirtualServer(web), VirtualServer(web, edits)
         await before.start()
         job = _job(web, before.port, tmp_path, [s for s in answering if s != new])
-        first = await survey(job, _Watch())
+        first = await survey(job, _parts(web), Nobody())
         port = before.port
         await before.stop()
         await after.start(port)
         try:
             again = _job(web, port, tmp_path, answering)
-            assert isinstance(again.resolver, FixedResolver)
-            moved_job = SurveyJob(
-                again.starts, again.rules, again.out, again.fetcher, again.bandwidth,
-                resolver=FixedResolver(later),
-            )  # fmt: skip
-            return first, await survey(moved_job, _Watch())
+            return first, await survey(again, parts_with_names(later), Nobody())
         finally:
             await after.stop()
 
@@ -186,7 +179,7 @@ def _log(out: Path, report: SurveyReport) -> Iterator[SurveyEntry]:
 
 
 def _facts(out: Path, report: SurveyReport) -> SurveyFacts:
-    return SurveyFacts.of(_log(out, report))
+    return SurveyFacts.of(lambda: _log(out, report))
 
 
 def _is_quick(site: int) -> bool:

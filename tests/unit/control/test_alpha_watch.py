@@ -10,6 +10,7 @@ from headgate.crawling.progress import Progress, SiteState
 from headgate.model.local_time import Calendar, DayKind, LocalMoment
 from headgate.model.site import Site
 from headgate.traffic.server_speed import Measure, ServerSpeeds
+from headgate.traffic.server_tally import ServerTally
 
 
 def watched(rate: float) -> AlphaWatch:
@@ -38,6 +39,19 @@ def crawl(watch: AlphaWatch, came: int, granted: float) -> float | None:
 def test_alpha(came: int, granted: float, alpha: float | None) -> None:
     found = crawl(watched(100_000.0), came, granted)
     assert found == (None if alpha is None else pytest.approx(alpha))
+
+
+def test_a_rate_that_was_just_raised_was_not_granted_before() -> None:
+    """A site that was parked for long would seem to have left half of its grant."""
+    servers = ServerWatch(ServerSpeeds(), Calendar(), {"docs.example": "192.0.2.1"})
+    watch = AlphaWatch.of([Site("docs", seeds=("https://docs.example/",))], servers)
+    report, tally = Progress("docs", SiteState.CRAWLING), ServerTally({"docs.example"})
+    for second, rate in enumerate((0.0, 0.0, 0.0, 100e3, 100e3, 100e3)):
+        watch.look([report], {"docs": rate}, float(second), float(second))
+        report.wire_bytes += int(0.98 * rate)
+        tally.count(0.0, second + 1.0, int(0.98 * rate), 0.1, held=second + 0.9)
+    servers.finish({"192.0.2.1": tally}, 6.0, 6.0)
+    assert not servers.speeds.speed("192.0.2.1").bounded
 
 
 def test_what_came_before_the_speed_was_known_counts_in_the_end() -> None:

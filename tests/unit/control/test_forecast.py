@@ -9,18 +9,20 @@ import pytest
 from headgate.control.forecast import (
     Past,
     PastVisit,
+    Remembered,
     Scouted,
     Source,
     forecast,
-    remaining_bytes,
+    unknown_site_bytes,
 )
 from headgate.control.speed_watch import SpeedWatch
 from headgate.model.local_time import Calendar, DayKind, LocalMoment
 from headgate.model.site import Site
-from headgate.model.units import Bytes, BytesPerSecond
+from headgate.model.size_range import SizeRange
+from headgate.model.units import Bytes, BytesPerSecond, Seconds
 from headgate.traffic.server_speed import Measure, ServerSpeed
 
-LOOKED = Scouted(pages_in_sitemap=0, pages_by_links=40, mean_wire_bytes=1e4, bytes_per_second=5e4)
+LOOKED = Scouted(SizeRange(1e5, 4e5, 2e6), bytes_per_second=5e4)
 
 
 def test_the_user_knows_best() -> None:
@@ -29,15 +31,12 @@ def test_the_user_knows_best() -> None:
     assert (known.bytes, known.source, known.cap) == (7e6, Source.USER, 2e4)
 
 
-def test_history_counts_complete_visits_only() -> None:
-    visits = (
-        PastVisit(1e3, 10, complete=False),
-        PastVisit(4e6, 40, complete=True),
-        PastVisit(6e6, 50, complete=True),
-    )
-    known = forecast(Site("a"), Past(visits))
-    assert (known.bytes, known.source, known.cap) == (4e6, Source.HISTORY, None)
-    assert known.bytes_range == pytest.approx((4e6 / 1.1, 6e6))
+def test_a_delay_of_the_user_is_a_cap() -> None:
+    site = Site("a", delay=Seconds(2.0))
+    assert forecast(site).cap == 10_000 / 2
+    known = Past(memory=Remembered(pages=10, sized=4, sized_bytes=120_000.0))
+    assert forecast(site, known).cap == 30_000 / 2
+    assert forecast(Site("a", delay=Seconds(0.0)), known).cap is None
 
 
 def test_alpha_is_fitted_over_complete_visits() -> None:
@@ -81,19 +80,36 @@ def test_a_server_that_only_we_held_back_bounds_nothing() -> None:
     assert forecast(Site("a"), Past((), server)).cap is None
 
 
-@pytest.mark.parametrize(
-    ("pages", "links", "bytes_", "source"),
-    [(100, 40, 1e6, Source.SITEMAP), (0, 40, 4e5, Source.SCOUT), (0, 0, 20e6, Source.GUESS)],
-)
-def test_a_first_look_comes_next(pages: int, links: int, bytes_: float, source: Source) -> None:
-    known = forecast(Site("a"), scouted=Scouted(pages, links, 1e4, None))
-    assert (known.bytes, known.source, known.cap) == (bytes_, source, None)
+def test_a_first_look_comes_next() -> None:
+    known = forecast(Site("a"), scouted=LOOKED)
+    assert (known.bytes, known.source, known.cap) == (4e5, Source.SCOUT, 5e4)
+    assert known.bytes_range == (1e5, 2e6)
+    listed = Scouted(SizeRange.exactly(1e6), by_sitemap=True)
+    assert forecast(Site("a"), scouted=listed).source is Source.SITEMAP
 
 
-def test_what_remains_is_at_least_what_is_known_to_be_left() -> None:
-    assert remaining_bytes(100e3, 20e3, to_do=2, mean_bytes=10e3) == 80e3
-    assert remaining_bytes(100e3, 95e3, to_do=9, mean_bytes=10e3) == 90e3
-    assert remaining_bytes(100e3, 300e3, to_do=0, mean_bytes=10e3) == 1.0
+def test_a_site_nobody_knows_is_guessed_and_the_range_says_so() -> None:
+    known = forecast(Site("a"))
+    assert (known.source, known.bytes) == (Source.GUESS, 8e6)
+    assert known.bytes_range is not None
+    low, high = known.bytes_range
+    assert low < 1e6
+    assert high > 200e6
+
+
+def test_it_is_guessed_like_the_others_if_there_are_enough() -> None:
+    told = [forecast(Site("s", expect=Bytes(size))) for size in (1e6, 2e6, 900e6)]
+    assert unknown_site_bytes(told) == 2e6
+    assert unknown_site_bytes(told[:2]) == 8e6
+    assert unknown_site_bytes([*told, forecast(Site("a"), unknown_bytes=7.0)]) == 2e6
+
+
+def test_a_visit_broken_off_is_the_least_there_is() -> None:
+    known = forecast(Site("a"), Past((PastVisit(90e6, 10, complete=False, first=True),)))
+    assert known.source is Source.GUESS
+    assert known.bytes == 180e6
+    assert known.bytes_range is not None
+    assert known.bytes_range[0] == 90e6
 
 
 def test_one_slow_look_is_no_proof() -> None:

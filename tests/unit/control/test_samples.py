@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.control.run_report import RunLog, make_report
 from headgate.control.samples import Samples
-from headgate.control.scouting import _estimated_pages
 from headgate.crawling.progress import Progress, SiteState
 from headgate.model.site import Site
 from headgate.model.units import Seconds
@@ -33,32 +30,31 @@ def test_bytes_on_their_way_count_when_they_come() -> None:
     assert samples.take(2.0, [Progress("a", wire_bytes=900)]) == {"a": 400}
 
 
-def test_a_run_of_less_than_a_second_has_a_worst_second() -> None:
+def test_a_part_of_a_second_is_no_worst_second() -> None:
     samples = Samples()
     samples.take(0.2, [Progress("a", wire_bytes=300)])
-    assert samples.peak_rate == 300
+    assert samples.peak_rate == 0
+    samples.take(1.2, [Progress("a", wire_bytes=400)])
+    assert samples.peak_rate == 100, "the second from 0.2 s on"
+    samples.take(1.3, [Progress("a", wire_bytes=500)])
+    assert samples.peak_rate == 200 / 1.1
 
 
 def test_what_a_resumed_run_had_moved_is_no_part_of_this_one() -> None:
     samples = Samples()
-    assert samples.take(1.0, [Progress("a", wire_bytes=800, earlier_wire_bytes=700)]) == {"a": 100}
+    assert samples.take(0.1, [Progress("a")]) == {}, "it has not been taken up yet"
+    assert samples.take(1.1, [Progress("a", wire_bytes=800, earlier_wire_bytes=700)]) == {"a": 100}
+    assert samples.peak_rate == 100
 
 
 def test_a_report_says_what_was_kept() -> None:
-    log = RunLog("2026", 0.0, budget_changes=[(0.0, 100.0)])
-    done = Progress("a", SiteState.DONE, started=10.5, ended=14.0, wire_bytes=380)
-    late = Progress("b", SiteState.DONE, started=10.5, ended=15.5, wire_bytes=120)
+    log = RunLog.of("2026", 0.0, None, 0.0)
+    log.budget_is(0.0, 100.0)
+    done = Progress("a", SiteState.DONE, started=10.5, ended=14.0, wire_bytes=380, pages=1)
+    late = Progress("b", SiteState.DONE, started=10.5, ended=15.5, wire_bytes=120, pages=1)
     log.look(5.5, [done, late], began=10.0)
     sites = [Site("a", deadline=Seconds(5.0)), Site("b", deadline=Seconds(5.0)), Site("c")]
     report = make_report(sites, 5, None, log)
     assert [site.met for site in report.sites] == [True, False, None]
     assert [site.finished for site in report.sites] == [4.0, 5.5, None]
     assert report.utilisation == 500 / 550
-
-
-def test_pages_not_seen_yet_are_estimated_from_those_seen_once() -> None:
-    everywhere = Counter({"/a": 8, "/b": 8, "/c": 7})
-    assert _estimated_pages(everywhere) == 3
-    assert _estimated_pages(everywhere + Counter({f"/{k}": 1 for k in range(40)})) > 500
-    once_and_twice = Counter({f"/{k}": 1 for k in range(20)} | {f"/t{k}": 2 for k in range(20)})
-    assert _estimated_pages(once_and_twice) == 50

@@ -43,10 +43,20 @@ def test_what_we_held_back_is_a_lower_bound() -> None:
 
 def test_a_grant_that_was_not_used_up_is_the_servers_limit() -> None:
     watching, tally = watch(), ServerTally({"docs.example"})
-    tally.count(0.0, 1.0, 1_000, 0.1, held=5.0)
-    watching.note_use("docs.example", granted=2_000.0, came=1_000.0)
+    tally.count(0.0, 1.0, 10_000, 0.1, held=5.0)
+    watching.note_use("docs.example", granted=20_000.0, came=10_000.0)
     watching.finish({"192.0.2.1": tally}, 6.0, _START)
     assert watching.speeds.speed("192.0.2.1").bounded
+
+
+@pytest.mark.parametrize("granted", [0.0, 2_000.0])
+def test_robots_txt_alone_does_not_make_a_server_slow(granted: float) -> None:
+    """A site that was parked while its robots.txt came, and broken off: 170 bytes in 20 ms."""
+    watching, tally = watch(), ServerTally({"docs.example"})
+    tally.count(0.0, 0.02, 170, 0.02, held=0.0)
+    watching.note_use("docs.example", granted=granted, came=170.0)
+    watching.finish({"192.0.2.1": tally}, 8.0, _START)
+    assert not watching.speeds.speed("192.0.2.1").bounded
 
 
 @pytest.mark.parametrize("jump_hours", [-5, 5])

@@ -18,7 +18,7 @@ from headgate.crawling.progress import Progress
 from headgate.model.budget import Budget
 from headgate.model.site import Site
 from headgate.model.timetable import Timetable
-from headgate.planning.planner import budget_capacity
+from headgate.planning.budget_over_time import budget_capacity
 from headgate.traffic.server_tally import ServerTally
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from headgate.frontier.commands import Command, Fetch, Record
 from headgate.frontier.dispatch import DispatchRules
@@ -34,8 +34,15 @@ def rules(
 class Driver:
     """Sends events, checks every invariant after each, keeps the journal and the flights."""
 
-    def __init__(self, scope: Scope | None = None, site_rules: FrontierRules | None = None) -> None:
-        self.frontier = Frontier(scope or Scope([HOME]), MemorySpill(), site_rules or rules())
+    def __init__(
+        self,
+        scope: Scope | None = None,
+        site_rules: FrontierRules | None = None,
+        asked_before: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self.frontier = Frontier(
+            scope or Scope([HOME]), MemorySpill(), site_rules or rules(), asked_before
+        )
         self.journal: list[JournalEntry] = []
         self.flights: list[Fetch] = []
         self.now = 0.0

@@ -23,6 +23,7 @@ from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.frontier.pacing import PaceRules
 from headgate.frontier.scope import Scope
 from headgate.model.fetch import FailureKind
+from headgate.model.site import Site
 
 from .driving import HOME, Driver, rules, urls
 
@@ -116,8 +117,11 @@ def test_depth_zero_fetches_the_seeds_alone() -> None:
 def test_found_urls_are_judged_like_links() -> None:
     driver = started()
     driver.send(Found([*urls("a", "a", "b/c/b/c/b/c/"), "http://b.org/"]))
-    assert driver.last == JournalEntry(Outcome.FOUND, found=urls("a"), depth=1)
-    assert driver.frontier.tally.refused == {"repeating segments": 1}
+    assert driver.frontier.tally.refused == {"repeating segments": 1, "other host": 1}
+    assert (driver.last.outcome, driver.last.found, driver.last.depth) == (
+        Outcome.FOUND, urls("a"), 1
+    )  # fmt: skip
+    assert [reason for reason, *_ in driver.last.refused] == ["other host", "repeating segments"]
     driver.send(Found(urls("a")))
     assert len(driver.journal) == 2
 
@@ -227,11 +231,11 @@ def test_each_origin_has_its_own_robots() -> None:
 
 def test_a_site_closed_by_robots_ends_in_portions() -> None:
     driver = Driver(site_rules=rules(robots=True))
-    driver.send(Seeds([f"{HOME}{k}" for k in range(2500)]))
+    driver.send(Seeds([f"{HOME}{k}" for k in range(65)]))
     assert driver.send(RobotsLearned("http://a.org", lambda _: False)) == [Wait(0.0)]
     assert driver.send(Tick()) == [Wait(0.0)]
     assert driver.send(Tick()) == [Done(FINISHED)]
-    assert driver.frontier.tally.dropped == {"robots.txt": 2500}
+    assert driver.frontier.tally.dropped == {"robots.txt": 65}
 
 
 def test_crawl_delay_spaces_fetches() -> None:
@@ -349,6 +353,20 @@ def test_connections_of_a_host_are_bounded_over_its_origins() -> None:
     driver = Driver(site_rules=rules(pace=PaceRules(connections=2)))
     driver.send(Seeds([*urls("1", "2"), "https://a.org/1", "https://a.org/2"]))
     assert len(driver.in_flight) == 2
+
+
+def test_a_host_is_asked_again_when_it_has_had_its_usual_time() -> None:
+    pace = PaceRules.of(Site("a"))
+    driver = Driver(site_rules=rules(robots=True, pace=pace))
+    driver.send(Seeds(urls("1", "2", "3", "4")))
+    learned = RobotsLearned("http://a.org", lambda _: True, public=True)
+    assert driver.send(learned) == [Fetch(HOME + "1", 0)]
+    driver.now = 0.04
+    assert driver.send(PageFetched(HOME + "1", answer_seconds=0.03)) == [Wait(0.1)]
+    driver.now = 0.1
+    assert driver.send(Tick()) == [Fetch(HOME + "2", 0), Wait(0.2)]
+    driver.now = 0.2
+    assert driver.send(Tick()) == [Fetch(HOME + "3", 0), Wait(0.2 + 0.1)]
 
 
 # Stopping

@@ -18,7 +18,8 @@ class HashSetMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.hashes = HashSet()
-        self.model: set[int] = set()
+        self.hashes.fill(np.arange(2**20, 2**20 + 900, dtype=np.uint64))  # soon no longer few
+        self.model = set(range(2**20, 2**20 + 900))
 
     @rule(batch=st.lists(_hashes, max_size=150))
     def add(self, batch: list[int]) -> None:

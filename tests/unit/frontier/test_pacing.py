@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from headgate.frontier.pacing import HostPace, PaceRules
+from headgate.model.site import Site
+from headgate.model.units import Seconds
 
 
 def start(pace: HostPace, now: float) -> float:
@@ -25,6 +27,86 @@ def test_as_many_at_once_as_there_are_connections() -> None:
     assert not pace.ready(100.0)
     pace.answered()
     assert pace.ready(0.0)
+
+
+def polite(site: Site | None = None) -> HostPace:
+    return HostPace(PaceRules.of(site or Site("a")))
+
+
+def test_by_default_one_at_a_time_until_the_host_has_had_its_usual_time() -> None:
+    pace = polite()
+    start(pace, 0.0)
+    assert not pace.ready(1000.0)  # nothing was answered yet
+    pace.took(0.5)
+    pace.answered()
+    start(pace, 1.0)
+    assert pace.opens == 1.5
+    assert not pace.ready(1.4)
+    start(pace, 1.5)  # the first is still on its way
+    assert not pace.ready(1.9)
+    pace.answered()
+    pace.answered()
+    assert pace.ready(1.6)  # nothing is under way
+
+
+def test_the_usual_time_rises_at_once_and_falls_by_half() -> None:
+    pace = polite()
+    start(pace, 0.0)
+    for seconds, usual in ((0.1, 0.1), (2.0, 2.0), (0.0, 1.0), (0.6, 0.8)):
+        pace.took(seconds)
+        assert pace.opens == pytest.approx(usual)
+
+
+def test_quick_errors_make_nobody_faster() -> None:
+    pace = polite()
+    start(pace, 0.0)
+    pace.took(1.0)
+    pace.took(0.01, error=True)
+    assert pace.opens == 1.0
+    pace.took(3.0, error=True)
+    assert pace.opens == 3.0
+
+
+def test_a_public_host_is_asked_ten_times_a_second_at_the_most() -> None:
+    pace = polite()
+    pace.found_public()
+    pace.took(0.001)
+    start(pace, 0.0)
+    pace.answered()
+    assert not pace.ready(0.09)
+    assert pace.ready(0.1)
+
+
+def test_a_host_nearby_is_asked_a_hundred_times_a_second_at_the_most() -> None:
+    pace = polite()
+    pace.took(0.001)
+    start(pace, 0.0)
+    pace.answered()
+    assert not pace.ready(0.009)
+    assert pace.ready(0.01)
+
+
+def test_the_users_word_on_connections_or_delay_holds() -> None:
+    many = polite(Site("a", connections=3))
+    for moment in (0.0, 0.01, 0.02):
+        start(many, moment)
+    assert not many.ready(100.0)
+    quick = polite(Site("a", delay=Seconds(0.0)))
+    quick.found_public()
+    for _ in range(6):
+        start(quick, 0.0)
+    slow = polite(Site("a", delay=Seconds(2.0)))
+    slow.found_public()
+    start(slow, 0.0)
+    assert slow.opens == 2.0
+
+
+def test_a_longer_crawl_delay_wins_over_the_users_delay() -> None:
+    pace = polite(Site("a", connections=9, delay=Seconds(0.0)))
+    pace.crawl_delay(3.0)
+    start(pace, 0.0)
+    pace.answered()
+    assert pace.opens == 3.0
 
 
 def test_delay_is_from_start_to_start() -> None:
@@ -252,3 +334,15 @@ TestPace.settings = settings(max_examples=50, deadline=None)
 @given(st.integers(1, 10))
 def test_a_new_host_is_ready_at_any_time(connections: int) -> None:
     assert HostPace(PaceRules(connections=connections)).ready(-math.inf)
+
+
+def test_what_is_polite_bounds_the_requests_to_come() -> None:
+    pace = HostPace(PaceRules.of(Site("a", delay=Seconds(0.2))))
+    pace.took(0.4)
+    assert pace.seconds_per_request == 0.2, "the user's word on delay holds"
+    polite = HostPace(PaceRules.of(Site("a")))
+    nearby = polite.seconds_per_request
+    polite.took(0.4)
+    assert (nearby, polite.seconds_per_request) == (0.01, 0.4)
+    polite.crawl_delay(3.0)
+    assert polite.seconds_per_request == 3.0

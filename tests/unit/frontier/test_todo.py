@@ -52,6 +52,19 @@ class TodoMachine(RuleBasedStateMachine):
         if not waiting:
             del self.model[self.floor]
 
+    @rule(most=st.integers(1, 30))
+    def take_spread(self, most: int) -> None:
+        taken = self.todo.take_spread(most)
+        assert len(taken) == len(set(taken)) <= most
+        assert bool(taken) == bool(self.model)
+        if taken:
+            self.floor = min(self.model)
+            waiting = self.model[self.floor]
+            assert set(taken) <= set(waiting)
+            self.model[self.floor] = [url for url in waiting if url not in taken]
+            if not self.model[self.floor]:
+                del self.model[self.floor]
+
     @invariant()
     def agrees(self) -> None:
         self.todo.check()

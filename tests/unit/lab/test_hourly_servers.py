@@ -11,14 +11,14 @@ import numpy as np
 from headgate.lab.worlds.hourly_servers import HourlyWorld, crawl_once
 from headgate.model.budget import Budget
 from headgate.model.units import BytesPerSecond
-from headgate.storage.catalog import Catalog
+from headgate.storage.sqlite_catalog import SqliteCatalog
 
 
 def test_after_two_runs_ends_are_foretold_within_a_tenth(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     world = HourlyWorld.random(rng, sites=10)
     budget = Budget(BytesPerSecond(1.5e6), crawlers=5)
-    with Catalog(tmp_path / "catalog.sqlite") as catalog:
+    with SqliteCatalog(tmp_path / "catalog.sqlite") as catalog:
         starts = [datetime(2026, 11, day, 18, tzinfo=UTC) for day in (16, 17, 18)]
         first, _, third = (
             asyncio.run(crawl_once(world, budget, catalog, start, rng, look_seconds=60.0))

@@ -116,7 +116,7 @@ def test_virtual_time_needs_no_bed(
     ):
         assert words in printed
     text = page.read_text(encoding="utf-8")
-    assert text.count("<svg") == 6
+    assert text.count('plane wide"') == 6
     assert "Fig. 3: on/off control" in text
     assert main(["lab", "diligenti2004", "--simulated", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

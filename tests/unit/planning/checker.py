@@ -13,7 +13,8 @@ TOLERANCE = 1e-7
 
 
 def check_schedule(problem: Problem, schedule: Schedule) -> None:
-    """Budget never exceeded at any instant, all bytes delivered, at most m at once, caps kept."""
+    """Budget never exceeded at any instant, all bytes delivered, at most m at once, caps kept; what
+    a site that stops has not got by its deadline is left undone."""
     delivered: dict[int, float] = defaultdict(float)
     span: dict[int, tuple[float, float]] = {}
     busy_until: dict[int, float] = defaultdict(float)
@@ -31,10 +32,30 @@ def check_schedule(problem: Problem, schedule: Schedule) -> None:
         first, last = span.get(site, (math.inf, 0.0))
         span[site] = (min(first, start), max(last, end))
     for site, work in enumerate(problem.work):
+        if problem.stops[site] and delivered[site] < work * (1 - 1e-6):
+            _check_stopped(problem, schedule, site, delivered[site], span)
+            continue
         assert math.isclose(delivered[site], work, rel_tol=1e-6), f"bytes of site {site}"
         assert (schedule.site_starts[site], schedule.site_ends[site]) == span[site]
     _check_budget(problem, segments)
     _check_slots(problem, span)
+
+
+def _check_stopped(
+    problem: Problem,
+    schedule: Schedule,
+    site: int,
+    delivered: float,
+    span: dict[int, tuple[float, float]],
+) -> None:
+    deadline = max(float(problem.deadlines[site]), 0.0)
+    first, last = span.get(site, (deadline, deadline))
+    assert last <= deadline * (1 + TOLERANCE), "crawled after it was stopped"
+    assert schedule.site_ends[site] == deadline
+    assert schedule.site_starts[site] == first
+    left = float(schedule.left(problem)[site])
+    assert math.isclose(left, problem.work[site] - delivered, rel_tol=1e-6)
+    span[site] = (first, deadline)
 
 
 def _check_budget(problem: Problem, segments: list[tuple[int, float, float, float]]) -> None:

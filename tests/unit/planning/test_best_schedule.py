@@ -31,7 +31,7 @@ def planned(problem: Problem) -> tuple[float, float, float]:
 def test_every_schedule_is_valid_and_above_its_bounds(problem: Problem) -> None:
     late, makespan, total_time = planned(problem)
     bounds = lower_bounds(problem)
-    assert late >= bounds.tardiness - 1e-4
+    assert late >= bounds.shortfall - 1e-4
     assert makespan >= bounds.makespan * (1 - 1e-9)
     assert total_time >= bounds.total_time * (1 - 1e-9)
     assert late >= linear_bound(problem, makespan) - 1e-4 * makespan
@@ -56,7 +56,7 @@ def test_without_caps_no_order_of_whole_sites_is_better(problem: Problem) -> Non
     late, makespan, total_time = planned(problem)
     simulator = EventSimulator(problem)
     outcomes = [simulator.run(list(p)) for p in permutations(range(len(problem)))]
-    assert late <= min(o.tardiness for o in outcomes if o) + 1e-6
+    assert late <= min(o.shortfall for o in outcomes if o) + 1e-6
     assert makespan == pytest.approx(float(problem.capacity.time_of(problem.work.sum())))
     assert total_time == pytest.approx(problem.work.sum() / problem.capacity.peak)
 
@@ -69,14 +69,81 @@ def test_any_order_gives_a_valid_list_schedule(problem: Problem) -> None:
     check_schedule(problem, schedule)
     outcome = EventSimulator(problem).run(order.tolist())
     assert outcome is not None
-    assert outcome.tardiness == pytest.approx(schedule.tardiness(problem), abs=1e-5)
+    assert outcome.shortfall == pytest.approx(schedule.tardiness(problem), abs=1e-5)
     assert outcome.makespan == pytest.approx(schedule.makespan)
+
+
+def lateness_in_order(problem: Problem, order: tuple[int, ...]) -> float:
+    """Total lateness of serving in this order under a constant budget, reckoned on its own."""
+    line = float(problem.capacity.rates[0])
+    to_do = dict(enumerate(problem.work.tolist()))
+    queue, now, late = list(order), 0.0, 0.0
+    running: list[int] = []
+    while to_do:
+        free, rates = line, {}
+        for site in running:
+            rates[site] = min(free, float(problem.caps[site]))
+            free -= rates[site]
+        while queue and len(running) < problem.slots and free > 1e-8:
+            running.append(queue.pop(0))
+            rates[running[-1]] = min(free, float(problem.caps[running[-1]]))
+            free -= rates[running[-1]]
+        pause = min(to_do[site] / rate for site, rate in rates.items() if rate > 1e-12)
+        now += pause
+        for site, rate in rates.items():
+            to_do[site] -= rate * pause
+            if to_do[site] <= 1e-8:
+                del to_do[site]
+                running.remove(site)
+                late += max(now - float(problem.deadlines[site]), 0.0)
+    return late
+
+
+@pytest.mark.parametrize("seed", [3, 5, 8, 32, 67, 73, 100, 143, 167, 169, 175, 177])
+def test_with_caps_no_order_is_less_late(seed: int) -> None:
+    """Cases in which lateness was given away for the objective, by 1.5 to 5.8 %; not so in 32."""
+    problem = dataclasses.replace(
+        random_problem(seed, most_sites=6, timetable=False, tightness=(0.3, 1.0)), slots=2
+    )
+    late, _, _ = planned(problem)
+    orders = permutations(range(len(problem)))
+    assert late <= min(lateness_in_order(problem, order) for order in orders) + 1e-3
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(timetable=False))
+def test_few_sites_are_as_little_late_as_in_any_order(problem: Problem) -> None:
+    if len(problem) > 6:
+        return
+    late, _, _ = planned(problem)
+    orders = permutations(range(len(problem)))
+    assert late <= min(lateness_in_order(problem, order) for order in orders) + 2e-3
+
+
+def test_lateness_comes_before_the_objective_when_not_all_orders_are_tried() -> None:
+    """Of nine sites, by annealing alone: no single swap or insertion is less late."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        work = rng.uniform(1.0, 50.0, 9)
+        problem = Problem.of(
+            work,
+            rng.uniform(0.1, 0.8, 9) * work.sum() / 10,
+            budget=10.0,
+            caps=rng.uniform(2.0, 12.0, 9),
+            slots=3,
+        )
+        schedule = best_schedule(problem, np.random.default_rng(0))
+        late = schedule.tardiness(problem)
+        for first, second in permutations(range(9), 2):
+            swapped = list(schedule.order)
+            swapped[first], swapped[second] = swapped[second], swapped[first]
+            assert late <= event_schedule(problem, swapped).tardiness(problem) * 1.005
 
 
 def test_the_simulation_stops_where_lateness_passes_the_limit() -> None:
     problem = Problem.of([10.0, 10.0], [1.0, 1.0], budget=1.0)
-    assert EventSimulator(problem).run([0, 1], most_tardiness=5.0) is None
-    assert EventSimulator(problem).run([0, 1], most_tardiness=50.0) is not None
+    assert EventSimulator(problem).run([0, 1], most_shortfall=5.0) is None
+    assert EventSimulator(problem).run([0, 1], most_shortfall=50.0) is not None
 
 
 def test_search_improves_on_the_simple_orders() -> None:

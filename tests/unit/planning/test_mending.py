@@ -10,14 +10,14 @@ from headgate.planning.capacity import Capacity
 from headgate.planning.event import event_schedule
 from headgate.planning.mending import mend
 from headgate.planning.problem import Problem
-from headgate.planning.replan import CrawlState, Progressed, SiteState, Started, replan, take_in
+from headgate.planning.replan import CrawlState, OpenSite, Progressed, Started, replan, take_in
 
 from .problems import problems
 
 
 def state_of(problem: Problem) -> CrawlState:
     sites = {
-        str(i): SiteState(float(work), float(deadline), float(cap))
+        str(i): OpenSite(float(work), float(deadline), float(cap))
         for i, (work, deadline, cap) in enumerate(
             zip(problem.work, problem.deadlines, problem.caps, strict=True)
         )
@@ -31,24 +31,38 @@ def lateness(problem: Problem, state: CrawlState) -> float:
 
 
 def test_a_site_in_danger_goes_before_one_with_time() -> None:
-    sites = {"long": SiteState(900.0, 100.0), "soon": SiteState(100.0, 5.0)}
+    sites = {"long": OpenSite(900.0, 100.0), "soon": OpenSite(100.0, 5.0)}
     state = CrawlState(sites, deque(["long", "soon"]), Capacity.constant(100.0), slots=1)
     mend(state)
     assert list(state.waiting) == ["soon", "long"]
 
 
 def test_an_order_that_leaves_a_reserve_stands() -> None:
-    sites = {"long": SiteState(100.0, 100.0), "soon": SiteState(100.0, 5.0)}
+    sites = {"long": OpenSite(100.0, 100.0), "soon": OpenSite(100.0, 5.0)}
     state = CrawlState(sites, deque(["long", "soon"]), Capacity.constant(100.0), slots=1)
     mend(state)
     assert list(state.waiting) == ["long", "soon"]
 
 
+def test_nobody_is_parked_where_rates_can_keep_all_deadlines() -> None:
+    """The other server may be slow, and then the first could not go first: that is for rates."""
+    sites = {
+        "runs": OpenSite(1640.0, 14.5, cap=600.0, reserve=0.5),
+        "other": OpenSite(3466.0, 14.9, cap=600.0, least_cap=100.0, reserve=0.5),
+    }
+    state = CrawlState(sites, deque(sites), Capacity.constant(600.0), slots=6, may_park=True)
+    state.running.append(state.waiting.popleft())
+    state.sites["runs"].rate = 600.0
+    mend(state)
+    assert state.running == ["runs"]
+    assert replan(state, Started(0.0))["runs"] > 100.0
+
+
 def test_those_who_run_keep_their_crawlers() -> None:
     sites = {
-        "big": SiteState(100.0, 1000.0),
-        "next": SiteState(500.0, 50.0),
-        "soon": SiteState(100.0, 5.0),
+        "big": OpenSite(100.0, 1000.0),
+        "next": OpenSite(500.0, 50.0),
+        "soon": OpenSite(100.0, 5.0),
     }
     state = CrawlState(sites, deque(sites), Capacity.constant(100.0), slots=1)
     assert replan(state, Started(0.0)) == {"big": 100.0}
@@ -59,7 +73,7 @@ def test_those_who_run_keep_their_crawlers() -> None:
 
 
 def test_what_cannot_be_saved_is_conceded_once() -> None:
-    sites = {"a": SiteState(500.0, 1.0), "b": SiteState(500.0, 1.0)}
+    sites = {"a": OpenSite(500.0, 1.0), "b": OpenSite(500.0, 1.0)}
     state = CrawlState(sites, deque(sites), Capacity.constant(100.0), slots=1)
     mend(state)
     assert sorted(site.conceded for site in sites.values()) == [4.0, 9.0]

@@ -49,6 +49,14 @@ def test_no_period_has_more_than_the_quota_and_none_wastes_it(data: st.DataObjec
         began, left = ends, quota.bytes
 
 
+def test_a_rest_too_small_to_be_timed_is_spent() -> None:
+    quota = Quota(Bytes(1e6), Period.DAY, ZoneInfo("UTC"))
+    use = QuotaUse(quota, 1e6 - 1e-9, NOON)  # lasts 1e-15 s, which 1e4 s do not feel
+    cut = within_quota([(0.0, 0.0), (1e4, 1e6)], use, horizon=DAY)
+    Capacity.of(cut)
+    assert cut[:2] == [(0.0, 0.0), (DAY / 2, 1e6)]
+
+
 def test_a_plan_knows_when_the_quota_does_not_suffice() -> None:
     sites = [Site("a", expect=Bytes(3e6), deadline=Seconds(3600.0))]
     assert plan(sites, budget(1e6, "4 MB/day"), start=NOON).feasible

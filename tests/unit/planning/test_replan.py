@@ -18,10 +18,10 @@ from headgate.planning.replan import (
     CapChanged,
     CrawlState,
     Event,
+    OpenSite,
     Progressed,
     SiteArrived,
     SiteEnded,
-    SiteState,
     Started,
     replan,
 )
@@ -33,7 +33,7 @@ from .problems import problems
 
 def state_of(problem: Problem, order: list[int]) -> CrawlState:
     sites = {
-        str(i): SiteState(float(work), float(deadline), float(cap))
+        str(i): OpenSite(float(work), float(deadline), float(cap))
         for i, (work, deadline, cap) in enumerate(
             zip(problem.work, problem.deadlines, problem.caps, strict=True)
         )
@@ -92,7 +92,7 @@ def something_happens(state: CrawlState, rng: np.random.Generator) -> Event:
         case 0:
             return BudgetChanged(now, Capacity.constant(amount))
         case 1:
-            return SiteArrived(now, f"new-{now}", SiteState(amount, now + 9))
+            return SiteArrived(now, f"new-{now}", OpenSite(amount, now + 9))
         case 2:
             return SiteEnded(now, name)
         case 3:
@@ -116,17 +116,29 @@ def test_invariants_hold_whatever_happens(problem: Problem, seed: int) -> None:
 
 
 def test_a_corrected_estimate_moves_bandwidth() -> None:
-    sites = {"a": SiteState(100.0, deadline=10.0, cap=8.0), "b": SiteState(100.0, deadline=30.0)}
+    sites = {
+        "a": OpenSite(80.0, deadline=40.0, cap=8.0),
+        "b": OpenSite(100.0, deadline=30.0, cap=8.0),
+    }
     state = CrawlState(sites, deque(["a", "b"]), Capacity.constant(10.0), slots=2)
     before = replan(state, Started(0.0))
-    after = replan(state, Progressed(1.0, {"a": 0.5, "b": 250.0}))
-    assert before == {"a": 8.0, "b": 2.0}
-    assert after["b"] > 2.0
+    after = replan(state, Progressed(1.0, {"b": 228.0}))
+    assert before == {"a": 8.0, "b": 2.0}, "in order, while nobody suffers by it"
+    assert after == {"a": 2.0, "b": 8.0}, "b cannot catch up later"
 
 
 def test_an_urgent_arrival_goes_before_the_patient() -> None:
-    sites = {"a": SiteState(50.0), "b": SiteState(50.0, deadline=90.0), "c": SiteState(50.0)}
+    sites = {"a": OpenSite(50.0), "b": OpenSite(50.0, deadline=90.0), "c": OpenSite(50.0)}
     state = CrawlState(sites, deque(["a", "b", "c"]), Capacity.constant(10.0), slots=1)
     replan(state, Started(0.0))
-    replan(state, SiteArrived(1.0, "new", SiteState(10.0, deadline=20.0)))
+    replan(state, SiteArrived(1.0, "new", OpenSite(10.0, deadline=20.0)))
     assert list(state.waiting) == ["new", "b", "c"]
+
+
+@pytest.mark.parametrize(("deadline", "tight"), [(8.0, False), (10.5, True), (13.0, False)])
+def test_deadlines_are_tight_that_can_be_met_and_leave_no_reserve(
+    deadline: float, tight: bool
+) -> None:
+    site = OpenSite(1000.0, deadline, cap=100.0, reserve=1.0)
+    state = CrawlState({"a": site}, deque(["a"]), Capacity.constant(100.0), slots=1)
+    assert state.is_tight(["a"]) is tight

@@ -37,10 +37,10 @@ def our_rules(body: bytes, agent: str) -> list[tuple[str, str]]:
 def allowed(rules: list[tuple[str, str]], path: str) -> bool:
     """The longest match decides, Allow in a draw; robots.txt is always allowed."""
     best, verdict = 0, True
-    octets = _escaped(path)
+    spellings = [_escaped(path, query_read=read) for read in (True, False)]
     for field, written in rules:
         pattern = _pattern(written)
-        if not pattern or not _matches(pattern, octets):
+        if not pattern or not any(_matches(pattern, octets) for octets in spellings):
             continue
         length = _length(written)
         if length > best or (length == best and field == "allow"):
@@ -69,9 +69,20 @@ def _is(written: str, wanted: str) -> bool:
     return token.lower() == wanted
 
 
-def _escaped(path: str) -> list[str]:
-    octets = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))
-    return [quote_from_bytes(bytes([octet]), UNRESERVED) for octet in octets]
+def _escaped(path: str, *, query_read: bool = True, in_query: bool = False) -> list[str]:
+    """Each octet as its escape, or as itself; what divides a path has a sign of its own where it
+    is escaped: ``/`` becomes ``%2F``, and ``%2F`` becomes ``(%2F)``."""
+    signs = []
+    rest = path.encode("utf-8", "surrogateescape")
+    while rest:
+        escape = re.match(rb"%[0-9A-Fa-f]{2}", rest)
+        octet = unquote_to_bytes(escape[0]) if escape else rest[:1]
+        apart = escape and octet in b"/?#%" and not (in_query and query_read)
+        sign = quote_from_bytes(octet, UNRESERVED)
+        signs.append(f"({sign})" if apart else sign)
+        in_query = in_query or rest[:1] == b"?"
+        rest = rest[3 if escape else 1 :]
+    return signs
 
 
 @cache
@@ -80,16 +91,15 @@ def _pattern(written: str) -> list[str]:
     end = ["$"] if written.endswith("$") else []
     pieces = (written[:-1] if end else written).split("*")
     octets = _escaped(pieces[0])
-    for piece in pieces[1:]:
-        octets += ["*", *_escaped(piece)]
+    for place, piece in enumerate(pieces[1:], 1):
+        octets += ["*", *_escaped(piece, in_query="?" in "".join(pieces[:place]))]
     return octets + end
 
 
 @cache
 def _length(written: str) -> int:
     """Octets; those that must be escaped count as their escapes, the others as themselves."""
-    octets = unquote_to_bytes(written.encode("utf-8", "surrogateescape"))
-    return sum(3 if octet > 0x7F else 1 for octet in octets)
+    return sum(3 if sign.startswith("(") or sign[1:] > "7F" else 1 for sign in _pattern(written))
 
 
 def _matches(pattern: list[str], path: list[str]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import brotli
 import pytest
-import zstandard
+from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,7 +36,7 @@ CODERS: dict[str, tuple[str, Coder]] = {
     "deflate": ("deflate", zlib.compress),
     "bare deflate": ("deflate", bare_deflate),
     "br": ("br", brotlied),
-    "zstd": ("zstd", zstandard.compress),
+    "zstd": ("zstd", zstd.compress),
 }
 every_coding = pytest.mark.parametrize(("name", "coder"), CODERS.values(), ids=CODERS.keys())
 
@@ -99,8 +99,16 @@ def test_unknown_codings_and_towers_are_left_as_they_are(coding: str) -> None:
 def test_members_and_frames_follow_each_other() -> None:
     members = gzip.compress(b"a") + gzip.compress(b"b")
     assert decode_content(members + b"\0\0 padding", "gzip", 9) == Content(b"ab", whole=True)
-    frames = zstandard.compress(b"a") + zstandard.compress(b"b")
+    frames = zstd.compress(b"a") + zstd.compress(b"b")
     assert decode_content(frames, "zstd", 9) == Content(b"ab", whole=True)
+
+
+@pytest.mark.parametrize(("window_log", "whole"), [(23, True), (24, False)])
+def test_zstd_windows_beyond_eight_megabytes_are_refused(window_log: int, whole: bool) -> None:
+    parameters = {int(zstd.CompressionParameter.window_log): window_log}
+    stream = zstd.ZstdCompressor(options=parameters)
+    coded = stream.compress(bytes(20_000_000)) + stream.flush()
+    assert decode_content(coded, "zstd", 30_000_000).whole is whole
 
 
 ZEROS = bytes(200_000_000)
@@ -108,7 +116,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "gzip": lambda: gzip.compress(ZEROS),
     "deflate": lambda: bare_deflate(ZEROS),
     "br": lambda: brotlied(ZEROS),
-    "zstd": lambda: zstandard.compress(ZEROS),
+    "zstd": lambda: zstd.compress(ZEROS),
     "gzip, gzip": lambda: gzip.compress(gzip.compress(ZEROS)),
     "gzip,gzip,gzip": lambda: gzip.compress(b"") * 400_000,
 }

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.reading.directives import Directives
-from headgate.reading.links import LinkOptions, Refresh, links_in, page_links
+from headgate.reading.links import MOST_JOINED, LinkOptions, Refresh, links_in, page_links
 from headgate.reading.references import candidates, refresh_target
 from headgate.reading.urls import normalise
 
@@ -36,7 +36,10 @@ def urls(page: str) -> list[str]:
         ("<map><area href=c></map>", ["/a/c"]),
         ("<frameset><frame src=c><frame src=d></frameset>", ["/a/c", "/a/d"]),
         ("<iframe src=c></iframe><iframe></iframe><iframe src=''></iframe>", ["/a/c"]),
-        ("<link rel=next href=c><link rel='Alternate' href=d>", ["/a/c", "/a/d"]),
+        ("<link rel=next href=c><link rel='Alternate' hreflang=de href=d>", ["/a/c", "/a/d"]),
+        ("<link rel=alternate media=handheld href=c><link rel='x UP' href=d>", ["/a/c", "/a/d"]),
+        ("<link rel=alternate type=application/rss+xml href=c><link rel=edit href=d>", []),
+        ("<link rel=edituri href=c><link rel=shortlink href=d><link rel=search href=e>", []),
         ("<link rel=stylesheet href=c><link rel='shortcut icon' href=d>", []),
         ("<link rel=preconnect href=/><link rel=dns-prefetch href=/>", []),
         ("<link href=c><link rel=next>", []),
@@ -86,11 +89,13 @@ def test_a_page_that_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("rel", ["nofollow", "NOFOLLOW noopener", "ugc", "sponsored"])
-def test_nofollow_unless_linked_otherwise(rel: str) -> None:
+def test_nofollow_wins(rel: str) -> None:
     page = links_in(f"<a rel='{rel}' href=c><a href=d><a rel='{rel}' href='d'>", URL)
-    assert page.nofollow == {"http://example.org/a/c"}
-    again = links_in(f"<a rel='{rel}' href=c><a href=./c>", URL)
-    assert not again.nofollow
+    assert page.nofollow == {"http://example.org/a/c", "http://example.org/a/d"}
+    again = links_in(f"<link rel=next href=./c><a rel='{rel}' href=c><a href=../a/c>", URL)
+    assert again.nofollow == set(again.urls) == {"http://example.org/a/c"}
+    other = links_in(f"<a rel='{rel}' href=c><a href=d>", URL)
+    assert other.nofollow == {"http://example.org/a/c"}
 
 
 def test_resources_when_asked() -> None:
@@ -233,3 +238,31 @@ def test_urls_are_normal_and_distinct(page: str) -> None:
     assert all(normalise(url) == url for url in found.urls)
     assert found.nofollow <= set(found.urls)
     assert found.refresh is None or found.refresh.url in found.urls
+
+
+@pytest.mark.parametrize("references", ["<a href={k}>", "<a href='{k}'>x</a>", "<img src={k}>"])
+def test_a_long_base_does_not_make_much_of_short_links(references: str) -> None:
+    """60 KB of it and 100,000 links were 6 GB."""
+    base = "<base href='/" + "b" * 8_000 + "/'>"
+    page = base + "".join(references.format(k=k) for k in range(100_000))
+    tracemalloc.start()
+    found = links_in(page, URL, options=LinkOptions(resources=True, texts=True))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    joined = [*found.urls, *found.resources]
+    assert len(joined) > 500
+    assert sum(map(len, joined)) <= MOST_JOINED
+    assert found.truncated
+    assert peak < 50_000_000
+
+
+def test_a_base_that_is_too_long_is_none() -> None:
+    page = "<base href='/" + "b" * 60_000 + "/'>" + "<a href=c>"
+    assert links_in(page, URL).urls == ("http://example.org/a/c",)
+
+
+def test_many_ordinary_links_are_all_taken() -> None:
+    page = "".join(f"<a href='/{'p' * 50}/{k}'>" for k in range(99_000))
+    found = links_in(page, URL)
+    assert len(found.urls) == 99_000
+    assert not found.truncated

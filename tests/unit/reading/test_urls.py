@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headgate.reading import urls
-from headgate.reading.urls import MAX_LENGTH, Resolver, host, join, normalise, origin, resolve
+from headgate.reading.urls import MAX_LENGTH, UrlJoiner, host, join, normalise, origin, resolve
 
 DATA = Path(__file__).parents[2] / "data" / "wpt-url" / "urltestdata.json"
 CASES: list[dict[str, Any]] = [
@@ -126,14 +126,14 @@ def test_length_is_bounded() -> None:
 
 
 def test_query_is_written_in_the_codec_of_the_page() -> None:
-    resolver = Resolver("http://example.org/", "windows-1251")
+    resolver = UrlJoiner("http://example.org/", "windows-1251")
     assert resolver.join("/я?я") == "http://example.org/%D1%8F?%FF"
     assert resolver.join("?☃") == "http://example.org/?%26%239731%3B"
-    assert Resolver("http://example.org/").join("?я") == "http://example.org/?%D1%8F"
+    assert UrlJoiner("http://example.org/").join("?я") == "http://example.org/?%D1%8F"
 
 
 def test_join_all_keeps_order_and_drops_repeats() -> None:
-    resolver = Resolver("http://example.org/a")
+    resolver = UrlJoiner("http://example.org/a")
     assert resolver.join_all(["b#1", "mailto:x", "b#2", "/c", "http://example.org/b", "#"]) == [
         "http://example.org/b",
         "http://example.org/c",
@@ -201,14 +201,14 @@ def test_what_is_remembered_of_other_pages_changes_nothing(
     pages: list[tuple[str, list[str]]],
 ) -> None:
     for base, refs in pages:
-        resolver = Resolver(base)
+        resolver = UrlJoiner(base)
         wanted = [resolver.join(ref) for ref in refs]
         assert resolver.join_each(refs) == wanted
         assert resolver.join_each(refs) == wanted
 
 
 def test_memory_of_joins_is_bounded() -> None:
-    resolver = Resolver("http://example.org/")
+    resolver = UrlJoiner("http://example.org/")
     for number in range(urls._MOST_KNOWN + 10):
         resolver.join_each([f"/{number}"])
         assert len(urls._known) <= urls._MOST_KNOWN
@@ -232,4 +232,4 @@ def test_joined_urls_are_in_normal_form(base: str, ref: str) -> None:
 
 @given(references, st.sampled_from(["utf-8", "shift_jis", "iso2022_jp", "no-such-codec"]))
 def test_any_codec_does(ref: str, codec: str) -> None:
-    Resolver("http://example.org/", codec).join(ref)
+    UrlJoiner("http://example.org/", codec).join(ref)

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from headgate.storage.index import index_lines, write_index
+from headgate.storage.index import index_lines, writing_index
 from headgate.storage.page import PageRow
 
 from .making import NOON, make_url
@@ -49,7 +49,8 @@ def test_any_number_of_lines_is_sorted_in_pieces(tmp_path: Path) -> None:
     order = np.random.default_rng(7).permutation(1000)
     rows = [make_row(make_url(int(number), f"h{number % 7}.example")) for number in order]
     path = tmp_path / "index.cdxj"
-    write_index(path, index_lines(rows, "warc"), piece_lines=64)
+    with writing_index(path, piece_lines=64) as add:
+        add(index_lines(rows, "warc"))
     lines = path.read_bytes().splitlines()
     assert len(lines) == 1000
     assert lines == sorted(lines)
@@ -60,12 +61,14 @@ def test_of_one_url_only_the_newest_record_stands(tmp_path: Path) -> None:
     same_key = ["http://a.example/X", "http://a.example/x", "https://www.a.example/x/"]
     rows = [make_row(url, NOON + k) for k in range(3) for url in same_key]
     path = tmp_path / "index.cdxj"
-    write_index(path, index_lines(rows, "warc"), piece_lines=2)
+    with writing_index(path, piece_lines=2) as add:
+        add(index_lines(rows, "warc"))
     lines = path.read_text().splitlines()
     assert [line.split(" ")[1] for line in lines] == ["20261115120002"] * 3
     assert sorted(json.loads(line.split(" ", 2)[2])["url"] for line in lines) == sorted(same_key)
 
 
 def test_a_run_without_pages_has_an_empty_index(tmp_path: Path) -> None:
-    write_index(tmp_path / "index.cdxj", [])
+    with writing_index(tmp_path / "index.cdxj") as add:
+        add([])
     assert (tmp_path / "index.cdxj").read_bytes() == b""

@@ -58,11 +58,14 @@ def test_an_infinite_rate_never_runs_out() -> None:
     assert bucket.tokens(1.0) == 0.0
 
 
-def test_a_refund_goes_no_higher_than_the_burst() -> None:
+def test_what_is_given_back_may_pass_the_burst_but_savings_may_not() -> None:
     bucket = Bucket(10.0, 100.0, 0.0)
     bucket.take(50.0, 0.0)
-    bucket.take(-500.0, 0.0)
-    assert bucket.tokens(0.0) == 100.0
+    bucket.give_back(500.0, 0.0)
+    assert bucket.tokens(0.0) == 300.0
+    assert bucket.tokens(60.0) == 300.0, "nor does it grow"
+    bucket.take(250.0, 60.0)
+    assert bucket.tokens(120.0) == 100.0
 
 
 def test_time_does_not_go_back() -> None:

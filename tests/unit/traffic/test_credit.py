@@ -14,10 +14,7 @@ _WARM = 1e9
 
 
 class _Connection:
-    """A server that sends what the windows let it, at once; a fresh one starts slowly.
-
-    ``held_back`` is the segment that a used connection announces only when something has come.
-    """
+    """A server that sends what the windows let it, at once; a fresh one starts slowly."""
 
     def __init__(self, size: int, window: int, carried: float) -> None:
         self.size = size
@@ -31,10 +28,10 @@ class _Connection:
     def arrived(self) -> float:
         return self.received + FRAME_HEADERS * self.segments
 
-    def send(self, held_back: int = 0) -> None:
+    def send(self) -> None:
         grown = self.carried + self.received
-        window = min(self.window, Opening(self.window).buffer + grown)
-        more = min(self.read + window - held_back, self.size) - self.received
+        window = min(self.window, Opening(self.window).announced + grown)
+        more = min(self.read + window, self.size) - self.received
         more = int(max(0, min(more, 10 * SEGMENT + grown)))
         self.received += more
         self.segments += -(-more // SEGMENT)
@@ -42,7 +39,7 @@ class _Connection:
 
 @given(
     size=st.integers(1, 300_000),
-    window=st.integers(3, 60).map(lambda segments: segments * SEGMENT),
+    window=st.integers(2, 60).map(lambda segments: segments * SEGMENT),
     expected=st.floats(1, 400_000),
     quantum=st.integers(1, 60).map(lambda segments: segments * SEGMENT),
     carried=st.sampled_from([0.0, 30_000.0, _WARM]),
@@ -53,11 +50,12 @@ def test_whatever_arrives_was_paid(
     wire = _Connection(size, window, carried)
     credit = Credit(expected, window, carried)
     credit.pay(credit.due_before_request())
-    wire.send(held_back=SEGMENT if carried else 0)
+    wire.send()
     surprise = max(0.0, wire.arrived - credit.paid)
     assert surprise <= max(0.0, wire_bytes(min(size, window)) - expected) + FRAME_HEADERS + 1
+    wire.read = min(SEGMENT, wire.received)  # the head
     credit.length = size
-    credit.pay(credit.unpaid(0, wire.received, wire.arrived))
+    credit.owe(credit.unpaid(wire.read, wire.received, wire.arrived))
     wire.send()
     assert credit.paid + _TRIFLE >= wire.arrived
     while wire.read < size:
@@ -85,11 +83,41 @@ def test_a_long_response_pays_for_what_each_read_opens() -> None:
     window = 4 * SEGMENT
     credit = Credit(expected=1e6, window=window, carried=_WARM)
     credit.pay(credit.due_before_request())
-    assert credit.paid == wire_bytes(window - SEGMENT)
+    assert credit.paid == wire_bytes(window)
     arrived = wire_bytes(window)
-    credit.pay(credit.unpaid(0, window - SEGMENT, wire_bytes(window - SEGMENT)))
-    assert credit.paid == arrived
-    assert credit.due_before_read(SEGMENT, window, arrived) == wire_bytes(SEGMENT)
+    assert credit.due_before_read(3 * SEGMENT, window, arrived) == wire_bytes(3 * SEGMENT)
+
+
+def test_a_fresh_connection_pays_for_what_it_announces() -> None:
+    credit = Credit(expected=1e6, window=3 * SEGMENT)
+    assert credit.due_before_request() == wire_bytes(2 * 1460), "one segment is announced later"
+
+
+def test_bytes_that_come_one_by_one_wait_as_soon_as_they_are_many() -> None:
+    credit = Credit(expected=100.0, window=3 * SEGMENT)
+    credit.pay(credit.due_before_request())
+    received, reads = 0, 0
+    while not credit.due_before_read(received, received, received * (1.0 + FRAME_HEADERS)):
+        received += 1
+        reads += 1
+        arrived = received * (1.0 + FRAME_HEADERS)
+        credit.owe(credit.unpaid(received - 1, received, arrived))
+        assert reads < 10
+
+
+def test_crumbs_are_paid_a_few_at_a_time() -> None:
+    credit = Credit(expected=1e6, window=2 * SEGMENT, carried=_WARM)
+    credit.pay(credit.due_before_request())
+    ahead = 10 * (FRAME_HEADERS + 1.0)
+    arrived = 20 * (FRAME_HEADERS + 1.0)
+    assert credit.refund(arrived) == 0.0, "the window may still come"
+    credit.crumbs = True
+    before = credit.paid
+    assert credit.refund(arrived) == before - arrived - ahead
+    assert credit.due_before_read(read=20, received=20, arrived=arrived) == 0.0
+    arrived += ahead
+    assert credit.unpaid(read=20, received=30, arrived=arrived) == 0.0, "nothing comes when shut"
+    assert credit.due_before_read(read=30, received=30, arrived=arrived) == ahead
 
 
 def test_a_cut_response_keeps_paying_for_what_is_on_its_way() -> None:
@@ -97,7 +125,7 @@ def test_a_cut_response_keeps_paying_for_what_is_on_its_way() -> None:
     credit = Credit(expected=1e6, window=window, carried=_WARM)
     credit.pay(credit.due_before_request())
     assert credit.balance_when_cut(read=0, received=0, arrived=0.0) == 0.0
-    assert credit.balance_when_cut(read=0, received=window, arrived=7_000.0) < 0
+    assert credit.balance_when_cut(read=0, received=window, arrived=8_000.0) < 0
     credit.length = SEGMENT
     left = credit.balance_when_cut(read=0, received=SEGMENT, arrived=wire_bytes(SEGMENT))
-    assert left == wire_bytes(window - SEGMENT) - wire_bytes(SEGMENT)
+    assert left == wire_bytes(window) - wire_bytes(SEGMENT)

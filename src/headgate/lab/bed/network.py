@@ -27,7 +27,7 @@ from typing import IO
 
 from headgate.lab.bed.programs import compiled, compiler
 
-__all__ = ["Bed", "ServerPath", "missing", "server_address"]
+__all__ = ["Bed", "LoopbackBed", "ServerPath", "loopback_address", "missing", "server_address"]
 
 _CLIENT_ADDRESS = "10.77.0.2"
 _ROUTER_ADDRESS = "10.77.0.1"
@@ -52,6 +52,11 @@ def server_address(number: int) -> str:
     return f"10.78.{number // 250}.{number % 250 + 1}"
 
 
+def loopback_address(number: int) -> str:
+    """The same on loopback; the client is 127.0.0.1 there."""
+    return f"127.0.{number // 250 + 1}.{number % 250 + 1}"
+
+
 def missing() -> str | None:
     """Why the bed cannot be built here; None when it can."""
     if os.geteuid() != 0:
@@ -72,6 +77,8 @@ def missing() -> str | None:
 
 class Bed:
     """Use as ``with Bed(paths) as bed``; commands then run in ``bed.client`` or ``bed.server``."""
+
+    _metered = _CLIENT_DEVICE
 
     def __init__(self, paths: list[ServerPath]) -> None:
         self._paths = paths
@@ -129,7 +136,7 @@ class Bed:
 
     def start_meter(self, records: IO[bytes]) -> subprocess.Popen[bytes]:
         """Count at the client's interface into ``records`` until `stop_meter`."""
-        return self._record(self.client(compiled("meter"), _CLIENT_DEVICE), records)
+        return self._record(self.client(compiled("meter"), self._metered), records)
 
     def start_watch(self, records: IO[bytes]) -> subprocess.Popen[bytes]:
         """Note into ``records`` when the machine itself stood still."""
@@ -170,9 +177,7 @@ class Bed:
     def _address(self, namespace: str, device: str, address: str | None) -> None:
         if address is not None:
             _ip("-n", namespace, "address", "add", address, "dev", device)
-            # With segmentation offload one "packet" of the meter would be many of the line.
-            offloads = ["ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off"]
-            _run(["ip", "netns", "exec", namespace, *offloads])
+            _switch_off_offloads(namespace, device)
         _ip("-n", namespace, "link", "set", device, "txqueuelen", "10000", "up")
 
     def _start_emulator(self) -> None:
@@ -195,6 +200,28 @@ class Bed:
         if process.stdout.readline() != b"ready\n":
             raise RuntimeError(f"did not start: {' '.join(command)}")
         return process
+
+
+class LoopbackBed(Bed):
+    """Client and servers in one namespace, on its loopback: no distance, packets of 64 KB."""
+
+    _metered = "lo"
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self._server = self._client
+
+    def _build(self) -> None:
+        _sweep()
+        _ip("netns", "add", self._client)
+        _ip("-n", self._client, "link", "set", "lo", "up")
+        _switch_off_offloads(self._client, "lo")
+
+
+def _switch_off_offloads(namespace: str, device: str) -> None:
+    """With segmentation offload one "packet" of the meter would be many of the line."""
+    offloads = ["ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off"]
+    _run(["ip", "netns", "exec", namespace, *offloads])
 
 
 def _sweep() -> None:

@@ -30,11 +30,12 @@ class Readings:
         self._start = int.from_bytes(raw[:8], "little") * 1e-9
         self._records = np.frombuffer(raw, _RECORD, offset=8)
 
-    def received(self, begin: float, end: float, address: str | None = None) -> Bins:
-        """Between two wall times."""
+    def received(self, begin: float, end: float, *addresses: str) -> Bins:
+        """Between two wall times, from these addresses; none: from all."""
         records = self._records
-        if address is not None:
-            records = records[records["address"] == _number(address)]
+        if addresses:
+            numbers = [_number(address) for address in addresses]
+            records = records[np.isin(records["address"], numbers)]
         first = round((begin - self._start) / BIN_SECONDS)
         count = round((end - begin) / BIN_SECONDS)
         inside = (records["bin"] >= first) & (records["bin"] < first + count)

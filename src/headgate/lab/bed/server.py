@@ -1,7 +1,8 @@
 """A web server for the bed: ``/small/<anything>`` is a page of 10 KB, ``/large/<anything>`` a file
-of 5 MB, ``/bytes/<n>/<anything>`` as many bytes as asked for. It answers as fast as the line takes
-it, has no time-outs, and ends when its standard input closes. Connections use the congestion
-control named, cubic unless told otherwise: most servers do.
+of 5 MB, ``/bytes/<n>/<anything>`` as many bytes as asked for, ``/drops/<n>/<anything>`` the same in
+segments of a byte, four every millisecond. Otherwise it answers as fast as the line takes it. It
+has no time-outs, and ends when its standard input closes. Connections use the congestion control
+named, cubic unless told otherwise: most servers do.
 
     python -m headgate.lab.bed.server PORT [CONGESTION_CONTROL]
 """
@@ -19,6 +20,9 @@ __all__ = ["LARGE_BYTES", "SMALL_BYTES", "main"]
 
 SMALL_BYTES = 10_000
 LARGE_BYTES = 5_000_000
+
+_DROPS_AT_ONCE = 4
+_DROPS_SECONDS = 0.001
 
 
 class _Answers(asyncio.Protocol):
@@ -42,7 +46,19 @@ class _Answers(asyncio.Protocol):
             f"Cache-Control: no-store\r\nContent-Length: {size}\r\n\r\n"
         )
         self._transport.write(head.encode())
-        self._transport.write(_BODY[:size])
+        if target.startswith(b"/drops/"):
+            self._drop(size)
+        else:
+            self._transport.write(_BODY[:size])
+
+    def _drop(self, left: int) -> None:
+        if self._transport.is_closing():
+            return
+        for _ in range(min(left, _DROPS_AT_ONCE)):
+            self._transport.write(b".")
+        if left > _DROPS_AT_ONCE:
+            loop = asyncio.get_running_loop()
+            loop.call_later(_DROPS_SECONDS, self._drop, left - _DROPS_AT_ONCE)
 
 
 _BODY = memoryview(bytes(LARGE_BYTES))
@@ -51,7 +67,7 @@ _BODY = memoryview(bytes(LARGE_BYTES))
 def _size(target: bytes) -> int:
     if target.startswith(b"/large/"):
         return LARGE_BYTES
-    if target.startswith(b"/bytes/"):
+    if target.startswith((b"/bytes/", b"/drops/")):
         return min(int(target.split(b"/")[2]), LARGE_BYTES)
     return SMALL_BYTES
 

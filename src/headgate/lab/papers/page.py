@@ -1,51 +1,62 @@
-"""The frame of a reproduction's page: one HTML file that needs nothing else."""
+"""What the pages of all reproductions have: an introduction, claims, tables, figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from html import escape
+from collections.abc import Iterable, Sequence
 
 from headgate.lab.papers.claim import Claim
+from headgate.views.html_page import document
+from headgate.views.markup import Markup, element, joined
 
-__all__ = ["claims_table", "page", "table"]
-
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
-       color: #1b1f24; background: #fff; }
-h1, h2 { line-height: 1.2; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #d5dae0; text-align: right; }
-th:first-child, td:first-child, td.text { text-align: left; }
-tr.ours { background: #eaf3ea; font-weight: 600; }
-td.yes { color: #1a6b2c; } td.no { color: #a32020; }
-figure { margin: 2rem 0; } figcaption { font-weight: 600; } svg { max-width: 100%; height: auto; }
-"""
+__all__ = ["claims_table", "figure", "row", "rows_table", "whole_page"]
 
 
-def page(title: str, body: str) -> str:
+def whole_page(title: str, introduction: str, parts: Iterable[Markup]) -> str:
     """The whole file."""
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><h1>{escape(title)}</h1>\n{body}</body></html>\n"
+    header = element(
+        "header",
+        element("p", "Headgate, the lab", class_="kicker"),
+        element("h1", title),
+        element("p", introduction, class_="amounts"),
+    )
+    return document(f"{title} – Headgate", joined((header, *parts), "\n"))
+
+
+def rows_table(heads: Iterable[str], rows: Sequence[Markup]) -> Markup:
+    """Rows are made by `row`."""
+    head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
+    return element("div", element("table", head, element("tbody", *rows)), class_="scroll")
+
+
+def row(name: str, *cells: str, ours: bool = False, words: str = "") -> Markup:
+    """A name and figures; ``words`` are a last cell that may be long."""
+    return element(
+        "tr",
+        element("td", name),
+        *(element("td", cell) for cell in cells),
+        *([element("td", words, class_="words")] if words else []),
+        class_="ours" if ours else None,
     )
 
 
-def table(heads: Iterable[str], rows: Iterable[str]) -> str:
-    """Heads are text, rows are whole rows of HTML."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-def claims_table(title: str, claims: Iterable[Claim]) -> str:
+def claims_table(title: str, claims: Iterable[Claim]) -> Markup:
     """``title`` says whose claims they are."""
-    return table(
-        ("where", title, "", "here"),
-        (
-            f'<tr><td>{escape(claim.where)}</td><td class="text">{escape(claim.text)}</td>'
-            f'<td class="{"yes" if claim.holds else "no"}">'
-            f"{'holds' if claim.holds else 'does not hold'}</td>"
-            f'<td class="text">{escape(claim.numbers)}</td></tr>'
-            for claim in claims
-        ),
-    )
+    rows = [
+        element(
+            "tr",
+            element("td", claim.where),
+            element("td", claim.text, class_="words"),
+            element(
+                "td",
+                "holds" if claim.holds else "does not hold",
+                class_="met" if claim.holds else "late",
+            ),
+            element("td", claim.numbers, class_="words"),
+        )
+        for claim in claims
+    ]
+    return rows_table(("where", title, "", "here"), rows)
+
+
+def figure(caption: str, *charts: Markup) -> Markup:
+    return element("section", element("h2", caption), *charts)

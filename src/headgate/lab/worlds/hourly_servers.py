@@ -10,24 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
 
+from headgate.control.catalog import Catalog, Outcome, Visit
 from headgate.control.conducting import Conducting
-from headgate.control.forecast import Forecast, Scouted, forecast
+from headgate.control.forecast import Forecast, Remembered, Scouted, forecast
 from headgate.control.foresight import plan_ahead
+from headgate.control.learning import Learning
 from headgate.control.manager import Manager
+from headgate.control.site_past import pasts
 from headgate.crawling.progress import Progress, SiteState
 from headgate.model.budget import Budget
 from headgate.model.local_time import Calendar, DayKind
 from headgate.model.plan import Foreseen, Plan
 from headgate.model.site import Site
-from headgate.planning.planner import budget_capacity
-from headgate.storage.catalog import Catalog, Outcome, Visit
-from headgate.storage.learning import Learning
-from headgate.storage.site_past import pasts
+from headgate.model.size_range import SizeRange
+from headgate.planning.budget_over_time import budget_capacity
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["HourlyWorld", "SimulatedRun", "SimulatedSite", "crawl_once"]
@@ -254,8 +255,9 @@ async def crawl_once(
     catalog.begin_run(stamp, clock.wall(), "{}")
     await Conducting(manager, fleet, clock, observe, look_seconds=look_seconds).run()
     learning.finish(fleet.servers(), clock.now(), clock.wall())
-    for report in fleet.progress():
-        catalog.record_visit(_visit(report, stamp, start.timestamp(), learning))
+    catalog.record_visits(
+        _visit(report, stamp, start.timestamp(), learning) for report in fleet.progress()
+    )
     catalog.end_run(stamp, clock.wall(), Outcome.FINISHED)
     return SimulatedRun(
         {site.name: site.foreseen for site in plan.sites if site.foreseen},
@@ -272,15 +274,22 @@ def _forecasts(
     instant: float,
     rng: np.random.Generator,
 ) -> dict[str, Forecast]:
-    """A first look counts a third too many or too few pages, and sees one connection's speed."""
+    """A first look counts a third too many or too few pages, and sees one connection's speed. Its
+    servers send every page anew at every visit."""
     past = pasts(catalog, sites, budget.crawlers)
     forecasts = {}
     for site, truth in zip(sites, world.sites, strict=True):
-        pages = round(truth.bytes / _PAGE_BYTES * float(np.exp(rng.normal(0.0, 0.3))))
+        seen = truth.bytes * float(np.exp(rng.normal(0.0, 0.3)))
         one_connection = truth.rate(world.calendar, instant) * float(rng.uniform(0.3, 1.0))
-        scouted = None if past[site.name].visits else Scouted(pages, 0, _PAGE_BYTES, one_connection)
+        known, scouted = past[site.name], None
+        if known.visits:
+            last = known.visits[0]
+            memory = Remembered(last.pages, sized=last.pages, sized_bytes=last.wire_bytes)
+            known = replace(known, memory=memory)
+        else:
+            scouted = Scouted(SizeRange(seen / 1.6, seen, seen * 1.6), True, one_connection)
         forecasts[site.name] = forecast(
-            site, past[site.name], scouted, calendar=budget.calendar, instant=instant
+            site, known, scouted, calendar=budget.calendar, instant=instant
         )
     return forecasts
 

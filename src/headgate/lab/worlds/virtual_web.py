@@ -124,10 +124,13 @@ class VirtualWeb:
         return np.maximum.reduceat(self.depth, self.first[:-1])
 
 
-def make_web(seed: int, sites: int = 3400, hosts: int = _HOSTS) -> VirtualWeb:
-    """``hosts``: those that all sites may link to; each site has some of its own beside."""
+def make_web(
+    seed: int, sites: int = 3400, hosts: int = _HOSTS, most_pages: int = _MOST_PAGES
+) -> VirtualWeb:
+    """``hosts``: those that all sites may link to; each site has some of its own beside. A site has
+    ``most_pages`` at the most, traps apart; with fewer than a trap has, it has none."""
     rng = np.random.default_rng(seed)
-    trees = [_site_tree(rng) for _ in range(sites)]
+    trees = [_site_tree(rng, most_pages) for _ in range(sites)]
     sizes = np.array([len(tree.depth) for tree in trees])
     first = np.concatenate(([0], np.cumsum(sizes)))
     depth = np.concatenate([tree.depth for tree in trees])
@@ -194,8 +197,8 @@ class _SiteTree:
     """External links to be expected on each page, lists and template apart."""
 
 
-def _site_tree(rng: np.random.Generator) -> _SiteTree:
-    size = int(min(_MOST_PAGES, 8 * (1 + rng.pareto(0.85))))
+def _site_tree(rng: np.random.Generator, most_pages: int) -> _SiteTree:
+    size = int(min(most_pages, 8 * (1 + rng.pareto(0.85))))
     sections = max(1, round(np.sqrt(size) / 2))
     sizes = rng.multinomial(size - 1, rng.dirichlet(np.full(sections, 0.6)))
     rates = rng.gamma(0.35, 0.9, sections)
@@ -205,6 +208,7 @@ def _site_tree(rng: np.random.Generator) -> _SiteTree:
     section = np.concatenate(([0], np.repeat(np.arange(sections), sizes)))
     rate = rates[section] * _depth_factor(np.array(depth))
     traps = rng.integers(1, 4) if rng.random() < (0.25 if size > 200 else 0.03) else 0
+    traps = traps if most_pages > DEEPEST else 0
     for trap in range(traps):
         width = int(rng.integers(4, 41))
         _hang_trap(depth, parent, width)

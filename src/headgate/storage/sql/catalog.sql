@@ -5,6 +5,10 @@
 -- Which layout of the tables the file has; 0 in a new one.
 PRAGMA user_version;
 
+-- name: foreign
+-- Anything that would do more than hold rows; we lay out nothing of the kind.
+SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1;
+
 -- name: schema
 -- Lays the tables out; the number at the end is what `version` answers from then on.
 BEGIN IMMEDIATE;
@@ -13,7 +17,7 @@ CREATE TABLE IF NOT EXISTS runs (
     started  REAL NOT NULL,
     finished REAL,                        -- null: not yet, or the process died
     outcome  TEXT NOT NULL DEFAULT 'running'
-             CHECK (outcome IN ('running', 'finished', 'interrupted', 'failed')),
+             CHECK (outcome IN ('running', 'finished', 'interrupted', 'abandoned')),
     settings TEXT NOT NULL                -- JSON: what the run was asked to do
 ) STRICT;
 CREATE TABLE IF NOT EXISTS sites (
@@ -60,7 +64,7 @@ CREATE TABLE IF NOT EXISTS line_use (
     slot  INTEGER PRIMARY KEY,            -- a quarter of an hour: seconds since 1970 / 900
     bytes INTEGER NOT NULL                -- that came over the line in it, over all runs
 ) STRICT;
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 COMMIT;
 
 -- name: begin_run
@@ -80,10 +84,6 @@ SELECT stamp, started, finished, outcome, settings FROM runs ORDER BY started DE
 -- Remembers that a run visits a site.
 INSERT INTO sites (name, first_run, last_run) VALUES (:site, :run, :run)
 ON CONFLICT (name) DO UPDATE SET last_run = :run;
-
--- name: sites
--- Names of all sites ever visited.
-SELECT name FROM sites ORDER BY name;
 
 -- name: record_visit
 -- What a visit amounted to; a resumed visit replaces what was known of it.

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import matplotlib as mpl
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 
 from headgate.lab.papers.diligenti2004.trace import Trace
 from headgate.lab.papers.diligenti2004.world import LIMIT
+from headgate.planning.arrays import FloatArray
+from headgate.views.markup import Markup
+from headgate.views.plane import Axis, Line, line_chart
 
-__all__ = ["FIGURES", "Figure", "figure_svg"]
+__all__ = ["FIGURES", "Figure", "figure_chart"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,40 +32,26 @@ FIGURES = (
     Figure("Shares under one bucket", (("headgate", "measured"),), "headgate"),
 )
 
-_COLOURS = ("#0b62a4", "#d1730b")
+_COLOURS = ("c0", "c1")
 
 
-def figure_svg(figure: Figure, traces: Mapping[str, Trace], seconds: float) -> str:
-    """One SVG element: the last so many seconds."""
-    settings: dict[Any, Any] = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": f"diligenti2004-{figure.title}",
-        "font.family": "DejaVu Sans",
-    }
-    with mpl.rc_context(settings):
-        canvas = Canvas(figsize=(8.0, 3.2), layout="constrained")
-        _draw(canvas.subplots(), figure, traces, seconds)
-        page = io.StringIO()
-        canvas.savefig(page, format="svg", metadata={"Date": None})
-    text = page.getvalue()
-    return text[text.index("<svg") :]
-
-
-def _draw(axes: Axes, figure: Figure, traces: Mapping[str, Trace], seconds: float) -> None:
-    x = np.arange(int(seconds)) + 0.5
-    for (form, label), colour in zip(figure.measured, _COLOURS, strict=False):
-        trace = traces[form]
-        rates = trace.rates(trace.seconds - seconds, trace.seconds) / 1e3
-        axes.plot(x, rates, color=colour, linewidth=1.8, label=label)
+def figure_chart(figure: Figure, traces: Mapping[str, Trace], seconds: float) -> Markup:
+    """The last so many seconds."""
+    lines = [
+        Line(label, _points(trace.rates(trace.seconds - seconds, trace.seconds)), colour)
+        for (label, trace), colour in zip(
+            ((label, traces[form]) for form, label in figure.measured), _COLOURS, strict=False
+        )
+    ]
     if figure.predicted:
         trace = traces[figure.predicted]
-        predicted = trace.predictions(trace.seconds - seconds, trace.seconds) / 1e3
-        axes.plot(x, predicted, color="#6b7280", linestyle=":", linewidth=1.8, label="predicted")
-    axes.axhline(LIMIT / 1e3, color="#a32020", linewidth=1.0, label="L")
-    axes.set_ylim(0, 1.8 * LIMIT / 1e3)
-    axes.set_xlim(0, seconds)
-    axes.set_xlabel("seconds")
-    axes.set_ylabel("KB/s")
-    axes.legend(loc="lower right", ncols=3, frameon=False)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
+        predicted = trace.predictions(trace.seconds - seconds, trace.seconds)
+        lines.append(Line("predicted", _points(predicted), "c9", "dashed"))
+    lines.append(Line("L", [(0.0, LIMIT / 1e3), (seconds, LIMIT / 1e3)], "c4"))
+    across = Axis(0.0, seconds, "seconds")
+    return line_chart(figure.title, across, Axis(0.0, 1.8 * LIMIT / 1e3, "KB/s"), lines)
+
+
+def _points(rates: FloatArray) -> list[tuple[float, float]]:
+    """Of each second its middle."""
+    return [(second + 0.5, float(rate) / 1e3) for second, rate in enumerate(rates)]

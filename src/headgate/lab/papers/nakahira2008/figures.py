@@ -1,69 +1,62 @@
-"""The paper's three figures as SVG, drawn from the first web of a reproduction."""
+"""The paper's three figures, drawn from the first web of a reproduction."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
-from typing import Any
-
-import matplotlib as mpl
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
+from itertools import accumulate
 
 from headgate.lab.papers.nakahira2008.reproduction import CUT, WebResult
+from headgate.views.markup import Markup
+from headgate.views.plane import Axis, Line, line_chart
 
-__all__ = ["FIGURES", "figure_svg"]
+__all__ = ["FIGURES", "figure_chart"]
 
-_PAGES, _HOSTS, _OURS = "#6b7280", "#0b62a4", "#1a7f37"
-
-
-def figure_svg(number: int, result: WebResult) -> str:
-    """One SVG element; the same bytes for the same numbers."""
-    settings: dict[Any, Any] = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": f"nakahira2008-{number}",
-        "font.family": "DejaVu Sans",
-    }
-    with mpl.rc_context(settings):
-        canvas = Canvas(figsize=(7.0, 4.2), layout="constrained")
-        axes = canvas.subplots()
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(alpha=0.3)
-        FIGURES[number][1](axes, result)
-        text = io.StringIO()
-        canvas.savefig(text, format="svg", metadata={"Date": None})
-    page = text.getvalue()
-    return page[page.index("<svg") :]
+_PAGES, _HOSTS, _OURS = "c9", "c0", "c2"
 
 
-def _pages_and_hosts(axes: Axes, result: WebResult) -> None:
-    axes.plot(np.cumsum(result.pages), "D-", color=_PAGES, label="pages")
-    axes.plot(np.cumsum(result.hosts), "s-", color=_HOSTS, label="external hosts")
-    axes.set_xlabel("depth")
-    axes.set_ylabel("found down to this depth")
-    axes.legend(frameon=False)
+def figure_chart(number: int, result: WebResult) -> Markup:
+    """The same text for the same numbers."""
+    title, draw = FIGURES[number]
+    return draw(f"Fig. {number}: {title}", result)
 
 
-def _trees(axes: Axes, result: WebResult) -> None:
-    axes.bar(range(len(result.trees)), result.trees, color=_HOSTS)
-    axes.set_yscale("log")
-    axes.set_xlabel("greatest depth of a site tree")
-    axes.set_ylabel("site trees")
+def _pages_and_hosts(title: str, result: WebResult) -> Markup:
+    pages, hosts = (list(accumulate(counts)) for counts in (result.pages, result.hosts))
+    return line_chart(
+        title,
+        Axis(0.0, len(pages) - 1, "depth", whole=True),
+        Axis(0.0, max(*pages, *hosts), "found down to this depth"),
+        [
+            Line("pages", list(enumerate(pages)), _PAGES, marked=True),
+            Line("external hosts", list(enumerate(hosts)), _HOSTS, marked=True),
+        ],
+    )
 
 
-def _share_against_load(axes: Axes, result: WebResult) -> None:
-    load, share = result.load_by_depth, result.share_by_depth
-    axes.plot(load, share, "s-", color=_HOSTS, label="cut at a depth")
-    axes.annotate(f"depth {CUT}", (load[CUT], share[CUT]), (load[CUT], share[CUT] - 0.1))
-    ours = np.array(result.policy_curve)
-    axes.plot(ours[:, 0], ours[:, 1], "-", color=_OURS, label="most promising first")
-    axes.set_xlabel("load: part of all pages")
-    axes.set_ylabel("part of all external hosts")
-    axes.legend(frameon=False, loc="lower right")
+def _trees(title: str, result: WebResult) -> Markup:
+    return line_chart(
+        title,
+        Axis(-0.5, len(result.trees) - 0.5, "greatest depth of a site tree", whole=True),
+        Axis.of_powers(result.trees, "site trees"),
+        [Line("", list(enumerate(result.trees)), _HOSTS, bars=True)],
+    )
 
 
-FIGURES: dict[int, tuple[str, Callable[[Axes, WebResult], None]]] = {
+def _share_against_load(title: str, result: WebResult) -> Markup:
+    cut = list(zip(result.load_by_depth, result.share_by_depth, strict=True))
+    return line_chart(
+        title,
+        Axis(0.0, 1.0, "load: part of all pages", "{:.0%}".format),
+        Axis(0.0, 1.0, "part of all external hosts", "{:.0%}".format),
+        [
+            Line(f"cut at a depth; filled: at depth {CUT}", cut, _HOSTS, marked=True),
+            Line("", [cut[CUT]], _HOSTS, "filled", joined=False),
+            Line("most promising first", result.policy_curve, _OURS, "ours"),
+        ],
+    )
+
+
+FIGURES: dict[int, tuple[str, Callable[[str, WebResult], Markup]]] = {
     1: ("Pages and external hosts down to each depth", _pages_and_hosts),
     2: ("Site trees by their greatest depth", _trees),
     3: ("External hosts found against load", _share_against_load),

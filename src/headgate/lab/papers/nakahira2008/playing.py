@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from headgate.frontier.pacing import PaceRules
 from headgate.lab.worlds.virtual_web import VirtualWeb
-from headgate.survey.answers import Harvest, RobotsAnswer
-from headgate.survey.commands import Command, Done, Fetch, LearnRobots
-from headgate.survey.entries import Ending, SurveyEntry
-from headgate.survey.server_tree import Asked, ServerTree
-from headgate.survey.survey_rules import SurveyRules
-from headgate.survey.surveyor import Surveyor
+from headgate.surveying.answers import Harvest, RobotsAnswer
+from headgate.surveying.commands import Command, Done, Fetch, LearnRobots
+from headgate.surveying.entries import Ending, SurveyEntry
+from headgate.surveying.events import PageCame, RobotsLearned, Tick
+from headgate.surveying.rules import SurveyRules
+from headgate.surveying.server_tree import Asked, ServerTree
+from headgate.surveying.surveyor import Surveyor
 
 __all__ = ["Survey", "play"]
 
@@ -39,8 +40,6 @@ class Survey:
     """Fetched, at each sample."""
     hosts: npt.NDArray[np.int64]
     """Found by then."""
-    share_foreseen: float
-    """At the end: the part of all hosts that the survey thought it had."""
 
     def load_at(self, share: float, web: VirtualWeb) -> float:
         """The part of the web's pages that had to be fetched for a share of its hosts."""
@@ -65,21 +64,23 @@ def play(
     outside = [f"http://{web.host_name(number)}/" for number in range(web.hosts)]
     pages, hosts = [0], [0]
     fetched = 0
-    commands: list[Command] = surveyor.begin(0.0)
+    commands: list[Command] = surveyor.handle(Tick(), 0.0).commands
     while True:
         command = commands[0]
         match command:
             case LearnRobots(server=server, origin=place):
-                commands = surveyor.robots_learned(server, place, _ALL_ALLOWED, 0.0)
+                learned = RobotsLearned(server, place, _ALL_ALLOWED)
+                commands = surveyor.handle(learned, 0.0).commands
             case Fetch(server=server, asked=asked):
                 page = web.page_of(asked.url)
                 assert page is not None
                 links = [(outside[number], "") for number in web.external(page)]
                 links += [(web.url(child), "") for child in web.children(page)]
-                harvest, commands = surveyor.page(server, asked, links, _PAGE_BYTES, 0.0)
+                decided = surveyor.handle(PageCame(server, asked, _PAGE_BYTES, links), 0.0)
+                commands = decided.commands
                 fetched += 1
                 if log is not None:
-                    log.append(_entry(surveyor.trees[server], asked, harvest))
+                    log.append(_entry(surveyor.trees[server], asked, decided.harvest))
             case Done():
                 break
             case _:
@@ -87,11 +88,7 @@ def play(
         if fetched >= pages[-1] + _SAMPLE_EVERY:
             pages.append(fetched)
             hosts.append(len(surveyor.hosts))
-    return Survey(
-        np.array([*pages, fetched]),
-        np.array([*hosts, len(surveyor.hosts)]),
-        surveyor.share_found(),
-    )
+    return Survey(np.array([*pages, fetched]), np.array([*hosts, len(surveyor.hosts)]))
 
 
 def _entry(tree: ServerTree, asked: Asked, harvest: Harvest) -> SurveyEntry:

@@ -10,9 +10,9 @@ _HEAD = f"""\
 # Fifty sites, five crawlers (Zhu et al. 2020, section 5.3; docs/lab.md, family P, seed 1). The
 # paper prints no deadlines; these are critical at {CRITICAL_KBIT:.0f} kbit/s.
 #
-# Made by: headgate lab zhu2020 --write-example examples/fifty-sites.toml
+# Made by: headgate lab zhu2020 --write-example fifty-sites.toml
 #
-#   headgate plan examples/fifty-sites.toml --compare
+#   headgate plan --example fifty-sites --compare
 
 [budget]
 bandwidth = "{CRITICAL_KBIT:.0f} kbit/s"

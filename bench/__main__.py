@@ -1,0 +1,44 @@
+"""Names the benches: `python -m bench`, or `make bench`. Each says more at its head.
+
+How long one takes is what it says of itself, on two cores; those without a time were not timed.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+TIMES = {
+    "bandwidth": "half an hour; --quick two minutes",
+    "hostile_pages": "four minutes",
+    "install_size": "some minutes",
+    "make_way": "ten minutes",
+    "promises": "an hour",
+    "speed": "six minutes",
+    "tag_fuzz": "some minutes",
+    "virtual_crawl": "three minutes",
+    "virtual_promises": "three minutes",
+}
+PARTS = {
+    "__main__",
+    "closure",
+    "documentation",
+    "line_user",
+    "line_web",
+    "promised_web",
+    "survey_graphs",
+}
+"""What benches are made of."""
+
+
+def main() -> None:
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if path.stem in PARTS:
+            continue
+        head = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        what = head.partition("\n")[0].partition(" Run:")[0]
+        print(f"python -m bench.{path.stem:<16} {what}  [{TIMES.get(path.stem, 'not timed')}]")
+
+
+if __name__ == "__main__":
+    main()

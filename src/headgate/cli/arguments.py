@@ -1,0 +1,40 @@
+"""What argparse is told to read arguments by."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from headgate.model.errors import UserMistake
+
+__all__ = ["at_least_one", "named_folder", "read_by"]
+
+Value = TypeVar("Value")
+
+
+def at_least_one(text: str) -> int:
+    """A number of things to have, for argparse."""
+    if not text.isascii() or not text.isdecimal() or int(text[:9]) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text[:9])
+
+
+def named_folder(text: str) -> Path:
+    """A folder, for argparse; an empty name is a variable that was not set."""
+    if not text:
+        raise argparse.ArgumentTypeError("the folder has no name")
+    return Path(text)
+
+
+def read_by(reader: Callable[[str], Value]) -> Callable[[str], Value]:
+    """A reader as argparse wants it, so that the error names the option."""
+
+    def read(text: str) -> Value:
+        try:
+            return reader(text)
+        except UserMistake as mistake:
+            raise argparse.ArgumentTypeError(str(mistake)) from None
+
+    return read

@@ -1,0 +1,178 @@
+"""``headgate changes``: which pages are new, changed or gone, and what of their text changed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headgate.cli.speaking import say, show, show_json
+from headgate.model.errors import UserMistake
+from headgate.model.page_change import Change, PageChange
+from headgate.model.units import parse_duration
+
+if TYPE_CHECKING:
+    from headgate.jobs.changes import Comparison
+    from headgate.storage.collection import RunFolder
+
+__all__ = ["configure", "run"]
+
+FORMATS = ("text", "jsonl", "atom", "html")
+
+_DESCRIPTION = """\
+Tell which pages are new, changed or gone, with the lines of text that went and came: in the newest
+run against all before it, in all runs of the last days, or between two runs. Markup, dates, times,
+counters and long tokens are no changes; docs/changes.md has the rule.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate changes                                     what the newest run found changed
+  headgate changes archive --since 7d --site wiki
+  headgate changes archive 2026-11-14T03-00-00 2026-11-15T03-00-00
+  headgate changes --format atom > changes.xml         for a feed reader
+  headgate changes --format html > changes.html        with differences, as a page
+  headgate changes --ignore 'Offer of the day: .*'     your own noise, beside the usual
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "folder", metavar="DIR", nargs="?", type=Path, default=Path("headgate-data"),
+        help="the collection (default: headgate-data)",
+    )  # fmt: skip
+    parser.add_argument("runs", metavar="RUN", nargs="*", help="two runs by their names")
+    parser.add_argument(
+        "--since", metavar="TIME", help="changes found in the last so long, like 12h or 7d"
+    )
+    parser.add_argument("--site", metavar="NAME", help="of this site only")
+    parser.add_argument(
+        "--ignore", metavar="PATTERN", action="append", default=[],
+        help="text that counts for nothing, as a regular expression; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--exact", action="store_true", help="dates, counters and tokens count as well"
+    )
+    parser.add_argument("--format", choices=FORMATS, default="text", help="(default: text)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, and show in the form that was asked for."""
+    comparison = _comparison(args)
+    counts: Counter[Change] = Counter()
+
+    def counted() -> Iterator[PageChange]:
+        for change in comparison.changes():
+            counts[change.change] += 1
+            yield change
+
+    _SHOWN[args.format](args, comparison, counted(), counts)
+    return 0
+
+
+def _comparison(args: argparse.Namespace) -> Comparison:
+    from headgate.jobs.changes import Comparison
+    from headgate.reading.noise import EXACT, Noise
+
+    if args.exact and args.ignore:
+        raise UserMistake("--exact lets everything count; leave --ignore out")
+    noise = EXACT if args.exact else Noise.usual(args.ignore)
+    before, after = _runs(args)
+    return Comparison(args.folder, before, after, noise, args.site)
+
+
+def _runs(args: argparse.Namespace) -> tuple[list[RunFolder], list[RunFolder]]:
+    """Those to compare with, and those compared; the oldest first."""
+    from headgate.storage.chosen_run import chosen_run, file_of_run
+    from headgate.storage.collection import Collection
+
+    newest = chosen_run(args.folder)
+    if args.runs:
+        if len(args.runs) != 2 or args.since:
+            raise UserMistake("name two runs, the earlier first, or none; and then no --since")
+        chosen = [chosen_run(args.folder, stamp) for stamp in args.runs]
+        for one in chosen:
+            file_of_run(one, "pages.parquet")
+        return [chosen[0]], [chosen[1]]
+    runs = Collection(newest.collection).runs()
+    tabled = [one for one in reversed(runs) if (one.path / "pages.parquet").is_file()]
+    if len(tabled) < 2:
+        raise UserMistake(
+            f"{args.folder} has no two crawls to compare; crawl the same sites into it once more"
+        )
+    if args.since is None:
+        return tabled[:-1], tabled[-1:]
+    start = time.time() - parse_duration(args.since)
+    return (
+        [one for one in tabled if _started(one) < start],
+        [one for one in tabled if _started(one) >= start],
+    )
+
+
+def _started(run: RunFolder) -> float:
+    """A run is named by its start; of two in one second the later has a number behind it."""
+    return datetime.strptime(f"{run.stamp[:19]} +0000", "%Y-%m-%dT%H-%M-%S %z").timestamp()
+
+
+def _as_text(
+    _: argparse.Namespace,
+    comparison: Comparison,
+    changes: Iterator[PageChange],
+    counts: Counter[Change],
+) -> None:
+    from headgate.views.changes_text import change_lines, changes_in_words
+
+    for line in change_lines(changes):
+        show(line)
+    show(changes_in_words(counts, comparison.unremarkable))
+
+
+def _as_json_lines(
+    _: argparse.Namespace,
+    comparison: Comparison,
+    changes: Iterator[PageChange],
+    counts: Counter[Change],
+) -> None:
+    import msgspec
+
+    from headgate.views.changes_text import changes_in_words
+
+    for change in changes:
+        show_json(msgspec.json.encode(change))
+    say(changes_in_words(counts, comparison.unremarkable))
+
+
+def _as_feed(
+    args: argparse.Namespace,
+    _comparison: Comparison,
+    changes: Iterator[PageChange],
+    _counts: Counter[Change],
+) -> None:
+    from headgate.views.changes_feed import changes_feed
+
+    sys.stdout.writelines(changes_feed(list(changes), args.folder.name, time.time()))
+
+
+def _as_page(
+    args: argparse.Namespace,
+    comparison: Comparison,
+    changes: Iterator[PageChange],
+    counts: Counter[Change],
+) -> None:
+    from headgate.views.changes_page import changes_page
+    from headgate.views.changes_text import changes_in_words
+
+    found = list(changes)
+    summary = changes_in_words(counts, comparison.unremarkable)
+    sys.stdout.write(changes_page(found, f"Changes in {args.folder.name}", summary))
+
+
+_SHOWN = {"text": _as_text, "jsonl": _as_json_lines, "atom": _as_feed, "html": _as_page}

@@ -1,0 +1,75 @@
+"""Options that say of all sites what the site file can say of each, in the same words.
+
+An option holds for the sites whose tables do not have the key; a site's own word wins.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headgate.jobs.site_defaults import SiteDefaults
+
+__all__ = ["add_site_options", "asked_options"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    key: str
+    """In the site file, and of `Site`."""
+    metavar: str
+    help: str
+    words: Mapping[str, Any] = field(default_factory=dict)
+    """What argparse is told beside."""
+
+    @property
+    def name(self) -> str:
+        return f"--{self.key.replace('_', '-')}"
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text[:12])
+
+
+_OPTIONS = (
+    _Option("on_deadline", "WHAT", "go-on (late) or stop"),
+    _Option("max_pages", "N", "end each site with so many pages", {"type": _whole}),
+    _Option("max_bytes", "SIZE", "end each site with so much on the line, like '50 MB'"),
+    _Option("max_time", "TIME", "end each site so long after its start"),
+    _Option("max_page_size", "SIZE", "leave larger pages out, like '2 MB'"),
+    _Option(
+        "fetch",
+        "TYPES",
+        "leave out pages of other types; like 'text/html,image/*'",
+        {"type": lambda text: text.split(",")},
+    ),
+    _Option(
+        "max_queries",
+        "N",
+        "different queries of one path, like /list?page=2 (10000)",
+        {"type": _whole},
+    ),
+    _Option("connections", "N", "requests to a host at once (one on average)", {"type": _whole}),
+    _Option(
+        "delay",
+        "TIME",
+        "between two requests to a host (what the server takes to answer; 100ms at the least, 10ms"
+        " at a private address); 0 for servers of your own",
+    ),
+)
+
+
+def add_site_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("for each site whose table in the file does not say")
+    for option in _OPTIONS:
+        group.add_argument(option.name, metavar=option.metavar, help=option.help, **option.words)
+
+
+def asked_options(args: argparse.Namespace) -> SiteDefaults:
+    """Those that were given."""
+    given = ((option.key, getattr(args, option.key)) for option in _OPTIONS)
+    return {key: value for key, value in given if value is not None}

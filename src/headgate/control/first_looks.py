@@ -1,0 +1,70 @@
+"""A first look at sites of unknown size or speed: early, for a moment, then back to the plan.
+
+A look is the beginning of the site's own crawl: what it fetches is stored like every other page, so
+nothing is fetched twice. It is over when it has brought `SiteWatch.look_bytes`, not before a second
+is over, and after `_LONGEST_SECONDS` in any case; by then links and sizes say more than any guess,
+and a server that does not use its part of the line has shown how slow it is. So that the part is
+large enough for that, only two sites are looked at at once, in order of their deadlines. All looks
+together take no more than a fifth of the time to the first of the deadlines that wait for them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from headgate.crawling.progress import Progress
+
+__all__ = ["FirstLooks"]
+
+_SHORTEST_SECONDS, _LONGEST_SECONDS = 0.9, 3.0
+_AT_ONCE = 2
+_PART_OF_TIME = 0.2
+"""Of the time to the first deadline among those not yet looked at."""
+_LEAST_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class FirstLooks:
+    """Every unknown site is in ``waiting`` or ``under_way`` until its look is over."""
+
+    waiting: deque[str] = field(default_factory=deque)
+    """In order of deadline."""
+    deadlines: dict[str, float] = field(default_factory=dict)
+    under_way: dict[str, float] = field(default_factory=dict)
+    """When each began."""
+
+    @property
+    def over(self) -> bool:
+        return not self.waiting and not self.under_way
+
+    def begin(self, crawlers: int, now: float) -> None:
+        """Look at the next sites besides those under way, as far as there are crawlers for it."""
+        at_once = min(crawlers, _AT_ONCE)
+        while self.waiting and len(self.under_way) < at_once and self._time_left(now):
+            self.under_way[self.waiting.popleft()] = now
+
+    def look(self, report: Progress, now: float, enough: float) -> bool:
+        """Whether a site was looked at for long enough: ``enough`` bytes, or seconds."""
+        began = self.under_way.get(report.site)
+        if began is None:
+            return False
+        seconds = now - began
+        if seconds >= _LONGEST_SECONDS:
+            return True
+        return report.arrived_bytes >= enough and seconds >= _SHORTEST_SECONDS
+
+    def end(self, site: str) -> None:
+        """Its look is over, or it has ended without one."""
+        self.under_way.pop(site, None)
+        if site in self.waiting:
+            self.waiting.remove(site)
+
+    def skip(self) -> list[str]:
+        """The sites that nobody has time to look at."""
+        skipped, self.waiting = list(self.waiting), deque()
+        return skipped
+
+    def _time_left(self, now: float) -> bool:
+        first = min(self.deadlines[site] for site in self.waiting)
+        return now <= max(_PART_OF_TIME * first, _LEAST_SECONDS)

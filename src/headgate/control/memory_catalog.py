@@ -1,0 +1,94 @@
+"""A catalog that lasts as long as its process: the twin of the one on disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from headgate.control.catalog import Outcome, Run, Server, Visit
+from headgate.model.errors import WorldFault
+from headgate.traffic.server_speed import ServerSpeed
+
+__all__ = ["MemoryCatalog"]
+
+
+@dataclass(slots=True)
+class MemoryCatalog:
+    """A `headgate.control.catalog.Catalog`."""
+
+    _runs: dict[str, Run] = field(default_factory=dict)
+    _visits: dict[tuple[str, str], Visit] = field(default_factory=dict)
+    """By site and run."""
+    _line: Counter[int] = field(default_factory=Counter)
+    _speeds: dict[str, ServerSpeed] = field(default_factory=dict)
+    _seen: dict[tuple[str, str], float] = field(default_factory=dict)
+    """When a host was last found at an address."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def begin_run(self, stamp: str, started: float, settings: str) -> None:
+        before = self._runs.get(stamp)
+        fresh = Run(stamp, started, None, Outcome.RUNNING, settings)
+        self._runs[stamp] = (
+            fresh if before is None else replace(before, finished=None, outcome=Outcome.RUNNING)
+        )
+
+    def end_run(self, stamp: str, finished: float, outcome: Outcome) -> None:
+        if stamp in self._runs:
+            self._runs[stamp] = replace(self._runs[stamp], finished=finished, outcome=outcome)
+
+    def runs(self) -> list[Run]:
+        return sorted(self._runs.values(), key=lambda run: (run.started, run.stamp), reverse=True)
+
+    def record_visits(self, visits: Iterable[Visit]) -> None:
+        taken = {(visit.site, visit.run): visit for visit in visits}
+        for _, run in taken:
+            if run not in self._runs:
+                raise WorldFault(f"{run}: no such run was begun here")
+        self._visits |= taken
+
+    def history(self, site: str, limit: int = 10) -> list[Visit]:
+        visits = [visit for visit in self._visits.values() if visit.site == site]
+        visits.sort(key=lambda visit: (visit.started, visit.run), reverse=True)
+        return visits[:limit]
+
+    def add_line_use(self, bytes_by_slot: Mapping[int, int]) -> None:
+        self._line.update(bytes_by_slot)
+
+    def line_use(self, first: int) -> dict[int, int]:
+        return {slot: self._line[slot] for slot in sorted(self._line) if slot >= first}
+
+    def record_servers(self, servers: Iterable[Server]) -> None:
+        for server in servers:
+            self._speeds[server.address] = _copied(server.speed)
+            for host in server.hosts:
+                self._seen[host, server.address] = server.speed.latest
+
+    def server(self, address: str) -> ServerSpeed | None:
+        speed = self._speeds.get(address)
+        return None if speed is None else _copied(speed)
+
+    def address(self, host: str) -> str | None:
+        found = [(-seen, address) for (name, address), seen in self._seen.items() if name == host]
+        return min(found)[1] if found else None
+
+    def servers(self) -> list[Server]:
+        return [
+            Server(address, self._hosts(address), _copied(speed))
+            for address, speed in sorted(
+                self._speeds.items(), key=lambda item: (-item[1].latest, item[0])
+            )
+        ]
+
+    def _hosts(self, address: str) -> tuple[str, ...]:
+        return tuple(sorted(host for host, found in self._seen if found == address))
+
+
+def _copied(speed: ServerSpeed) -> ServerSpeed:
+    """What was recorded does not change when whoever recorded it learns more."""
+    return ServerSpeed.decode(speed.encode(), speed.measures, speed.latest)

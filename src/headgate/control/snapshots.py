@@ -1,0 +1,100 @@
+"""A crawl's looks made into snapshots, for whoever shows them: shares, sizes, ends foreseen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from headgate.control.forecast import Forecast
+from headgate.control.sizing import SizeWatch
+from headgate.crawling.progress import Progress
+from headgate.model.quota import QuotaUse
+from headgate.model.run_report import SiteReport
+from headgate.model.snapshot import SiteSnapshot, Snapshot
+
+__all__ = ["Look", "Snapshots"]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A running crawl at one moment; times are those of the run, its earlier legs included."""
+
+    now: float
+    reports: Sequence[Progress]
+    granted: Mapping[str, float]
+    measured: Mapping[str, float]
+    """Bytes per second since the last look."""
+    budget: float | None
+    """Now; None: unlimited."""
+    making_way: bool
+    pause: QuotaUse | None
+    """The quota that is used up; None: none is."""
+    standing: Callable[[Sequence[str] | None], Sequence[SiteReport]]
+    """How these sites stand, or all of them, by the rules of the report."""
+    ends: Mapping[str, float]
+    """When sites will end, as far as the manager foresees it."""
+
+
+class Snapshots:
+    """Remembers each site as it was last: of ten thousand, few change between two looks."""
+
+    def __init__(self, why_missed: Callable[[SiteReport, float], str]) -> None:
+        """``why_missed`` has the words for a site that ended and missed its deadline without being
+        late."""
+        self._why_missed = why_missed
+        self._sizes: dict[str, SizeWatch] = {}
+        self._sites: dict[str, SiteSnapshot] = {}
+        self._moving: Set[str] = frozenset()
+        """Those that run, or had a rate when they ended, which they have no longer."""
+
+    def planned(self, forecasts: Mapping[str, Forecast]) -> None:
+        """What is known of sizes from now on."""
+        self._sizes = {name: SizeWatch(known) for name, known in forecasts.items()}
+        self._sites.clear()
+
+    def of(self, look: Look) -> Snapshot:
+        reports = {report.site: report for report in look.reports}
+        names = list(self._moving | reports.keys() | look.ends.keys()) if self._sites else None
+        changed = [
+            self._site(standing, reports.get(standing.name), look)
+            for standing in look.standing(names)
+        ]
+        self._sites.update({site.name: site for site in changed})
+        self._moving = {site.name for site in changed if site.running or site.rate > 0}
+        return Snapshot(
+            look.now,
+            look.budget,
+            tuple(self._sites.values()),
+            look.making_way,
+            "" if look.pause is None else _end_of_pause(look.pause),
+            tuple(changed),
+        )
+
+    def _site(self, site: SiteReport, report: Progress | None, look: Look) -> SiteSnapshot:
+        size = self._sizes.get(site.name)
+        rate = look.measured.get(site.name, 0.0)
+        share = look.granted.get(site.name)
+        eta = None if look.pause is not None else look.ends.get(site.name)
+        if size is not None and report is not None:
+            left = size.look(report).likely
+            if eta is None and rate > 0 and look.pause is None:
+                eta = look.now + left / rate
+        return SiteSnapshot(
+            site.name,
+            site.state,
+            site.pages,
+            site.to_do,
+            site.wire_bytes,
+            rate,
+            share if share is not None and share < float("inf") else None,
+            None if size is None else size.whole,
+            site.deadline,
+            eta if site.finished is None else site.finished,
+            sum(site.errors.values()),
+            site.focus.relevant if site.focus and site.focus.curve else None,
+            self._why_missed(site, look.now) if site.finished is not None else "",
+        )
+
+
+def _end_of_pause(use: QuotaUse) -> str:
+    return f"{use.resets.astimezone(use.quota.zone):%m-%d %H:%M}"

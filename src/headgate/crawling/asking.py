@@ -1,0 +1,118 @@
+"""Requests of one site run: within its bounds, conditional where the page is known, counted once.
+
+Bytes are the site's in the moment in which they are no longer under way: a look in between would
+miss them and count them again later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from http import HTTPStatus
+
+from headgate.crawling.ports import Fetcher
+from headgate.crawling.progress import Progress
+from headgate.frontier.retries import RetryRules
+from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
+from headgate.model.page import Earlier
+from headgate.model.run_report import MAX_BYTES
+from headgate.model.site import Site
+from headgate.traffic.response_size import ResponseSize
+
+__all__ = ["Asking", "not_modified"]
+
+_RETRIES = RetryRules()
+_MOST_PAGE_BYTES = 16_000_000
+_MOST_SITEMAP_BYTES = 16_000_000
+
+
+class Asking:
+    """``stop`` is called when the site may move no more bytes."""
+
+    def __init__(
+        self, site: Site, fetcher: Fetcher, progress: Progress, stop: Callable[[str], None]
+    ) -> None:
+        self.response_size = ResponseSize()
+        """What is expected of the next one; whoever takes them in adds to it."""
+        self._site = site
+        self._fetcher = fetcher
+        self._progress = progress
+        self._stop = stop
+        self._most_page_bytes = int(site.max_page_size or _MOST_PAGE_BYTES)
+
+    async def request(self, request: FetchRequest) -> Fetched | FetchFailure:
+        """Whatever is asked for, robots.txt too."""
+        outcome = await self._fetcher.fetch(request)
+        self._progress.wire_bytes += outcome.wire_bytes
+        return outcome
+
+    async def page(self, url: str, earlier: Earlier | None) -> Fetched | FetchFailure:
+        """A page, or that it is as it was ``earlier``.
+
+        A body that broke off is asked for once more: a moment's failure may be over in a moment. If
+        it is not, what came is kept, marked truncated: so are pages of servers that tell a wrong
+        length."""
+        outcome = await self._once(url, earlier)
+        if not _broke_off(outcome):
+            return outcome
+        await asyncio.sleep(_RETRIES.wait(1))
+        again = await self._once(url, None)
+        return outcome if isinstance(again, FetchFailure) else again
+
+    async def sitemap(self, url: str) -> Fetched | FetchFailure:
+        most = min(_MOST_SITEMAP_BYTES, self._bytes_left())
+        expected = int(self.response_size.expected)
+        return await self.request(FetchRequest(url, self._site.name, expected, most))
+
+    def keep_to_bytes(self) -> None:
+        """Stop where all that the site may move has come."""
+        most = self._site.max_bytes
+        if most is not None and self._progress.arrived_bytes >= most:
+            self._stop(MAX_BYTES)
+
+    async def _once(self, url: str, earlier: Earlier | None) -> Fetched | FetchFailure:
+        site = self._site
+        most, left = self._most_page_bytes, self._bytes_left()
+        outcome = await self.request(
+            FetchRequest(
+                url,
+                site.name,
+                int(self.response_size.expected),
+                min(most, left),
+                _conditions(earlier),
+                site.fetch,
+                site.max_page_size is not None or left < most,
+                partial=True,
+            )
+        )
+        too_large = isinstance(outcome, FetchFailure) and outcome.kind is FailureKind.TOO_LARGE
+        if too_large and left < most:
+            self._stop(MAX_BYTES)
+        return outcome
+
+    def _bytes_left(self) -> int:
+        """Of what the site may move, what is under way counted in; at least one, to be refused."""
+        if self._site.max_bytes is None:
+            return self._most_page_bytes
+        came = self._progress.wire_bytes + self._fetcher.under_way(self._site.name)
+        return max(int(self._site.max_bytes) - came, 1)
+
+
+def not_modified(outcome: Fetched | FetchFailure) -> bool:
+    return isinstance(outcome, Fetched) and outcome.status == HTTPStatus.NOT_MODIFIED
+
+
+def _broke_off(outcome: Fetched | FetchFailure) -> bool:
+    return isinstance(outcome, Fetched) and outcome.truncated == "disconnect"
+
+
+def _conditions(earlier: Earlier | None) -> tuple[tuple[str, str], ...]:
+    """The headers that let a server say "not modified"."""
+    if earlier is None:
+        return ()
+    conditions = []
+    if earlier.etag:
+        conditions.append(("If-None-Match", earlier.etag))
+    if earlier.last_modified:
+        conditions.append(("If-Modified-Since", earlier.last_modified))
+    return tuple(conditions)

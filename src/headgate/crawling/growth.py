@@ -1,0 +1,75 @@
+"""How a site grows while it is crawled: the counters that its size is foretold from.
+
+By depth: URLs known, URLs settled, and new URLs that the settled ones brought. Beside them running
+means in which later pages weigh more, for what a crawl meets first (navigation, indexes) is not
+what it will meet. The k-th weight of a mean grows like k**e; it takes one addition per page.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from headgate.frontier.journal import JournalEntry, Outcome
+
+__all__ = ["Growth"]
+
+_LEAST_BYTES = 100
+"""A failed fetch may have brought nothing; its logarithm would rule the mean."""
+
+
+@dataclass(slots=True)
+class Growth:
+    """Of one site run, what an interrupted run did before included."""
+
+    known: list[int] = field(default_factory=list)
+    """URLs by depth, settled or to do."""
+    settled: list[int] = field(default_factory=list)
+    """The part of them that came to its end."""
+    brought: list[int] = field(default_factory=list)
+    """New URLs that the settled ones of each depth linked to."""
+    responses: int = 0
+    """Whose bytes are in the means below."""
+    log_bytes: float = 0.0
+    """Sum of the logarithms of their wire bytes."""
+    late_bytes: float = 0.0
+    """Mean wire bytes, weights growing like k."""
+    late_brought: float = 0.0
+    """Mean of new URLs per page below the seeds, weights growing like k**3."""
+    below: int = 0
+    """Pages in that mean."""
+
+    def note(self, entry: JournalEntry) -> None:
+        """What the frontier recorded, now or before an interruption."""
+        found = len(entry.found)
+        self.found(entry.depth, found)
+        if entry.outcome in (Outcome.PAGE, Outcome.DUPLICATE):
+            self.settle(entry.depth - 1, found)
+        elif entry.outcome is not Outcome.FOUND:
+            self.settle(entry.depth)
+
+    def found(self, depth: int, urls: int) -> None:
+        """New URLs, whoever named them."""
+        self._reach(depth)
+        self.known[depth] += urls
+
+    def settle(self, depth: int, brought: int = 0) -> None:
+        """A URL came to its end and linked to so many new ones (told to `found` as well)."""
+        self._reach(depth)
+        self.settled[depth] += 1
+        self.brought[depth] += brought
+        if depth:
+            self.below += 1
+            self.late_brought += (brought - self.late_brought) * min(1.0, 4 / (self.below + 3))
+
+    def came(self, wire_bytes: int) -> None:
+        """The response of a settled URL took so many bytes."""
+        self.responses += 1
+        self.log_bytes += math.log(max(wire_bytes, _LEAST_BYTES))
+        self.late_bytes += (wire_bytes - self.late_bytes) * 2 / (self.responses + 1)
+
+    def _reach(self, depth: int) -> None:
+        missing = depth + 1 - len(self.known)
+        if missing > 0:
+            for counts in (self.known, self.settled, self.brought):
+                counts.extend([0] * missing)

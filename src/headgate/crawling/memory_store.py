@@ -1,0 +1,121 @@
+"""A site's store that lasts as long as its `Shelf`: the twin of the one on disk.
+
+What a disk keeps is in the shelf; a store opened on it again finds what was committed there and
+nothing else, as after a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from headgate.frontier.journal import JournalEntry
+from headgate.model.fetch import Fetched, FetchFailure
+from headgate.model.page import Page
+
+__all__ = ["MemoryStore", "Note", "Shelf", "ShelvedPage"]
+
+Note = tuple[str, float, tuple[tuple[str, str], ...]]
+"""(URL, seconds since 1970, what was noted)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShelvedPage:
+    """A `headgate.crawling.ports.StoredPage`."""
+
+    page: Page
+
+    @property
+    def role(self) -> str:
+        return self.page.role.value
+
+    @property
+    def status(self) -> int:
+        outcome = self.page.outcome
+        return 0 if isinstance(outcome, FetchFailure) else outcome.status
+
+    @property
+    def error(self) -> str:
+        outcome = self.page.outcome
+        return outcome.kind.value if isinstance(outcome, FetchFailure) else ""
+
+    @property
+    def payload_bytes(self) -> int:
+        outcome = self.page.outcome
+        return len(outcome.payload) if isinstance(outcome, Fetched) else 0
+
+    @property
+    def wire_bytes(self) -> int:
+        return self.page.outcome.wire_bytes
+
+    @property
+    def seconds(self) -> float:
+        return self.page.outcome.seconds
+
+    @property
+    def first_byte_seconds(self) -> float:
+        outcome = self.page.outcome
+        return outcome.first_byte_seconds if isinstance(outcome, Fetched) else 0.0
+
+    @property
+    def relevance(self) -> float | None:
+        return self.page.relevance
+
+
+@dataclass(slots=True)
+class Shelf:
+    """What is durable of one site run."""
+
+    pages: list[ShelvedPage] = field(default_factory=list)
+    entries: list[JournalEntry] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    finished: bool = False
+
+
+class MemoryStore:
+    """A `headgate.crawling.ports.SiteStore` over a shelf."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._waiting = Shelf()
+        self._given = self._stored = 0
+        self.waiting_bytes = 0
+
+    @property
+    def finished(self) -> bool:
+        return self._shelf.finished
+
+    def put(self, page: Page, entry: JournalEntry | None = None) -> int:
+        shelved = ShelvedPage(page)
+        self._waiting.pages.append(shelved)
+        if entry is not None:
+            self._waiting.entries.append(entry)
+        self.waiting_bytes += shelved.payload_bytes
+        self._given += 1
+        return self._given
+
+    def record(self, entry: JournalEntry) -> None:
+        self._waiting.entries.append(entry)
+
+    def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None:
+        self._waiting.notes.append((url, wall_time, tuple(fields)))
+
+    def finish(self) -> None:
+        self._waiting.finished = True
+
+    def commit(self) -> int:
+        taken, self._waiting, self.waiting_bytes = self._waiting, Shelf(), 0
+        self._shelf.pages += taken.pages
+        self._shelf.entries += taken.entries
+        self._shelf.notes += taken.notes
+        self._shelf.finished = self._shelf.finished or taken.finished
+        self._stored += len(taken.pages)
+        return self._stored
+
+    def entries(self) -> Iterator[JournalEntry]:
+        return iter(self._shelf.entries)
+
+    def pages(self) -> Iterator[ShelvedPage]:
+        return iter(self._shelf.pages)
+
+    def close(self) -> None: ...

@@ -1,0 +1,58 @@
+"""What a crawl and its second reader say to each other: a page, and what was read in it.
+
+Each is a length of four bytes and MessagePack. Here, and not beside the event loop that asks: the
+process that answers has none, and starts in half the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headgate.crawling.page_reading import PageReader, ReadPage
+from headgate.model.fetch import Fetched
+from headgate.model.page import Links
+
+__all__ = ["LENGTH_BYTES", "Answer", "Question"]
+
+LENGTH_BYTES = 4
+
+
+class Question(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A page: what of its response is read."""
+
+    agent: str
+    url: str
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    def read(self) -> ReadPage:
+        fetched = Fetched(
+            self.url, self.status, self.headers, b"", b"", self.body, "", 0.0, 0.0, 0.0, 0
+        )
+        return PageReader(self.agent).read(fetched, self.body)
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What was read; links to follow are told only where they are not all that there are."""
+
+    title: str
+    language: str
+    digest: bytes
+    links: Links | None
+    to_follow: Sequence[str] | None
+
+    @classmethod
+    def of(cls, read: ReadPage) -> Answer:
+        links = read.links
+        same = links is not None and read.to_follow is links.targets
+        return cls(read.title, read.language, read.digest, links, None if same else read.to_follow)
+
+    def page(self) -> ReadPage:
+        to_follow = self.to_follow
+        if to_follow is None:
+            assert self.links is not None
+            to_follow = self.links.targets
+        return ReadPage(self.title, self.language, self.links, to_follow, self.digest)

@@ -1,0 +1,25 @@
+"""Objects from one process of ours to another: a length of eight bytes and a pickle."""
+
+from __future__ import annotations
+
+import pickle
+from typing import IO, Any
+
+__all__ = ["receive", "send"]
+
+_LENGTH_BYTES = 8
+
+
+def send(stream: IO[bytes], thing: object) -> None:
+    data = pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
+    stream.write(len(data).to_bytes(_LENGTH_BYTES))
+    stream.write(data)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> Any:
+    """The next; raises EOFError where the other end was closed."""
+    length = stream.read(_LENGTH_BYTES)
+    if len(length) < _LENGTH_BYTES:
+        raise EOFError
+    return pickle.loads(stream.read(int.from_bytes(length)))

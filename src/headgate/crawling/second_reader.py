@@ -1,0 +1,185 @@
+"""A second reader: a process that reads ordinary pages beside the event loop, so that even a single
+site uses two cores.
+
+It is started when reading takes a good part of the loop's time, not before: a small crawl, or one
+that its bandwidth slows down, is better off without. From then on it gets each page that it can
+begin with soon. While it is behind, because there is no core for it, the loop reads by itself:
+whoever has time does the work, and on a busy machine little changes.
+
+Pages and answers (`page_questions`) go over a pair of sockets; answers come in the order of the
+pages. An empty one means that the page has to be read here, as have all pages of a process that
+broke off or does not answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import cast
+
+import msgspec
+
+from headgate.crawling.page_questions import LENGTH_BYTES, Answer, Question
+from headgate.crawling.page_reading import PageReader, ReadPage
+from headgate.model.fetch import Fetched
+
+__all__ = ["SecondReader"]
+
+_WINDOW_SECONDS = 0.1
+"""Over which it is seen how much of the time goes into reading."""
+_WORTH_PART = 0.15
+_MOST_WAITING = 4
+"""Pages given and not yet answered: so many that it need not wait for us."""
+_PATIENCE_SECONDS = 10.0
+"""An ordinary page takes milliseconds."""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Answer).decode
+
+
+class SecondReader:
+    """For all sites of one event loop; it and its process end with `close`."""
+
+    def __init__(
+        self,
+        cores: int | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        start: Callable[[socket.socket], subprocess.Popen[bytes]] | None = None,
+    ) -> None:
+        cores = len(os.sched_getaffinity(0)) if cores is None else cores
+        self._may_start = cores > 1
+        self._clock = clock
+        self._start = start or _start
+        self._window_began = clock()
+        self._reading_seconds = 0.0
+        """In this window."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pages: _Pages | None = None
+
+    async def read(self, reader: PageReader, fetched: Fetched, body: bytes) -> ReadPage:
+        """There or here; ``body`` is without its content coding."""
+        pages = self._pages
+        if pages is not None and pages.has_room and not reader.with_words:
+            question = Question(reader.agent, fetched.url, fetched.status, fetched.headers, body)
+            answer = await pages.ask(question)
+            if answer is not None:
+                return answer.page()
+        began = self._clock()
+        read = reader.read(fetched, body)
+        now = self._clock()
+        self._reading_seconds += now - began
+        if now - self._window_began > _WINDOW_SECONDS:
+            await self._look_back(now)
+        return read
+
+    def close(self) -> None:
+        self._may_start = False
+        if self._pages is not None:
+            self._pages.close()
+            self._pages = None
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    async def _look_back(self, now: float) -> None:
+        busy = self._reading_seconds > _WORTH_PART * (now - self._window_began)
+        self._window_began, self._reading_seconds = now, 0.0
+        if busy and self._may_start:
+            self._may_start = False
+            ours, theirs = socket.socketpair()
+            with theirs:
+                self._process = self._start(theirs)
+            loop = asyncio.get_running_loop()
+            _, self._pages = await loop.create_unix_connection(_Pages, sock=ours)
+
+
+class _Pages(asyncio.Protocol):
+    """Our end. Invariant: ``_waiting`` has one future for each page without an answer."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[Answer | None]] = deque()
+        self._transport: asyncio.WriteTransport | None = None
+        self._came = bytearray()
+        self._answered = 0
+        self._watch: asyncio.TimerHandle | None = None
+
+    @property
+    def has_room(self) -> bool:
+        return self._transport is not None and len(self._waiting) < _MOST_WAITING
+
+    async def ask(self, question: Question) -> Answer | None:
+        """None: it has to be read here."""
+        assert self._transport is not None
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Answer | None] = loop.create_future()
+        data = _encode(question)
+        self._waiting.append(answer)
+        self._transport.writelines((len(data).to_bytes(LENGTH_BYTES), data))
+        if self._watch is None:
+            self._watch = loop.call_later(_PATIENCE_SECONDS, self._look_after, self._answered)
+        return await answer
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+        self.connection_lost(None)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.WriteTransport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._came += data
+        came, start = self._came, 0
+        while len(came) - start >= LENGTH_BYTES:
+            begin = start + LENGTH_BYTES
+            end = begin + int.from_bytes(came[start:begin])
+            if len(came) < end:
+                break
+            answer = _decode(bytes(came[begin:end])) if end > begin else None
+            self._settle(answer)
+            start = end
+        del came[:start]
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._transport = None
+        if self._watch is not None:
+            self._watch.cancel()
+        while self._waiting:
+            self._settle(None)
+
+    def _settle(self, answer: Answer | None) -> None:
+        self._answered += 1
+        waiting = self._waiting.popleft()
+        if not waiting.done():  # the site may have been stopped
+            waiting.set_result(answer)
+
+    def _look_after(self, answered: int) -> None:
+        self._watch = None
+        if self._waiting and answered == self._answered:
+            self.close()
+        elif self._waiting:
+            loop = asyncio.get_running_loop()
+            self._watch = loop.call_later(_PATIENCE_SECONDS, self._look_after, self._answered)
+
+
+def _start(end: socket.socket) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "headgate.crawling.second_reader_child",
+            str(os.getpid()),
+            str(end.fileno()),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        pass_fds=(end.fileno(),),
+    )

@@ -1,0 +1,51 @@
+"""The process of a second reader; its arguments are its parent's id and its end of the sockets.
+
+It stands back where there is not a core for everybody: what it does not get done is read by those
+that it would keep from their work.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from typing import IO
+
+import msgspec
+
+from headgate.crawling.page_questions import LENGTH_BYTES, Answer, Question
+from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
+
+__all__ = ["serve"]
+
+_STANDING_BACK = 5
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Question).decode
+
+
+def serve(questions: IO[bytes], answers: socket.socket) -> None:
+    """Until the parent has closed its end."""
+    while len(length := questions.read(LENGTH_BYTES)) == LENGTH_BYTES:
+        data = _answered(questions.read(int.from_bytes(length)))
+        answers.sendall(len(data).to_bytes(LENGTH_BYTES) + data)
+
+
+def _answered(question: bytes) -> bytes:
+    """Empty where it goes wrong, or has no UTF-8, as half a surrogate pair has none."""
+    try:
+        return _encode(Answer.of(_decode(question).read()))
+    except Exception:
+        return b""
+
+
+def main() -> None:
+    leave_signals_to_parent()
+    die_with_parent(int(sys.argv[1]))
+    os.nice(_STANDING_BACK)
+    with socket.socket(fileno=int(sys.argv[2])) as end, end.makefile("rb") as questions:
+        serve(questions, end)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""What the end of a fetch means to the frontier, and what was read in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headgate.crawling.page_reading import PageReader, ReadPage
+from headgate.crawling.ports import Clock
+from headgate.crawling.reading_aside import read_aside, read_response, small_body
+from headgate.crawling.second_reader import SecondReader
+from headgate.frontier.events import (
+    ErrorStatus,
+    FetchFailed,
+    PageFetched,
+    Redirected,
+)
+from headgate.model.fetch import Fetched, FetchFailure
+from headgate.reading.sitemaps import Sitemap
+
+__all__ = ["Trouble", "Understanding"]
+
+Trouble = FetchFailed | Redirected | ErrorStatus
+"""Anything but what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """Of one site. Reads here, or beside the loop where it would take long or somebody has the
+    time for it."""
+
+    site: str
+    reader: PageReader
+    second_reader: SecondReader | None
+    clock: Clock
+
+    async def page(
+        self, fetched: Fetched | FetchFailure, stored: Fetched | None
+    ) -> tuple[PageFetched | Trouble, ReadPage]:
+        """Of a page that did not change, what the archive has ``stored`` is read."""
+        trouble = self.trouble(fetched)
+        if trouble is not None or isinstance(fetched, FetchFailure):
+            assert trouble is not None
+            return trouble, ReadPage()
+        read = await self._read(stored or fetched)
+        page = PageFetched(
+            fetched.url,
+            read.to_follow,
+            read.digest,
+            None,
+            fetched.first_byte_seconds,
+            _unfollowed(read),
+        )
+        return page, read
+
+    async def sitemap(self, fetched: Fetched) -> Sitemap:
+        return await read_response(self.site, self.reader.read_sitemap, fetched)
+
+    def trouble(self, outcome: Fetched | FetchFailure) -> Trouble | None:
+        """None: what was asked for has come."""
+        if isinstance(outcome, FetchFailure):
+            return FetchFailed(outcome.url, outcome.kind)
+        reader, seconds = self.reader, outcome.first_byte_seconds
+        if reader.moved(outcome):
+            return Redirected(outcome.url, reader.redirect_target(outcome), seconds)
+        if outcome.status >= 400:
+            retry_after = reader.retry_after(outcome, self.clock.wall())
+            return ErrorStatus(outcome.url, outcome.status, retry_after, seconds)
+        return None
+
+    async def _read(self, fetched: Fetched) -> ReadPage:
+        body = small_body(fetched)
+        if body is None:
+            return await read_aside(self.site, self.reader.read, fetched, None)
+        if self.second_reader is None:
+            return self.reader.read(fetched, body)
+        return await self.second_reader.read(self.reader, fetched, body)
+
+
+def _unfollowed(read: ReadPage) -> Sequence[str]:
+    if read.links is None or len(read.links.targets) == len(read.to_follow):
+        return ()
+    followed = frozenset(read.to_follow)
+    return [url for url in read.links.targets if url not in followed]

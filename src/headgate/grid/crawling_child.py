@@ -1,0 +1,142 @@
+"""A crawling process: a node that hears orders and tells news until it is closed, or alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+
+import uvloop
+
+from headgate.crawling.node import Node
+from headgate.crawling.progress import Progress
+from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
+from headgate.grid.messages import (
+    Close,
+    Fault,
+    Hello,
+    News,
+    Order,
+    SetRates,
+    SetTotal,
+    Stop,
+    Stream,
+    encoded,
+    version,
+)
+from headgate.model.errors import HeadgateError
+from headgate.model.site import Site
+
+__all__ = ["OpenNode", "work"]
+
+OpenNode = Callable[[Mapping[str, Site]], AbstractAsyncContextManager[Node]]
+"""The node of a process; it is given the sites as they are begun."""
+
+_TELL_SECONDS = 0.25
+_TELL_SERVERS_SECONDS = 2.0
+"""What servers did is looked at every ten; there may be thousands of them."""
+
+
+def work(open_node: OpenNode, end: socket.socket) -> None:
+    """A process's whole life. Signals are the parent's to hear.
+
+    Without its parent it ends, at once where the system can see to that: whoever resumes the crawl
+    must not find anybody writing to its journals."""
+    leave_signals_to_parent()
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid is not None:
+        die_with_parent(parent.pid)
+    uvloop.run(_live(open_node, end))
+
+
+async def _live(open_node: OpenNode, end: socket.socket) -> None:
+    stream: Stream[Order] = await Stream.over(end, Order)
+    stream.send(Hello(version()))
+    try:
+        await _serve(open_node, stream)
+    except HeadgateError as fault:
+        stream.send(Fault(str(fault)))
+    finally:
+        with contextlib.suppress(ConnectionError):
+            await stream.sent()
+        stream.close()
+
+
+async def _serve(open_node: OpenNode, stream: Stream[Order]) -> None:
+    sites: dict[str, Site] = {}
+    async with open_node(sites) as node:
+        told = _Told(node, stream)
+        obeying = asyncio.create_task(_obey(node, sites, stream))
+        try:
+            while not obeying.done():
+                ended = await node.wait(_TELL_SECONDS)
+                for progress in ended:
+                    del sites[progress.site]
+                told.tell(ended)
+                with contextlib.suppress(ConnectionError):
+                    await stream.sent()
+            obeying.result()
+        finally:
+            obeying.cancel()
+            await node.close("interrupted")
+        told.tell(await node.wait(0), last=True)
+
+
+async def _obey(node: Node, sites: dict[str, Site], stream: Stream[Order]) -> None:
+    """Until the end is ordered, or the parent is gone."""
+    while True:
+        match await stream.receive():
+            case SetRates(rates=rates, begun=begun):
+                sites.update({site.name: site for site in begun})
+                node.set_rates(rates)
+            case SetTotal(rate=rate):
+                node.set_total(rate)
+            case Stop(site=site, reason=reason):
+                node.stop(site, reason)
+            case Close() | None:
+                return
+
+
+class _Told:
+    """What the parent was told last, so that it is told only what changed."""
+
+    def __init__(self, node: Node, stream: Stream[Order]) -> None:
+        self._node = node
+        self._stream = stream
+        self._progress: dict[str, Progress] = {}
+        self._requests: dict[str, int] = {}
+        """By address."""
+        self._time = asyncio.get_running_loop().time
+        self._told = self._told_servers = self._time()
+
+    def tell(self, ended: Sequence[Progress], *, last: bool = False) -> None:
+        """Of sites that ended at once, of others when it is time."""
+        for progress in ended:
+            self._progress.pop(progress.site, None)
+        now = self._time()
+        changed: list[Progress] = []
+        if now - self._told >= _TELL_SECONDS or last:
+            self._told = now
+            changed = self._changed()
+        elif not ended:
+            return
+        servers = {}
+        if now - self._told_servers >= _TELL_SERVERS_SECONDS or last:
+            self._told_servers = now
+            tallies = self._node.servers().items()
+            servers = {
+                address: tally.totals()
+                for address, tally in tallies
+                if tally.requests != self._requests.get(address)
+            }
+            self._requests.update({address: t.requests for address, t in servers.items()})
+        self._stream.send(News(changed, list(ended), servers, self._node.carried()))
+
+    def _changed(self) -> list[Progress]:
+        now = {progress.site: encoded(progress) for progress in self._node.progress()}
+        changed = [raw for site, raw in now.items() if self._progress.get(site) != raw]
+        self._progress = now
+        return changed

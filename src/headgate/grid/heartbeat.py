@@ -1,0 +1,28 @@
+"""Beats at even intervals in the event loop, so that a stall of the machine is noticed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+from headgate.control.stall_watch import BEAT_SECONDS, Clocks, StallWatch
+
+__all__ = ["beating"]
+
+
+@contextlib.asynccontextmanager
+async def beating(clocks: Callable[[], Clocks]) -> AsyncIterator[StallWatch]:
+    """A watch that is kept up to date in the meantime."""
+    watch = StallWatch(clocks())
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            watch.beat(clocks())
+
+    task = asyncio.get_running_loop().create_task(beat())
+    try:
+        yield watch
+    finally:
+        task.cancel()

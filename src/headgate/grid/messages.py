@@ -1,0 +1,151 @@
+"""What a crawl and its processes say to each other, and the stream that carries it.
+
+Down go orders: rates, with the sites that are begun by them; the process's part of the total; stops
+and the end. Up goes first which messages the process knows: a crawl may go on for weeks, and start
+a process when Headgate has been updated. Then news: what changed since the last, each ended site
+once, and at even intervals in any case, so that one who says nothing any more is noticed.
+
+A message is a length of four bytes and MessagePack. Streams of asyncio carry it over a pair of
+sockets: nobody waits in a system call, and nothing that is half sent is ever taken for a message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import Counter
+from functools import cache
+from typing import Any, Generic, TypeVar, cast
+from zlib import crc32
+
+import msgspec
+
+from headgate.crawling.progress import Progress
+from headgate.model.site import Site
+from headgate.traffic.server_tally import ServerTally
+
+__all__ = [
+    "Close",
+    "Fault",
+    "Hello",
+    "News",
+    "Order",
+    "SetRates",
+    "SetTotal",
+    "Stop",
+    "Stream",
+    "Word",
+    "encoded",
+    "version",
+]
+
+_LENGTH_BYTES = 4
+_Received = TypeVar("_Received")
+
+
+class SetRates(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    rates: dict[str, float]
+    begun: list[Site] = []
+    """Those of them that were not named before."""
+
+
+class SetTotal(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    rate: float
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    site: str
+    reason: str
+
+
+class Close(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """Stop all that runs, tell of it and end."""
+
+
+Order = SetRates | SetTotal | Stop | Close
+
+
+class Hello(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    version: int
+
+
+class News(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """Of one process; what did not change is left out."""
+
+    progress: list[Progress] = []
+    """Of sites that run; to be sent, it may be what `encoded` made of it."""
+    ended: list[Progress] = []
+    servers: dict[str, ServerTally] = {}
+    """Totals by address."""
+    carried: int = 0
+
+
+class Fault(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """The process ends with it."""
+
+    text: str
+
+
+Word = Hello | News | Fault
+
+
+@cache
+def version() -> int:
+    """Another wherever a message, or anything that is sent in one, has another form."""
+    schema = msgspec.json.schema(Order | Word, schema_hook=lambda kind: {"type": str(kind)})
+    return crc32(msgspec.json.encode(schema))
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def encoded(progress: Progress) -> Progress:
+    """To be compared with what was sent before, and sent without being encoded again."""
+    return cast(Progress, msgspec.Raw(_encode(progress)))
+
+
+class Stream(Generic[_Received]):
+    """One end; within an event loop."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, received: Any
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._decode = msgspec.msgpack.Decoder(received, dec_hook=_from_plain).decode
+
+    @classmethod
+    async def over(cls, end: socket.socket, received: Any) -> Stream[_Received]:
+        """``received`` is the union of what may come, as msgspec understands it."""
+        reader, writer = await asyncio.open_unix_connection(sock=end)
+        return cls(reader, writer, received)
+
+    def send(self, message: msgspec.Struct) -> None:
+        """Soon; where nobody listens any more, it is dropped."""
+        if not self._writer.is_closing():
+            data = _encode(message)
+            self._writer.write(len(data).to_bytes(_LENGTH_BYTES, "little") + data)
+
+    async def sent(self) -> None:
+        """Wait until not much is left to send."""
+        await self._writer.drain()
+
+    async def receive(self) -> _Received | None:
+        """The next message; None: the other end is gone."""
+        try:
+            length = await self._reader.readexactly(_LENGTH_BYTES)
+            data = await self._reader.readexactly(int.from_bytes(length, "little"))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        message: _Received = self._decode(data)
+        return message
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _from_plain(kind: Any, value: Any) -> Any:
+    """The one type that msgspec does not know."""
+    if getattr(kind, "__origin__", None) is Counter:
+        return Counter(value)
+    raise NotImplementedError(kind)

@@ -1,0 +1,128 @@
+"""The budget while a crawl runs: the timetable by the hour, the user's last word and the quota.
+
+Looked at twice a second. `headgate budget` leaves a rate in the run's folder; what came over the
+line is counted for the quota and saved in the catalog every few seconds, and before a pause.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from headgate.control.allowance import Allowance
+from headgate.control.catalog import Catalog
+from headgate.control.line_use import LineUse, first_slot
+from headgate.crawling.ports import Clock
+from headgate.crawling.progress import Progress
+from headgate.model.budget import Budget
+from headgate.model.errors import HeadgateError
+from headgate.model.quota import QuotaUse
+from headgate.model.timetable import Timetable
+from headgate.planning.budget_over_time import budget_capacity
+from headgate.planning.capacity import Capacity
+from headgate.storage.collection import RunFolder
+from headgate.storage.run_state import load_budget
+
+__all__ = ["BudgetKeeping", "is_unlimited"]
+
+_SAVE_SECONDS = 5.0
+_CRAWL_WEEKS = 104
+"""How far a timetable is unrolled."""
+
+
+def is_unlimited(budget: Budget) -> bool:
+    """Whether no rate is ever set; there may be a quota."""
+    bandwidth = budget.bandwidth
+    return not isinstance(bandwidth, Timetable) and math.isinf(bandwidth)
+
+
+@dataclass(slots=True)
+class BudgetKeeping:
+    """Of one leg. ``allowance`` says what may pass from now on."""
+
+    budget: Budget
+    run: RunFolder
+    catalog: Catalog
+    clock: Clock
+    tell: Callable[[Sequence[str]], None]
+    """Of what somebody should know, a sentence each."""
+    allowance: Allowance = field(init=False)
+    _line: LineUse = field(init=False)
+    _told_rate: float | None = None
+    """By `headgate budget`, last."""
+    _problem: str = ""
+    _paused: bool = False
+    _saved: float = -math.inf
+
+    def __post_init__(self) -> None:
+        self._line = LineUse.of(self._saved_use())
+        self.allowance = Allowance(self._unroll, self.clock.wall(), self.quota_use())
+
+    @property
+    def capacity(self) -> Capacity | None:
+        """None: unlimited."""
+        return self.allowance.capacity
+
+    @property
+    def use(self) -> QuotaUse | None:
+        """How the quota stood at the last look; None: there is none."""
+        return self.allowance.use
+
+    def quota_use(self) -> QuotaUse | None:
+        quota = self.budget.quota
+        return None if quota is None else self._line.of_quota(quota, self.clock.wall())
+
+    def rate_at(self, now: float) -> float | None:
+        """Bytes per second, ``now`` since the leg began; None: unlimited."""
+        return None if self.capacity is None else self.capacity.rate_at(now)
+
+    def look(self, now: float, reports: Sequence[Progress]) -> bool:
+        """Count what came; whether the budget is another one now."""
+        self._line.look(reports, self.clock.wall())
+        self._obey_new_rate()
+        return self.allowance.look(now, self.clock.wall(), self.quota_use())
+
+    def save(self, now: float) -> None:
+        """What came over the line, now and then."""
+        if now - self._saved >= _SAVE_SECONDS:
+            self._saved = now
+            self.save_use()
+
+    def save_use(self) -> None:
+        self.catalog.add_line_use(self._line.unsaved())
+
+    def pause_began(self) -> QuotaUse | None:
+        """The quota that was found used up since the last call; None: none was."""
+        use = self.use
+        paused = use is not None and use.spent
+        began = paused and not self._paused
+        self._paused = paused
+        if began:
+            self.save_use()
+        return use if began else None
+
+    def _saved_use(self) -> Mapping[int, int]:
+        quota = self.budget.quota
+        return {} if quota is None else self.catalog.line_use(first_slot(quota, self.clock.wall()))
+
+    def _unroll(self, start: datetime) -> Capacity | None:
+        """The budget's rates from a moment on; None: unlimited for ever."""
+        if is_unlimited(self.budget):
+            return None
+        return budget_capacity(self.budget, start, _CRAWL_WEEKS)
+
+    def _obey_new_rate(self) -> None:
+        """Whatever else is in the folder is no reason to end a crawl that runs."""
+        try:
+            rate = load_budget(self.run)
+        except HeadgateError as fault:
+            rate, problem = None, str(fault)
+            if problem != self._problem:
+                self._problem = problem
+                self.tell([f"{problem}; the budget stays as it was"])
+        if rate is None or rate == self._told_rate:
+            return
+        self._told_rate = rate
+        self.allowance.fix(None if math.isinf(rate) else Capacity.constant(max(rate, 1.0)))

@@ -1,0 +1,339 @@
+"""A crawl from end to end on one machine: plan, crawl, archive, report.
+
+    lock the collection ─► new run, or the unfinished one ─► forecasts (history, or a guess)
+      ─► plan ─► node or processes under the manager ─► catalog, index, tables, report
+
+Everything that outlives the process is in the collection; `crawl` may be called again after a crash
+with ``resume`` and goes on where the journals stand.
+
+The planner and the sealing are imported where they are called: with them come SciPy and pyarrow,
+90 MB together, and most of the time that a start takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import math
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from headgate.control.catalog import Catalog
+from headgate.control.conducting import Conducting
+from headgate.control.forecast import Forecast
+from headgate.control.learning import Learning
+from headgate.control.making_way import MakingWay
+from headgate.control.manager import LOOK_SECONDS, Manager
+from headgate.control.planning_ahead import with_what_is_left
+from headgate.control.run_report import RunLog, make_report, standing
+from headgate.control.snapshots import Look
+from headgate.crawling.ports import Clock, Fleet
+from headgate.crawling.progress import Progress
+from headgate.fetching.http import FetcherSettings
+from headgate.grid.heartbeat import beating
+from headgate.grid.yielding_fleet import YieldingFleet
+from headgate.jobs.budget_keeping import BudgetKeeping, is_unlimited
+from headgate.jobs.forecasting import forecast_sites
+from headgate.jobs.mending import mend_crawl_memories
+from headgate.jobs.node import NodeJob
+from headgate.jobs.opening import JobKind, open_run
+from headgate.jobs.parts import Parts
+from headgate.jobs.report_saving import ReportSaving
+from headgate.jobs.run_time import RunTime, time_left
+from headgate.jobs.wrapping_up import Finished, wrap_up
+from headgate.model.budget import Budget
+from headgate.model.errors import WorldFault
+from headgate.model.plan import Plan
+from headgate.model.quota import QuotaUse
+from headgate.model.run_report import RunReport, SiteReport
+from headgate.model.site import Site
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.run_state import RunState, load_budget, load_elapsed, load_report
+
+__all__ = ["CrawlJob", "Watcher", "crawl"]
+
+_FEW_SITES = 100
+"""Each of so many has journal and WARC files of its own; of more, small ones share them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlJob:
+    """What is to be crawled, and how."""
+
+    sites: tuple[Site, ...]
+    budget: Budget
+    out: Path
+    fetcher: FetcherSettings
+    processes: int = 1
+    resume: bool = False
+    request: bytes = b""
+    """Whatever the caller needs to ask the same again; kept with the run for ``resume``."""
+
+
+class Watcher(Protocol):
+    """Who looks on. Called from the event loop, so it must not take long."""
+
+    def opened(self) -> None:
+        """The collection is ours; what comes first is to find out and to plan."""
+        ...
+
+    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None: ...
+
+    def look(self, look: Look) -> None: ...
+
+    def mended(self, remarks: Sequence[str]) -> None:
+        """Something in the collection was lost or damaged and is made again; a sentence each."""
+        ...
+
+    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
+        """The quota is used up; so many deadlines come before the next period."""
+        ...
+
+    def attach(self, conducting: Conducting) -> None:
+        """The crawl begins; it can be interrupted from now on."""
+        ...
+
+
+async def crawl(job: CrawlJob, parts: Parts, watcher: Watcher) -> RunReport:
+    """Crawl; the report is also in the run's folder."""
+    collection = Collection(job.out)
+    clock = parts.clock
+    with collection.lock():
+        _load_weighing(job)
+        started = _moment(clock)
+        run = open_run(collection, JobKind.CRAWL, job.request, started, resume=job.resume)
+        watcher.opened()
+        with parts.open_catalog(collection.catalog) as catalog:
+            watcher.mended(mend_crawl_memories(collection, run, catalog, job.sites))
+            catalog.begin_run(run.stamp, clock.wall(), job.request.decode() or "{}")
+            return await _Crawl(job, run, catalog, parts, watcher).run()
+
+
+class _Crawl:
+    """One call of `crawl`: holds what its steps share."""
+
+    def __init__(
+        self, job: CrawlJob, run: RunFolder, catalog: Catalog, parts: Parts, watcher: Watcher
+    ) -> None:
+        self._job = job
+        self._run = run
+        self._catalog = catalog
+        self._parts = parts
+        self._watcher = watcher
+        self._named = {site.name: site for site in job.sites}
+        earlier = load_report(run)
+        self._time = RunTime(parts.clock, load_elapsed(run))
+        load_budget(run)
+        self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
+        self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
+        self._plan: Plan | None = None
+        self._leg: _Leg | None = None
+
+    async def run(self) -> RunReport:
+        try:
+            async with beating(self._time.clocks) as watch:
+                self._log.stalls = watch.stalls
+                await self._crawl()
+        except BaseException:
+            with contextlib.suppress(WorldFault):  # the first fault is the one to tell
+                await self._end_leg(interrupted=True)
+            raise
+        assert self._leg is not None
+        await self._end_leg(interrupted=bool(self._leg.conducting.interrupted))
+        return await asyncio.to_thread(self._wrap_up, self._leg)
+
+    async def _end_leg(self, *, interrupted: bool) -> None:
+        self._log.seconds, self._log.interrupted = self._time.now, interrupted
+        await self._saving.end(self._time.now)
+
+    async def _crawl(self) -> None:
+        job, clock = self._job, self._parts.clock
+        sites = self._with_time_left(self._time.earlier)
+        learning = Learning.of(self._catalog, job.budget.calendar, sites)
+        self._saving.state.save(self._time.now)
+        forecasts = forecast_sites(
+            sites, job.budget, self._catalog, Collection(job.out), _moment(clock)
+        )
+        keeping = BudgetKeeping(job.budget, self._run, self._catalog, clock, self._watcher.mended)
+        sites = self._with_time_left(self._time.now)
+        manager = Manager.of(_by_deadline(sites), forecasts, keeping.capacity, job.budget.crawlers)
+        self._log.budget_is(self._time.now, keeping.rate_at(0.0))
+        self._saving.begin(self._time.now)
+        async with self._fleet(sites, manager) as fleet:
+            conducting = Conducting(manager, fleet, clock, self._look, beside=asyncio.to_thread)
+            self._leg = leg = _Leg(conducting, keeping, learning)
+            self._watcher.attach(conducting)
+            planning = asyncio.create_task(self._plan_beside(leg, forecasts))
+            await conducting.run()
+            if conducting.interrupted:
+                planning.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await planning
+            if not conducting.interrupted:
+                await fleet.close("finished")
+            learning.finish(fleet.servers(), self._time.awake(conducting.now), clock.wall())
+
+    def _open_sites(self) -> list[Site]:
+        """Those that an earlier leg did not settle; a new deadline opens one stopped at its old."""
+        settled = {
+            site.name: site.state for site in self._log.earlier_sites.values() if site.settled
+        }
+        elapsed = self._time.earlier
+        return [
+            site
+            for site in self._job.sites
+            if settled.get(site.name) != "done"
+            and (site.name not in settled or site.deadline is None or site.deadline > elapsed)
+        ]
+
+    def _with_time_left(self, elapsed: float) -> list[Site]:
+        started = self._log.started
+        return [time_left(site, elapsed, started.get(site.name)) for site in self._open_sites()]
+
+    def _report(self) -> RunReport:
+        return make_report(self._job.sites, self._job.budget.crawlers, self._plan, self._log)
+
+    async def _plan_beside(self, leg: _Leg, forecasts: Mapping[str, Forecast]) -> None:
+        """The crawl begins with the sites in order of deadline; the plan takes a second, and waits
+        for the first looks at sites nobody knows."""
+        conducting, manager = leg.conducting, leg.conducting.manager
+        while not (manager.looks.over or conducting.interrupted):
+            await asyncio.sleep(LOOK_SECONDS)
+        if is_unlimited(self._job.budget) or manager.done or conducting.interrupted:
+            self._watcher.planned(None, forecasts)
+            return
+        known = with_what_is_left(forecasts, manager.left, manager.caps)
+        use = leg.keeping.quota_use()
+        self._plan = await self._parts.make_plan(
+            self._job.sites, self._job.budget, known, _moment(self._parts.clock), self._time.now,
+            0.0 if use is None else use.used,
+        )  # fmt: skip
+        self._watcher.planned(self._plan, known)
+        if not conducting.interrupted:
+            conducting.follow(self._plan.order)
+
+    @contextlib.asynccontextmanager
+    async def _fleet(self, sites: Sequence[Site], manager: Manager) -> AsyncIterator[Fleet]:
+        """Those who crawl, made to step back for others where that is wanted."""
+        budget, settings = self._job.budget, self._job.fetcher
+        node = NodeJob(
+            self._job.out,
+            self._run.stamp,
+            dataclasses.replace(settings, smooth=budget.make_way),
+            (("software", settings.user_agent),),
+            many_sites=len(self._job.sites) > _FEW_SITES,
+        )
+        named = {site.name: site for site in sites}  # with the deadlines of this leg
+        open_fleet = self._parts.open_fleet
+        async with open_fleet(node, named, manager.bytes_left, self._job.processes) as fleet:
+            if not budget.make_way:
+                yield fleet
+                return
+            seeds = {site.name: site.seeds[0] for site in sites}
+            yielding = YieldingFleet(
+                fleet, seeds, self._parts.open_prober, floor=budget.make_way_floor
+            )
+            async with yielding.at_work(self._tell_line):
+                yield yielding
+
+    def _tell_line(self, rate: float, held_back: bool) -> None:
+        if self._leg is not None and not self._leg.conducting.manager.done:
+            self._leg.conducting.set_line(rate, held_back=held_back)
+
+    def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
+        assert self._leg is not None
+        log, leg, run_now = self._log, self._leg, self._time.now
+        if leg.way is not None:
+            log.made_way_seconds, log.left_to_others = leg.way.given_seconds, leg.way.given_bytes
+        measured = log.look(run_now, reports, began=self._time.start)
+        self._keep_budget(now, reports)
+        if self._saving.look(run_now, len(log.started) + len(log.finished)):
+            leg.keeping.save(run_now)
+        tallies = leg.conducting.fleet.servers()
+        wall = self._parts.clock.wall()
+        leg.learning.look(tallies, reports, granted, self._time.awake(now), wall)
+        rate = leg.keeping.rate_at(now)
+        log.budget_is(run_now, rate)
+        use = leg.keeping.use
+        self._watcher.look(
+            Look(
+                run_now,
+                reports,
+                granted,
+                measured,
+                rate,
+                leg.way is not None and leg.way.making_way,
+                use if use is not None and use.spent else None,
+                self._standing,
+                {site: run_now + end - now for site, end in leg.conducting.manager.ends.items()},
+            )
+        )
+
+    def _keep_budget(self, now: float, reports: Sequence[Progress]) -> None:
+        assert self._leg is not None
+        conducting, keeping = self._leg.conducting, self._leg.keeping
+        changed = keeping.look(now, reports)
+        self._log.quota = keeping.use
+        if conducting.manager.done or conducting.interrupted:
+            return
+        if changed:
+            conducting.set_budget(keeping.capacity)
+        use = keeping.pause_began()
+        if use is not None:
+            ends = self._time.now + (use.resets - use.moment).total_seconds()
+            self._watcher.paused(use, [site.name for site in self._too_late_by(ends)])
+
+    def _standing(self, names: Sequence[str] | None) -> Sequence[SiteReport]:
+        sites = self._job.sites if names is None else [self._named[name] for name in names]
+        return standing(sites, self._log)
+
+    def _too_late_by(self, end: float) -> list[Site]:
+        """Unfinished sites whose deadlines come before ``end``."""
+        return [
+            site for site in self._job.sites
+            if site.deadline is not None and site.deadline < end
+            and site.name not in self._log.finished
+        ]  # fmt: skip
+
+    def _wrap_up(self, leg: _Leg) -> RunReport:
+        report = self._report()
+        finished = Finished(report, self._log.progress, leg.learning.alphas.alpha)
+        remarks = wrap_up(self._run, self._catalog, finished, self._parts.clock.wall(), leg.keeping)
+        self._watcher.mended(remarks)
+        return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Leg:
+    """What is at work from the first fetch of a leg to its last."""
+
+    conducting: Conducting
+    keeping: BudgetKeeping
+    learning: Learning
+
+    @property
+    def way(self) -> MakingWay | None:
+        fleet = self.conducting.fleet
+        return fleet.way if isinstance(fleet, YieldingFleet) else None
+
+
+def _load_weighing(job: CrawlJob) -> None:
+    """Weighing sites against each other takes NumPy: a quarter of a second to load, in which the
+    event loop would stand still. So it comes before the run, where anything is to be weighed."""
+    several = len(job.sites) > 1 or any(site.deadline is not None for site in job.sites)
+    if several and not is_unlimited(job.budget):
+        import headgate.planning.foreseen
+        import headgate.planning.guarding
+        import headgate.planning.mending  # noqa: F401
+
+
+def _moment(clock: Clock) -> datetime:
+    return datetime.fromtimestamp(clock.wall(), UTC)
+
+
+def _by_deadline(sites: Sequence[Site]) -> list[Site]:
+    return sorted(sites, key=lambda site: math.inf if site.deadline is None else site.deadline)

@@ -1,0 +1,142 @@
+"""What a user asked ``headgate crawl`` for, kept with the run so that --resume can go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from headgate.jobs.site_defaults import with_defaults
+from headgate.model.budget import Budget, Objective
+from headgate.model.errors import UserMistake
+from headgate.model.quota import Quota
+from headgate.model.site import Site
+from headgate.model.units import UNLIMITED, Seconds, parse_duration, parse_rate
+from headgate.site_file.parsing import SiteFile, parse_site_file
+from headgate.site_file.values import read_focus, read_order
+
+if TYPE_CHECKING:
+    from headgate.jobs.crawl import CrawlJob
+
+__all__ = ["CrawlRequest", "unfinished_request"]
+
+
+class CrawlRequest(msgspec.Struct, frozen=True):
+    """A site file's text or some URLs, and what the options said instead."""
+
+    path: str = ""
+    """Of the site file; empty when URLs were given."""
+    text: str = ""
+    urls: tuple[str, ...] = ()
+    bandwidth: str | None = None
+    quota: str | None = None
+    deadline: str | None = None
+    crawlers: int | None = None
+    objective: Objective | None = None
+    make_way: bool | None = None
+    contact: str = ""
+    processes: int = 1
+    focus: str | None = None
+    focus_pages: tuple[str, ...] = ()
+    order: str | None = None
+    site_options: dict[str, str | int | list[str]] = {}
+
+    def contents(self) -> SiteFile:
+        """Sites and budget, checked."""
+        asked = None if self.bandwidth is None else parse_rate(self.bandwidth)
+        if asked is not None and asked <= 0:
+            raise UserMistake("--bandwidth must be more than 0, like '1.5 MB/s', or 'unlimited'")
+        if self.path:
+            contents = parse_site_file(
+                self.text, self.path, bandwidth=asked, unless_given=UNLIMITED
+            )
+        else:
+            contents = SiteFile(Budget(asked or UNLIMITED), _sites(self.urls))
+        zone = contents.budget.calendar.zone
+        budget = replace(
+            contents.budget,
+            quota=Quota.parse(self.quota, zone) if self.quota else contents.budget.quota,
+            crawlers=self.crawlers or contents.budget.crawlers,
+            objective=Objective(self.objective or contents.budget.objective),
+            make_way=self.make_way or contents.budget.make_way,
+        )
+        sites = tuple(
+            with_defaults(self._with_focus(self._with_deadline(site)), self.site_options)
+            for site in contents.sites
+        )
+        if "on_deadline" in self.site_options and all(site.deadline is None for site in sites):
+            raise UserMistake("--on-deadline needs a deadline; add one, like --deadline 10m")
+        return SiteFile(budget, sites)
+
+    def job(self, out: Path, *, resume: bool = False) -> CrawlJob:
+        """The job of what was asked."""
+        from headgate.jobs.crawl import CrawlJob
+        from headgate.jobs.from_python import fetcher_settings, ready_sites
+
+        contents = self.contents()
+        sites = ready_sites(contents.sites)
+        return CrawlJob(
+            sites,
+            contents.budget,
+            out,
+            fetcher_settings(sites, self.contact),
+            min(self.processes, len(sites)),  # more would have nothing to do
+            resume,
+            msgspec.json.encode(self),
+        )
+
+    def _with_focus(self, site: Site) -> Site:
+        """The options, where the site itself says nothing; its files lie beside the site file."""
+        beside = Path(self.path).parent
+        if not site.has_topic:
+            focus = "" if self.focus is None else read_focus(self.focus)
+            site = replace(site, focus=focus, focus_pages=self.focus_pages)
+        else:
+            own = tuple(str(beside / name) for name in site.focus_pages)
+            site = replace(site, focus_pages=own)
+        if site.order or self.order is None:
+            return site
+        return replace(site, order=read_order(self.order))
+
+    def _with_deadline(self, site: Site) -> Site:
+        if self.deadline is None or site.deadline is not None:
+            return site
+        seconds = parse_duration(self.deadline)
+        if seconds <= 0:
+            raise UserMistake("--deadline must be longer than 0, like '10m'")
+        return replace(site, deadline=Seconds(seconds))
+
+
+def unfinished_request(out: Path) -> CrawlRequest:
+    """What the unfinished run of a collection was asked."""
+    from headgate.storage.collection import Collection
+
+    run = Collection(out).unfinished_run()
+    if run is not None and run.load("request") == b"":
+        raise UserMistake(
+            f"{out}: the unfinished run was begun from Python; go on with it there"
+            " (resume=True), or give it up with --abandon"
+        )
+    remedy = "put it back, or give the run up with --abandon; what is stored is kept"
+    request = None if run is None else run.load_as("request", CrawlRequest, remedy)
+    if request is None:
+        raise UserMistake(f"{out}: no unfinished run to go on with; leave out --resume")
+    return request
+
+
+def _sites(urls: tuple[str, ...]) -> tuple[Site, ...]:
+    """A site for each host among the URLs, named after it; a port of its own is part of it."""
+    from headgate.reading.urls import normalise, origin
+
+    sites: dict[str, Site] = {}
+    for url in urls:
+        seed = normalise(url if "://" in url else f"https://{url}")
+        if seed is None or not seed.startswith(("http://", "https://")):
+            known = " (there is no such file, either)" if not Path(url).exists() else ""
+            raise UserMistake(f"{url!r} is not a URL of http or https{known}")
+        name = origin(seed).partition("://")[2]
+        before = sites.get(name)
+        sites[name] = Site(name, seeds=(*(before.seeds if before else ()), seed))
+    return tuple(sites.values())

@@ -1,0 +1,84 @@
+"""What each site of a crawl or a plan will take, from all that is at hand.
+
+The user's word, what the collection remembers, and for a plan that asks for it a first look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+from headgate.control.catalog import Catalog
+from headgate.control.forecast import Forecast, Remembered, Scouted, forecast, unknown_site_bytes
+from headgate.control.scouting import scout_all
+from headgate.control.site_past import pasts
+from headgate.crawling.page_reading import PageReader
+from headgate.fetching.http import FetcherSettings
+from headgate.jobs.parts import Parts
+from headgate.model.budget import Budget
+from headgate.model.site import Site
+from headgate.model.timetable import Timetable
+from headgate.storage.collection import Collection
+from headgate.storage.site_memory import read_summary
+
+__all__ = ["forecast_sites", "scouted_sites"]
+
+
+def forecast_sites(
+    sites: Sequence[Site],
+    budget: Budget,
+    catalog: Catalog | None,
+    collection: Collection | None,
+    start: datetime,
+    scouted: dict[str, Scouted] | None = None,
+) -> dict[str, Forecast]:
+    """For a crawl from ``start`` on. What nobody knows is taken for the middle of others."""
+    past = pasts(catalog, sites, budget.crawlers, partial(_remembered, collection))
+    instant = start.timestamp()
+
+    def foretold(site: Site, unknown_bytes: float) -> Forecast:
+        return forecast(
+            site,
+            past[site.name],
+            (scouted or {}).get(site.name),
+            calendar=budget.calendar,
+            instant=instant,
+            unknown_bytes=unknown_bytes,
+        )
+
+    usual = unknown_site_bytes([])
+    unknown_bytes = unknown_site_bytes(foretold(site, usual) for site in sites)
+    return {site.name: foretold(site, unknown_bytes) for site in sites}
+
+
+async def scouted_sites(
+    sites: Sequence[Site],
+    budget: Budget,
+    settings: FetcherSettings,
+    catalog: Catalog | None,
+    parts: Parts,
+) -> dict[str, Scouted]:
+    """A first look, within the budget, at those of which neither the user nor a run knows."""
+    past = pasts(catalog, sites, budget.crawlers)
+    unknown = [site for site in sites if site.expect is None and not past[site.name].visits]
+    if not unknown:
+        return {}
+    async with parts.open_fetcher(settings) as fetcher:
+        fetcher.meter.set_total(_rate_at(budget, parts.clock.wall()))
+        return await scout_all(unknown, fetcher, PageReader(), budget.crawlers)
+
+
+def _rate_at(budget: Budget, wall: float) -> float:
+    if isinstance(budget.bandwidth, Timetable):
+        return float(budget.bandwidth.rate_at(datetime.fromtimestamp(wall, UTC)))
+    return float(budget.bandwidth)
+
+
+def _remembered(collection: Collection | None, site: str) -> Remembered | None:
+    known = None if collection is None else read_summary(collection.memory(site), site)
+    if known is None:
+        return None
+    return Remembered(
+        known.pages, known.never_asked, known.sized, known.sized_bytes, known.revalidatable
+    )

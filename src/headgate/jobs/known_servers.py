@@ -1,0 +1,40 @@
+"""The servers of a collection, at this hour of the place they were measured by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from headgate.control.catalog import Catalog
+from headgate.jobs.crawl_request import CrawlRequest
+from headgate.model.errors import UserMistake
+from headgate.model.local_time import Calendar
+from headgate.storage.opened_catalog import opened_catalog
+from headgate.traffic.known_server import KnownServer
+
+__all__ = ["known_servers"]
+
+
+def known_servers(folder: Path, wall: float, *, containing: str = "") -> list[KnownServer]:
+    """The last measured first; ``wall`` is the time, in seconds since 1970."""
+    with opened_catalog(folder) as catalog:
+        calendar = _calendar(catalog)
+        now = calendar.moment(wall)
+        return [
+            KnownServer(server.address, server.hosts, server.speed, calendar, now)
+            for server in catalog.servers()
+            if server.speed.known and any(containing in n for n in (server.address, *server.hosts))
+        ]
+
+
+def _calendar(catalog: Catalog) -> Calendar:
+    """Of the newest crawl: whose hours the estimates are by."""
+    for run in catalog.runs():
+        try:
+            request = msgspec.json.decode(run.settings, type=CrawlRequest)
+            if request.path or request.urls:  # else a survey's, or none: a crawl from Python
+                return request.contents().budget.calendar
+        except (msgspec.DecodeError, UserMistake):
+            continue
+    return Calendar()

@@ -1,0 +1,135 @@
+"""A node, put together from its parts: a fetcher, files and a clock for the sites it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from headgate.crawling.group_commit import GroupCommit
+from headgate.crawling.node import Node
+from headgate.crawling.page_reading import PageReader
+from headgate.crawling.ports import Clock, Fetcher
+from headgate.crawling.second_reader import SecondReader
+from headgate.crawling.site_run import SiteRun, Tools
+from headgate.fetching.http import FetcherSettings
+from headgate.frontier.dispatch import DispatchRules
+from headgate.frontier.frontier import Frontier
+from headgate.frontier.pacing import PaceRules
+from headgate.frontier.rules import FrontierRules
+from headgate.frontier.scope import Scope
+from headgate.frontier.traps import TrapRules
+from headgate.grid.focus_of import focus_of
+from headgate.grid.own_scorer import OwnScorer
+from headgate.model.site import Site
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.known_pages import KnownPages
+from headgate.storage.remembering import remember
+from headgate.storage.shared_files import SharedFiles
+from headgate.storage.spill import DiskSpill
+from headgate.storage.spool import SiteSpool, begin_together
+
+__all__ = ["NodeJob", "NodeParts", "OpenFetcher", "open_node"]
+
+OpenFetcher = Callable[[FetcherSettings], AbstractAsyncContextManager[Fetcher]]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeJob:
+    """What a node needs to know; plain values, so that it can be sent to another process."""
+
+    collection: Path
+    stamp: str
+    """The run's."""
+    fetcher: FetcherSettings
+    warcinfo: tuple[tuple[str, str], ...] = field(default=())
+    many_sites: bool = False
+    """So many that small ones share files."""
+
+    @property
+    def run(self) -> RunFolder:
+        return RunFolder(self.collection, self.stamp)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeParts:
+    """What a node does not make itself: the web, the time, and who helps it to read."""
+
+    clock: Clock
+    open_fetcher: OpenFetcher
+    second_reader: Callable[[], SecondReader | None] = lambda: None
+
+
+@asynccontextmanager
+async def open_node(
+    job: NodeJob, parts: NodeParts, sites: Mapping[str, Site]
+) -> AsyncIterator[Node]:
+    """A node in this event loop; ``sites`` has each of them when it is begun."""
+    clock = parts.clock
+    opened: dict[str, ExitStack] = {}
+    second = parts.second_reader()
+    shares = job.many_sites or bool(job.run.shared_numbers())
+    shared = SharedFiles.claim(job.run, job.warcinfo) if shares else None
+    together = GroupCommit(begin_together)
+    async with parts.open_fetcher(job.fetcher) as fetcher:
+
+        def open_run(name: str) -> SiteRun:
+            site = sites[name]
+            files = opened[name] = ExitStack()
+            spool = SiteSpool(job.run.place(name, job.warcinfo), shared)
+            files.callback(spool.close)
+            known = KnownPages(Collection(job.collection), name)
+            files.callback(known.close)
+            spill = DiskSpill(job.run.spool)
+            files.callback(spill.close)
+            focus = focus_of(site)
+            if focus is not None and isinstance(focus.scorer, OwnScorer):
+                files.callback(focus.scorer.close)
+            scored = focus is not None and focus.scorer is not None
+            rules = _rules(site, clock, scored=scored)
+            frontier = Frontier(Scope.of(site), spill, rules, known.asked)
+            reader = PageReader(with_words=focus is not None)
+            tools = Tools(
+                frontier, fetcher, spool, known, reader, clock,
+                remember=lambda: remember(job.run, name, spool.commits()),
+                focus=focus,
+                second_reader=second,
+                commit=partial(_commit, together, spool),
+            )  # fmt: skip
+            return SiteRun(site, tools)
+
+        def close_run(name: str) -> None:
+            files = opened.pop(name, None)  # a run that fails as the node closes is closed twice
+            if files is not None:
+                files.close()
+
+        try:
+            yield Node(open_run, fetcher, close_run)
+        finally:
+            if second is not None:
+                second.close()
+            for name in list(opened):
+                close_run(name)
+            if shared is not None:
+                shared.close()
+
+
+async def _commit(together: GroupCommit[SiteSpool], spool: SiteSpool) -> None:
+    """A site with files of its own waits for nobody else's."""
+    if spool.files.shared:
+        await together.commit(spool)
+    else:
+        await asyncio.to_thread(spool.commit)
+
+
+def _rules(site: Site, clock: Clock, *, scored: bool) -> FrontierRules:
+    year = datetime.fromtimestamp(clock.wall(), UTC).year
+    dispatch = DispatchRules(scored=scored, pace=PaceRules.of(site))
+    traps = TrapRules(this_year=year)
+    if site.max_queries is not None:
+        traps = replace(traps, variants=site.max_queries)
+    return FrontierRules(traps, dispatch, max_pages=site.max_pages)

@@ -1,0 +1,59 @@
+"""The run that a job fills: a new one, or the unfinished one of its collection.
+
+A collection has one unfinished run at the most, a crawl's or a survey's, and whoever comes goes on
+with it, gives it up, or goes elsewhere. What was asked is kept with the run.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from headgate.model.errors import UserMistake
+from headgate.storage.collection import Collection, RunFolder
+
+__all__ = ["JobKind", "kind_of", "open_run"]
+
+
+class JobKind(StrEnum):
+    """Named as its command is."""
+
+    CRAWL = "crawl"
+    SURVEY = "survey"
+
+    @property
+    def state(self) -> str:
+        """Under which name what was asked is kept."""
+        return "request" if self is JobKind.CRAWL else "survey"
+
+
+def kind_of(run: RunFolder) -> JobKind | None:
+    """Of a run that is not finished; None: it was killed at birth, before it was anything."""
+    return next((kind for kind in JobKind if run.load(kind.state) is not None), None)
+
+
+def open_run(
+    collection: Collection, kind: JobKind, request: bytes, started: datetime, *, resume: bool
+) -> RunFolder:
+    """Needs the collection's lock."""
+    unfinished = collection.unfinished_run()
+    found = None if unfinished is None else kind_of(unfinished)
+    if unfinished is not None and found not in (None, kind):
+        raise UserMistake(
+            f"{collection.path} has an unfinished {found} ({unfinished.stamp}); finish it with"
+            f" 'headgate {found} --resume', give it up with 'headgate crawl --abandon', or name"
+            " another folder with --out"
+        )
+    if resume:
+        if unfinished is None:
+            raise UserMistake(f"{collection.path} has no unfinished {kind}; leave out --resume")
+        unfinished.refuse_links()
+        return unfinished
+    if unfinished is not None and found is not None:
+        raise UserMistake(
+            f"{collection.path} has an unfinished {kind} ({unfinished.stamp}); go on with --resume,"
+            " give it up with 'headgate crawl --abandon', or name another folder with --out"
+        )
+    run = unfinished or collection.new_run(started)
+    run.save(kind.state, request)
+    return run

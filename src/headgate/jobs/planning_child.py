@@ -1,0 +1,71 @@
+"""The plan, made in a process of its own: a running crawl neither waits for it nor shares its
+interpreter with it, and SciPy's 50 MB are gone when it is done.
+
+The question comes in on standard input and the plan goes out on standard output, both pickled:
+parent and child are the same program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import cast
+
+from headgate.control.forecast import Forecast
+from headgate.control.planning_ahead import plan_the_rest
+from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
+from headgate.model.budget import Budget
+from headgate.model.errors import WorldFault
+from headgate.model.plan import Plan
+from headgate.model.site import Site
+
+__all__ = ["plan_in_child"]
+
+
+async def plan_in_child(
+    sites: Sequence[Site],
+    budget: Budget,
+    forecasts: Mapping[str, Forecast],
+    start: datetime,
+    seconds: float,
+    quota_used: float,
+) -> Plan:
+    """`plan_the_rest`, elsewhere; cancelled, the process is ended."""
+    question = pickle.dumps((tuple(sites), budget, dict(forecasts), start, seconds, quota_used))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "headgate.jobs.planning_child", str(os.getpid()),
+        stdin=PIPE, stdout=PIPE,
+    )  # fmt: skip
+    try:
+        answer, _ = await process.communicate(question)
+    finally:
+        if process.returncode is None:
+            process.kill()
+    if not answer:
+        raise WorldFault(
+            "the process that makes the plan ended without an answer; --resume goes on"
+        )
+    made = pickle.loads(answer)
+    if isinstance(made, Exception):
+        raise made
+    return cast(Plan, made)
+
+
+def main() -> None:
+    """Signals are the parent's to hear."""
+    leave_signals_to_parent()
+    die_with_parent(int(sys.argv[1]))
+    try:
+        made: Plan | Exception = plan_the_rest(*pickle.load(sys.stdin.buffer))
+    except Exception as error:
+        made = error
+    sys.stdout.buffer.write(pickle.dumps(made))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""The parts of a job on this machine: the one place that makes them."""
+
+from __future__ import annotations
+
+import gc
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+
+from headgate.crawling.clock import SystemClock
+from headgate.crawling.ports import MeasuredFleet
+from headgate.crawling.second_reader import SecondReader
+from headgate.fetching.http import HttpFetcher
+from headgate.fetching.site_probe import SiteProbe
+from headgate.grid.crawling_child import work
+from headgate.grid.processes import open_processes
+from headgate.jobs.node import NodeJob, open_node
+from headgate.jobs.parts import Parts
+from headgate.jobs.planning_child import plan_in_child
+from headgate.model.site import Site
+from headgate.storage.sqlite_catalog import SqliteCatalog
+
+__all__ = ["crawling_process", "real_parts"]
+
+
+def real_parts() -> Parts:
+    return Parts(
+        clock=SystemClock(),
+        open_fetcher=HttpFetcher,
+        open_catalog=SqliteCatalog,
+        open_fleet=_open_fleet,
+        open_prober=SiteProbe,
+        make_plan=plan_in_child,
+        second_reader=SecondReader,
+    )
+
+
+@asynccontextmanager
+async def _open_fleet(
+    job: NodeJob, sites: Mapping[str, Site], left: Callable[[str], float], processes: int
+) -> AsyncIterator[MeasuredFleet]:
+    gc.freeze()  # what ten thousand sites are known by stays; nobody need look through it again
+    if processes > 1:
+        work_there = partial(crawling_process, job)
+        async with open_processes(work_there, sites, left, processes) as fleet:
+            yield fleet
+    else:
+        async with open_node(job, real_parts().node, sites) as node:
+            yield node
+
+
+def crawling_process(job: NodeJob, end: socket.socket) -> None:
+    """The whole life of a process with a node in it."""
+    work(partial(open_node, job, real_parts().node), end)

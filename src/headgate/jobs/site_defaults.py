@@ -1,0 +1,50 @@
+"""What a request says of all sites; it holds for those that do not say it themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from headgate.model.errors import UserMistake
+from headgate.model.site import OnDeadline, Site
+from headgate.site_file.values import (
+    read_bound,
+    read_connections,
+    read_delay,
+    read_on_deadline,
+    read_pages,
+    read_queries,
+    read_time,
+    read_types,
+)
+
+__all__ = ["SITE_DEFAULTS", "SiteDefaults", "with_defaults"]
+
+SiteDefaults = Mapping[str, str | int | list[str]]
+"""By key, as they were written."""
+
+SITE_DEFAULTS: Mapping[str, Callable[[object], object]] = {
+    "on_deadline": read_on_deadline,
+    "max_pages": read_pages,
+    "max_bytes": read_bound,
+    "max_time": read_time,
+    "max_page_size": read_bound,
+    "fetch": read_types,
+    "max_queries": read_queries,
+    "connections": read_connections,
+    "delay": read_delay,
+}
+"""The keys, of the site file and of `Site`, and how each value is read."""
+
+
+def with_defaults(site: Site, defaults: SiteDefaults) -> Site:
+    """The site with what it does not say itself."""
+    changes: dict[str, Any] = {}
+    for key, read in SITE_DEFAULTS.items():
+        if key in defaults and getattr(site, key) in (None, (), OnDeadline.GO_ON):
+            try:
+                changes[key] = read(defaults[key])
+            except UserMistake as mistake:
+                raise UserMistake(f"--{key.replace('_', '-')}: {mistake}") from None
+    return replace(site, **changes) if changes else site

@@ -1,0 +1,107 @@
+"""Runs that are not finished: how far one came, read without touching it, and giving one up.
+
+What a run stored is in its journals; what it promised, and when what came, in the report that it
+saves while it goes on (`storage/run_state.py`), which may be some seconds older.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+
+from headgate.control.catalog import Outcome
+from headgate.control.run_report import deadline_met
+from headgate.crawling.progress import Harvest
+from headgate.jobs.visits import record_visits
+from headgate.model.errors import UserMistake
+from headgate.model.run_report import RunReport, SiteReport
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.replacing import write_whole
+from headgate.storage.run_state import load_elapsed, load_report
+from headgate.storage.site_journal import SiteJournal, site_journals
+from headgate.storage.sqlite_catalog import SqliteCatalog
+
+__all__ = ["abandon", "report_so_far"]
+
+
+def report_so_far(run: RunFolder, *, under_way: bool) -> RunReport | None:
+    """With everything that is stored; None: it ended before it had begun."""
+    saved = load_report(run)
+    if saved is None:
+        return None
+    now = saved.seconds if under_way else max(saved.seconds, load_elapsed(run))
+    stored = site_journals(run)
+    sites = tuple(
+        _with_stored(site, stored.get(site.name), now, under_way=under_way) for site in saved.sites
+    )
+    return msgspec.structs.replace(
+        saved,
+        seconds=now,
+        sites=sites,
+        pages=sum(site.pages for site in sites),
+        bytes=sum(site.bytes for site in sites),
+        wire_bytes=sum(site.wire_bytes for site in sites),
+        under_way=under_way,
+        interrupted=not under_way,
+    )
+
+
+def _with_stored(
+    site: SiteReport, journal: SiteJournal | None, now: float, *, under_way: bool
+) -> SiteReport:
+    harvest, fetches, wire_bytes = Harvest(), 0, 0
+    for rows in journal.pages() if journal is not None else ():
+        for row in rows:
+            harvest.count(row.role, row.status, row.error, row.payload_bytes)
+            fetches += 1
+            wire_bytes += row.wire_bytes
+    state, reason = site.state, site.reason
+    if state in ("waiting", "crawling") and fetches:
+        state, reason = ("crawling", "") if under_way else ("stopped", "interrupted")
+    site = msgspec.structs.replace(
+        site,
+        state=state,
+        reason=reason,
+        pages=harvest.pages,
+        fetches=fetches,
+        bytes=harvest.payload_bytes,
+        errors=dict(harvest.errors),
+        wire_bytes=max(site.wire_bytes, wire_bytes),
+    )
+    return msgspec.structs.replace(site, met=deadline_met(site, now))
+
+
+def abandon(out: Path) -> tuple[RunFolder, RunReport | None]:
+    """Give up the unfinished run of a collection: what is stored is sealed and kept. The report is
+    None where there is none to make: of a survey, and of a run that left none so far."""
+    collection = Collection(out)
+    if not out.is_dir():
+        raise UserMistake(f"{out}: no unfinished run to abandon")
+    with collection.lock():
+        run = collection.unfinished_run()
+        if run is None:
+            raise UserMistake(f"{out}: no unfinished run to abandon")
+        run.refuse_links()
+        report = None if run.is_survey else report_so_far(run, under_way=False)
+        if report is not None:
+            report = msgspec.structs.replace(report, interrupted=False, abandoned=True)
+        _keep(collection, run, report)
+        run.finish()
+    return run, report
+
+
+def _keep(collection: Collection, run: RunFolder, report: RunReport | None) -> None:
+    from headgate.jobs.report_pages import write_report_page
+    from headgate.storage.sealing import seal
+
+    if report is not None or site_journals(run):
+        seal(run)  # the tables of a survey are made with every leg
+    with SqliteCatalog(collection.catalog) as catalog:
+        wall = time.time()
+        if report is not None:
+            write_whole(run.path / "report.json", msgspec.json.encode(report))
+            write_report_page(report, run.path)
+            record_visits(catalog, report, wall, {})
+        catalog.end_run(run.stamp, wall, Outcome.ABANDONED)

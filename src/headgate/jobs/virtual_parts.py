@@ -1,0 +1,73 @@
+"""The parts of a job in a simulated world: its web, its clock, and nobody beside the event loop.
+
+Storage and catalog are the real ones, so a folder is needed; everything else is virtual.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+from headgate.control.forecast import Forecast
+from headgate.control.planning_ahead import plan_the_rest
+from headgate.crawling.ports import MeasuredFleet
+from headgate.fetching.http import FetcherSettings
+from headgate.grid.yielding_fleet import Heard
+from headgate.jobs.node import NodeJob, NodeParts, open_node
+from headgate.jobs.parts import Parts
+from headgate.lab.worlds.simulated_web import Answering, Line, SimulatedWeb
+from headgate.lab.worlds.virtual_time import VirtualClock
+from headgate.model.budget import Budget
+from headgate.model.plan import Plan
+from headgate.model.site import Site
+from headgate.storage.sqlite_catalog import SqliteCatalog
+
+__all__ = ["virtual_parts"]
+
+_PLAN_SECONDS = 1.0
+
+
+def virtual_parts(clock: VirtualClock, answering: Answering, line: Line) -> Parts:
+    """``line`` notes what passes."""
+
+    def open_fetcher(settings: FetcherSettings) -> SimulatedWeb:
+        return SimulatedWeb(settings, answering, clock, line)
+
+    @asynccontextmanager
+    async def open_fleet(
+        job: NodeJob,
+        sites: Mapping[str, Site],
+        left: Callable[[str], float],  # noqa: ARG001 - there is one node for all of them
+        processes: int,  # noqa: ARG001
+    ) -> AsyncIterator[MeasuredFleet]:
+        async with open_node(job, NodeParts(clock, open_fetcher), sites) as node:
+            yield node
+
+    return Parts(clock, open_fetcher, SqliteCatalog, open_fleet, _Silence, _plan)
+
+
+async def _plan(
+    sites: Sequence[Site],
+    budget: Budget,
+    forecasts: Mapping[str, Forecast],
+    start: datetime,
+    seconds: float,
+    quota_used: float,
+) -> Plan:
+    await asyncio.sleep(_PLAN_SECONDS)
+    return plan_the_rest(sites, budget, forecasts, start, seconds, quota_used)
+
+
+class _Silence:
+    """A prober on a line where nobody answers."""
+
+    def __init__(self, heard: Heard) -> None: ...
+
+    def add(self, site: str, url: str) -> None: ...
+
+    def drop(self, site: str) -> None: ...
+
+    async def run(self) -> None:
+        await asyncio.get_running_loop().create_future()

@@ -1,0 +1,70 @@
+"""The end of a crawl: everything that is made of what was stored.
+
+Done again after a crash, it is the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from headgate.control.catalog import Catalog, Outcome, Visit
+from headgate.crawling.progress import Progress
+from headgate.jobs.budget_keeping import BudgetKeeping
+from headgate.jobs.visits import record_visits, visit_of
+from headgate.model.run_report import RunReport, SiteReport
+from headgate.storage.collection import RunFolder
+from headgate.storage.replacing import write_whole
+
+__all__ = ["Finished", "wrap_up"]
+
+_UNFINISHED = ("waiting", "crawling")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What the last leg leaves."""
+
+    report: RunReport
+    progress: Mapping[str, Progress]
+    """Of the sites that it began."""
+    alpha: Callable[[str], float | None]
+
+    def visits(self, wall: float) -> dict[str, Visit]:
+        return {
+            site.name: self._visit(site, wall)
+            for site in self.report.sites
+            if site.name in self.progress
+        }
+
+    def _visit(self, site: SiteReport, wall: float) -> Visit:
+        return dataclasses.replace(
+            visit_of(self.report, site, wall),
+            wire_bytes=self.progress[site.name].wire_bytes,
+            alpha=self.alpha(site.name),
+        )
+
+
+def wrap_up(
+    run: RunFolder, catalog: Catalog, finished: Finished, wall: float, keeping: BudgetKeeping
+) -> list[str]:
+    """Index, tables, memories, catalog and report; what had to be mended, a sentence each."""
+    from headgate.jobs.report_pages import write_report_page
+    from headgate.storage.sealing import seal  # here: it brings 50 MB
+
+    report = finished.report
+    record_visits(catalog, report, wall, finished.visits(wall))
+    done = {name for name, progress in finished.progress.items() if progress.remembered}
+    remarks = seal(run, done)
+    keeping.save_use()
+    write_whole(run.path / "report.json", msgspec.json.encode(report))
+    write_report_page(report, run.path)
+    if report.interrupted or any(site.state in _UNFINISHED for site in report.sites):
+        catalog.end_run(run.stamp, wall, Outcome.INTERRUPTED)
+    else:
+        run.finish()
+        catalog.end_run(run.stamp, wall, Outcome.FINISHED)
+    return remarks

@@ -1,0 +1,52 @@
+"""What a crawl met and left out, and why: counted, with a few examples of each reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+__all__ = ["MOST_EXAMPLES", "LeftOut", "Reason", "merged"]
+
+MOST_EXAMPLES = 3
+
+
+class Reason(StrEnum):
+    """Beside these: the traps by their own names, the bounds by theirs, and failures that are
+    none (`model.fetch.LEFT_OUT`)."""
+
+    OTHER_HOST = "other host"
+    OUT_OF_SCOPE = "out of scope"
+    """By the user's include and exclude."""
+    BEYOND_DEPTH = "beyond depth"
+    NOFOLLOW = "nofollow"
+    ROBOTS = "robots.txt"
+    HOST_GIVEN_UP = "host given up"
+    COPY = "links of a copy"
+    """Of a page that was met too often under other URLs."""
+    HOPS = "too many redirects"
+    SITEMAPS = "too many sitemaps"
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """URLs left out for one reason."""
+
+    count: int
+    examples: tuple[str, ...] = ()
+    """The first few; long ones are cut."""
+
+
+def merged(*parts: Mapping[str, LeftOut]) -> dict[str, LeftOut]:
+    """All together, reason by reason.
+
+    >>> merged({"nofollow": LeftOut(2, ("a",))}, {"nofollow": LeftOut(1, ("b",))})
+    {'nofollow': LeftOut(count=3, examples=('a', 'b'))}
+    """
+    whole: dict[str, LeftOut] = {}
+    for part in parts:
+        for reason, found in part.items():
+            before = whole.get(reason, LeftOut(0))
+            examples = dict.fromkeys((*before.examples, *found.examples))
+            whole[reason] = LeftOut(before.count + found.count, tuple(examples)[:MOST_EXAMPLES])
+    return whole

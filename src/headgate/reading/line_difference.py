@@ -1,0 +1,65 @@
+"""The difference of two texts, line by line, noise left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from headgate.reading.noise import Noise
+
+__all__ = ["line_difference"]
+
+_AROUND = 1
+_MOST_COMPARED = 2_000
+"""Lines of each text: beyond, all of what is between a common start and a common end is told."""
+_GAP = "  …"
+
+
+def line_difference(before: Sequence[str], after: Sequence[str], noise: Noise) -> list[str]:
+    """Lines that went and came, with one around each; empty: nothing that counts has changed.
+
+    >>> from headgate.reading.noise import Noise
+    >>> old, new = ["Rates", "5 EUR", "as of 3 May 2026"], ["Rates", "6 EUR", "as of 4 May 2026"]
+    >>> line_difference(old, new, Noise.usual())
+    ['  Rates', '- 5 EUR', '+ 6 EUR', '  as of 4 May 2026']
+    """
+    old = [noise.without(line) for line in before]
+    new = [noise.without(line) for line in after]
+    if old == new:
+        return []
+    found: list[str] = []
+    shown = 0
+    for first, last, start, end in _changes(old, new):
+        if first == last and not any(new[start:end]):
+            continue  # came, and is nothing but noise
+        if start == end and not any(old[first:last]):
+            continue
+        lead = max(start - _AROUND, shown)
+        if found and lead > shown:
+            found.append(_GAP)
+        found += [f"  {line}" for line in after[lead:start]]
+        found += [f"- {line}" for line in before[first:last]]
+        found += [f"+ {line}" for line in after[start:end]]
+        shown = min(end + _AROUND, len(after))
+        found += [f"  {line}" for line in after[end:shown]]
+    return found
+
+
+def _changes(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:
+    """Pieces of both that differ. Time grows with the product of what is compared, so that is
+    bounded."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
+    if max(len(middle_old), len(middle_new)) > _MOST_COMPARED:
+        return [(start, len(old) - end, start, len(new) - end)]
+    matcher = SequenceMatcher(None, middle_old, middle_new)
+    return [
+        (first + start, last + start, begin + start, stop + start)
+        for tag, first, last, begin, stop in matcher.get_opcodes()
+        if tag != "equal"
+    ]

@@ -1,0 +1,39 @@
+"""IIR, independent interval reassignment (SARSS): each priority group follows its own updates.
+
+    T_p ← mean time between updates of the group's channels,
+          times (1 − δ) where the group's success rate rose since the last time
+
+then the groups are put in order (`groups.in_order`). The success rate is of each group by itself;
+the paper's code goes on counting from group to group, which is taken for a slip. With success p the
+new interval is T/p, lowered about every other time, so the strategy rests at p* = √(1 − δ) whatever
+the capacity: below, intervals grow without end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headgate.recrawl.arrays import FloatArray
+from headgate.recrawl.groups import Counts, Groups, in_order, observed_intervals
+
+__all__ = ["Iir"]
+
+
+@dataclass(slots=True)
+class Iir:
+    delta: float = 0.5
+    _last: FloatArray | None = field(default=None)
+    """Success rates of the groups at the last reassignment."""
+
+    def reassigned(self, groups: Groups, counts: Counts, now: float) -> Groups:
+        """The same groups with new intervals."""
+        size = len(groups.intervals)
+        submitted = np.bincount(groups.members, counts.submitted, minlength=size)
+        updated = np.bincount(groups.members, counts.updated, minlength=size)
+        success = updated / np.maximum(submitted, 1)
+        last = np.zeros(size) if self._last is None else self._last
+        self._last = success
+        intervals = observed_intervals(groups, counts, now)
+        encouraged = np.where(success > last, intervals * (1 - self.delta), intervals)
+        return Groups(groups.members, in_order(encouraged))

@@ -1,0 +1,304 @@
+"""The site file: what the user wants crawled and what the crawl may use, as TOML.
+
+Text in, values out; reading the file itself is the caller's. Whatever is wrong with the text, the
+answer is a `SiteFileError` with file, line, key and remedy, never another exception. A file is
+right or wrong by itself: what the command line overrides does not change that, except that a
+bandwidth given there may be missing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
+from headgate.model.errors import SiteFileError, UserMistake
+from headgate.model.local_time import Calendar
+from headgate.model.site import TOPIC, OnDeadline, Site
+from headgate.model.timetable import Timetable
+from headgate.model.units import BytesPerSecond, format_rate
+from headgate.site_file.text import MOST_SITES, SiteFileText
+from headgate.site_file.toml_positions import Path, TomlPositions
+from headgate.site_file.values import (
+    ElementMistake,
+    did_you_mean,
+    read_bandwidth,
+    read_bound,
+    read_cap,
+    read_connections,
+    read_country,
+    read_crawlers,
+    read_deadline,
+    read_delay,
+    read_depth,
+    read_files,
+    read_floor,
+    read_focus,
+    read_make_way,
+    read_objective,
+    read_on_deadline,
+    read_order,
+    read_pages,
+    read_patterns,
+    read_queries,
+    read_quota,
+    read_seeds,
+    read_size,
+    read_time,
+    read_timetable,
+    read_types,
+    read_zone,
+)
+
+__all__ = [
+    "BUDGET_KEYS",
+    "MOST_SITES",
+    "SITE_KEYS",
+    "SiteFile",
+    "parse_budget",
+    "parse_site_file",
+    "site_error",
+]
+
+BUDGET_KEYS = (
+    "bandwidth",
+    "quota",
+    "zone",
+    "country",
+    "crawlers",
+    "objective",
+    "make_way",
+    "make_way_floor",
+)
+SITE_KEYS = (
+    "seeds",
+    "include",
+    "exclude",
+    "depth",
+    "deadline",
+    "on_deadline",
+    "expect",
+    "max_rate",
+    "max_pages",
+    "max_bytes",
+    "max_time",
+    "max_page_size",
+    "fetch",
+    "max_queries",
+    "connections",
+    "delay",
+    "focus",
+    "focus_pages",
+    "order",
+)
+
+_Value = TypeVar("_Value")
+_Default = TypeVar("_Default")
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFile:
+    """What a site file says. It has at least one site; names are distinct."""
+
+    budget: Budget
+    sites: tuple[Site, ...]
+
+
+def parse_site_file(
+    text: str,
+    path: str,
+    *,
+    bandwidth: BytesPerSecond | None = None,
+    unless_given: BytesPerSecond | None = None,
+) -> SiteFile:
+    """Read a site file's text; ``path`` names it in errors, ``bandwidth`` replaces its own.
+
+    ``unless_given`` is the bandwidth where it has none; without it, that is an error.
+
+    >>> text = '[budget]\\nbandwidth = "1 MB/s"\\n[site.docs]\\ndeadline = "30m"'
+    >>> file = parse_site_file(text, "sites.toml")
+    >>> file.budget.bandwidth, file.sites[0].name, file.sites[0].deadline
+    (1000000.0, 'docs', 1800.0)
+    """
+    source = SiteFileText(text, path)
+    top = _Table(source, (), source.document())
+    top.refuse_unknown(("budget", "site"))
+    budget_table = top.table("budget")
+    own_bandwidth = _own_bandwidth(budget_table)
+    budget = _budget(budget_table, bandwidth or own_bandwidth or unless_given)
+    _refuse_floor_above(budget_table, budget.make_way_floor, own_bandwidth)
+    return SiteFile(budget, _sites(top.table("site"), own_bandwidth))
+
+
+def parse_budget(text: str, path: str, unless_given: BytesPerSecond) -> Budget:
+    """The budget of a site file alone; it may have no sites. ``unless_given``: its bandwidth where
+    it has none.
+
+    >>> parse_budget('[budget]\\nquota = "1 GB/day"', "line.toml", BytesPerSecond(5.0)).bandwidth
+    5.0
+    """
+    source = SiteFileText(text, path)
+    top = _Table(source, (), source.document())
+    top.refuse_unknown(("budget", "site"))
+    table = top.table("budget")
+    own_bandwidth = _own_bandwidth(table)
+    budget = _budget(table, own_bandwidth or unless_given)
+    _refuse_floor_above(table, budget.make_way_floor, own_bandwidth)
+    return budget
+
+
+def site_error(text: str, path: str, name: str, key: str, problem: str) -> SiteFileError:
+    """An error about a site's key, or its lack, found by whoever uses the file."""
+    return SiteFileText(text, path).error(problem, ("site", name, key))
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of the file, and the way to it."""
+
+    source: SiteFileText
+    at: Path
+    values: dict[str, Any]
+
+    def refuse_unknown(self, known: tuple[str, ...]) -> None:
+        for name, value in self.values.items():
+            if name in known:
+                continue
+            home = next((home for home, keys in _HOMES.items() if name in keys), None)
+            remedy = f"it belongs under {home}" if home else did_you_mean(name, known)
+            what = "key" if self.at or not isinstance(value, dict) else "table"
+            raise self.source.error(f"there is no such {what}; {remedy}", (*self.at, name))
+
+    def table(self, name: str) -> _Table:
+        values = self.values.get(name, {})
+        at = (*self.at, name)
+        if not isinstance(values, dict):
+            header = "[site.NAME]" if name == "site" else f"[{'.'.join(map(str, at))}]"
+            raise self.source.error(f"this must be a table; write it as {header}", at)
+        return _Table(self.source, at, values)
+
+    def read(
+        self, key: str, reader: Callable[[object], _Value], default: _Default
+    ) -> _Value | _Default:
+        if key not in self.values:
+            return default
+        try:
+            return reader(self.values[key])
+        except ElementMistake as mistake:
+            raise self.error(str(mistake), key, mistake.index) from None
+        except UserMistake as mistake:
+            raise self.error(str(mistake), key) from None
+
+    def error(self, problem: str, *at: str | int) -> SiteFileError:
+        return self.source.error(problem, (*self.at, *at))
+
+
+_HOMES = {"[budget]": BUDGET_KEYS, "a [site.NAME]": SITE_KEYS}
+
+
+def _own_bandwidth(table: _Table) -> BytesPerSecond | Timetable | None:
+    table.refuse_unknown(BUDGET_KEYS)
+    if isinstance(table.values.get("bandwidth"), list):
+        zone = _zone(table)
+        return table.read("bandwidth", lambda value: read_timetable(value, zone), None)
+    return table.read("bandwidth", read_bandwidth, None)
+
+
+def _zone(table: _Table) -> ZoneInfo:
+    return table.read("zone", read_zone, ZoneInfo("UTC"))
+
+
+def _budget(table: _Table, bandwidth: BytesPerSecond | Timetable | None) -> Budget:
+    zone = _zone(table)
+    calendar = table.read("country", lambda value: read_country(value, zone), Calendar(zone))
+    if bandwidth is None:
+        raise table.error('no bandwidth is given; add bandwidth = "1 MB/s" to [budget]')
+    return Budget(
+        bandwidth,
+        crawlers=table.read("crawlers", read_crawlers, DEFAULT_CRAWLERS),
+        objective=table.read("objective", read_objective, Objective.MAKESPAN),
+        calendar=calendar,
+        quota=table.read("quota", lambda value: read_quota(value, zone), None),
+        make_way=table.read("make_way", read_make_way, default=False),
+        make_way_floor=table.read("make_way_floor", read_floor, None),
+    )
+
+
+def _sites(table: _Table, own_bandwidth: BytesPerSecond | Timetable | None) -> tuple[Site, ...]:
+    if not table.values:
+        raise table.error("there are no sites; add a table like [site.docs] for each")
+    if len(table.values) > MOST_SITES:
+        first_too_many = (*table.at, list(table.values)[MOST_SITES])
+        line = TomlPositions.of(table.source.text).line_of(first_too_many)
+        raise table.source.too_many_sites(line)
+    sites = tuple(_site(table.table(name), name) for name in table.values)
+    for site in sites:
+        _refuse_idle_cap(table, site, own_bandwidth)
+    return sites
+
+
+def _site(table: _Table, name: str) -> Site:
+    if not name or not name.isprintable():
+        raise table.error("a site's name must be printable and not empty; rename it")
+    table.refuse_unknown(SITE_KEYS)
+    if table.values.get("order") == TOPIC and not table.values.keys() & {"focus", "focus_pages"}:
+        raise table.error('the order "topic" needs a topic; add focus = "food safety"', "order")
+    return Site(
+        name,
+        seeds=table.read("seeds", read_seeds, ()),
+        include=table.read("include", read_patterns, ()),
+        exclude=table.read("exclude", read_patterns, ()),
+        depth=table.read("depth", read_depth, None),
+        deadline=table.read("deadline", read_deadline, None),
+        on_deadline=table.read("on_deadline", read_on_deadline, OnDeadline.GO_ON),
+        expect=table.read("expect", read_size, None),
+        max_rate=table.read("max_rate", read_cap, None),
+        max_pages=table.read("max_pages", read_pages, None),
+        max_bytes=table.read("max_bytes", read_bound, None),
+        max_time=table.read("max_time", read_time, None),
+        max_page_size=table.read("max_page_size", read_bound, None),
+        max_queries=table.read("max_queries", read_queries, None),
+        fetch=table.read("fetch", read_types, ()),
+        connections=table.read("connections", read_connections, None),
+        delay=table.read("delay", read_delay, None),
+        focus=table.read("focus", read_focus, ""),
+        focus_pages=table.read("focus_pages", read_files, ()),
+        order=table.read("order", read_order, ""),
+    )
+
+
+def _refuse_idle_cap(
+    table: _Table, site: Site, bandwidth: BytesPerSecond | Timetable | None
+) -> None:
+    if site.max_rate is None or bandwidth is None:
+        return
+    budget, peak = _highest(bandwidth)
+    if site.max_rate > peak:
+        raise table.error(
+            f"{format_rate(site.max_rate)} is above {budget}, {format_rate(peak)}, so it can never"
+            " bind; lower it or drop it",
+            site.name,
+            "max_rate",
+        )
+
+
+def _refuse_floor_above(
+    table: _Table, floor: BytesPerSecond | None, bandwidth: BytesPerSecond | Timetable | None
+) -> None:
+    if floor is None or bandwidth is None:
+        return
+    budget, peak = _highest(bandwidth)
+    if floor > peak:
+        raise table.error(
+            f"{format_rate(floor)} is above {budget}, {format_rate(peak)}, so way would never be"
+            " made; lower it or drop it",
+            "make_way_floor",
+        )
+
+
+def _highest(bandwidth: BytesPerSecond | Timetable) -> tuple[str, BytesPerSecond]:
+    if isinstance(bandwidth, Timetable):
+        return "the timetable's highest rate", max(rate for *_, rate in bandwidth.turns)
+    return "the budget", bandwidth

@@ -1,0 +1,346 @@
+"""What one value in a site file may be: from what TOML gives to what a site or budget holds.
+
+Each reader takes any TOML value and returns the value it stands for, or raises `UserMistake` with
+what is wrong and what to write instead. Readers do not know where the value stands; the caller
+adds the place. An `ElementMistake` also says which element of a list is meant.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import warnings
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from datetime import date, time
+from typing import TypeVar
+from zoneinfo import ZoneInfo, available_timezones
+
+from headgate.model.budget import Objective
+from headgate.model.errors import UserMistake
+from headgate.model.local_time import Calendar
+from headgate.model.quota import Quota
+from headgate.model.site import ORDERS, OnDeadline
+from headgate.model.timetable import Timetable
+from headgate.model.units import (
+    Bytes,
+    BytesPerSecond,
+    Seconds,
+    parse_duration,
+    parse_rate,
+    parse_size,
+)
+
+__all__ = [
+    "ElementMistake",
+    "did_you_mean",
+    "read_bandwidth",
+    "read_bound",
+    "read_cap",
+    "read_connections",
+    "read_country",
+    "read_crawlers",
+    "read_deadline",
+    "read_delay",
+    "read_depth",
+    "read_files",
+    "read_floor",
+    "read_focus",
+    "read_make_way",
+    "read_objective",
+    "read_on_deadline",
+    "read_order",
+    "read_pages",
+    "read_patterns",
+    "read_queries",
+    "read_quota",
+    "read_seeds",
+    "read_size",
+    "read_time",
+    "read_timetable",
+    "read_types",
+    "read_zone",
+]
+
+_WEB_ADDRESS = re.compile(
+    r"https?://(?:[^\s/?#@]*@)?(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?(?:[/?#]\S*)?",
+    re.IGNORECASE,
+)
+
+_MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/(?:[\w!#$&^.+-]+|\*)|\*/\*")
+
+_ORDER_NAME = re.compile(r"[\w.-]+(?::[\w.]+)?")
+"""One of Headgate's, an entry point's name, or module:function."""
+
+_LARGEST = {"size": 1e18, "rate": 1e18, "duration": 100 * 365 * 86400.0}
+"""An exabyte, that much in a second, and a century: more is a slip of the pen."""
+
+_LONGEST_DELAY = 3600.0
+_MOST_QUERIES = 1_000_000_000
+"""Of one path: as good as no bound."""
+
+_Number = TypeVar("_Number", Bytes, BytesPerSecond, Seconds)
+
+
+class ElementMistake(UserMistake):
+    """A mistake in one element of a list."""
+
+    def __init__(self, problem: str, index: int) -> None:
+        super().__init__(problem)
+        self.index = index
+
+
+def read_size(value: object) -> Bytes:
+    size = _quantity(parse_size, value, "size", "120 MB")
+    if not size:
+        raise UserMistake("a size of 0 leaves nothing to crawl; give the bytes you expect")
+    return size
+
+
+def read_bandwidth(value: object) -> BytesPerSecond:
+    rate = _quantity(parse_rate, value, "rate", "1 MB/s")
+    if not rate:
+        raise UserMistake("a bandwidth of 0 carries nothing; give a rate like '1 MB/s'")
+    return rate
+
+
+def read_quota(value: object, zone: ZoneInfo) -> Quota:
+    if not isinstance(value, str):
+        raise UserMistake(f"{_shown(value)} is not a quota; write it like '20 GB/month'")
+    return Quota.parse(value, zone)
+
+
+def read_cap(value: object) -> BytesPerSecond:
+    rate = _quantity(parse_rate, value, "rate", "200 KB/s")
+    if not rate:
+        raise UserMistake("a max_rate of 0 lets no byte through; raise it or drop the key")
+    if math.isinf(rate):
+        raise UserMistake("'unlimited' is no bound; drop the key")
+    return rate
+
+
+def read_make_way(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UserMistake(f"{value!r} is neither yes nor no; write true or false")
+    return value
+
+
+def read_floor(value: object) -> BytesPerSecond:
+    rate = _quantity(parse_rate, value, "rate", "20 KB/s")
+    if not rate or math.isinf(rate):
+        raise UserMistake("what is kept of the line is a rate like '20 KB/s'; give one")
+    return rate
+
+
+def read_deadline(value: object) -> Seconds:
+    deadline = _quantity(parse_duration, value, "duration", "30m")
+    if not deadline:
+        raise UserMistake("a deadline of 0 leaves no time; give more or drop the key")
+    return deadline
+
+
+MOST_CONNECTIONS = 100
+"""To one host: more is an attack, also on one's own."""
+
+
+def read_connections(value: object) -> int:
+    number = _whole_number(value, least=1)
+    if number > MOST_CONNECTIONS:
+        raise UserMistake(f"{number} is too many for any server; say {MOST_CONNECTIONS} or fewer")
+    return number
+
+
+def read_delay(value: object) -> Seconds:
+    delay = _quantity(parse_duration, value, "duration", "500ms")
+    if delay > _LONGEST_DELAY:
+        raise UserMistake(f"{value!r} between two requests is never done; say an hour or less")
+    return delay
+
+
+def read_pages(value: object) -> int:
+    return _whole_number(value, least=1)
+
+
+def read_queries(value: object) -> int:
+    return min(_whole_number(value, least=0), _MOST_QUERIES)
+
+
+def read_bound(value: object) -> Bytes:
+    size = _quantity(parse_size, value, "size", "50 MB")
+    if size < 1:
+        raise UserMistake("a bound of 0 lets nothing through; give more or drop the key")
+    return size
+
+
+def read_time(value: object) -> Seconds:
+    seconds = _quantity(parse_duration, value, "duration", "10m")
+    if not seconds:
+        raise UserMistake("a time of 0 leaves none to crawl in; give more or drop the key")
+    return seconds
+
+
+def read_types(value: object) -> tuple[str, ...]:
+    types = [kind.strip().lower() for kind in _strings(value, example='["text/html", "image/*"]')]
+    for index, kind in enumerate(types):
+        if not _MEDIA_TYPE.fullmatch(kind):
+            problem = f"{kind!r} is not a media type; write it like 'text/html' or 'image/*'"
+            raise ElementMistake(problem, index)
+    if not types:
+        raise UserMistake("an empty list fetches nothing; name a type like 'text/html', or drop it")
+    return tuple(types)
+
+
+def read_crawlers(value: object) -> int:
+    return _whole_number(value, least=1)
+
+
+def read_depth(value: object) -> int:
+    return _whole_number(value, least=0)
+
+
+def read_objective(value: object) -> Objective:
+    names = [str(objective) for objective in Objective]
+    if value in names:
+        return Objective(value)
+    raise UserMistake(f"{_shown(value)} is not an objective; {did_you_mean(value, names)}")
+
+
+def read_on_deadline(value: object) -> OnDeadline:
+    names = [str(choice) for choice in OnDeadline]
+    if value in names:
+        return OnDeadline(value)
+    raise UserMistake(f"{_shown(value)} is nothing to do; {did_you_mean(value, names)}")
+
+
+def read_focus(value: object) -> str:
+    if not isinstance(value, str):
+        raise UserMistake(f"{_shown(value)} is not in quotes; write words like 'food safety'")
+    if not any(character.isalnum() for character in value):
+        raise UserMistake(f"{value!r} has no word in it; write words like 'food safety'")
+    return value
+
+
+def read_files(value: object) -> tuple[str, ...]:
+    files = _strings(value, example='["good.html", "better.html"]')
+    for index, name in enumerate(files):
+        if not name.strip():
+            raise ElementMistake("an empty name is no file; drop it", index)
+    return tuple(files)
+
+
+def read_order(value: object) -> str:
+    """Scorers of the user's own are known by name only where they are installed."""
+    if isinstance(value, str) and _ORDER_NAME.fullmatch(value):
+        return value
+    known = ", ".join(ORDERS)
+    raise UserMistake(f"{_shown(value)} is not an order; known are {known}, or a scorer's name")
+
+
+def read_zone(value: object) -> ZoneInfo:
+    if not isinstance(value, str):
+        raise UserMistake(f"{_shown(value)} is not a time zone; write it like 'Europe/Berlin'")
+    try:
+        return ZoneInfo(value)
+    except (KeyError, ValueError, OSError):
+        names = sorted(available_timezones())
+        near = did_you_mean(value, names, otherwise="write it like 'Europe/Berlin'")
+        raise UserMistake(
+            f"{_shown(value)} is not a time zone that is known here; {near}"
+        ) from None
+
+
+def read_country(value: object, zone: ZoneInfo) -> Calendar:
+    """The calendar of a country, in the zone that goes with it."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Z]{2}", value):
+        raise UserMistake(f"{_shown(value)} is not a country; write its two letters, like 'KE'")
+    return Calendar.of(zone, value)
+
+
+def read_timetable(value: object, zone: ZoneInfo) -> Timetable:
+    entries = _strings(value, example='["Mon-Fri 08:00 300 KB/s", "19:00 2 MB/s"]')
+    try:
+        return Timetable.parse(entries, zone)
+    except UserMistake as mistake:
+        raise ElementMistake(str(mistake), _first_bad_entry(entries, str(mistake))) from None
+
+
+def _first_bad_entry(entries: list[str], problem: str) -> int:
+    """The index of the entry that brings a problem: no shorter beginning of the list has it."""
+
+    def has_problem(length: int) -> bool:
+        try:
+            Timetable.parse(entries[:length], ZoneInfo("UTC"))
+        except UserMistake as mistake:
+            return str(mistake) == problem
+        return False
+
+    return max(bisect_left(range(len(entries) + 1), True, lo=1, key=has_problem) - 1, 0)
+
+
+def read_seeds(value: object) -> tuple[str, ...]:
+    seeds = _strings(value, example='["https://example.org/"]')
+    for index, seed in enumerate(seeds):
+        if not (_WEB_ADDRESS.fullmatch(seed) and seed.isprintable()):
+            problem = f"{seed!r} is not an http or https URL; write it like 'https://example.org/'"
+            raise ElementMistake(problem, index)
+    return tuple(seeds)
+
+
+def read_patterns(value: object) -> tuple[str, ...]:
+    patterns = _strings(value, example=r'["^https://example\\.org/docs/"]')
+    for index, pattern in enumerate(patterns):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            problem = f"{pattern!r} is not a regular expression: {error}"
+            raise ElementMistake(problem, index) from None
+    return tuple(patterns)
+
+
+def did_you_mean(written: object, known: Iterable[str], otherwise: str = "") -> str:
+    """A remedy for a name that is not known: the nearest one, or else all of them."""
+    by_lower_case = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(str(written).lower(), by_lower_case, n=1)
+    if near:
+        return f"did you mean {by_lower_case[near[0]]!r}?"
+    return otherwise or f"known are {', '.join(by_lower_case.values())}"
+
+
+def _quantity(
+    parse: Callable[[str | float], _Number], value: object, what: str, example: str
+) -> _Number:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise UserMistake(f"{_shown(value)} is not a {what}; write it like {example!r}")
+    quantity = parse(value)
+    if quantity > _LARGEST[what] and value != "unlimited":
+        raise UserMistake(f"{value!r} is more than any {what} can be; write it like {example!r}")
+    return quantity
+
+
+def _whole_number(value: object, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise UserMistake(f"{_shown(value)} is not a whole number")
+    if value < least:
+        raise UserMistake(f"{value} is too small; it must be {least} or more")
+    return value
+
+
+def _strings(value: object, example: str) -> list[str]:
+    if not isinstance(value, list):
+        raise UserMistake(f"{_shown(value)} is not a list; write it like {example}")
+    for index, element in enumerate(value):
+        if not isinstance(element, str):
+            raise ElementMistake(
+                f"{_shown(element)} is not in quotes; write it like {example}", index
+            )
+    return value
+
+
+def _shown(value: object) -> str:
+    """A value nearly as it stands in the file."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, date | time) else repr(value)

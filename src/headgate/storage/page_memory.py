@@ -1,0 +1,177 @@
+"""What a collection knows of one page, and what a look at it changes.
+
+A page is known from the moment a run met its URL, asked for or not. It is *gone* after 404 or 410
+in two looks, with no good answer between: then it is asked for again only where a link leads to it.
+Nothing else makes it gone: no other error, no silence, no robots.txt, no change of scope.
+
+A look is told by its moment. The same look applied twice counts once, so that a run can be merged
+again after a crash in the middle of it.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import msgspec
+from msgspec.structs import replace
+
+from headgate.model.page import Earlier
+from headgate.storage.bounds import Amount, Count, Moment, Status
+
+__all__ = ["Look", "PageMemory", "Sighting", "after", "earlier_of"]
+
+_GONE = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.GONE))
+_LOOKS_TO_BE_GONE = 2
+
+
+class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One entry of a site's memory. Fields may only be added at the end. Times are seconds since
+    1970."""
+
+    url: str
+    depth: Count
+    """Links from a seed, as the last run that met it reckoned."""
+    first_known: Moment
+    asked: Moment = 0.0
+    """When last; 0: never."""
+    status: Status = 0
+    """Of the last answer; 0: there was none."""
+    error: str = ""
+    """Why there was none."""
+    looks: Count = 0
+    """Times asked for, in runs."""
+    missing: Count = 0
+    """Looks with 404 or 410 since the last good answer."""
+    changed: Moment = 0.0
+    """When a content was seen for the first time, the newest; 0: none was."""
+    changes: Count = 0
+    """Times a look found another content than the one before."""
+    size_bytes: Amount = 0
+    """What the line carried when the page was last sent whole."""
+    etag: str = ""
+    last_modified: str = ""
+    digest: bytes = b""
+    """SHA-1 of the payload that the archive holds; empty: it holds none that can be relied on."""
+    content: bytes = b""
+    """Digest of the same without its content coding."""
+    original_url: str = ""
+    """Where that payload was archived; empty: under the page's own URL."""
+    original_at: Moment = 0.0
+    file: Count = 0
+    """Number of its WARC file in the memory's list."""
+    offset: Amount = 0
+
+    @property
+    def never_asked(self) -> bool:
+        return not self.looks
+
+    @property
+    def gone(self) -> bool:
+        return self.missing >= _LOOKS_TO_BE_GONE
+
+    @property
+    def revalidatable(self) -> bool:
+        """A request can be made on condition that the page changed."""
+        return bool(self.digest and (self.etag or self.last_modified))
+
+
+class Look(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One time a page was asked for."""
+
+    at: float
+    status: int
+    error: str
+    size_bytes: int
+    etag: str
+    last_modified: str
+    digest: bytes
+    """Empty unless the payload is whole and in the archive, here or in an earlier run."""
+    content: bytes
+    original_url: str
+    original_at: float
+    file: int
+    offset: int
+
+
+class Sighting(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A URL met by a run, with the look at it if there was one."""
+
+    url: str
+    depth: int
+    at: float
+    """When its run began."""
+    look: Look | None = None
+
+
+def after(known: PageMemory | None, met: Sighting) -> PageMemory:
+    """What is known of a page after this; ``known``: before, None: nothing."""
+    before = known or PageMemory(met.url, met.depth, met.at)
+    look = met.look
+    if look is None:
+        return replace(before, depth=met.depth)
+    if look.at == before.asked:
+        return before
+    looked = replace(
+        before,
+        depth=met.depth,
+        asked=look.at,
+        status=look.status,
+        error=look.error,
+        looks=before.looks + 1,
+        missing=_missing(before, look),
+    )
+    if look.status == HTTPStatus.OK:
+        return _with_content(looked, look, changed=not _same(before, look))
+    if look.status == HTTPStatus.NOT_MODIFIED and look.digest:
+        same = replace(look, size_bytes=before.size_bytes, content=look.content or before.content)
+        return _with_content(looked, same, changed=False)
+    return looked
+
+
+def earlier_of(page: PageMemory, file: str) -> Earlier | None:
+    """The archived response that a conditional request can be based on; None: there is none."""
+    if not page.digest:
+        return None
+    return Earlier(
+        page.original_url or page.url,
+        page.original_at,
+        page.digest,
+        page.etag,
+        page.last_modified,
+        file,
+        page.offset,
+    )
+
+
+def _missing(before: PageMemory, look: Look) -> int:
+    """Errors of other kinds say nothing about whether the page exists."""
+    if look.status in _GONE:
+        return before.missing + 1
+    if 0 < look.status < HTTPStatus.BAD_REQUEST:
+        return 0
+    return before.missing
+
+
+def _with_content(page: PageMemory, look: Look, *, changed: bool) -> PageMemory:
+    first = not page.changed
+    return replace(
+        page,
+        changed=look.at if changed or first else page.changed,
+        changes=page.changes + (changed and not first),
+        size_bytes=look.size_bytes,
+        etag=look.etag,
+        last_modified=look.last_modified,
+        digest=look.digest,
+        content=look.content,
+        original_url="" if look.original_url == page.url else look.original_url,
+        original_at=look.original_at,
+        file=look.file,
+        offset=look.offset,
+    )
+
+
+def _same(page: PageMemory, look: Look) -> bool:
+    """By what a reader would see; one page may come in several codings."""
+    if page.content and look.content:
+        return page.content == look.content
+    return page.digest == look.digest

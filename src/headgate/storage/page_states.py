@@ -1,0 +1,91 @@
+"""How runs found pages, from their tables, and the bodies that they archived."""
+
+from __future__ import annotations
+
+from base64 import b32decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from headgate.model.errors import WorldFault
+from headgate.model.fetch import Fetched
+from headgate.storage.collection import RunFolder
+from headgate.storage.faults import reading
+from headgate.storage.own_files import opened
+from headgate.storage.stored_response import read_response
+
+__all__ = ["PageState", "page_states", "read_body"]
+
+_GONE = (404, 410)
+_THERE = (200, 304)
+_COLUMNS = (
+    "site", "url", "role", "status", "title", "fetched_at", "digest", "content_type",
+    "original_url", "original_file", "original_offset", "warc_file", "warc_offset",
+)  # fmt: skip
+_BATCH = 5_000
+
+
+class PageState(NamedTuple):
+    """As a look found a page."""
+
+    seen_at: float
+    title: str
+    content_type: str
+    digest: bytes
+    """Empty: it was gone."""
+    file: str
+    """Within the collection, with the record at ``offset``, archived as ``record_url``."""
+    offset: int
+    record_url: str
+
+    @property
+    def there(self) -> bool:
+        return bool(self.digest)
+
+
+def page_states(run: RunFolder, site: str | None = None) -> Iterator[tuple[str, str, PageState]]:
+    """Site, URL and state of each page that was there or gone; other answers tell nothing."""
+    path = run.path / "pages.parquet"
+    try:
+        with reading(path), opened(path) as file, pq.ParquetFile(file) as table:
+            for batch in table.iter_batches(_BATCH, columns=list(_COLUMNS)):
+                wanted = pc.equal(batch.column("role"), "page")
+                if site is not None:
+                    wanted = pc.and_(wanted, pc.equal(batch.column("site"), site))
+                for row in batch.filter(wanted).to_pylist():
+                    if row["status"] in _THERE + _GONE and row["fetched_at"] is not None:
+                        yield row["site"], row["url"], _state(run, row)
+    except (pa.ArrowException, ValueError, TypeError, KeyError) as error:
+        raise WorldFault(
+            f"cannot read {path}: {error}; put the file back or move it away"
+        ) from None
+
+
+def read_body(collection: Path, url: str, state: PageState) -> Fetched | None:
+    """The response that was archived; None: it cannot be had."""
+    file = collection / state.file
+    if not file.resolve().is_relative_to(collection.resolve()):
+        return None
+    return read_response(file, state.offset, url, state.digest)
+
+
+def _state(run: RunFolder, row: dict[str, Any]) -> PageState:
+    there = row["status"] in _THERE and row["digest"]
+    if row["original_file"]:
+        file, offset, url = row["original_file"], row["original_offset"], row["original_url"]
+    else:
+        own = (run.warc / row["warc_file"]).relative_to(run.collection)
+        file, offset, url = str(own), row["warc_offset"], row["url"]
+    return PageState(
+        row["fetched_at"].timestamp(),
+        row["title"] or "",
+        row["content_type"] or "",
+        b32decode(row["digest"].removeprefix("sha1:")) if there else b"",
+        file,
+        offset,
+        url,
+    )

@@ -1,0 +1,103 @@
+"""What a run keeps of itself while it goes on, beside its journals: its time and its report so far.
+
+The time is saved every second, at every orderly end, and before the first byte. A leg that was
+killed is given the second it may have taken since the last save: a deadline is never reckoned in
+our favour. The report so far is what a resumed run goes on from, what ``headgate report`` shows of
+a run under way, and what is left of one that is abandoned.
+
+Saving waits for the disk in a thread; of what waits to be saved, only the newest is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from typing import Annotated
+
+import msgspec
+
+from headgate.model.errors import DamagedFile
+from headgate.model.run_report import RunReport
+from headgate.storage.collection import RunFolder
+
+__all__ = ["SAVE_SECONDS", "RunState", "load_budget", "load_elapsed", "load_report"]
+
+SAVE_SECONDS = 1.0
+_ELAPSED, _REPORT = "elapsed", "report"
+_LONGEST_SECONDS = 1e10
+
+
+class _Elapsed(msgspec.Struct, frozen=True):
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=_LONGEST_SECONDS)]
+    ended: bool
+    """In an orderly way: no time is missing."""
+
+
+def load_elapsed(run: RunFolder) -> float:
+    """Seconds of crawling until now, none too few."""
+    remedy = "delete it: the run goes on, its time counted anew"
+    saved = run.load_as(_ELAPSED, _Elapsed, remedy)
+    if saved is None:
+        return 0.0
+    return saved.seconds if saved.ended else saved.seconds + SAVE_SECONDS
+
+
+def load_budget(run: RunFolder) -> float | None:
+    """Bytes per second as `headgate budget` said last, perhaps infinity; None: it never did."""
+    text = run.load("budget")
+    if text is None:
+        return None
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not rate > 0:
+        remedy = "set it anew with 'headgate budget', or delete the file"
+        raise DamagedFile(run.spool / "budget.state", "no rate", remedy)
+    return rate
+
+
+def load_report(run: RunFolder) -> RunReport | None:
+    """As saved last; None: nothing was."""
+    remedy = "delete it: the run goes on, its report without what was before"
+    report = run.load_as(_REPORT, RunReport, remedy)
+    return None if report is None else msgspec.structs.replace(report, stamp=run.stamp)
+
+
+class RunState:
+    """Saves for one leg; within an event loop until `end`."""
+
+    def __init__(self, run: RunFolder) -> None:
+        self._run = run
+        self._waiting: dict[str, bytes] = {}
+        self._saving: asyncio.Task[None] | None = None
+
+    def save(self, seconds: float, report: RunReport | None = None) -> None:
+        """Soon. What went wrong with an earlier save is raised."""
+        self._waiting[_ELAPSED] = _encoded(seconds, ended=False)
+        if report is not None:
+            self._waiting[_REPORT] = msgspec.json.encode(report)
+        if self._saving is not None and self._saving.done():
+            self._saving.result()
+            self._saving = None
+        if self._saving is None:
+            self._saving = asyncio.get_running_loop().create_task(self._write())
+
+    async def end(self, seconds: float, report: RunReport | None = None) -> None:
+        """The leg is over; saved when this returns."""
+        if self._saving is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._saving
+        if report is not None:
+            self._run.save(_REPORT, msgspec.json.encode(report))
+        self._run.save(_ELAPSED, _encoded(seconds, ended=True))
+
+    async def _write(self) -> None:
+        while self._waiting:
+            name, data = self._waiting.popitem()
+            await asyncio.to_thread(self._run.save, name, data)
+
+
+def _encoded(seconds: float, *, ended: bool) -> bytes:
+    return msgspec.json.encode(_Elapsed(seconds, ended))

@@ -1,0 +1,244 @@
+"""One server's tree of pages: what was met, what waits, what it has cost so far.
+
+Pages wait in *kinds* (section, depth, word), each a FIFO; the most promising kind is looked for
+among all of them after each page, some microseconds for a usual server.
+
+Bounded: at most ``most_waiting`` URLs wait and ``20 * most_waiting`` are remembered, whatever the
+server links to; beyond that, links are counted but not taken. A page's depth is the shortest way
+known to it, which may be found after the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from xxhash import xxh3_64_intdigest
+
+from headgate.frontier.pacing import HostPace
+from headgate.surveying.link_depths import LinkDepths
+from headgate.surveying.page_kinds import section_of
+from headgate.surveying.scripts import ScriptRule
+from headgate.surveying.yields import Kind, PageValues
+
+__all__ = ["Asked", "ServerState", "ServerTree"]
+
+_REMEMBERED_PER_WAITING = 20
+_LINKS_PER_WAITING = 100
+_MOST_HOPS = 5
+
+
+class ServerState(StrEnum):
+    WAITING = "waiting"
+    """Never asked yet."""
+    OPEN = "open"
+    DONE = "done"
+    """Nothing more to ask for, or not worth asking."""
+    CAPPED = "capped"
+    """It was asked for all that it may be."""
+    GIVEN_UP = "given-up"
+    """It does not answer, or asked to be left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A page chosen to be fetched."""
+
+    url: str
+    kind: Kind
+    words: tuple[str, ...]
+    hops: int = 0
+    """Redirects that led here."""
+
+
+@dataclass(slots=True)
+class ServerTree:
+    """``number`` is its place in the survey; the start URL stands at depth 0."""
+
+    number: int
+    start: str
+    domain: str
+    round: int
+    """0 for the user's list, 1 for what those linked to, ..."""
+    pace: HostPace
+    most_waiting: int
+    state: ServerState = ServerState.WAITING
+    reason: str = ""
+    requests: int = 0
+    wire_bytes: int = 0
+    pages: int = 0
+    """Read so far."""
+    new_hosts: int = 0
+    cut: int = 0
+    """Links not taken because too many waited or were found already."""
+    rule: ScriptRule = field(default_factory=ScriptRule)
+    beyond: int = 0
+    """Pages seen one level below the deepest, which are not taken."""
+    _depths: LinkDepths = field(init=False)
+    """Of all pages met or glimpsed."""
+    _glimpsed: dict[int, str] = field(default_factory=dict)
+    """URLs that lie too deep by all ways known so far."""
+    _waiting: dict[Kind, list[Asked]] = field(default_factory=dict)
+    """Lists, because servers are many and pages of a kind few: a deque begins with 600 bytes."""
+    _chosen: Kind | None = None
+    """The most promising kind; None: to be looked for."""
+    _count: int = 0
+
+    def __post_init__(self) -> None:
+        self._forget()
+
+    @property
+    def waiting(self) -> int:
+        """URLs to be asked for."""
+        return self._count
+
+    def waiting_by_kind(self) -> Iterable[tuple[Kind, int]]:
+        return ((kind, len(pages)) for kind, pages in self._waiting.items())
+
+    def meet(self, url: str, depth: int, anchor: str, model: PageValues, hops: int = 0) -> bool:
+        """A link to one of this server's pages; whether it is new and may be asked for."""
+        digest = _digest(url)
+        glimpsed = digest in self._glimpsed
+        if digest in self._depths and not glimpsed:
+            return False
+        if self._count >= self.most_waiting or len(self._depths) >= self._most_met:
+            self.cut += 1
+            return False
+        if glimpsed:
+            del self._glimpsed[digest]
+            self.beyond -= 1
+        else:
+            self._depths.meet(digest, depth)
+        if not self.rule.met(url):
+            return False
+        self._put(url, depth, anchor, model, hops)
+        return True
+
+    def glimpse(self, url: str, depth: int) -> bool:
+        """A link that lies too deep; whether it is new. Of a script, one counts."""
+        digest = _digest(url)
+        if (
+            digest in self._depths
+            or self.beyond >= self.most_waiting
+            or len(self._depths) >= self._most_met
+            or self.rule.knows(url)
+        ):
+            return False
+        if "?" in url and not self.rule.glimpsed(url):
+            return False
+        self._depths.meet(digest, depth)
+        self._glimpsed[digest] = url
+        self.beyond += 1
+        return True
+
+    def read(self, asked: Asked, urls: Iterable[str], deepest: int, model: PageValues) -> None:
+        """A page links there; what turns out to lie within the depth by this way is taken."""
+        fallen = self._depths.read(_digest(asked.url), map(_digest, urls))
+        self._take_glimpsed(fallen, deepest, model)
+
+    def follow(self, asked: Asked, target: str, deepest: int, model: PageValues) -> None:
+        """A redirect within the server; where only the scheme changes, the script is the same."""
+        if asked.hops >= _MOST_HOPS:
+            return
+        hops, depth, digest = asked.hops + 1, asked.kind.depth, _digest(target)
+        if not _differ_by_scheme(asked.url, target):
+            self.meet(target, depth, "", model, hops)
+        elif digest not in self._depths:
+            self._depths.meet(digest, depth)
+            self.rule.redirected(target)
+            self._put(target, depth, "", model, hops)
+        fallen = self._depths.read(_digest(asked.url), (digest,), moved=True)
+        self._take_glimpsed(fallen, deepest, model)
+
+    def as_known_now(self, asked: Asked) -> Asked:
+        """With its depth by the shortest way known."""
+        depth = self._depths.get(_digest(asked.url), asked.kind.depth)
+        if depth == asked.kind.depth:
+            return asked
+        return replace(asked, kind=asked.kind._replace(depth=depth))
+
+    def best(self, model: PageValues) -> float:
+        """The value of the page that `take` would give; 0 when none waits."""
+        kind = self._best_kind(model)
+        return 0.0 if kind is None else model.value(kind)
+
+    def take(self, model: PageValues) -> Asked:
+        """The most promising page; of equals, the one that was met first."""
+        kind = self._best_kind(model)
+        assert kind is not None, "asked for a page where none waits"
+        pages = self._waiting[kind]
+        asked = pages.pop(0)
+        self._count -= 1
+        if not pages:
+            del self._waiting[kind]
+            self._chosen = None
+        return self.as_known_now(asked)
+
+    def put_back(self, asked: Asked) -> None:
+        """It could not be asked for yet; its turn stays, or robots.txt was learned for nothing."""
+        self._chosen = asked.kind
+        pages = self._waiting.get(asked.kind)
+        if pages is not None:
+            pages.insert(0, asked)
+        else:
+            self._waiting[asked.kind] = [asked]
+        self._count += 1
+
+    def unsettle(self) -> None:
+        """A page was answered; what it brought changes the value of the section's others."""
+        self._chosen = None
+
+    def close(self, state: ServerState, reason: str = "") -> None:
+        """Nothing more will be asked; what waited is dropped, and its memory given back."""
+        self.state, self.reason = state, self.reason or reason
+        self._waiting.clear()
+        self._chosen = None
+        self._forget()
+        self._glimpsed.clear()
+        self._count = 0
+
+    def check(self) -> None:
+        assert self._count == sum(map(len, self._waiting.values()))
+        assert all(self._waiting.values())
+        assert self._chosen is None or self._chosen in self._waiting
+        assert self._count <= self.most_waiting
+
+    def _put(self, url: str, depth: int, anchor: str, model: PageValues, hops: int) -> None:
+        word, words = model.signs(url, anchor)
+        kind = Kind(self.number, section_of(url), depth, word)
+        pages = self._waiting.get(kind)
+        if pages is not None:
+            pages.append(Asked(url, kind, words, hops))
+        else:
+            self._waiting[kind] = [Asked(url, kind, words, hops)]
+            self._chosen = None
+        self._count += 1
+
+    def _take_glimpsed(self, fallen: Iterable[int], deepest: int, model: PageValues) -> None:
+        for digest in fallen:
+            url = self._glimpsed.get(digest)
+            if url is not None and self._depths[digest] <= deepest:
+                self.meet(url, self._depths[digest], "", model)
+
+    def _forget(self) -> None:
+        self._depths = LinkDepths(_LINKS_PER_WAITING * self.most_waiting)
+
+    @property
+    def _most_met(self) -> int:
+        return _REMEMBERED_PER_WAITING * self.most_waiting
+
+    def _best_kind(self, model: PageValues) -> Kind | None:
+        """Looks at all kinds once after each change: a heap of values would grow stale, as every
+        page that lands anywhere moves them all a little, and that costs a point of load."""
+        if self._chosen is None:
+            self._chosen = max(self._waiting, key=model.within_server, default=None)
+        return self._chosen
+
+
+def _digest(url: str) -> int:
+    return xxh3_64_intdigest(url.encode())
+
+
+def _differ_by_scheme(url: str, other: str) -> bool:
+    return url != other and url.partition("://")[2] == other.partition("://")[2]

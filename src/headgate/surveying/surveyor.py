@@ -1,0 +1,271 @@
+"""The surveyor: decides which server is asked for which page next, and when enough is known.
+
+Events in, commands out (`handle`); no clock, no I/O. One request at a time is under way per server,
+and as many in all as there are slots (`slots`). Of the servers that may be asked now, the one with
+the most promising page comes first (`turns`); what it is asked for, `asking` says.
+
+It ends when nothing is left, when no page promises ``least_yield`` new hosts, or when the share
+``until`` of all hosts is thought to be found (`outlook`).
+
+Costs: a server waiting is some 2 KB; a host found some 100 bytes; a decision O(log servers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from headgate.reading.urls import host, origin
+from headgate.surveying.answers import Harvest
+from headgate.surveying.asking import Asking, Later
+from headgate.surveying.commands import Command, Done, Wait
+from headgate.surveying.domains import RegistrableDomain
+from headgate.surveying.entries import Ending, SurveyEntry
+from headgate.surveying.events import (
+    Event,
+    Failed,
+    Landed,
+    PageCame,
+    Redirected,
+    Refused,
+    RobotsLearned,
+    Tick,
+)
+from headgate.surveying.gathering import Gathering, is_gone
+from headgate.surveying.memory import NO_MEMORY, Memory
+from headgate.surveying.outlook import Outlook
+from headgate.surveying.rules import SurveyRules
+from headgate.surveying.server_tree import ServerState, ServerTree
+from headgate.surveying.slots import Slots
+from headgate.surveying.territory import Territory
+from headgate.surveying.turns import Turns
+from headgate.surveying.yields import BreadthFirst, PageValues, YieldModel
+
+__all__ = ["Decision", "Surveyor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What follows from an event."""
+
+    commands: list[Command]
+    harvest: Harvest = field(default_factory=Harvest)
+    """What a page or a redirect brought."""
+
+
+class Surveyor:
+    """One survey. ``registrable`` says which domain a host was registered under."""
+
+    def __init__(
+        self,
+        rules: SurveyRules,
+        registrable: RegistrableDomain = lambda name: name,
+        stored: Memory = NO_MEMORY,
+        earlier: Memory = NO_MEMORY,
+    ) -> None:
+        """``stored``: what this survey knew when it was interrupted, which is not asked for again.
+        ``earlier``: the survey before it, which knows who was silent."""
+        self.rules = rules
+        self._territory = Territory(rules, registrable)
+        self.trees = self._territory.trees
+        """The servers, the user's first."""
+        self.hosts = self._territory.hosts
+        """External hosts found so far."""
+        self.probed = 0
+        """Servers that were asked for anything."""
+        self.requests = 0
+        self.wire_bytes = 0
+        self.ending = ""
+        """Why no further page is asked for; empty while it goes on."""
+        self._stored = stored
+        self._earlier = earlier
+        self._yields = YieldModel()
+        self._values: PageValues = BreadthFirst() if rules.breadth_first else self._yields
+        self._gathering = Gathering(
+            self._territory, self._values, self._yields, rules.depth, self._take_in
+        )
+        self.outlook = Outlook(rules, self._territory, self._yields, self._gathering)
+        self._asking = Asking(rules, self._values)
+        self._under_way = Slots(rules.slots)
+        self._turns = Turns(self.trees, self._values, rules.least_yield, rules.slots)
+        self._rich: list[tuple[str, int]] = []
+        """Pages of the survey before that brought hosts, and their depths."""
+
+    def start(self, urls: Iterable[str]) -> None:
+        """The user's list. A further URL of a server already listed is one more of its starts."""
+        for url in urls:
+            known = self._territory.tree_of(host(url))
+            if known is None:
+                self._take_in(self._territory.plant(url, 0))
+            else:
+                known.meet(url, 0, "", self._values)
+        for url, depth in () if self.rules.breadth_first else self._rich:
+            tree = self._territory.tree_of(host(url))
+            if tree is not None:
+                tree.meet(url, depth, "", self._values)
+        self._rich.clear()
+
+    def remember(self, entries: Iterable[SurveyEntry]) -> None:
+        """The survey before, told before `start`: its pages that brought hosts are asked for
+        without being met again, those that brought none come last."""
+        for entry in entries:
+            if entry.ending in (Ending.PAGE, Ending.UNCHANGED):
+                self._yields.remember(entry.url, len(entry.new_hosts))
+                if entry.new_hosts and 0 < entry.depth <= self.rules.depth:
+                    self._rich.append((entry.url, entry.depth))
+
+    def handle(self, event: Event, now: float) -> Decision:
+        """Take in what happened; what is to be done now. The first event is a tick."""
+        if isinstance(event, Tick):
+            return Decision(self._dispatch(now))
+        tree = self.trees[event.server]
+        began = self._under_way.end(event.server)
+        harvest = Harvest()
+        if isinstance(event, RobotsLearned):
+            self._learned(tree, event)
+        else:
+            self._cost(tree, 1, event.wire_bytes)
+            _keep_pace(tree, event, began, now)
+            harvest = self._gather(tree, event)
+        self._go_on(tree, now)
+        return Decision(self._dispatch(now), harvest)
+
+    def stop(self, reason: str) -> None:
+        """Ask for nothing more; what is under way still counts."""
+        self.ending = self.ending or reason
+
+    def check(self) -> None:
+        busy = sum(tree.pace.in_flight for tree in self.trees)
+        assert busy == len(self._under_way)
+        self._under_way.check()
+        for tree in self.trees:
+            tree.check()
+            assert tree.pace.in_flight <= 1
+
+    def _take_in(self, tree: ServerTree) -> None:
+        """A new server, to be probed."""
+        tree.meet(tree.start, 0, "", self._values)
+        record = self._earlier.server(tree.domain)
+        if record is not None and record.silent:
+            self._turns.suspect(tree)
+        else:
+            self._turns.ready(tree)
+
+    def _learned(self, tree: ServerTree, event: RobotsLearned) -> None:
+        rules = event.rules
+        self._asking.learned(event.origin, rules.allows)
+        tree.pace.excused()
+        tree.pace.crawl_delay(rules.crawl_delay)
+        self._cost(tree, rules.requests, rules.wire_bytes)
+        if rules.trouble and not tree.pages and event.origin == origin(tree.start):
+            tree.close(ServerState.GIVEN_UP, rules.trouble)
+
+    def _gather(self, tree: ServerTree, event: Landed) -> Harvest:
+        """A server that fails at its first page is dead as far as a survey goes."""
+        first = event.asked.kind.depth == 0 and not tree.pages and not tree.waiting
+        match event:
+            case PageCame(links=links):
+                harvest = self._gathering.page(tree, event.asked, links)
+                if self.outlook.enough():
+                    self.stop(f"{self.rules.until:.0%} of the hosts found")
+                return harvest
+            case Redirected(target=target):
+                return self._gathering.redirect(tree, event.asked, target)
+            case Refused(status=status):
+                if is_gone(status):
+                    self._gathering.nothing(tree, event.asked)
+                if first:
+                    tree.reason = f"status {status}"
+            case Failed(kind=kind) if first:
+                tree.close(ServerState.GIVEN_UP, kind.value)
+        return Harvest()
+
+    def _cost(self, tree: ServerTree, requests: int, wire_bytes: int) -> None:
+        tree.requests += requests
+        tree.wire_bytes += wire_bytes
+        self.requests += requests
+        self.wire_bytes += wire_bytes
+
+    def _go_on(self, tree: ServerTree, now: float) -> None:
+        self._turns.answered(tree)
+        if tree.state is not ServerState.OPEN:
+            return
+        if tree.pace.given_up:
+            tree.close(ServerState.GIVEN_UP, tree.pace.given_up)
+        elif not tree.waiting:
+            tree.close(ServerState.DONE)
+        elif self._asking.spent(tree):
+            tree.close(ServerState.CAPPED)
+        elif tree.pace.next_start > now:
+            self._turns.rest(tree, tree.pace.next_start)
+        else:
+            self._turns.ready(tree)
+
+    def _dispatch(self, now: float) -> list[Command]:
+        self._turns.wake(now)
+        commands: list[Command] = []
+        while self._under_way.free(now):
+            tree = self._turns.take_suspect() if self.ending else self._turns.take()
+            if tree is None:
+                break
+            command = self._ask(tree, now)
+            if command is not None:
+                commands.append(command)
+        commands.extend(self._what_then(now))
+        return commands
+
+    def _ask(self, tree: ServerTree, now: float) -> Command | None:
+        """The next request to a server; None when nothing of it is asked for now."""
+        if tree.state is ServerState.WAITING:
+            tree.state = ServerState.OPEN
+            self.probed += 1
+            self._replay(tree)
+        command = self._asking.next(tree)
+        if isinstance(command, Later):
+            self._turns.rest(tree, now)
+            return None
+        if command is not None:
+            self._under_way.begin(tree.number, now)
+            tree.pace.started(now)
+            return command
+        self._turns.answered(tree)
+        if tree.state is ServerState.OPEN:
+            done = self._asking.room_for_an_origin(tree)
+            state = ServerState.DONE if done else ServerState.CAPPED
+            tree.close(state, "" if tree.pages else "robots.txt")
+        return None
+
+    def _replay(self, tree: ServerTree) -> None:
+        """What the interrupted survey knew of a server; its cost counts first."""
+        record = self._stored.server(tree.domain)
+        if record is None:
+            return
+        self._cost(tree, record.requests, record.wire_bytes)
+        if record.silent:
+            tree.close(ServerState.GIVEN_UP, record.silent)
+        self._gathering.replay(tree, self._stored)
+
+    def _what_then(self, now: float) -> list[Command]:
+        slot = None if self._under_way.free(now) else self._under_way.next_free
+        wakes = [wake for wake in (self._turns.next_wake, slot) if wake is not None]
+        if not self.ending and wakes:
+            return [Wait(min(wakes))]
+        if self._under_way:
+            return []
+        self.ending = self.ending or (
+            "nothing promises enough" if self._turns.anyone else "finished"
+        )
+        return [Done(self.ending)]
+
+
+def _keep_pace(tree: ServerTree, event: Landed, began: float, now: float) -> None:
+    """What an answer says of how the server is to be treated."""
+    match event:
+        case Failed(kind=kind):
+            tree.pace.failed(kind.value, began, now)
+        case Refused(status=429 | 503 as status, retry_after=retry_after):
+            tree.pace.busy(str(status), began, now, retry_after)
+        case Refused(status=status) if status >= 500:
+            tree.pace.erred(str(status))
+        case _:
+            tree.pace.answered()

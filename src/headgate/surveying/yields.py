@@ -1,0 +1,270 @@
+"""How many new hosts a page will bring, learned while the survey runs.
+
+A multiplicative Gamma-Poisson model:
+
+    value(page) = b(depth) * f(server) * f(section) * f(word)
+
+Each factor is what was found over what the others foresaw, drawn to 1 by a prior worth ``a`` hosts:
+
+    f = (a + x) / (a + B)      x new hosts found in the group, B hosts foreseen without f
+
+Old finds fade (half of a section's weight after 45 pages), because hosts run out. Found hosts count
+only up to a clip: one long list of links says little of the pages beside it. Because B is made with
+all other factors, a server that was asked for its best sections first is not taken for a rich one.
+
+b of a depth is drawn to that of the depth above, times ``depth_fall``, by ``depth_prior`` pages.
+
+The value orders pages well but is too low for what is left at the end, as a list of links may stand
+anywhere. How many hosts are to be expected is therefore told by a second form,
+b'(depth) * (c + (1 - c) * f(server) * f(section) * f(word)), with c = 0.2.
+
+Costs: two floats per server, per section and per word; words are bounded, sections by the pages
+that a server may be asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from xxhash import xxh3_64_intdigest
+
+from headgate.surveying.page_kinds import is_file, words_of
+
+__all__ = ["BreadthFirst", "Kind", "PageValues", "YieldModel"]
+
+_MOST_WORDS = 50_000
+_RICH = 1.5
+"""A word's factor from which it sets a page apart."""
+_LIST_WORDS = (
+    "links", "link", "weblinks", "partners", "partner", "members", "directory", "resources",
+    "sponsors", "friends", "blogroll", "related", "liens", "partenaires", "enlaces", "parceiros",
+    "ligacoes", "viungo", "washirika", "روابط",
+)  # fmt: skip
+"""How lists of links are called: taken for rich until found otherwise."""
+_LIST_FACTOR = 2.0
+_LEAST_FACTOR = 0.05
+_ANYWHERE = 0.2
+"""The part of the hosts that server, section and words say nothing about."""
+_PRIOR_HOSTS_PER_PAGE = 1.0
+_FILE_FACTOR = 0.05
+"""Of files that are no HTML, until found otherwise."""
+_EARLIER_WORDS = ("last:0", "last:1", "last:2", "last:4", "last:8")
+"""Stand for what a page brought in an earlier survey: so many new hosts at the least."""
+
+
+class Kind(NamedTuple):
+    """Pages that nothing tells apart before they are fetched."""
+
+    server: int
+    section: str
+    depth: int
+    word: str
+    """The most promising of what links say of them; empty: none stands out."""
+
+
+class PageValues(Protocol):
+    """What a survey orders pages by."""
+
+    def value(self, kind: Kind) -> float: ...
+
+    def within_server(self, kind: Kind) -> float: ...
+
+    def signs(self, url: str, anchor: str) -> tuple[str, tuple[str, ...]]: ...
+
+
+class BreadthFirst:
+    """The paper's order: by depth alone, on every server."""
+
+    def value(self, kind: Kind) -> float:
+        return self.within_server(kind)
+
+    def within_server(self, kind: Kind) -> float:
+        return 1.0 / (1 + kind.depth)
+
+    def signs(self, url: str, anchor: str) -> tuple[str, tuple[str, ...]]:  # noqa: ARG002
+        return "", ()
+
+
+class _Group:
+    """Hosts found in, and foreseen for, pages that have one thing in common."""
+
+    __slots__ = ("foreseen", "found")
+
+    def __init__(self) -> None:
+        self.found = 0.0
+        self.foreseen = 0.0
+
+    def factor(self, prior: float) -> float:
+        return (prior + self.found) / (prior + self.foreseen)
+
+    def learn(self, found: float, foreseen: float, keep: float) -> None:
+        self.found = self.found * keep + found
+        self.foreseen = self.foreseen * keep + foreseen
+
+
+class _DepthProfile:
+    """New hosts per page, by depth. A depth is thought to be like the one above it, only poorer,
+    until its own pages have said otherwise: else depths never seen would look better than known
+    ones, and a walk would go down before it goes on.
+
+    >>> profile = _DepthProfile(prior=10.0, fall=0.5)
+    >>> profile.learn(0, 20.0, 10.0, 1.0)
+    >>> profile.at(0), profile.at(1), profile.at(2)
+    (1.5, 0.75, 0.375)
+    """
+
+    __slots__ = ("_fall", "_groups", "_prior", "_values")
+
+    def __init__(self, prior: float, fall: float) -> None:
+        self._prior = prior
+        """In pages."""
+        self._fall = fall
+        self._groups: list[_Group] = []
+        self._values: list[float] = []
+
+    def at(self, depth: int) -> float:
+        known = len(self._values)
+        if depth < known:
+            return self._values[depth]
+        above = self._values[-1] if known else _PRIOR_HOSTS_PER_PAGE / self._fall
+        return above * self._fall ** (depth - known + 1)
+
+    def learn(self, depth: int, found: float, foreseen: float, keep: float) -> None:
+        while len(self._groups) <= depth:
+            self._values.append(self.at(len(self._values)))
+            self._groups.append(_Group())
+        self._groups[depth].learn(found, foreseen, keep)
+        for each in range(depth, len(self._groups)):
+            above = self._values[each - 1] * self._fall if each else _PRIOR_HOSTS_PER_PAGE
+            group = self._groups[each]
+            self._values[each] = (self._prior * above + group.found) / (
+                self._prior + group.foreseen
+            )
+
+
+class YieldModel:
+    """All servers of one survey. The constants were set on webs and documentation that no test
+    or figure uses."""
+
+    depth_prior = 10.0
+    expected_prior = 1.0
+    depth_fall = 0.7
+    server_prior = 15.0
+    section_prior = 2.5
+    word_prior = 20.0
+    keep_depth = 0.99995
+    keep_server = 0.99
+    keep_section = 0.985
+    keep_word = 0.999
+    clip = 8
+    section_clip = 3
+
+    def __init__(self) -> None:
+        self._depths = _DepthProfile(self.depth_prior, self.depth_fall)
+        self._expected = _DepthProfile(self.expected_prior, self.depth_fall)
+        self._per_page = _DepthProfile(self.expected_prior, self.depth_fall)
+        """Without factors."""
+        self._earlier: dict[int, str] = {}
+        self._servers: dict[int, _Group] = {}
+        self._sections: dict[tuple[int, str], _Group] = {}
+        self._words: dict[str, _Group] = {"": _Group()}
+        for word in _LIST_WORDS:
+            group = self._words[word] = _Group()
+            group.learn((_LIST_FACTOR - 1) * self.word_prior, 0.0, 1.0)
+
+    def value(self, kind: Kind) -> float:
+        """What pages are ordered by."""
+        return self.within_server(kind) * self._server_factor(kind.server)
+
+    def expected(self, kind: Kind) -> float:
+        """New hosts to be expected of one page."""
+        known = self._within(kind) * self._server_factor(kind.server)
+        return self._expected.at(kind.depth) * (_ANYWHERE + (1 - _ANYWHERE) * known)
+
+    def within_server(self, kind: Kind) -> float:
+        """Without the server's own factor: what orders the pages of one server."""
+        return self._depths.at(kind.depth) * self._within(kind)
+
+    def depth_profile(self, deepest: int) -> list[float]:
+        """b'(depth), for those who foresee pages that were not met yet."""
+        return [self._expected.at(depth) for depth in range(deepest + 1)]
+
+    def usual_factor(self, depth: int) -> float:
+        """What server, section and words made of the pages of a depth, on the average."""
+        return self._per_page.at(depth) / self._expected.at(depth)
+
+    def signs(self, url: str, anchor: str) -> tuple[str, tuple[str, ...]]:
+        """What a link says of its target: the word that promises most, or none; and all words."""
+        words = tuple(words_of(url, anchor))
+        if self._earlier:
+            earlier = self._earlier.get(xxh3_64_intdigest(url.encode()))
+            if earlier is not None:
+                return earlier, (earlier, *words)
+        best, most = "", _RICH
+        for word in words:
+            group = self._words.get(word)
+            if group is not None and (factor := group.factor(self.word_prior)) > most:
+                best, most = word, factor
+        return best, words
+
+    def learn(self, kind: Kind, words: Iterable[str], new_hosts: int) -> None:
+        """A page of this kind was fetched and brought so many hosts that nobody knew."""
+        found = min(new_hosts, self.clip)
+        base = self._depths.at(kind.depth)
+        server = self._servers.setdefault(kind.server, _Group())
+        section = self._section(kind)
+        by_server = server.factor(self.server_prior)
+        by_section = section.factor(self.section_prior)
+        by_word = self._words[kind.word].factor(self.word_prior)
+        whole = by_server * by_section * by_word
+        self._depths.learn(kind.depth, found, max(whole, _LEAST_FACTOR), self.keep_depth)
+        self._expected.learn(
+            kind.depth, found, _ANYWHERE + (1 - _ANYWHERE) * whole, self.keep_depth
+        )
+        self._per_page.learn(kind.depth, found, 1.0, self.keep_depth)
+        if not kind.word:  # a list of links says nothing of the pages around it
+            server.learn(found, base * by_word, self.keep_server)
+            section.learn(
+                min(found, self.section_clip), base * by_word * by_server, self.keep_section
+            )
+            self._words[""].learn(found, base * by_server * by_section, self.keep_word)
+        self._learn_words(words, found, base * by_server * by_section)
+
+    def remember(self, url: str, new_hosts: int) -> None:
+        """What a page brought in the survey before: the best that can be known of it."""
+        word = _EARLIER_WORDS[min(new_hosts.bit_length(), len(_EARLIER_WORDS) - 1)]
+        self._earlier[xxh3_64_intdigest(url.encode())] = word
+        group = self._words.get(word)
+        if group is None:
+            group = self._words[word] = _Group()
+        group.learn(min(new_hosts, self.clip), _PRIOR_HOSTS_PER_PAGE, self.keep_word)
+
+    def _learn_words(self, words: Iterable[str], found: float, foreseen: float) -> None:
+        for word in words:
+            group = self._words.get(word)
+            if group is None:
+                if len(self._words) >= _MOST_WORDS:
+                    continue
+                group = self._words[word] = _Group()
+            group.learn(found, foreseen, self.keep_word)
+
+    def _within(self, kind: Kind) -> float:
+        factor = self._words[kind.word].factor(self.word_prior)
+        section = self._sections.get((kind.server, kind.section))
+        if section is None:
+            return factor * (_FILE_FACTOR if is_file(kind.section) else 1.0)
+        return factor * section.factor(self.section_prior)
+
+    def _section(self, kind: Kind) -> _Group:
+        name = (kind.server, kind.section)
+        group = self._sections.get(name)
+        if group is None:
+            group = self._sections[name] = _Group()
+            if is_file(kind.section):
+                group.learn(0.0, self.section_prior * (1 / _FILE_FACTOR - 1), 1.0)
+        return group
+
+    def _server_factor(self, server: int) -> float:
+        group = self._servers.get(server)
+        return 1.0 if group is None else group.factor(self.server_prior)

@@ -1,0 +1,103 @@
+"""A chart: SVG that stands in a page, or in a file of its own.
+
+Every chart is drawn twice for a page, for a wide screen and for a narrow one, and the style sheet
+shows the one that fits: lettering that shrinks with its chart could not be read on a phone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+
+from headgate.views.markup import Markup, element, joined, raw
+from headgate.views.own_files import own_file
+
+__all__ = ["HATCH", "Chart", "for_any_screen", "stacked", "svg_file"]
+
+_FONTS = "DejaVu Sans, Helvetica, Arial, sans-serif"
+_MARGIN = 12.0
+_VARIABLE = re.compile(r"var\((--[\w-]+)\)")
+_LIGHT = re.compile(r"(--[\w-]+):\s*([^;]+);")
+
+HATCH = element(
+    "defs",
+    element(
+        "pattern",
+        element("rect", width=6, height=6, class_="late-ground"),
+        element("path", d="M0,0V6", class_="late-stroke"),
+        id="late",
+        width=6,
+        height=6,
+        patternUnits="userSpaceOnUse",
+        patternTransform="rotate(45)",
+    ),
+)
+"""What lies after a deadline is filled with; once in every page and file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    title: str
+    """Read to those who do not see it."""
+    width: float
+    height: float
+    content: Markup
+    kind: str = ""
+    """Classes of the style sheet."""
+
+    def markup(self, screen: str = "") -> Markup:
+        """For a page; ``screen`` is "wide" or "narrow" where there is another for the other."""
+        return element(
+            "svg",
+            element("title", self.title),
+            self.content,
+            viewBox=f"0 0 {self.width:.0f} {self.height:.0f}",
+            class_=" ".join(filter(None, ("chart", self.kind, screen))),
+            role="img",
+        )
+
+
+def for_any_screen(wide: Chart, narrow: Chart) -> Markup:
+    return joined((wide.markup("wide"), narrow.markup("narrow")))
+
+
+def stacked(title: str, charts: Iterable[Chart]) -> Chart:
+    """One chart of several, from top to bottom."""
+    parts = list(charts)
+    tops = accumulate((part.height for part in parts), initial=0.0)
+    content = joined(
+        element("g", part.content, transform=f"translate(0 {top:g})", class_=part.kind or None)
+        for part, top in zip(parts, tops, strict=False)
+    )
+    width = max(part.width for part in parts)
+    return Chart(title, width, sum(part.height for part in parts), content)
+
+
+def svg_file(chart: Chart) -> str:
+    """A file of its own, in the colours for a light ground: programs that draw SVG beside browsers
+    know no variables in style sheets."""
+    width, height = chart.width + 2 * _MARGIN, chart.height + 2 * _MARGIN
+    picture = element(
+        "svg",
+        element("title", chart.title),
+        element("style", raw(_light_style())),
+        HATCH,
+        element("rect", width=width, height=height, class_="paper"),
+        element("g", chart.content, transform=f"translate({_MARGIN:g} {_MARGIN:g})"),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        width=width,
+        height=height,
+        class_="chart",
+        font_family=_FONTS,
+    )
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{picture}\n'
+
+
+@cache
+def _light_style() -> str:
+    light = dict(_LIGHT.findall(own_file("colours.css").partition("@media")[0]))
+    return _VARIABLE.sub(lambda found: light[found[1]].strip(), own_file("charts.css"))

@@ -1,0 +1,276 @@
+"""What a plan means, in sentences.
+
+Amounts that the user should act on (a bandwidth to buy, minutes to grant) are rounded up, so that
+what is read here is enough when it is done.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from headgate.model.budget import Objective
+from headgate.model.plan import Foreseen, Plan, PlannedSite, Verdict
+from headgate.model.timetable import Timetable
+from headgate.model.units import format_duration, format_rate, format_size
+from headgate.views.plan_guesses import guesses_in_words, likelihood, too_slow_for
+
+__all__ = ["PlanWords", "duration_at_least", "foreseen_end", "mean_rate", "plural", "time_to_spare"]
+
+_MOST_NAMED = 10
+_CLOSE = 1e-6
+"""Two figures that differ by less, relatively, are the same to a reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWords:
+    """The sentences about one plan, the most important first."""
+
+    headline: str
+    """Feasible or not, and the bandwidth needed against the budget."""
+    outcome: str
+    """What this plan misses; empty when it misses nothing."""
+    guesses: str
+    """Which numbers nobody told; empty: all were."""
+    remedies: tuple[str, ...]
+    """What would make all deadlines hold; empty when they do."""
+    quality: tuple[str, ...]
+    """How far from what could be proven to be the least."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> PlanWords:
+        return cls(
+            _headline(plan),
+            _outcome(plan),
+            guesses_in_words(plan),
+            tuple(_remedies(plan)),
+            tuple(_quality(plan)),
+        )
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def duration_at_least(seconds: float) -> str:
+    """A duration for people, never less than it is.
+
+    >>> duration_at_least(12.01), duration_at_least(183.2), duration_at_least(7201)
+    ('12.1s', '3m 04s', '2h 01m')
+    """
+    step = (
+        0.1 if seconds < 59.9 else 1.0 if seconds < 3600 else 60.0 if seconds < 172800 else 3600.0
+    )
+    return format_duration(math.ceil(seconds / step - _CLOSE) * step)
+
+
+def time_to_spare(site: PlannedSite) -> str:
+    """How a site stands to its deadline; empty without one."""
+    if site.left_bytes:
+        return f"stopped, {format_size(site.left_bytes)} left"
+    if site.late:
+        return f"late {duration_at_least(site.late)}"
+    return "" if site.slack is None else format_duration(site.slack)
+
+
+def mean_rate(site: PlannedSite, before: str = "") -> str:
+    """While the site is being crawled, with the words ``before`` it; empty: it is not."""
+    seconds = sum(segment.end - segment.start for segment in site.segments)
+    amount = sum((segment.end - segment.start) * segment.rate for segment in site.segments)
+    return f"{before}{format_rate(amount / seconds)}" if seconds else ""
+
+
+def foreseen_end(foreseen: Foreseen | None) -> str:
+    """A time where one is known, a range where only that is.
+
+    >>> foreseen_end(Foreseen(590.0, 600.0, 620.0)), foreseen_end(Foreseen(60.0, 600.0, 1800.0))
+    ('10m 00s', '1m 00s – 30m 00s')
+    """
+    if foreseen is None:
+        return ""
+    if not foreseen.vague:
+        return format_duration(foreseen.likely)
+    return f"{format_duration(foreseen.earliest)} – {format_duration(foreseen.latest)}"
+
+
+def _rate_at_least(rate: float) -> str:
+    """A rate for people in three digits, never less than it is."""
+    if rate <= 0 or math.isinf(rate):
+        return format_rate(rate)
+    step = 10.0 ** (math.floor(math.log10(rate)) - 2)
+    return format_rate(math.ceil(rate / step - _CLOSE) * step)
+
+
+def _headline(plan: Plan) -> str:
+    deadlines = sum(site.deadline is not None for site in plan.sites)
+    if not deadlines:
+        return f"Feasible: no site has a deadline; {_sufficient(plan)}."
+    all_of_them = "the deadline" if deadlines == 1 else f"all {deadlines:,} deadlines"
+    if plan.verdict is Verdict.FEASIBLE:
+        meets = "is met" if deadlines == 1 else "are met"
+        begins = likelihood(plan) if plan.guessed else "Feasible"
+        return f"{begins}: {all_of_them} {meets}; {_sufficient(plan)}."
+    if plan.guessed:
+        return f"{likelihood(plan)}: {_missed(plan)}; {_needed(plan)}."
+    if plan.verdict is Verdict.INFEASIBLE:
+        return f"Not feasible: no plan can meet {all_of_them}; {_needed(plan)}."
+    if _others_meet_them(plan):
+        return f"Not this way: {_missed(plan)}; {_sufficient(plan)}."
+    return f"Open: {_missed(plan)}, and it is not proven that every plan must; {_needed(plan)}."
+
+
+def _others_meet_them(plan: Plan) -> bool:
+    """Whether a plan that meets every deadline within the budget is known, though not this one."""
+    enough, bandwidth = plan.remedy.enough_bandwidth, plan.budget.bandwidth
+    if enough is None:
+        return False
+    if isinstance(bandwidth, Timetable):
+        return (_scale_of(plan, enough) or math.inf) <= 1
+    return enough <= bandwidth
+
+
+def _outcome(plan: Plan) -> str:
+    if plan.verdict is not Verdict.INFEASIBLE or plan.guessed:
+        return ""
+    return f"T{_missed(plan)[1:]}."
+
+
+def _missed(plan: Plan) -> str:
+    deadlines = sum(site.deadline is not None for site in plan.sites)
+    late = (
+        f"misses {len(plan.late_sites):,} of {plural(deadlines, 'deadline')},"
+        f" by {format_duration(plan.tardiness)} in all"
+    )
+    stopped = (
+        f"stops {plural(len(plan.stopped_sites), 'site')} at the deadline"
+        f" with {format_size(plan.left_bytes)} left"
+    )
+    said = [late] * bool(plan.late_sites) + [stopped] * bool(plan.stopped_sites)
+    return f"this plan {', and '.join(said)}"
+
+
+def _budget(plan: Plan) -> str:
+    bandwidth = plan.budget.bandwidth
+    if not isinstance(bandwidth, Timetable):
+        return format_rate(bandwidth)
+    makespan = plan.makespan
+    rates = [piece.rate for piece in plan.budget_pieces if piece.start < makespan]
+    least, most = min(rates), max(rates)
+    return f"{format_rate(least)} to {format_rate(most)}" if least < most else format_rate(most)
+
+
+def _sufficient(plan: Plan) -> str:
+    """What the budget is, and what would have been enough."""
+    if _quota_runs_out(plan):
+        return f"the quota of {plan.budget.quota} runs out on the way, which is reckoned in"
+    enough = plan.remedy.enough_bandwidth or plan.remedy.needed_bandwidth
+    if isinstance(plan.budget.bandwidth, Timetable):
+        scale = _scale_of(plan, enough or 0.0)
+        would_do = f", and {_as_guessed(plan)}{_factor(scale)} times that would do" if scale else ""
+        zone = plan.budget.bandwidth.zone
+        return f"the timetable ({zone}) gives {_budget(plan)}{would_do}"
+    would_do = f"{_as_guessed(plan)}{_rate_at_least(enough)} would do, " if enough else ""
+    return f"{would_do}the budget is {_budget(plan)}"
+
+
+def _needed(plan: Plan) -> str:
+    needed, budget = plan.remedy.needed_bandwidth, _budget(plan)
+    if _quota_runs_out(plan):
+        return f"the budget is {budget}, and the quota of {plan.budget.quota} runs out on the way"
+    if needed is None:
+        why = too_slow_for(plan) or "nothing may pass before a deadline"
+        return f"the budget is {budget}, but {_as_guessed(plan)}no budget is enough: {why}"
+    scale = _scale_of(plan, needed)
+    if scale is not None:
+        needs = f"at least {_factor(scale)} times the timetable's rates ({budget}) are needed"
+    else:
+        needs = f"at least {_rate_at_least(needed)} are needed, the budget is {budget}"
+    return f"{_as_guessed(plan)}{needs}"
+
+
+def _as_guessed(plan: Plan) -> str:
+    return "as guessed " if plan.guessed else ""
+
+
+def _quota_runs_out(plan: Plan) -> bool:
+    """Whether the crawl has to wait for a new period; more bandwidth would not help it then."""
+    makespan = plan.makespan
+    waits = any(not piece.rate and piece.start < makespan for piece in plan.budget_pieces)
+    return plan.budget.quota is not None and waits
+
+
+def _scale_of(plan: Plan, mean_rate: float) -> float | None:
+    """How many times a timetable's rates have this mean; None without a timetable."""
+    scale, needed = plan.remedy.scale, plan.remedy.needed_bandwidth
+    return scale * mean_rate / needed if scale and needed else None
+
+
+def _factor(scale: float) -> str:
+    return f"{math.ceil(scale * 1000 - _CLOSE) / 1000:g}"
+
+
+def _remedies(plan: Plan) -> list[str]:
+    if plan.feasible:
+        return []
+    remedies = [_more_bandwidth(plan), _more_time(plan)]
+    return [remedy for remedy in remedies if remedy]
+
+
+def _more_bandwidth(plan: Plan) -> str:
+    enough, needed = plan.remedy.enough_bandwidth, plan.remedy.needed_bandwidth
+    if _quota_runs_out(plan):
+        return "a larger quota"
+    if enough is None or needed is None:
+        return ""
+    if _others_meet_them(plan):
+        return "another policy: the default one knows a plan within this budget"
+    scale = _scale_of(plan, enough)
+    if scale is not None:
+        return f"{_factor(scale)} times the timetable's rates, for which a plan is known"
+    return f"a bandwidth of {_rate_at_least(enough)}, for which a plan is known"
+
+
+def _more_time(plan: Plan) -> str:
+    relaxed = sorted(plan.remedy.relax.items(), key=lambda item: -item[1])
+    if not relaxed:
+        return ""
+    named = [f"{name} +{duration_at_least(seconds)}" for name, seconds in relaxed[:_MOST_NAMED]]
+    if len(relaxed) > _MOST_NAMED:
+        named.append(f"and {len(relaxed) - _MOST_NAMED:,} more")
+    return f"later deadlines: {', '.join(named)}"
+
+
+def _quality(plan: Plan) -> list[str]:
+    figures = [
+        _above("makespan", plan.makespan, plan.makespan_bound),
+        _above("total time", plan.total_time, plan.total_time_bound),
+    ]
+    if plan.budget.objective is Objective.TOTAL_TIME:
+        figures.reverse()
+    if plan.shortfall > 0:
+        figures.insert(0, _lateness(plan))
+    return figures
+
+
+def _lateness(plan: Plan) -> str:
+    name = "lateness"
+    if plan.stopped_sites:
+        name = "lateness, and what is left as time of the whole line:"
+    if plan.verdict is Verdict.INFEASIBLE and plan.shortfall_bound <= 0:
+        return f"{name} {format_duration(plan.shortfall)}; some there must be, how little is open"
+    return _above(name, plan.shortfall, plan.shortfall_bound)
+
+
+def _above(name: str, value: float, bound: float) -> str:
+    amount = format_duration(value) + (f" ({value:.1f} s)" if 60 <= value < 3600 else "")
+    if _same(value, bound):
+        return f"{name} {amount}, the least possible"
+    if bound <= 0:
+        return f"{name} {amount}, while none at all is not ruled out"
+    ratio = value / bound
+    how_far = f"{ratio - 1:.1%} above" if ratio < 2 else f"{ratio:.2g} times"
+    return f"{name} {amount}, at most {how_far} the least possible"
+
+
+def _same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)

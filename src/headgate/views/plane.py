@@ -1,0 +1,183 @@
+"""Lines, marks and bars over two axes: the charts that do not go by the time of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from headgate.views.chart import Chart, for_any_screen
+from headgate.views.markup import Markup, element, joined
+from headgate.views.round_ticks import round_ticks
+
+__all__ = ["NARROW", "WIDE", "Axis", "Frame", "Line", "Plane", "legend", "line_chart"]
+
+_BAR_SHARE = 0.8
+_MARK = 3.2
+
+Points = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where the plane lies in its chart."""
+
+    left: float
+    width: float
+    right: float
+    height: float
+    most_ticks: int
+    top: float = 14.0
+    below: float = 44.0
+
+    @property
+    def outer(self) -> float:
+        return self.left + self.width + self.right
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
+
+
+WIDE = Frame(left=76.0, width=600.0, right=24.0, height=260.0, most_ticks=10)
+NARROW = Frame(left=60.0, width=322.0, right=18.0, height=230.0, most_ticks=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """From ``low`` to ``high``, evenly or by powers of ten."""
+
+    low: float
+    high: float
+    caption: str = ""
+    write: Callable[[float], str] = "{:,g}".format
+    by_powers: bool = False
+    whole: bool = False
+    """Only whole numbers are marked."""
+
+    @classmethod
+    def of_powers(
+        cls,
+        values: Iterable[float],
+        caption: str = "",
+        write: Callable[[float], str] = "{:,g}".format,
+    ) -> Axis:
+        """Powers of ten that hold the values, as far as they are above 0."""
+        known = [value for value in values if value > 0] or [1.0]
+        low, high = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known)))
+        return cls(10.0**low, 10.0 ** max(high, low + 1), caption, write, by_powers=True)
+
+    def share(self, value: float) -> float:
+        """How far along a value lies; what lies outside is at the edge."""
+        if self.by_powers:
+            value, low, high = (math.log10(max(v, 1e-300)) for v in (value, self.low, self.high))
+        else:
+            low, high = self.low, self.high
+        return min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:
+        if self.by_powers:
+            powers = range(round(math.log10(self.low)), round(math.log10(self.high)) + 1)
+            values = [10.0**power for power in powers]
+        else:
+            values = round_ticks(self.low, self.high, most)
+        if self.whole:
+            values = [value for value in values if value == round(value)]
+        return [(value, self.write(value)) for value in values]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    name: str
+    points: Points
+    colour: str
+    """A class of the style sheet: "c0" to "c9" or "c-other"."""
+    kind: str = ""
+    """Classes: "dashed", "ours"."""
+    joined: bool = True
+    """False: marks only."""
+    marked: bool = False
+    bars: bool = False
+    number: int | None = None
+    """Of the site that it is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    frame: Frame
+    across: Axis
+    up: Axis
+
+    def x(self, value: float) -> float:
+        return self.frame.left + self.frame.width * self.across.share(value)
+
+    def y(self, value: float) -> float:
+        return self.frame.bottom - self.frame.height * self.up.share(value)
+
+    def grid(self) -> Iterator[Markup]:
+        frame = self.frame
+        right = frame.left + frame.width
+        for value, label in self.across.ticks(frame.most_ticks):
+            x = self.x(value)
+            yield element("line", class_="grid", x1=x, x2=x, y1=frame.top, y2=frame.bottom)
+            yield element(
+                "text", label, class_="tick", x=x, y=frame.bottom + 16, text_anchor="middle"
+            )
+        for value, label in self.up.ticks(6):
+            y = self.y(value)
+            yield element("line", class_="grid", x1=frame.left, x2=right, y1=y, y2=y)
+            yield element(
+                "text", label, class_="tick", x=frame.left - 8, y=y + 4, text_anchor="end"
+            )
+        if self.across.caption:
+            yield element(
+                "text",
+                self.across.caption,
+                class_="muted",
+                x=right,
+                y=frame.bottom + 36,
+                text_anchor="end",
+            )
+
+    def line(self, line: Line) -> Iterator[Markup]:
+        at = [(self.x(x), self.y(y)) for x, y in line.points]
+        kinds = f"line {line.colour} {line.kind}".rstrip()
+        if line.bars:
+            yield from self._bars(at, line.colour)
+            return
+        if line.joined:
+            path = "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in at)
+            yield element("path", d=path, class_=kinds, data_site=line.number)
+        if line.marked or not line.joined:
+            for x, y in at:
+                yield element("circle", class_=f"mark {kinds}", cx=x, cy=y, r=_MARK)
+
+    def _bars(self, at: Sequence[tuple[float, float]], colour: str) -> Iterator[Markup]:
+        width = _BAR_SHARE * self.frame.width / max(len(at), 1)
+        for x, y in at:
+            height = self.frame.bottom - y
+            yield element("rect", class_=colour, x=x - width / 2, y=y, width=width, height=height)
+
+    def chart(self, title: str, content: Iterable[Markup]) -> Chart:
+        height = self.frame.bottom + self.frame.below
+        return Chart(title, self.frame.outer, height, joined((*self.grid(), *content)), "plane")
+
+
+def line_chart(title: str, across: Axis, up: Axis, lines: Sequence[Line]) -> Markup:
+    """Lines with their names above them."""
+    wide, narrow = (
+        plane.chart(title, (part for line in lines for part in plane.line(line)))
+        for plane in (Plane(WIDE, across, up), Plane(NARROW, across, up))
+    )
+    return joined((legend(lines, up.caption), for_any_screen(wide, narrow)))
+
+
+def legend(lines: Iterable[Line], what: str = "") -> Markup:
+    """Which colour is whose; ``what`` is told by the upright axis."""
+    keys = [
+        element("span", element("span", class_=f"key {line.colour}"), line.name, class_="entry")
+        for line in lines
+        if line.name
+    ]
+    told = [element("span", f"{what}:", class_="entry")] if what else []
+    return element("p", *told, *keys, class_="note legend") if keys or told else Markup("")

@@ -1,0 +1,275 @@
+"""What a run's report means, in sentences: promised against kept."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from zoneinfo import ZoneInfo
+
+from headgate.model.left_out import Reason
+from headgate.model.run_report import QuotaReport, RunReport, SiteReport, Stall
+from headgate.model.units import format_duration, format_rate, format_size
+from headgate.views.plan_words import plural
+
+__all__ = [
+    "ReportWords",
+    "error_meaning",
+    "errors_by_kind",
+    "late_by",
+    "late_sites",
+    "nothing_because",
+    "percent",
+    "reset_day",
+    "restarts_in_words",
+    "stalls_in_words",
+    "why_missed",
+]
+
+_MEANINGS = {
+    "bad-http": "the answer is not proper HTTP",
+    "bad-url": "not a URL of http or https",
+    "closed": "the connection ended inside the answer",
+    "connect-timeout": "no connection in time",
+    "dns": "the name does not resolve",
+    "first-byte-timeout": "no answer in time",
+    "forbidden-address": "a private address that was not named",
+    "refused": "nobody listens there",
+    "stalled": "bytes stopped coming",
+    "tls": "the certificate or the handshake is bad",
+    "too-slow": "the whole fetch took too long",
+}
+_STATUS_FAMILIES = {"4": "refused by the server", "5": "an error of the server"}
+_CAUSES = {
+    "suspended": "the machine was suspended",
+    "starved": "the machine gave no CPU",
+    "busy": "Headgate was busy with its own work",
+}
+_NEAR_ALL = 0.9995
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ReportWords:
+    """The sentences about one run, the most important first."""
+
+    headline: str
+    """Deadlines, use of the line, worst second."""
+    amounts: str
+    """Sites, pages, bytes and time."""
+
+    @classmethod
+    def of(cls, report: RunReport) -> ReportWords:
+        begin = _not_over(report)
+        if report.nothing_fetched and not begin:
+            return cls(_nothing(report), _amounts(report))
+        headline = "; ".join([_deadlines(report), *_line(report), *_quota(report)])
+        if begin:
+            headline = f"{begin} {format_duration(report.seconds)}: {_continued(headline)}"
+        return cls(headline, _amounts(report))
+
+
+def percent(share: float) -> str:
+    """A share for people; what is not quite all never reads as all.
+
+    >>> percent(0.987), percent(0.99999), percent(1.02), percent(0.04321)
+    ('98.7 %', '99.9 %', '102 %', '4.32 %')
+    """
+    if _NEAR_ALL <= share < 1:
+        share = 0.999
+    return f"{100 * share:.3g} %"
+
+
+def late_by(site: SiteReport, now: float) -> float:
+    """Seconds after the deadline at its end, or at ``now`` while it has none; 0: not late, as a
+    site is not that was stopped at its deadline."""
+    if site.deadline is None or site.met is not False or site.stopped_at_deadline:
+        return 0.0
+    return max((now if site.finished is None else site.finished) - site.deadline, 0.0)
+
+
+def why_missed(site: SiteReport, now: float) -> str:
+    """Why a deadline was missed by a site that is not late; empty: it is, or none was missed."""
+    if site.met is not False or late_by(site, now):
+        return ""
+    if site.stopped_at_deadline:
+        return f"stopped, {plural(site.to_do, 'URL')} left"
+    if not site.pages:
+        return "nothing fetched"
+    return "host given up" if site.given_up else "not done"
+
+
+def nothing_because(site: SiteReport) -> str:
+    """Why nothing was fetched of a site."""
+    if site.given_up:
+        return next(iter(site.given_up.values()))
+    if site.errors:
+        kind = max(site.errors, key=lambda kind: site.errors[kind])
+        return " ".join((kind if kind.isdigit() else f"{kind}:", error_meaning(kind))).strip()
+    if site.stopped_at_deadline:
+        return "stopped at its deadline"
+    if site.state == "waiting":
+        return "never begun"
+    return "robots.txt forbids it" if Reason.ROBOTS in site.left_out else "no page was found"
+
+
+def late_sites(report: RunReport) -> list[tuple[SiteReport, float]]:
+    """Sites that ended or still ran after their deadlines, the latest first."""
+    late = [(site, late_by(site, report.seconds)) for site in report.sites]
+    return sorted((pair for pair in late if pair[1] > 0), key=lambda pair: -pair[1])
+
+
+def errors_by_kind(report: RunReport) -> list[tuple[str, int]]:
+    """All errors of the run, the most frequent kind first."""
+    errors: Counter[str] = Counter()
+    for site in report.sites:
+        errors.update(site.errors)
+    return errors.most_common()
+
+
+def error_meaning(kind: str) -> str:
+    """A failure kind or a status in words; empty for one nobody knows.
+
+    >>> error_meaning("404"), error_meaning("dns"), error_meaning("599")
+    ('Not Found', 'the name does not resolve', 'an error of the server')
+    """
+    if kind in _MEANINGS:
+        return _MEANINGS[kind]
+    try:
+        return HTTPStatus(int(kind)).phrase
+    except ValueError:
+        is_status = len(kind) == 3 and kind.isdigit()
+        return _STATUS_FAMILIES.get(kind[0], "") if is_status else ""
+
+
+def stalls_in_words(report: RunReport) -> list[str]:
+    """What the machine itself cost, by cause; only where it matters: more than a second in all, or
+    a deadline was missed."""
+    lost: dict[str, list[Stall]] = {}
+    for stall in report.stalls:
+        lost.setdefault(stall.cause, []).append(stall)
+    missed = any(site.met is False for site in report.sites)
+    if not missed and sum(stall.seconds for stall in report.stalls) <= 1:
+        return []
+    return [_stalled(_CAUSES.get(cause, cause), stalls) for cause, stalls in lost.items()]
+
+
+def restarts_in_words(report: RunReport) -> list[str]:
+    """Sites whose crawling process died under them."""
+    return [
+        site.name if site.restarts == 1 else f"{site.name} ({site.restarts:,} times)"
+        for site in report.sites
+        if site.restarts
+    ]
+
+
+def _stalled(cause: str, stalls: list[Stall]) -> str:
+    longest = max(stalls, key=lambda stall: stall.seconds)
+    seconds = format_duration(sum(stall.seconds for stall in stalls))
+    times = "" if len(stalls) == 1 else f"{len(stalls):,} times, the longest "
+    return f"{cause} for {seconds} ({times}from {format_duration(longest.start)} on)"
+
+
+def _not_over(report: RunReport) -> str:
+    if report.abandoned:
+        return "Abandoned after"
+    if report.under_way:
+        return "Under way for"
+    return "Interrupted after" if report.interrupted else ""
+
+
+def _continued(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
+
+
+def _deadlines(report: RunReport) -> str:
+    with_deadline = [site for site in report.sites if site.deadline is not None]
+    if not with_deadline:
+        return _without_deadlines(report)
+    met = sum(site.met is True for site in with_deadline)
+    stopped = sum(site.stopped_at_deadline for site in with_deadline)
+    still_open = sum(site.met is None for site in with_deadline)
+    total = len(with_deadline)
+    if met == total:
+        return "The deadline was met" if total == 1 else f"All {total:,} deadlines met"
+    words = f"{met:,} of {plural(total, 'deadline')} met"
+    if stopped:
+        own = "its deadline" if stopped == 1 else "their deadlines"
+        words = f"{words}, {plural(stopped, 'site')} stopped at {own}"
+    return f"{words}, {still_open:,} still open" if still_open else words
+
+
+def _without_deadlines(report: RunReport) -> str:
+    ended = [site for site in report.sites if site.state == "done" or site.at_its_bound]
+    done = sum(site.pages > 0 for site in ended)
+    total = len(report.sites)
+    if not total:
+        return "No sites"
+    if done == total:
+        return "The site is done" if total == 1 else f"All {total:,} sites done"
+    return f"{done:,} of {plural(total, 'site')} done"
+
+
+def _nothing(report: RunReport) -> str:
+    named = [f"{site.name} ({nothing_because(site)})" for site in report.sites[:_MOST_NAMED]]
+    if len(report.sites) > len(named):
+        named.append(f"and {len(report.sites) - len(named):,} more")
+    return f"Nothing was fetched: {', '.join(named)}"
+
+
+def _line(report: RunReport) -> list[str]:
+    if report.peak_rate_1s is None:  # shorter than a second: a share of the budget says nothing
+        return _way_made(report)
+    rest = [f"worst second {format_rate(report.peak_rate_1s)}", *_way_made(report)]
+    if report.utilisation is None:
+        return [f"no limit, {format_rate(report.mean_rate)} on average", *rest]
+    return [f"{percent(report.utilisation)} of {_budget(report)} used", *rest]
+
+
+def _way_made(report: RunReport) -> list[str]:
+    if not report.made_way_seconds:
+        return []
+    left = format_size(report.left_to_others)
+    return [f"made way for others for {format_duration(report.made_way_seconds)} ({left})"]
+
+
+def _budget(report: RunReport) -> str:
+    """The budget, or from where to where it changed."""
+    rates = [math.inf if rate is None else rate for _, rate in report.budget_changes]
+    if report.budget is not None:
+        rates.append(report.budget)
+    least, most = min(rates, default=math.inf), max(rates, default=math.inf)
+    if least == most:
+        return format_rate(least)
+    hours = f" by the hours of {report.zone}" if report.zone else ""
+    return f"a budget of {format_rate(least)} to {format_rate(most)}{hours}"
+
+
+def reset_day(quota: QuotaReport) -> str:
+    """When a quota's next period begins, by the clocks of its zone."""
+    moment = datetime.fromtimestamp(quota.resets_at, ZoneInfo(quota.zone))
+    return f"{moment:%Y-%m-%d %H:%M} {quota.zone}"
+
+
+def _quota(report: RunReport) -> list[str]:
+    quota = report.quota
+    if quota is None:
+        return []
+    return [f"{format_size(quota.used)} of {quota.quota} used, new on {reset_day(quota)}"]
+
+
+def _amounts(report: RunReport) -> str:
+    return (
+        f"{plural(len(report.sites), 'site')}, {plural(report.pages, 'page')}, "
+        f"{format_size(report.bytes)} of content ({format_size(report.wire_bytes)} on the line) "
+        f"in {format_duration(report.seconds)}{_resumed(report)}"
+    )
+
+
+def _resumed(report: RunReport) -> str:
+    times = len(report.legs) - 1
+    if times < 1:
+        return ""
+    return f" of crawling, resumed {'once' if times == 1 else f'{times:,} times'}"

@@ -1,0 +1,140 @@
+"""A survey's report as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from headgate.model.survey_report import DepthAhead, SurveyDepth, SurveyReport
+from headgate.model.units import format_duration, format_size
+from headgate.surveying.facts import SurveyFacts
+from headgate.views.host_graph import MOST_NODES, graph_picture
+from headgate.views.html_page import document, section
+from headgate.views.markup import Markup, element, joined
+from headgate.views.plan_words import plural
+from headgate.views.survey_charts import depth_chart, domain_chart, harvest_chart, speed_chart
+
+__all__ = ["survey_page"]
+
+
+def survey_page(report: SurveyReport, facts: SurveyFacts) -> str:
+    """The page; the same survey gives the same text."""
+    headline = (
+        f"{report.reachable:,} of {report.servers:,} servers answer, linking to"
+        f" {report.hosts:,} other hosts"
+    )
+    size = format_size(report.wire_bytes)
+    body = joined(
+        (
+            element(
+                "header",
+                element("p", f"Headgate, survey {report.stamp}", class_="kicker"),
+                element("h1", headline),
+                element("p", f"Ended: {report.ending}.", class_="amounts"),
+            ),
+            element("section", *_tiles(report, size), class_="tiles"),
+            section(
+                "Harvest against load",
+                harvest_chart(facts),
+                "Hosts found, request by request. The grey line: had they come evenly.",
+            ),
+            section(
+                "Cost and harvest by depth",
+                depth_chart(facts),
+                "What pages down to each depth cost, and hosts they link to; in parts of all.",
+            ),
+            section(
+                "Each depth",
+                _depths(report),
+                "On the left what was asked for, on the right what was not: links seen and not"
+                " followed, and what they would open, as far as can be foreseen.",
+            ),
+            section("Servers by domain", domain_chart(facts)),
+            section(
+                "Transfer rate against response time",
+                speed_chart(facts),
+                "A dot for each server that sent a body longer than ten packets; shorter ones"
+                " come at once and tell no rate.",
+            ),
+            section(
+                "The graph of hosts",
+                graph_picture(facts),
+                f"The {MOST_NODES} hosts with the most links at the most: blue answer, red do not,"
+                " grey were not asked. hosts.graphml has all.",
+            ),
+            section("Servers without a page", _unreachable(report)),
+        ),
+        "\n",
+    )
+    return document(f"{headline} – Headgate", body)
+
+
+def _tiles(report: SurveyReport, size: str) -> Iterator[Markup]:
+    per_host = f"{report.requests / report.hosts:.1f} per host found" if report.hosts else ""
+    yield _tile("Requests", f"{report.requests:,}", per_host)
+    unchanged = f"{plural(report.unchanged, 'page')} unchanged since the last survey"
+    yield _tile("Bytes", size, unchanged if report.unchanged else "")
+    yield _tile(
+        "The most for one server",
+        f"{report.most_requests:,} requests",
+        format_size(report.most_bytes),
+    )
+    if report.share_found is None:
+        yield _tile("Found", "nothing", "no host was found to judge by what is left")
+    else:
+        found = f"about {report.share_found:.0%}"
+        yield _tile("Found", found, "of what depth and caps leave to find")
+    yield _tile("Time", format_duration(report.seconds), f"policy {report.policy}")
+
+
+def _tile(what: str, figure: str, note: str) -> Markup:
+    return element(
+        "div",
+        element("h2", what),
+        element("p", figure, class_="figure"),
+        element("p", note, class_="note"),
+        class_="tile",
+    )
+
+
+def _depths(report: SurveyReport) -> Markup | None:
+    walked = {level.depth: level for level in report.depths}
+    ahead = {level.depth: level for level in report.ahead}
+    depths = sorted(walked.keys() | ahead.keys())
+    if not depths:
+        return None
+    rows = [
+        _row("td", str(depth), *_costs(walked.get(depth)), *_costs(ahead.get(depth)))
+        for depth in depths
+    ]
+    head = _row(
+        "th", "depth", "requests", "bytes", "new hosts", "per request",
+        "not asked", "bytes", "would bring", "per request",
+    )  # fmt: skip
+    return _table(head, rows)
+
+
+def _costs(level: SurveyDepth | DepthAhead | None) -> tuple[str, str, str, str]:
+    if level is None or not level.requests:
+        return ("",) * 4
+    costs = (f"{level.requests:,}", format_size(level.wire_bytes))
+    if level.new_hosts is None:
+        return (*costs, "unknown", "")
+    return (*costs, f"{level.new_hosts:,.0f}", f"{level.new_hosts / level.requests:.3f}")
+
+
+def _unreachable(report: SurveyReport) -> Markup | None:
+    if not report.unreachable:
+        return None
+    worst = sorted(report.unreachable.items(), key=lambda item: (-item[1], item[0]))
+    rows = [_row("td", reason, f"{count:,}") for reason, count in worst]
+    return _table(_row("th", "why", "servers"), rows)
+
+
+def _table(head: Markup, rows: Iterable[Markup]) -> Markup:
+    table = element("table", element("thead", head), element("tbody", *rows))
+    return element("div", table, class_="scroll")
+
+
+def _row(kind: str, first: str, *others: str) -> Markup:
+    cells = (element(kind, text, class_="number") for text in others)
+    return element("tr", element(kind, first), *cells)

@@ -1,0 +1,59 @@
+"""A survey's result in words, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headgate.model.survey_report import DepthAhead, SurveyReport
+from headgate.model.units import format_duration, format_size
+from headgate.views.plan_words import plural
+
+__all__ = ["survey_text"]
+
+
+def survey_text(report: SurveyReport, folder: str) -> str:
+    """The result in a few lines; ``folder`` is where the rest of it is."""
+    return "\n".join(_lines(report, folder))
+
+
+def _lines(report: SurveyReport, folder: str) -> Iterator[str]:
+    size = format_size(report.wire_bytes)
+    yield (
+        f"{report.reachable:,} of {plural(report.servers, 'server')} answered;"
+        f" links to {plural(report.hosts, 'other host')} ({plural(report.links, 'pair')})"
+    )
+    yield (
+        f"{plural(report.requests, 'request')}, {plural(report.pages, 'page')}"
+        f" ({report.unchanged:,} unchanged), {size} in {format_duration(report.seconds)};"
+        f" at most {plural(report.most_requests, 'request')} to one server"
+    )
+    yield f"ended: {report.ending}; {_share(report)}"
+    for reason, count in sorted(report.unreachable.items(), key=lambda item: -item[1]):
+        yield f"  {count:,} without a page: {reason}"
+    yield from _depths(report)
+    yield f"tables and graph: {folder}"
+    yield f"report: {folder}/report.html"
+
+
+def _share(report: SurveyReport) -> str:
+    if report.share_found is None:
+        return "no other host was found, so nothing tells how many there are"
+    return f"about {report.share_found:.0%} of the hosts that depth and caps leave to find"
+
+
+def _depths(report: SurveyReport) -> Iterator[str]:
+    """What each depth cost and brought; and what is left of it would."""
+    walked = {level.depth: level for level in report.depths}
+    ahead = {level.depth: level for level in report.ahead}
+    left = "  not asked  would bring" if ahead else ""
+    yield f"depth  requests  new hosts{left}"
+    for depth in sorted(walked.keys() | ahead.keys()):
+        was, more = walked.get(depth), ahead.get(depth)
+        line = f"{depth:5}  " + (
+            f"{was.requests:8,}  {was.new_hosts:9,}" if was else f"{'':8}  {'':9}"
+        )
+        yield line + (f"  {more.requests:9,}  {_foreseen(more):>11}" if more else "")
+
+
+def _foreseen(level: DepthAhead) -> str:
+    return "unknown" if level.new_hosts is None else f"{level.new_hosts:,.0f}"

@@ -1,0 +1,49 @@
+"""A small crawl loads little: what costs a tenth of a second or ten megabytes comes when needed.
+
+What is loaded is looked at, not the clock: seconds are the bench's business (bench/speed.py).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from .small_web import SmallWeb, serving
+
+DEAR = {
+    "aiodns": "names: this crawl asks an address",
+    "headgate.planning.guarding": "deadlines",
+    "headgate.surveying.facts": "surveys",
+    "headgate.views.progress_view": "progress, where somebody looks on",
+    "highspy": "plans",
+    "numpy": "deadlines, timetables and large sites",
+    "pyarrow": "large tables",
+    "rich": "progress, where somebody looks on",
+    "scipy": "nothing at all",
+}
+"""Modules, each with what it is for."""
+PROGRAM = """\
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, sep="\\n", file=open(sys.argv[-1] + "/loaded", "w")))
+from headgate.__main__ import start
+start()
+"""
+
+
+def test_a_small_crawl_loads_nothing_dear(tmp_path: Path) -> None:
+    out = tmp_path / "data"
+    with serving(SmallWeb(10)) as web:
+        for _ in ("first", "again"):
+            loaded = _loaded_by_crawl(web.seed, out)
+            assert "headgate.crawling.site_run" in loaded
+            found = {name for name in DEAR if name in loaded}
+            assert not found, {name: DEAR[name] for name in found}
+
+
+def _loaded_by_crawl(seed: str, out: Path) -> set[str]:
+    options = ["--quiet", "--contact", "tests@example.org", "--out", str(out)]
+    command = [sys.executable, "-c", PROGRAM, "crawl", seed, *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return set((out / "loaded").read_text().split())

@@ -1,0 +1,146 @@
+"""A run that is under way or was broken off: looked at, exported, and given up."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from headgate.control.catalog import Outcome
+from headgate.storage.sqlite_catalog import SqliteCatalog
+
+from .reckoning import interrupted, reckon, run_leg
+from .running import headgate
+from .small_web import SmallWeb, serving
+
+COMMAND = [sys.executable, "-m", "headgate", "crawl"]
+
+
+@contextmanager
+def crawling(web: SmallWeb, out: Path, *words: str, until: int) -> Iterator[subprocess.Popen[str]]:
+    """A crawl of which the server has seen so many requests."""
+    process = subprocess.Popen(
+        [*COMMAND, web.seed, "--out", str(out), "--quiet", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        give_up = time.monotonic() + 60
+        while len(web.served) < until and time.monotonic() < give_up:
+            time.sleep(0.02)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def listing(out: Path) -> dict[str, int]:
+    return {
+        str(path.relative_to(out)): path.stat().st_size
+        for path in out.rglob("*")
+        if path.is_file()
+        and not {"warc", "spool"} & set(path.parts)
+        and not path.name.startswith("catalog")
+    }
+
+
+def test_a_run_under_way_is_shown_and_exported_and_not_disturbed(tmp_path: Path) -> None:
+    with (
+        serving(SmallWeb(120, seconds_per_page=0.2)) as web,
+        crawling(web, tmp_path, until=60) as process,
+    ):
+        web.seconds_per_page = 5.0
+        time.sleep(1.2)  # what is stored is durable within half a second
+        before = listing(tmp_path)
+        seen = len(web.served)
+        said = headgate("report", tmp_path)
+        rows = list(csv.DictReader(io.StringIO(headgate("export", tmp_path).stdout)))
+        links = headgate("export", tmp_path, "--table", "links", "--format", "jsonl")
+        as_json = json.loads(headgate("report", tmp_path, "--json").stdout)
+        assert listing(tmp_path) == before, "nothing of the crawl's own is touched"
+        assert process.poll() is None
+        web.seconds_per_page = 0.0
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.startswith("Under way for ")
+    assert as_json["under_way"] is True
+    assert 40 <= as_json["pages"] <= 120
+    pages = {row["url"] for row in rows if row["role"] == "page"}
+    assert pages <= web.urls
+    assert len(pages) >= min(seen, 120) - 30, "all but what is not yet durable"
+    assert {json.loads(line)["source"] for line in links.stdout.splitlines()} <= web.urls
+    assert reckon(tmp_path).pages == 120
+    assert not list((tmp_path / "spool").iterdir())
+
+
+def test_an_unfinished_run_can_be_looked_at_and_given_up(tmp_path: Path) -> None:
+    with serving(SmallWeb(200, seconds_per_page=0.05)) as web:
+        words = ("crawl", web.seed, "--out", tmp_path, "--quiet")
+        interrupted(signal.SIGKILL, *words, web=web, after_seconds=2.5)
+        said = headgate("report", tmp_path)
+        assert said.stdout.startswith("Interrupted after ")
+        assert "--resume" in said.stdout
+        assert "--abandon" in said.stdout
+        exported = headgate("export", tmp_path)
+        assert "not finished" in exported.stderr
+        blocked = headgate("crawl", web.seed, "--out", tmp_path)
+        assert blocked.returncode == 2
+        assert "--resume" in blocked.stderr
+        assert "--abandon" in blocked.stderr
+        given_up = run_leg("crawl", "--abandon", "--out", tmp_path)
+        assert given_up.code == 0, given_up.err
+        assert given_up.out.startswith("Abandoned after ")
+        kept = reckon(tmp_path).pages
+        assert kept > 10
+        run = next(tmp_path.glob("runs/*"))
+        report = json.loads((run / "report.json").read_bytes())
+        assert (report["pages"], report["abandoned"]) == (kept, True)
+        table = pq.read_table(run / "pages.parquet").to_pylist()
+        assert sum(row["role"] == "page" for row in table) == kept
+        assert len(list(csv.DictReader(io.StringIO(exported.stdout)))) == len(table)
+        with SqliteCatalog(tmp_path / "catalog.sqlite") as catalog:
+            assert [run.outcome for run in catalog.runs()] == [Outcome.ABANDONED]
+            (visit,) = catalog.history(f"127.0.0.1:{web.port}")
+            assert (visit.pages, visit.complete) == (kept, False)
+        web.seconds_per_page = 0.0
+        assert headgate("crawl", web.seed, "--out", tmp_path, "--quiet").returncode == 0
+    assert reckon(tmp_path).pages == 200
+
+
+def test_only_what_is_unfinished_and_not_running_is_given_up(tmp_path: Path) -> None:
+    nothing = headgate("crawl", "--abandon", "--out", tmp_path / "none")
+    assert nothing.returncode == 2
+    assert "no unfinished run" in nothing.stderr
+    both = headgate("crawl", "--abandon", "--resume", "--out", tmp_path / "none")
+    assert both.returncode == 2
+    with (
+        serving(SmallWeb(200, seconds_per_page=0.5)) as web,
+        crawling(web, tmp_path / "data", until=3) as process,
+    ):
+        refused = headgate("crawl", "--abandon", "--out", tmp_path / "data")
+        assert refused.returncode == 2
+        assert "in use" in refused.stderr
+        assert process.poll() is None
+
+
+def test_an_unfinished_survey_is_neither_taken_over_nor_in_the_way(tmp_path: Path) -> None:
+    with serving(SmallWeb(200, seconds_per_page=0.3)) as web:
+        words = ("survey", web.seed, "--out", tmp_path, "--quiet")
+        interrupted(signal.SIGINT, *words, web=web, after_seconds=0.5)
+        blocked = headgate("crawl", web.seed, "--out", tmp_path)
+        assert blocked.returncode == 2
+        assert "unfinished survey" in blocked.stderr
+        assert "--abandon" in blocked.stderr
+        assert headgate("crawl", "--abandon", "--out", tmp_path).returncode == 0
+        web.seconds_per_page = 0.0
+        assert headgate("crawl", web.seed, "--out", tmp_path, "--quiet").returncode == 0
+    assert reckon(tmp_path).pages == 200

@@ -1,0 +1,147 @@
+"""What control relies on in any fleet: a node here, processes of their own, one that makes way."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from copy import copy
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+import uvloop
+from tests.acceptance.small_web import SmallWeb, serving
+
+from headgate.crawling.ports import Fleet
+from headgate.crawling.progress import Progress
+from headgate.fetching.http import FetcherSettings
+from headgate.fetching.site_probe import SiteProbe
+from headgate.grid.processes import open_processes
+from headgate.grid.yielding_fleet import YieldingFleet
+from headgate.jobs.node import NodeJob, open_node
+from headgate.jobs.real_parts import crawling_process, real_parts
+from headgate.model.site import Site
+from headgate.storage.collection import Collection
+
+Found = TypeVar("Found")
+Open = Callable[[NodeJob, Site], contextlib.AbstractAsyncContextManager[Fleet]]
+
+
+@contextlib.asynccontextmanager
+async def _node(job: NodeJob, site: Site) -> AsyncIterator[Fleet]:
+    async with open_node(job, real_parts().node, {site.name: site}) as node:
+        yield node
+        await node.close("interrupted")
+
+
+@contextlib.asynccontextmanager
+async def _processes(job: NodeJob, site: Site) -> AsyncIterator[Fleet]:
+    async with open_processes(
+        partial(crawling_process, job), {site.name: site}, lambda _: 1.0, 2
+    ) as fleet:
+        yield fleet
+        await fleet.close("interrupted")
+
+
+@contextlib.asynccontextmanager
+async def _making_way(job: NodeJob, site: Site) -> AsyncIterator[Fleet]:
+    async with open_node(job, real_parts().node, {site.name: site}) as node:
+        fleet = YieldingFleet(node, {site.name: site.seeds[0]}, SiteProbe)
+        async with fleet.at_work(lambda *_: None):
+            yield fleet
+            await fleet.close("interrupted")
+
+
+Crawl = Callable[[NodeJob, Site], Coroutine[None, None, Found]]
+EVERY_FLEET = pytest.mark.parametrize("open_fleet", [_node, _processes, _making_way])
+
+
+def crawled(folder: Path, crawl: Crawl[Found]) -> Found:
+    """A small site, whose fleet is conducted by ``crawl``."""
+    collection = Collection(folder)
+    with serving(SmallWeb(3)) as web, collection.lock():
+        site = Site("small", seeds=(web.seed,))
+        run = collection.new_run(datetime.fromtimestamp(time.time(), UTC))
+        settings = FetcherSettings("tests", named=frozenset({"127.0.0.1"}))
+        return uvloop.run(crawl(NodeJob(folder, run.stamp, settings), site))
+
+
+@EVERY_FLEET
+def test_rates_for_a_site_that_has_ended_begin_nothing(tmp_path: Path, open_fleet: Open) -> None:
+    """They were decided while it ended. Begun anew, it would be told of as ended once more."""
+
+    async def crawl(job: NodeJob, site: Site) -> Sequence[Progress]:
+        async with open_fleet(job, site) as fleet:
+            fleet.set_rates({site.name: 1e6})
+            until = time.monotonic() + 30.0
+            ended: list[Progress] = []
+            while not ended and time.monotonic() < until:
+                ended += await fleet.wait(0.1)
+            fleet.set_rates({site.name: 2e6})
+            for _ in range(5):
+                ended += await fleet.wait(0.1)
+            assert not fleet.progress()
+            return ended
+
+    assert [progress.site for progress in crawled(tmp_path, crawl)] == ["small"]
+
+
+@EVERY_FLEET
+def test_progress_that_was_taken_stays_as_it_was(tmp_path: Path, open_fleet: Open) -> None:
+    """Whoever took it may still be thinking when the next page lands."""
+
+    async def crawl(job: NodeJob, site: Site) -> None:
+        async with open_fleet(job, site) as fleet:
+            fleet.set_rates({site.name: 1e6})
+            until = time.monotonic() + 30.0
+            ended: Sequence[Progress] = []
+            taken: list[tuple[Progress, Progress]] = []
+            while not ended and time.monotonic() < until:
+                taken += [(progress, copy(progress)) for progress in fleet.progress()]
+                ended = await fleet.wait(0.02)
+            assert ended[0].pages == 3
+            for progress, as_it_was in taken:
+                assert progress == as_it_was
+
+    crawled(tmp_path, crawl)
+
+
+@EVERY_FLEET
+def test_a_site_that_is_stopped_ends_with_the_reason(tmp_path: Path, open_fleet: Open) -> None:
+    async def crawl(job: NodeJob, site: Site) -> Sequence[Progress]:
+        async with open_fleet(job, site) as fleet:
+            fleet.set_total(1e6)
+            fleet.set_rates({site.name: 0.0})
+            until = time.monotonic() + 30.0
+            ended: list[Progress] = []
+            while not fleet.progress() and time.monotonic() < until:
+                ended += await fleet.wait(0.05)
+            fleet.stop("another", "mistaken")
+            fleet.stop(site.name, "deadline")
+            while not ended and time.monotonic() < until:
+                ended += await fleet.wait(0.1)
+            return ended
+
+    (ended,) = crawled(tmp_path, crawl)
+    assert (ended.site, ended.state, ended.reason) == ("small", "stopped", "deadline")
+
+
+@EVERY_FLEET
+def test_what_servers_did_is_told_once_it_is_done(tmp_path: Path, open_fleet: Open) -> None:
+    async def crawl(job: NodeJob, site: Site) -> tuple[int, int, int]:
+        async with open_fleet(job, site) as fleet:
+            fleet.set_rates({site.name: 1e6})
+            until = time.monotonic() + 30.0
+            ended: Sequence[Progress] = []
+            while not ended and time.monotonic() < until:
+                ended = await fleet.wait(0.1)
+            await fleet.close("finished")
+            (tally,) = fleet.servers().values()
+            return ended[0].wire_bytes, tally.bytes, tally.requests
+
+    wire_bytes, of_servers, requests = crawled(tmp_path, crawl)
+    assert wire_bytes == of_servers > 0
+    assert requests == 3 + 2, "robots.txt and the sitemap are asked for, too"

@@ -1,0 +1,149 @@
+"""The second reader: the same answers as at home, whatever becomes of its process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+import uvloop
+
+from headgate.crawling import second_reader
+from headgate.crawling.page_reading import PageReader, ReadPage
+from headgate.crawling.second_reader import SecondReader
+from headgate.model.fetch import Fetched
+
+READER = PageReader()
+PAGES = {
+    "plain": b"<html lang=en><title>T</title><a href=b>x</a><a href='/c?d&amp;e#f'>",
+    "nofollow": b"<a href=a rel=nofollow>x</a><a href=b>",
+    "robots": b"<meta name=robots content=nofollow><a href=b>",
+    "no links": b"",
+    "no text": b"\x00\x01\x02",
+    "half a surrogate pair": b"<title>&#xd800;</title><a href='&#xd800;'>",
+    "latin": b"<meta charset=latin1><a href='?\xe9'>",
+}
+
+
+def response(body: bytes, number: int = 0) -> Fetched:
+    headers = (("content-type", "text/html"), ("refresh", "5; url=later"))
+    url = f"http://a.example/{number}"
+    return Fetched(url, 200, headers, b"", b"", body, "127.0.0.1", 0.0, 0.0, 0.0, len(body))
+
+
+class Hurry:
+    """A clock by which reading takes all the time there is."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+@contextlib.asynccontextmanager
+async def started(cores: int = 2) -> AsyncIterator[tuple[SecondReader, list[int]]]:
+    """A reader that has its process, and the process's id."""
+    pids: list[int] = []
+
+    def start(end: socket.socket) -> subprocess.Popen[bytes]:
+        process = second_reader._start(end)
+        pids.append(process.pid)
+        return process
+
+    reader = SecondReader(cores, Hurry(), start)
+    try:
+        for _ in range(3):
+            await reader.read(READER, response(b"x"), b"x")
+        yield reader, pids
+    finally:
+        reader.close()
+
+
+def plain(read: ReadPage) -> tuple[object, ...]:
+    links = read.links
+    every = None if links is None else (tuple(links.targets), tuple(links.rels))
+    return read.title, read.language, read.digest, every, tuple(read.to_follow)
+
+
+def test_answers_are_the_same() -> None:
+    async def run() -> None:
+        async with started() as (second, pids):
+            assert len(pids) == 1
+            for number, body in enumerate(PAGES.values()):
+                fetched = response(body, number)
+                found = await second.read(READER, fetched, body)
+                assert plain(found) == plain(READER.read(fetched, body))
+
+    uvloop.run(run())
+
+
+def test_each_page_gets_its_own_answer() -> None:
+    async def run() -> None:
+        async with started() as (second, _):
+            bodies = [b"<title>%d</title>" % number * (1 + number % 7) for number in range(300)]
+            reads = [second.read(READER, response(body), body) for body in bodies]
+            titles = [read.title for read in await asyncio.gather(*reads)]
+            assert titles == [str(number) for number in range(300)]
+
+    uvloop.run(run())
+
+
+def test_nobody_is_started_without_a_second_core_or_much_to_read() -> None:
+    async def run() -> None:
+        async with started(cores=1) as (_, pids):
+            assert pids == []
+        idle = SecondReader(2, start=lambda _: pytest.fail("started"))
+        for _ in range(10):
+            await idle.read(READER, response(b"x"), b"x")
+            await asyncio.sleep(0.05)
+        idle.close()
+
+    uvloop.run(run())
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP])
+def test_pages_of_a_process_that_is_lost_are_read_here(
+    sign: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(second_reader, "_PATIENCE_SECONDS", 0.2)
+
+    async def run() -> None:
+        async with started() as (second, pids):
+            body = PAGES["plain"]
+            assert (await second.read(READER, response(body), body)).title == "T"
+            os.kill(pids[0], sign)
+            for _ in range(5):
+                assert (await second.read(READER, response(body), body)).title == "T"
+        with pytest.raises(ProcessLookupError):
+            os.kill(pids[0], 0)
+
+    uvloop.run(asyncio.wait_for(run(), 30))
+
+
+def test_its_process_ends_with_ours() -> None:
+    code = (
+        "import os, socket, time\n"
+        "from headgate.crawling.second_reader import _start\n"
+        "ours, theirs = socket.socketpair()\n"
+        "print(_start(theirs).pid, flush=True)\n"
+        "time.sleep(0.5)\n"
+        "os._exit(1)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    pid = int(done.stdout)
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("it lives on")

@@ -1,0 +1,46 @@
+"""Who looks on a survey in a test, and the parts of one whose names are made up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from headgate.crawling.survey_run import SurveyRun
+from headgate.fetching.dns import FixedResolver
+from headgate.fetching.http import HttpFetcher
+from headgate.jobs.parts import Parts
+from headgate.jobs.real_parts import real_parts
+from headgate.model.quota import QuotaUse
+
+
+@dataclass
+class Nobody:
+    """Interrupts once so many requests are stored, or at a pause if asked to."""
+
+    most: float = math.inf
+    stop_at_pause: bool = False
+    pauses: list[QuotaUse] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    run: SurveyRun | None = None
+
+    def attach(self, run: SurveyRun) -> None:
+        self.run = run
+
+    def look(self, seconds: float, run: SurveyRun) -> None:  # noqa: ARG002 - a port's
+        if run.stored >= self.most:
+            run.stop("interrupted")
+
+    def mended(self, remarks: Sequence[str]) -> None:
+        self.said += remarks
+
+    def paused(self, use: QuotaUse) -> None:
+        self.pauses.append(use)
+        if self.stop_at_pause and self.run is not None:
+            self.run.stop("interrupted")
+
+
+def parts_with_names(addresses: Mapping[str, str]) -> Parts:
+    fetcher = partial(HttpFetcher, resolver=FixedResolver(addresses))
+    return replace(real_parts(), open_fetcher=fetcher)

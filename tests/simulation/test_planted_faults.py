@@ -1,0 +1,89 @@
+"""That the fault simulation finds what is wrong: faults planted in the code that it must not miss.
+
+Each is played from the first seed on, until one fails: most faults are found by the first dozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.simulation.faults import play
+
+from headgate.control.line_use import LineUse
+from headgate.crawling.asking import Asking
+from headgate.fetching.metering import Meter
+from headgate.frontier.frontier import Frontier
+from headgate.lab.worlds.simulated_web import SimulatedWeb
+from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.storage.appending import AppendFile
+from headgate.storage.run_state import RunState
+
+MOST_SEEDS = 150
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def tries_that_failed_are_not_counted(planting: pytest.MonkeyPatch) -> None:
+    async def request(asking: Asking, request: FetchRequest) -> Fetched | FetchFailure:
+        outcome = await asking._fetcher.fetch(request)
+        if isinstance(outcome, Fetched):
+            asking._progress.wire_bytes += outcome.wire_bytes
+        return outcome
+
+    planting.setattr(Asking, "request", request)
+
+
+def what_is_cut_off_is_not_counted(planting: pytest.MonkeyPatch) -> None:
+    planting.setattr(SimulatedWeb, "take_cut_off", lambda *_: 0)
+
+
+def line_use_is_not_added(planting: pytest.MonkeyPatch) -> None:
+    planting.setattr(LineUse, "add", lambda *_: None)
+
+
+def line_use_is_saved_twice(planting: pytest.MonkeyPatch) -> None:
+    planting.setattr(LineUse, "unsaved", lambda use: dict(use._fresh))
+
+
+def time_is_not_saved_at_an_interrupt(planting: pytest.MonkeyPatch) -> None:
+    end = RunState.end
+    planting.setattr(RunState, "end", lambda state, _, report: end(state, 0.0, report))
+
+
+def pages_are_named_before_they_are_durable(planting: pytest.MonkeyPatch) -> None:
+    sync = AppendFile.sync
+
+    def sync_journals_only(file: AppendFile) -> None:
+        if file.path.suffix == ".gz":
+            file.flush()
+        else:
+            sync(file)
+
+    planting.setattr(AppendFile, "sync", sync_journals_only)
+
+
+def a_resumed_site_forgets_what_it_has(planting: pytest.MonkeyPatch) -> None:
+    planting.setattr(Frontier, "replay", lambda *_: None)
+
+
+def a_third_more_than_the_budget_may_pass(planting: pytest.MonkeyPatch) -> None:
+    set_total = Meter.set_total
+    planting.setattr(Meter, "set_total", lambda meter, rate: set_total(meter, 1.33 * rate))
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        tries_that_failed_are_not_counted,
+        what_is_cut_off_is_not_counted,
+        line_use_is_not_added,
+        line_use_is_saved_twice,
+        time_is_not_saved_at_an_interrupt,
+        pages_are_named_before_they_are_durable,
+        a_resumed_site_forgets_what_it_has,
+        a_third_more_than_the_budget_may_pass,
+    ],
+)
+def test_the_simulation_finds(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    assert any(play(seed) for seed in range(MOST_SEEDS))

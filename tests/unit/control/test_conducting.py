@@ -1,0 +1,125 @@
+"""The loop between manager and fleet: what is told, and to whom, however the crawl ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headgate.control.conducting import Conducting
+from headgate.control.forecast import Forecast, Source
+from headgate.control.manager import Manager
+from headgate.crawling.progress import Progress, SiteState
+from headgate.model.site import OnDeadline, Site
+from headgate.model.units import Seconds
+from headgate.planning.capacity import Capacity
+from headgate.traffic.server_tally import ServerTally
+
+
+@dataclass
+class StepClock:
+    time: float = 100.0
+
+    def now(self) -> float:
+        return self.time
+
+    def wall(self) -> float:
+        return self.time
+
+
+@dataclass
+class MadeUpFleet:
+    """Runs each site for some seconds of a clock that goes on while it waits."""
+
+    clock: StepClock
+    seconds: Mapping[str, float]
+    begun: dict[str, float] = field(default_factory=dict)
+    ended: set[str] = field(default_factory=set)
+    totals: list[float] = field(default_factory=list)
+    closed: str = ""
+    _told_at_close: list[Progress] = field(default_factory=list)
+
+    def set_rates(self, rates: Mapping[str, float]) -> None:
+        for site in rates:
+            self.begun.setdefault(site, self.clock.time)
+
+    def set_total(self, rate: float) -> None:
+        self.totals.append(rate)
+
+    def stop(self, site: str, reason: str) -> None: ...
+
+    def progress(self) -> Sequence[Progress]:
+        return [Progress(site, SiteState.CRAWLING) for site in self.begun if site not in self.ended]
+
+    def servers(self) -> Mapping[str, ServerTally]:
+        return {}
+
+    async def wait(self, seconds: float) -> Sequence[Progress]:
+        if self._told_at_close:
+            told, self._told_at_close = self._told_at_close, []
+            return told
+        self.clock.time += max(seconds, 0.01)
+        return self._over(SiteState.DONE)
+
+    async def close(self, reason: str) -> None:
+        self.closed = reason
+        open_sites = [site for site in self.begun if site not in self.ended]
+        self.ended |= set(open_sites)
+        self._told_at_close = [Progress(site, SiteState.STOPPED) for site in open_sites]
+
+    def _over(self, state: SiteState) -> list[Progress]:
+        over = [
+            site for site, at in self.begun.items()
+            if site not in self.ended and self.clock.time >= at + self.seconds[site]
+        ]  # fmt: skip
+        self.ended |= set(over)
+        return [Progress(site, state, ended=self.clock.time) for site in over]
+
+
+Seen = dict[str, list[SiteState]]
+
+
+def conducted(
+    sites: Sequence[Site],
+    seconds: Mapping[str, float],
+    *,
+    slots: int = 5,
+    interrupt_at: float = 1e9,
+) -> tuple[MadeUpFleet, Seen]:
+    clock = StepClock()
+    fleet = MadeUpFleet(clock, seconds)
+    seen: Seen = {}
+
+    def observe(now: float, reports: Sequence[Progress], _: Mapping[str, float]) -> None:
+        for report in reports:
+            seen.setdefault(report.site, []).append(report.state)
+        if now >= interrupt_at:
+            conducting.interrupt("interrupted")
+
+    forecasts = {site.name: Forecast(1e6, Source.USER) for site in sites}
+    manager = Manager.of(sites, forecasts, Capacity.constant(1e6), slots)
+    conducting = Conducting(manager, fleet, clock, observe)
+    asyncio.run(asyncio.wait_for(conducting.run(), 30))
+    return fleet, seen
+
+
+def test_every_site_is_seen_to_end_once() -> None:
+    fleet, seen = conducted([Site("a"), Site("b")], {"a": 3.0, "b": 5.0})
+    assert fleet.totals[0] == 1e6
+    assert {site: states.count(SiteState.DONE) for site, states in seen.items()} == {"a": 1, "b": 1}
+    assert not fleet.closed, "whoever opened the fleet closes it"
+
+
+def test_an_interrupt_closes_the_fleet_and_what_ended_by_it_is_seen() -> None:
+    fleet, seen = conducted([Site("a"), Site("b")], {"a": 3.0, "b": 500.0}, interrupt_at=10.0)
+    assert fleet.closed == "interrupted"
+    assert seen["a"][-1] is SiteState.DONE
+    assert seen["b"][-1] is SiteState.STOPPED
+
+
+def test_a_site_whose_deadline_passes_before_it_began_is_seen_to_end_with_its_reason() -> None:
+    soon = Site("soon", deadline=Seconds(5.0), on_deadline=OnDeadline.STOP)
+    first = Site("first", deadline=Seconds(2.0))
+    fleet, seen = conducted([first, soon], {"first": 20.0, "soon": 1.0}, slots=1)
+    assert "soon" not in fleet.begun or seen["soon"][-1] is not SiteState.CRAWLING
+    assert seen["soon"].count(SiteState.STOPPED) + seen["soon"].count(SiteState.DONE) == 1

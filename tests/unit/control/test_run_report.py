@@ -1,0 +1,449 @@
+"""Reports as a table of cases: what a run went through, and the sentences that must come of it.
+
+A run is a script of what came when. The report is made by the code, from looks at that script; the
+expected figures are reckoned here from the script alone, byte by byte.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.control.run_report import RunLog, make_report
+from headgate.crawling.progress import Progress, SiteState
+from headgate.model.left_out import LeftOut
+from headgate.model.quota import Period, Quota, QuotaUse
+from headgate.model.run_report import RunReport, Stall
+from headgate.model.site import Site
+from headgate.model.units import Bytes, Seconds
+from headgate.views.report_text import report_text
+
+NOON = 1_794_744_000.0
+BUDGET = 1000.0
+
+
+@dataclass(frozen=True)
+class Script:
+    """One site in one leg, by the leg's own seconds."""
+
+    name: str
+    came: dict[float, int]
+    """Bytes by moment; each is a page."""
+    ends: float | None = None
+    state: SiteState = SiteState.DONE
+    reason: str = ""
+    to_do: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+    given_up: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, LeftOut] = field(default_factory=dict)
+
+    def at(self, moment: float, clock: float, earlier: tuple[int, int]) -> Progress:
+        """What a look sees; ``earlier`` has pages and bytes of legs before."""
+        ended = self.ends is not None and moment >= self.ends
+        came = [size for when, size in self.came.items() if when <= moment]
+        pages, bytes_ = earlier
+        progress = Progress(self.name, self.state if ended else SiteState.CRAWLING)
+        progress.started = clock
+        progress.ended = None if self.ends is None or not ended else clock + self.ends
+        progress.pages = pages + len(came)
+        progress.payload_bytes = progress.wire_bytes = bytes_ + sum(came)
+        progress.earlier_wire_bytes = bytes_
+        progress.fetches = progress.pages
+        progress.to_do = self.to_do
+        progress.reason = self.reason if ended else ""
+        progress.errors.update(self.errors)
+        progress.given_up.update(self.given_up)
+        progress.left_out.update(self.left_out)
+        return progress
+
+
+@dataclass(frozen=True)
+class Leg:
+    seconds: float
+    sites: tuple[Script, ...]
+    interrupted: bool = False
+    pause: float = 0.0
+    """Before the next."""
+    stalls: tuple[Stall, ...] = ()
+    quota: QuotaUse | None = None
+    lost: float = 0.0
+    """Killed: so many seconds of it were in no saved report."""
+
+
+def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
+    """The report after the last leg, each begun from what the one before had saved."""
+    earlier: RunReport | None = None
+    elapsed, wall, clock = 0.0, NOON, 5000.0
+    stored: dict[str, tuple[int, int]] = {}
+    for number, leg in enumerate(legs):
+        log = RunLog.of("2026-11-15T12-00-00", wall, earlier, elapsed)
+        log.budget_is(elapsed, BUDGET)
+        saved_until = leg.seconds - leg.lost
+        moments = [0.01, *(float(k) for k in range(1, math.ceil(saved_until))), saved_until]
+        for moment in moments:
+            looks = [
+                Progress(script.name)
+                if moment < 0.1 and number
+                else script.at(moment, clock, stored.get(script.name, (0, 0)))
+                for script in leg.sites
+            ]
+            log.look(elapsed + moment, looks, began=clock - elapsed)
+        log.interrupted, log.stalls, log.quota = leg.interrupted, leg.stalls, leg.quota
+        earlier = msgspec.json.decode(
+            msgspec.json.encode(make_report(sites, 5, None, log)), type=RunReport
+        )
+        for script in leg.sites:
+            pages, bytes_ = stored.get(script.name, (0, 0))
+            stored[script.name] = (pages + len(script.came), bytes_ + sum(script.came.values()))
+        elapsed += leg.seconds
+        wall += leg.seconds + leg.pause
+        clock += leg.seconds + leg.pause
+    assert earlier is not None
+    return earlier
+
+
+def steady(seconds: int, size: int = 900, start: float = 0.5) -> dict[float, int]:
+    return {start + k: size for k in range(seconds)}
+
+
+def site(name: str, deadline: float | None = None) -> Site:
+    return Site(name, deadline=None if deadline is None else Seconds(deadline))
+
+
+A = Script("a", steady(10), ends=9.8)
+STALLED = (
+    "Stalled: the machine gave no CPU for 2.9s (2 times, the longest from 2.0s on), "
+    "Headgate was busy with its own work for 0.5s (from 7.0s on)."
+)
+QUOTA_USED = (
+    "Interrupted after 10.0s: 0 of 1 deadline met, 1 still open; 81 % of 1 KB/s used; "
+    "worst second 900 B/s; 8.1 KB of 8.1 KB per day used, new on 2026-11-16 00:00 UTC."
+)
+HEADINGS = ("Late", "Not finished", "Stopped at the deadline", "Nothing fetched", "Stalled")
+CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
+    "in time": (
+        (site("a", 12),),
+        (Leg(10, (A,)),),
+        (
+            "The deadline was met; 91.8 % of 1 KB/s used; worst second 918 B/s.",
+            "1 site, 10 pages, 9 KB of content (9 KB on the line) in 10.0s.",
+        ),
+    ),
+    "late": (
+        (site("a", 8),),
+        (Leg(10, (A,)),),
+        ("0 of 1 deadline met; ", "Late: a by 1.8s."),
+    ),
+    "resumed past its deadline": (
+        (site("a", 10),),
+        (
+            Leg(7.4, (replace(A, came=steady(7), ends=7.4, state=SiteState.STOPPED,
+                              reason="interrupted"),), interrupted=True, pause=3600),
+            Leg(8.6, (replace(A, came=steady(8), ends=8.5),)),
+        ),
+        (
+            "0 of 1 deadline met; 84.9 % of 1 KB/s used; worst second 900 B/s.",
+            "1 site, 15 pages, 13.5 KB of content (13.5 KB on the line) in 16.0s of",
+            "Late: a by 5.9s.",
+        ),
+    ),
+    "killed and resumed": (
+        (site("a", 30),),
+        (
+            Leg(8, (replace(A, came=steady(8), ends=None),), lost=5, pause=60),
+            Leg(4, (replace(A, came=steady(4), ends=3.9),)),
+        ),
+        (
+            "The deadline was met; 90.8 % of 1 KB/s used; worst second 908 B/s.",
+            "1 site, 12 pages, 10.8 KB of content (10.8 KB on the line) in 12.0s of",
+        ),
+    ),
+    "interrupted before its deadline": (
+        (site("a", 30), site("b")),
+        (
+            Leg(5, (replace(A, came=steady(5), ends=5, state=SiteState.STOPPED,
+                            reason="interrupted", to_do=7),), interrupted=True),
+        ),
+        (
+            "Interrupted after 5.0s: 0 of 1 deadline met, 1 still open; ",
+            "Not finished: a (interrupted), b (waiting).",
+        ),
+    ),
+    "refused": (
+        (site("a", 30),),
+        (
+            Leg(4, (Script("a", {}, ends=3.6, errors={"refused": 1},
+                           given_up={"a": "robots.txt cannot be had: refused"}),)),
+        ),
+        (
+            "Nothing was fetched: a (robots.txt cannot be had: refused).",
+            "1 site, 0 pages, ",
+            "Errors: 1 × refused.",
+            "Given up: a (robots.txt cannot be had: refused).",
+        ),
+    ),
+    "unauthorised": (
+        (site("a"), site("b")),
+        (
+            Leg(2, (Script("a", {}, ends=0.5, errors={"401": 1}),
+                    Script("b", {}, ends=0.5, left_out={"robots.txt": LeftOut(1)}))),
+        ),
+        ("Nothing was fetched: a (401 Unauthorized), b (robots.txt forbids it).",),
+    ),
+    "all else forbidden": (
+        (site("a"),),
+        (Leg(2, (Script("a", {0.1: 900}, ends=0.5, left_out={"robots.txt": LeftOut(34)}),)),),
+        (
+            "The site is done",
+            "Only one page: a (robots.txt forbids all 34 links).",
+            "Left out: 34 forbidden by robots.txt.",
+        ),
+    ),
+    "all else elsewhere": (
+        (site("a"),),
+        (
+            Leg(2, (Script("a", {0.1: 900}, ends=0.5, left_out={
+                "other host": LeftOut(34, ("https://b.org/x", "https://c.org/", "https://c.org/y"))
+            }),)),
+        ),
+        (
+            "The site is done",
+            'Only one page: a (all 34 links are on other hosts: include = ["://c.org/"] would let',
+        ),
+    ),
+    "some here, some there": (
+        (site("a"),),
+        (
+            Leg(2, (Script("a", {0.1: 900}, ends=0.5, left_out={
+                "other host": LeftOut(9), "too-large": LeftOut(1), "beyond depth": LeftOut(3)
+            }),)),
+        ),
+        (
+            "The site is done",
+            "Only one page: a (of 13 links 3 beyond depth, 1 larger than max_page_size, 9 on oth",
+            "Left out: 3 beyond depth, 1 larger than max_page_size, 9 on other hosts.",
+        ),
+    ),
+    "no links": (
+        (site("a"),),
+        (Leg(2, (Script("a", {0.1: 900}, ends=0.5),)),),
+        ("The site is done", "Only one page: a (there are no links on it)."),
+    ),
+    "one of two refused": (
+        (site("a", 12), site("b", 12)),
+        (Leg(10, (A, Script("b", {}, ends=0.5, errors={"403": 1}))),),
+        ("1 of 2 deadlines met; ", "Nothing fetched: b (403 Forbidden)."),
+    ),
+    "a host given up": (
+        (site("a", 12),),
+        (Leg(10, (replace(A, given_up={"img.a": "7 failures in a row"}),)),),
+        ("0 of 1 deadline met; ", "Given up: img.a (7 failures in a row)."),
+    ),
+    "stopped": (
+        (site("a", 9), site("b", 12)),
+        (
+            Leg(10, (replace(A, came=steady(9), ends=9.4, state=SiteState.STOPPED,
+                             reason="deadline", to_do=312), replace(A, name="b", came={1.0: 5}))),
+        ),
+        (
+            "1 of 2 deadlines met, 1 site stopped at its deadline; ",
+            "Stopped at the deadline: a (312 URLs left).",
+        ),
+    ),
+    "short": (
+        (site("a"),),
+        (Leg(0.3, (Script("a", {0.1: 5000}, ends=0.25),)),),
+        ("The site is done.",),
+    ),
+    "quota used up": (
+        (site("a", 30),),
+        (
+            Leg(10, (replace(A, came=steady(9), ends=10, state=SiteState.STOPPED,
+                             reason="interrupted"),), interrupted=True,
+                quota=QuotaUse(Quota(Bytes(8100.0), Period.DAY, ZoneInfo("UTC")), 8100.0,
+                               datetime.fromtimestamp(NOON, UTC))),
+        ),
+        (
+            QUOTA_USED,
+            "Not finished: a (interrupted).",
+        ),
+    ),
+    "machine stalled": (
+        (site("a", 8), site("b")),
+        (
+            Leg(10, (A,), stalls=(Stall(2.0, 5.0, 2.5, "starved"), Stall(6.0, 6.6, 0.4, "starved"),
+                                  Stall(7.0, 7.7, 0.5, "busy"))),
+        ),
+        (
+            "0 of 1 deadline met; ",
+            "Late: a by 1.8s.",
+            "Not finished: b (waiting).",
+            STALLED,
+        ),
+    ),
+    "a short stall that cost nothing": (
+        (site("a", 12),),
+        (Leg(10, (A,), stalls=(Stall(2.0, 2.8, 0.5, "starved"),)),),
+        ("The deadline was met; ",),
+    ),
+    "settled in an earlier leg": (
+        (site("a", 12), site("b", 30)),
+        (
+            Leg(10, (replace(A, name="b", ends=10, state=SiteState.STOPPED, reason="interrupted"),
+                     replace(A, came={1.0: 9}, ends=3.0)), interrupted=True),
+            Leg(5, (replace(A, name="b", came=steady(5), ends=4.9),)),
+        ),
+        (
+            "All 2 deadlines met; ",
+            "2 sites, 16 pages, 13.5 KB of content (13.5 KB on the line) in 15.0s of",
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_sentences_of_a_run(case: str) -> None:
+    sites, legs, wanted = CASES[case]
+    lines = report_text(played(sites, legs)).splitlines()
+    assert lines[0].startswith(wanted[0])
+    for sentence in wanted[1:]:
+        assert any(line.startswith(sentence) for line in lines), lines
+    assert ("resumed once." in lines[1]) == (len(legs) == 2)
+    said = {line.partition(":")[0] for line in lines}
+    for heading in (
+        "Late",
+        "Not finished",
+        "Stopped at the deadline",
+        "Nothing fetched",
+        "Stalled",
+    ):
+        assert (heading in said) == any(line.startswith(f"{heading}:") for line in wanted)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_figures_of_a_run_against_its_script(case: str) -> None:
+    sites, legs, _ = CASES[case]
+    report = played(sites, legs)
+    came = [
+        (begin + moment, script.name, size)
+        for leg, begin in zip(legs, begins(legs), strict=True)
+        for script in leg.sites
+        for moment, size in script.came.items()
+    ]
+    assert report.pages == len(came)
+    assert report.bytes == report.wire_bytes == sum(size for _, _, size in came)
+    assert report.seconds == pytest.approx(sum(leg.seconds for leg in legs))
+    assert [leg.start for leg in report.legs] == pytest.approx(begins(legs))
+    points = report.timeline
+    assert sum(sum(point.bytes.values()) for point in points) == report.wire_bytes
+    assert [point.time for point in points] == sorted(point.time for point in points)
+    for point in points:  # no byte is booked before it came, nor long after
+        until = sum(size for moment, _, size in came if moment <= point.time + 1e-6)
+        booked = sum(sum(p.bytes.values()) for p in points if p.time <= point.time)
+        assert booked == until or point.time in unsaved(legs)
+    ends = [
+        begin + script.ends
+        for leg, begin in zip(legs, begins(legs), strict=True)
+        for script in leg.sites
+        if script.ends is not None and script.reason != "interrupted"
+    ]
+    last = max(ends) if len(ends) == len(sites) else report.seconds
+    total = sum(size for _, _, size in came)
+    assert report.mean_rate == pytest.approx(total / last)
+    assert report.utilisation == pytest.approx(total / (BUDGET * last))
+    most = worst(came)
+    if report.peak_rate_1s is None:
+        assert all(script.ends is not None and script.ends < 1 for script in legs[0].sites)
+    else:
+        assert report.mean_rate <= report.peak_rate_1s <= most
+    for found in report.sites:
+        assert found.pages == sum(name == found.name for _, name, _ in came)
+
+
+def begins(legs: tuple[Leg, ...]) -> list[float]:
+    return [sum(leg.seconds for leg in legs[:k]) for k in range(len(legs))]
+
+
+def unsaved(legs: tuple[Leg, ...]) -> set[float]:
+    """Moments in the stretch that a killed leg had not saved."""
+    return {begin + leg.seconds - leg.lost for leg, begin in zip(legs, begins(legs), strict=True)}
+
+
+def worst(came: list[tuple[float, str, int]]) -> int:
+    """The most that came in a second and a hundredth, anywhere."""
+    return max(
+        (
+            sum(size for moment, _, size in came if start <= moment <= start + 1.01)
+            for start, _, _ in came
+        ),
+        default=0,
+    )
+
+
+def test_a_site_dropped_in_a_later_leg_keeps_what_it_has() -> None:
+    """Its deadline came before its turn did; what an earlier leg stored of it is still there."""
+    sites = (site("a", 15),)
+    script = Script(
+        "a", steady(10), ends=10.0, state=SiteState.STOPPED, reason="interrupted", to_do=3
+    )
+    before = played(sites, (Leg(10, (script,), interrupted=True),))
+    log = RunLog.of("2026-11-15T12-00-00", NOON + 100, before, 10.0)
+    waiting = make_report(sites, 5, None, log).sites[0]
+    assert (waiting.state, waiting.left_out, waiting.finished) == ("waiting", {}, None)
+    dropped = Progress("a", SiteState.STOPPED, ended=25.0, reason="deadline")
+    log.look(15.0, [dropped], began=10.0)
+    report = make_report(sites, 5, None, log).sites[0]
+    assert (report.state, report.reason, report.finished) == ("stopped", "deadline", 15.0)
+    assert (report.pages, report.bytes, report.wire_bytes) == (10, 9000, 9000)
+    assert report.left_out == {"deadline": LeftOut(3)}
+    assert report.met is False
+
+
+def test_making_way_is_summed_over_legs() -> None:
+    log = RunLog.of("2026", NOON, None, 0.0)
+    log.made_way_seconds, log.left_to_others = 3.0, 900.0
+    log.look(5.0, [Progress("a", SiteState.CRAWLING, wire_bytes=100, pages=1)], began=0.0)
+    log = RunLog.of("2026", NOON, make_report((site("a"),), 5, None, log), 5.0)
+    log.made_way_seconds, log.left_to_others = 2.0, 400.0
+    done = Progress("a", SiteState.DONE, 5.0, 9.0, wire_bytes=150, earlier_wire_bytes=100, pages=2)
+    log.look(10.0, [done], began=0.0)
+    report = make_report((site("a"),), 5, None, log)
+    assert [point.left_to_others for point in report.timeline] == [900.0, 400.0]
+    assert "made way for others for 5.0s (1.3 KB)" in report_text(report)
+
+
+@given(
+    st.lists(st.integers(0, 5000), min_size=1, max_size=40),
+    st.lists(st.floats(0.05, 3.0), min_size=40, max_size=40),
+    st.integers(0, 39),
+)
+def test_an_average_is_never_above_the_worst_second(
+    sizes: list[int], gaps: list[float], cut: int
+) -> None:
+    """Looks at odd moments, cut into two legs anywhere."""
+    earlier, total, elapsed = None, 0, 0.0
+    for part in (sizes[:cut], sizes[cut:]):
+        log = RunLog.of("2026", NOON, earlier, elapsed)
+        before, now = total, elapsed
+        for size, gap in zip(part, gaps, strict=False):
+            now += gap
+            total += size
+            looked = Progress(
+                "a", SiteState.CRAWLING, 0.0, wire_bytes=total, earlier_wire_bytes=before
+            )
+            log.look(now, [looked], began=0.0)
+        earlier, elapsed = make_report((site("a"),), 5, None, log), now
+    assert earlier is not None
+    assert earlier.wire_bytes == total
+    if elapsed >= 1:
+        assert earlier.peak_rate_1s is not None
+        assert earlier.mean_rate <= earlier.peak_rate_1s
+    else:
+        assert earlier.peak_rate_1s is None

@@ -1,0 +1,119 @@
+"""A site run over a fetcher whose answers are written down, with everything else in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from headgate.crawling.clock import SystemClock
+from headgate.crawling.memory_known import MemoryKnown
+from headgate.crawling.memory_store import MemoryStore, Shelf
+from headgate.crawling.page_reading import PageReader
+from headgate.crawling.progress import Progress
+from headgate.crawling.site_run import SiteRun, Tools
+from headgate.frontier.dispatch import DispatchRules
+from headgate.frontier.frontier import Frontier
+from headgate.frontier.pacing import PaceRules
+from headgate.frontier.ports import MemorySpill
+from headgate.frontier.retries import RetryRules
+from headgate.frontier.rules import FrontierRules
+from headgate.frontier.scope import Scope
+from headgate.frontier.traps import TrapRules
+from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
+from headgate.model.site import Site
+from headgate.traffic.server_tally import ServerTally
+
+__all__ = ["AT_ONCE", "Answer", "Answers", "crawled"]
+
+AT_ONCE = RetryRules(first_wait=0.0)
+RULES = FrontierRules(
+    TrapRules(this_year=2026),
+    DispatchRules(pace=PaceRules(first_failure_pause=0.0, first_busy_pause=0.0)),
+    AT_ONCE,
+)
+Answer = tuple[int, str, int] | int | None
+"""(status, body, wire bytes), or the wire bytes of a connection that broke off. None: it does not
+come any more, and the site is stopped as soon as nothing else is under way."""
+
+
+@dataclass
+class Answers:
+    """A fetcher that gives each URL's answers in their order, the last again and again."""
+
+    by_url: dict[str, list[Answer]]
+    asked: list[str] = field(default_factory=list)
+    came: int = 0
+    cut_off: int = 0
+    """Wire bytes of what did not come to its end."""
+    silent: asyncio.Event = field(default_factory=asyncio.Event)
+    """Somebody waits for what does not come."""
+    servers: ClassVar[dict[str, ServerTally]] = {}
+
+    @property
+    def meter(self) -> Answers:
+        return self
+
+    def set_total(self, rate: float) -> None: ...
+    def set_site(self, site: str, rate: float, most: float | None = None) -> None: ...
+    def forget_site(self, site: str) -> None: ...
+
+    def under_way(self, site: str) -> int:  # noqa: ARG002
+        return 0
+
+    def take_cut_off(self, site: str) -> int:  # noqa: ARG002
+        return self.cut_off
+
+    def announced(self, site: str) -> Announced:  # noqa: ARG002
+        return Announced()
+
+    def carried(self) -> int:
+        return self.came
+
+    def connections(self, site: str, url: str, expected_bytes: float) -> int:  # noqa: ARG002
+        return 1
+
+    async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
+        await asyncio.sleep(0)
+        self.asked.append(request.url)
+        answers = self.by_url.get(request.url.removeprefix("http://site.test"), [(404, "", 10)])
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if answer is None:
+            self.silent.set()
+            await asyncio.sleep(60)
+            raise TimeoutError
+        if isinstance(answer, int):
+            self.came += answer
+            kind = FailureKind.CLOSED
+            return FetchFailure(request.url, kind, "", 0.0, 0.0, answer)
+        status, body, wire_bytes = answer
+        self.came += wire_bytes
+        headers = (("content-type", "text/html"),)
+        head = b"HTTP/1.1 200 OK\r\n\r\n"
+        return Fetched(
+            request.url, status, headers, head, head, body.encode(), "192.0.2.1", 0.0, 0.0, 0.0,
+            wire_bytes,
+        )  # fmt: skip
+
+
+def crawled(web: Answers, shelf: Shelf, **site: object) -> Progress:
+    async def crawl() -> Progress:
+        values = {"seeds": ("http://site.test/",), **site}
+        wanted = Site("site", **values)  # type: ignore[arg-type]
+        frontier = Frontier(Scope.of(wanted), MemorySpill(), RULES)
+        store = MemoryStore(shelf)
+        tools = Tools(frontier, web, store, MemoryKnown(), PageReader(), SystemClock())
+        run = SiteRun(wanted, tools)
+
+        async def interrupt() -> None:
+            await web.silent.wait()
+            await asyncio.sleep(0.05)
+            run.stop("interrupted")
+
+        async with asyncio.timeout(30):
+            interrupting = asyncio.create_task(interrupt())
+            progress = await run.run()
+            interrupting.cancel()
+            return progress
+
+    return asyncio.run(crawl())

@@ -1,0 +1,42 @@
+"""A node whose runs end badly."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from typing import Any, cast
+
+import pytest
+from tests.unit.crawling.answering import Answers
+
+from headgate.crawling.node import Node
+from headgate.crawling.progress import Progress
+from headgate.crawling.site_run import SiteRun
+from headgate.model.errors import WorldFault
+
+
+class FullDisk:
+    """Stands for a site run."""
+
+    max_rate = 1e9
+
+    async def run(self) -> Progress:
+        await asyncio.sleep(0)
+        raise WorldFault("no space")
+
+
+def test_a_fault_that_several_runs_meet_is_told_once() -> None:
+    """The event loop would print the others, with their tracebacks, when they are forgotten."""
+    unheard: list[dict[str, Any]] = []
+
+    async def crawl() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: unheard.append(told))
+        node = Node(lambda _: cast(SiteRun, FullDisk()), Answers({}))
+        node.set_rates({"a": 1.0, "b": 1.0})
+        with pytest.raises(WorldFault, match="no space"):
+            await node.wait(5.0)
+        await node.close("interrupted")
+
+    asyncio.run(crawl())
+    gc.collect()
+    assert not unheard

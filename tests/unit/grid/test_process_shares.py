@@ -1,0 +1,214 @@
+"""How the budget and the sites are divided among processes, and what they told is added up."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from headgate.crawling.progress import Progress, SiteState
+from headgate.grid.messages import Hello, News, SetRates, SetTotal, Stop, Word, version
+from headgate.grid.processes import ProcessFleet, _Worker
+from headgate.model.errors import WorldFault
+from headgate.model.site import Site
+from headgate.model.units import Seconds
+from headgate.traffic.server_tally import ServerTally
+
+HELLO = Hello(version())
+TALLY = {"192.0.2.1": ServerTally({"x"}, 2, 20)}
+BYTES_LEFT = {"a": 900.0, "b": 500.0, "c": 300.0, "d": 100.0}
+
+
+@dataclass
+class Heard:
+    """Stands for the stream to a process."""
+
+    orders: list[object] = field(default_factory=list)
+
+    def send(self, order: object) -> None:
+        self.orders.append(order)
+
+    @property
+    def total(self) -> float:
+        return [order.rate for order in self.orders if isinstance(order, SetTotal)][-1]
+
+    @property
+    def begun(self) -> list[str]:
+        rates = (order for order in self.orders if isinstance(order, SetRates))
+        return [site.name for order in rates for site in order.begun]
+
+
+class Speaking(Heard):
+    """One that says these words and dies; None: it lives on."""
+
+    def __init__(self, words: Sequence[Word | None]) -> None:
+        super().__init__()
+        self.speak = [*words]
+        self.over = asyncio.Event()
+
+    async def receive(self) -> Word | None:
+        await asyncio.sleep(0)
+        if not self.speak:
+            self.over.set()
+            return None
+        word = self.speak.pop(0)
+        if word is None:
+            await asyncio.sleep(60)
+        return word
+
+
+async def _nobody_dies(worker: _Worker) -> None:
+    raise AssertionError(worker)
+
+
+def divided(play: Callable[[ProcessFleet, list[_Worker]], None]) -> list[Heard]:
+    heard = [Heard(), Heard()]
+
+    async def run() -> None:
+        workers = [_Worker(None, stream) for stream in heard]  # type: ignore[arg-type]
+        sites = {name: Site(name) for name in BYTES_LEFT}
+        play(ProcessFleet(workers, sites, BYTES_LEFT.__getitem__, _nobody_dies), workers)
+
+    asyncio.run(run())
+    return heard
+
+
+def test_sites_go_where_the_least_is_left_to_do() -> None:
+    one, two = divided(lambda fleet, _: fleet.set_rates(dict.fromkeys(BYTES_LEFT, 10.0)))
+    assert (one.begun, two.begun) == (["a"], ["b", "c", "d"]), "900 here, 500 + 300 + 100 there"
+
+
+def test_the_total_is_divided_by_the_rates_of_each_process() -> None:
+    def play(fleet: ProcessFleet, _: list[_Worker]) -> None:
+        fleet.set_total(1000.0)
+        fleet.set_rates({"a": 60.0, "b": 30.0, "c": 10.0})
+
+    one, two = divided(play)
+    assert (one.total, two.total) == (600.0, 400.0)
+
+
+def test_without_rates_it_is_divided_by_sites_and_nobody_gets_what_nobody_uses() -> None:
+    def play(fleet: ProcessFleet, _: list[_Worker]) -> None:
+        fleet.set_total(900.0)
+        fleet.set_rates(dict.fromkeys(("a", "b", "c"), math.inf))
+
+    one, two = divided(play)
+    assert (one.total, two.total) == (300.0, 600.0)
+
+    def play_one(fleet: ProcessFleet, _: list[_Worker]) -> None:
+        fleet.set_total(90.0)
+        fleet.set_rates({"a": 1.0})
+
+    idle = divided(play_one)
+    assert [worker.total for worker in idle] == [90.0, 0.0]
+
+
+def test_a_site_that_ended_leaves_its_share_to_others_and_hears_no_more() -> None:
+    def play(fleet: ProcessFleet, workers: list[_Worker]) -> None:
+        fleet.set_total(1000.0)
+        fleet.set_rates({"a": 60.0, "b": 40.0})
+        fleet._take(workers[0], News([], [Progress("a")], {}, 5))
+        fleet.set_total(1000.0)
+        fleet.stop("a", "late")
+        fleet.stop("b", "late")
+        assert fleet.carried() == 5
+
+    one, two = divided(play)
+    assert (one.total, two.total) == (0.0, 1000.0)
+    assert not any(isinstance(order, Stop) for order in one.orders)
+    assert any(isinstance(order, Stop) for order in two.orders)
+
+
+def test_what_two_processes_asked_of_one_server_is_added_up_and_only_once() -> None:
+    def play(fleet: ProcessFleet, workers: list[_Worker]) -> None:
+        for requests in (2, 3):
+            tally = ServerTally({"x"}, requests, 10 * requests)
+            fleet._take(workers[0], News([], [], {"192.0.2.1": tally}, 0))
+        fleet._take(workers[1], News([], [], {"192.0.2.1": ServerTally({"y"}, 4, 40)}, 0))
+        together = fleet.servers()["192.0.2.1"]
+        assert (together.hosts, together.requests, together.bytes) == ({"x", "y"}, 7, 70)
+
+    divided(play)
+
+
+def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> None:
+    """With the rates that they have by then, and what they were told to stop for."""
+
+    async def play() -> tuple[ProcessFleet, Heard]:
+        dying = Speaking([HELLO, News([Progress("a")], [], TALLY, 70)])
+        reborn = Speaking([HELLO, None])
+        worker = _Worker(None, dying)  # type: ignore[arg-type]
+        sites = {"a": Site("a", max_time=Seconds(60.0)), "b": Site("b")}
+
+        async def replaced(worker: _Worker) -> None:
+            fleet.set_rates({"a": 30.0})
+            fleet.stop("b", "deadline")
+            await asyncio.sleep(0.01)
+            worker.stream = reborn  # type: ignore[assignment]
+
+        fleet = ProcessFleet([worker], sites, BYTES_LEFT.__getitem__, replaced)
+        fleet.set_total(1000.0)
+        fleet.set_rates({"a": 10.0, "b": 20.0})
+        hearing = asyncio.create_task(fleet.hear(worker))
+        await dying.over.wait()
+        while len(reborn.speak) > 1:
+            await asyncio.sleep(0.01)
+        assert not fleet.progress(), "nobody takes a site that restarts for a slow one"
+        fleet._take(worker, News([Progress("a")], [], TALLY, 5))
+        hearing.cancel()
+        return fleet, reborn
+
+    fleet, reborn = asyncio.run(play())
+    rates = next(order for order in reborn.orders if isinstance(order, SetRates))
+    assert rates.rates == {"a": 30.0, "b": 20.0}
+    assert [site.name for site in rates.begun] == ["a", "b"]
+    assert rates.begun[0].max_time is not None
+    assert rates.begun[0].max_time < 60.0, "its time goes on"
+    assert Stop("b", "deadline") in reborn.orders
+    assert reborn.total == 1000.0
+    assert fleet.carried() == 75
+    assert fleet.servers()["192.0.2.1"].requests == 4
+    assert [progress.restarts for progress in fleet.progress()] == [1]
+
+
+def test_a_site_that_kills_its_process_each_time_is_stopped() -> None:
+    async def play() -> tuple[list[Progress], int]:
+        def process() -> Speaking:
+            return Speaking([HELLO, News([Progress("a", SiteState.CRAWLING, pages=3)], [], {}, 1)])
+
+        worker, replacements = _Worker(None, process()), list[_Worker]()  # type: ignore[arg-type]
+
+        async def replaced(worker: _Worker) -> None:
+            replacements.append(worker)
+            worker.stream = process()  # type: ignore[assignment]
+            if len(replacements) > 3:
+                worker.stream.speak.append(None)  # type: ignore[attr-defined]
+
+        fleet = ProcessFleet([worker], {"a": Site("a")}, BYTES_LEFT.__getitem__, replaced)
+        fleet.set_rates({"a": 10.0})
+        hearing = asyncio.create_task(fleet.hear(worker))
+        ended = await fleet.wait(5.0)
+        hearing.cancel()
+        return list(ended), len(replacements)
+
+    (ended,), replacements = asyncio.run(play())
+    assert (ended.site, ended.state, ended.pages) == ("a", SiteState.STOPPED, 3)
+    assert "died" in ended.reason
+    assert (ended.restarts, replacements) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"), [([], "ended unexpectedly"), ([Hello(version() + 1)], "was updated")]
+)
+def test_a_process_that_cannot_be_talked_to_ends_the_crawl(words: list[Word], fault: str) -> None:
+    async def play() -> None:
+        worker = _Worker(None, Speaking(words))  # type: ignore[arg-type]
+        fleet = ProcessFleet([worker], {}, BYTES_LEFT.__getitem__, _nobody_dies)
+        await fleet.hear(worker)
+        await fleet.wait(0.0)
+
+    with pytest.raises(WorldFault, match=fault):
+        asyncio.run(play())

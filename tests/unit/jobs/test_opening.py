@@ -1,0 +1,53 @@
+"""Which run a job fills: crawls and surveys keep out of each other's way."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from headgate.jobs.opening import JobKind, kind_of, open_run
+from headgate.model.errors import UserMistake
+from headgate.storage.collection import Collection, RunFolder
+
+STARTED = datetime(2026, 11, 16, tzinfo=UTC)
+OTHER = {JobKind.CRAWL: JobKind.SURVEY, JobKind.SURVEY: JobKind.CRAWL}
+
+
+def opened(folder: Path, kind: JobKind, *, resume: bool = False) -> RunFolder:
+    collection = Collection(folder)
+    with collection.lock():
+        return open_run(collection, kind, b"{}", STARTED, resume=resume)
+
+
+@pytest.mark.parametrize("kind", JobKind)
+def test_an_unfinished_run_is_gone_on_with_by_its_own_kind_alone(
+    tmp_path: Path, kind: JobKind
+) -> None:
+    run = opened(tmp_path, kind)
+    assert kind_of(run) is kind
+    assert opened(tmp_path, kind, resume=True) == run
+    with pytest.raises(UserMistake, match=f"unfinished {kind} .*go on with --resume"):
+        opened(tmp_path, kind)
+    for resume in (True, False):
+        with pytest.raises(UserMistake, match=f"'headgate {kind} --resume'"):
+            opened(tmp_path, OTHER[kind], resume=resume)
+    run.finish()
+    assert opened(tmp_path, OTHER[kind]) != run
+
+
+@pytest.mark.parametrize("kind", JobKind)
+def test_without_an_unfinished_run_there_is_nothing_to_resume(
+    tmp_path: Path, kind: JobKind
+) -> None:
+    with pytest.raises(UserMistake, match=f"no unfinished {kind}; leave out --resume"):
+        opened(tmp_path, kind, resume=True)
+
+
+@pytest.mark.parametrize("kind", JobKind)
+def test_a_run_killed_at_birth_is_anybodys(tmp_path: Path, kind: JobKind) -> None:
+    collection = Collection(tmp_path)
+    with collection.lock():
+        born = collection.new_run(STARTED)
+    assert opened(tmp_path, kind) == born

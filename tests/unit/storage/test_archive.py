@@ -1,0 +1,48 @@
+"""Which record is a revisit of which, and when a WARC file is full."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from headgate.model.page import Page
+from headgate.storage.archive import SiteArchive
+from headgate.storage.warc import WarcFiles, WarcWriter
+
+from .making import NOON, make_body, make_fetched, make_url
+
+
+def test_equal_payloads_are_revisits_of_the_first_and_never_of_each_other(tmp_path: Path) -> None:
+    body = make_body(1, 4000)
+    with closing(WarcWriter(WarcFiles(tmp_path, "docs"))) as writer:
+        archive = SiteArchive(writer)
+        first, *others = [archive.store(Page(make_fetched(k, body), 0)) for k in range(4)]
+    assert first.original_url == ""
+    assert {row.original_url for row in others} == {make_url(0)}
+    assert {row.original_offset for row in others} == {first.warc_offset}
+    assert {row.original_at for row in others} == {first.fetched_at}
+
+
+def test_what_was_cut_short_is_nobodys_original_and_no_revisit(tmp_path: Path) -> None:
+    body = make_body(1, 4000)
+    cut = [replace(make_fetched(k, body), truncated="length") for k in (0, 2)]
+    with closing(WarcWriter(WarcFiles(tmp_path, "docs"))) as writer:
+        archive = SiteArchive(writer)
+        rows = [archive.store(Page(page, 0)) for page in (cut[0], make_fetched(1, body), cut[1])]
+    assert [row.original_url for row in rows] == ["", "", ""]
+
+
+@pytest.mark.parametrize(("room", "file"), [(0, 2), (1, 1)])
+def test_a_file_at_its_bound_takes_no_further_record(tmp_path: Path, room: int, file: int) -> None:
+    with closing(WarcWriter(WarcFiles(tmp_path, "docs"))) as writer:
+        writer.warcinfo_id(NOON)
+        writer.write(b"a record")
+        mark = writer.sync()
+    files = WarcFiles(tmp_path, "docs", max_bytes=mark.length + room)
+    with closing(WarcWriter(files, mark)) as writer:
+        writer.warcinfo_id(NOON)
+        writer.write(b"one more")
+        assert writer.sync().number == file

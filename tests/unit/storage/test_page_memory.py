@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from headgate.storage.page_memory import Look, PageMemory, Sighting, after, earlier_of
+
+URL = "http://site.test/"
+BEGAN = 1000.0
+
+
+def look(at: float, status: int = 200, content: bytes = b"one", **other: object) -> Look:
+    held = content if status == 200 else b""
+    plain = Look(
+        at=at, status=status, error="", size_bytes=500, etag='"e"' if held else "",
+        last_modified="", digest=held, content=held, original_url="", original_at=at,
+        file=3, offset=77,
+    )  # fmt: skip
+    return replace(plain, **other)
+
+
+def seen(page: PageMemory | None, *looks: Look, depth: int = 1) -> PageMemory:
+    for one in looks:
+        page = after(page, Sighting(URL, depth, BEGAN, one))
+    assert page is not None
+    return page
+
+
+def test_a_page_that_was_only_met_is_known_and_never_asked() -> None:
+    page = after(None, Sighting(URL, 4, BEGAN))
+    assert (page.depth, page.first_known, page.looks, page.asked) == (4, BEGAN, 0, 0.0)
+    assert page.never_asked
+    assert not page.gone
+    assert earlier_of(page, "") is None
+
+
+def test_the_depth_is_the_last_runs() -> None:
+    assert after(after(None, Sighting(URL, 4, BEGAN)), Sighting(URL, 2, BEGAN + 1)).depth == 2
+    assert seen(seen(None, look(1.0)), look(2.0), depth=5).depth == 5
+
+
+def test_the_same_look_counts_once() -> None:
+    once = seen(None, look(1.0), look(2.0, 404))
+    assert seen(once, look(2.0, 404)) == once
+    assert (once.looks, once.missing) == (2, 1)
+
+
+@pytest.mark.parametrize("missing", [404, 410])
+def test_a_page_is_gone_when_it_was_missing_twice(missing: int) -> None:
+    page = seen(None, look(1.0), look(2.0, missing))
+    assert not page.gone
+    assert seen(page, look(3.0, 404)).gone
+    assert not seen(page, look(3.0), look(4.0, 404)).gone, "it was there between"
+
+
+@pytest.mark.parametrize("status", [0, 401, 403, 429, 500, 503])
+def test_other_errors_say_nothing_about_it(status: int) -> None:
+    page = seen(None, look(1.0))
+    for at in range(2, 9):
+        page = seen(page, look(float(at), status))
+    assert not page.gone
+    assert page.status == status
+    kept = earlier_of(page, "warc")
+    assert kept is not None, "what is archived can still be asked about"
+    assert seen(page, look(10.0, 404), look(11.0, status), look(12.0, 404)).gone
+
+
+def test_a_change_is_another_content_not_another_coding() -> None:
+    page = seen(None, look(1.0))
+    assert (page.changes, page.changed) == (0, 1.0)
+    page = seen(page, look(2.0, digest=b"gzip"))
+    assert (page.changes, page.changed) == (0, 1.0)
+    page = seen(page, look(3.0, content=b"two"))
+    assert (page.changes, page.changed) == (1, 3.0)
+    page = seen(page, look(4.0, content=b"", digest=page.digest))
+    assert page.changes == 1, "where no content is known, the payload decides"
+
+
+def test_not_modified_keeps_where_the_payload_lies_and_its_size() -> None:
+    page = seen(None, look(1.0))
+    told = look(2.0, 304, digest=b"one", original_at=1.0, size_bytes=90, etag='"f"')
+    again = seen(page, told)
+    assert (again.size_bytes, again.etag, again.content) == (500, '"f"', b"one")
+    assert (again.original_at, again.file, again.offset) == (1.0, 3, 77)
+    assert (again.changes, again.looks) == (0, 2)
+    earlier = earlier_of(again, "runs/x/warc/f")
+    assert earlier is not None
+    assert (earlier.url, earlier.wall_time, earlier.file) == (URL, 1.0, "runs/x/warc/f")
+
+
+def test_a_payload_that_is_not_whole_is_no_ground_for_a_condition() -> None:
+    page = seen(None, look(1.0), look(2.0, content=b"cut", digest=b"", etag=""))
+    assert not page.revalidatable
+    assert earlier_of(page, "") is None

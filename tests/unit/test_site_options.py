@@ -1,0 +1,74 @@
+"""What the command line says of sites, in the words of the site file."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from headgate.cli.site_options import add_site_options, asked_options
+from headgate.jobs.crawl_request import CrawlRequest
+from headgate.jobs.site_defaults import SITE_DEFAULTS, with_defaults
+from headgate.model.errors import UserMistake
+from headgate.model.site import OnDeadline, Site
+
+ALL = (
+    "--on-deadline stop --max-pages 5 --max-bytes 2MB --max-time 10m --max-page-size 1MB"
+    " --fetch text/html,image/* --max-queries 0 --connections 3 --delay 0"
+)
+
+
+def said(text: str) -> dict[str, object]:
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add_site_options(parser)
+    return dict(asked_options(parser.parse_args(text.split())))
+
+
+def test_every_option_reaches_a_site_that_does_not_say() -> None:
+    site = with_defaults(Site("a"), said(ALL))  # type: ignore[arg-type]
+    assert site == Site(
+        "a", on_deadline=OnDeadline.STOP, max_pages=5, max_bytes=2e6, max_time=600.0,  # type: ignore[arg-type]
+        max_page_size=1e6, fetch=("text/html", "image/*"), max_queries=0, connections=3, delay=0.0,  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert with_defaults(site, said("--max-pages 9 --delay 5s --fetch */*")) == site  # type: ignore[arg-type]
+
+
+def test_the_options_are_the_keys_that_a_request_knows() -> None:
+    assert said(ALL).keys() == SITE_DEFAULTS.keys()
+
+
+def test_nothing_said_changes_nothing() -> None:
+    assert said("") == {}
+    assert with_defaults(Site("a"), {}) == Site("a")
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("--max-pages 0", "--max-pages: 0 is too small"),
+        ("--max-bytes 0", "--max-bytes: a bound of 0"),
+        ("--max-bytes 5Mb", "--max-bytes: "),
+        ("--max-time 0s", "--max-time: a time of 0"),
+        ("--max-page-size big", "--max-page-size: "),
+        ("--fetch html", "--fetch: 'html' is not a media type"),
+        ("--on-deadline halt", "--on-deadline: 'halt'"),
+        ("--delay 2h", "say an hour or less"),
+        ("--delay soon", "write it like"),
+        ("--connections 101", "100 or fewer"),
+        ("--connections 0", "--connections: 0 is too small"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_the_options_name(words: str, remedy: str) -> None:
+    with pytest.raises(UserMistake, match=remedy):
+        with_defaults(Site("a"), said(words))  # type: ignore[arg-type]
+
+
+def test_a_whole_number_is_one() -> None:
+    with pytest.raises(argparse.ArgumentError, match="is not a whole number"):
+        said("--max-pages many")
+
+
+def test_a_stop_needs_a_deadline() -> None:
+    request = CrawlRequest(urls=("http://a.org/",), site_options={"on_deadline": "stop"})
+    with pytest.raises(UserMistake, match="needs a deadline"):
+        request.contents()
