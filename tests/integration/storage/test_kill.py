@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from itertools import takewhile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -18,37 +21,54 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 REPOSITORY = Path(__file__).parents[3]
 
 
-def start(folder: Path, pages: int, seed: int) -> subprocess.Popen[str]:
+MOST_SECONDS = 120.0
+
+
+@contextmanager
+def life(folder: Path, pages: int, seed: int, stop: str = "-") -> Iterator[subprocess.Popen[str]]:
+    """Of a child, that does not outlive the test whatever becomes of it."""
     module = "tests.integration.storage.crawl_child"
-    return subprocess.Popen(
-        [sys.executable, "-m", module, str(folder), str(pages), str(seed)],
+    with subprocess.Popen(
+        [sys.executable, "-m", module, str(folder), str(pages), str(seed), stop],
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         text=True,
-    )
+    ) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
 
 
-def stored(lines: list[str]) -> list[str]:
+def stored(lines: Iterable[str]) -> list[str]:
     """What the child reported; a line cut off by the kill was not reported."""
     whole = [line for line in lines if line.endswith("\n")]
     return [line.split()[1] for line in whole if line.startswith("stored ")]
 
 
-def kill_after(child: subprocess.Popen[str], line: str, seconds: float) -> list[str]:
-    """Wait for a line, let the child live a little longer, kill it; tells what it reported."""
+def killed_at(child: subprocess.Popen[str], lines: int, seconds: float) -> list[str]:
+    """So long after it said so many lines since it began to crawl; tells what it reported."""
     assert child.stdout is not None
-    with child.stdout:
-        before = list(takewhile(lambda said: said != line, child.stdout))
-        time.sleep(seconds)
-        child.kill()
-        reported = stored(before + child.stdout.readlines())
-    assert child.wait() == -9, "the child came to its end before it could be killed"
+    said = takewhile(lambda line: line != "crawling\n", child.stdout)
+    before = [*said, *islice(child.stdout, lines)]
+    time.sleep(seconds)
+    child.kill()
+    reported = stored([*before, *child.stdout])
+    assert child.wait(MOST_SECONDS) == -signal.SIGKILL, "it came to its end before the kill"
     return reported
 
 
-def finish(child: subprocess.Popen[str]) -> list[str]:
-    lines, _ = child.communicate(timeout=120)
-    assert child.returncode == 0
+def killed_where_it_waits(child: subprocess.Popen[str]) -> None:
+    assert child.stdout is not None
+    assert "waiting\n" in child.stdout, "it came to its end without the place to wait at"
+    child.kill()
+    assert child.wait(MOST_SECONDS) == -signal.SIGKILL
+
+
+def finish(folder: Path, pages: int, seed: int) -> list[str]:
+    with life(folder, pages, seed) as child:
+        lines, _ = child.communicate(timeout=MOST_SECONDS)
+        assert child.returncode == 0
     assert lines.endswith("sealing\nfinished\n")
     return stored(lines.splitlines(keepends=True))
 
@@ -78,31 +98,33 @@ def check_run(folder: Path, pages: int) -> None:
 
 
 def test_killed_while_crawling(tmp_path: Path) -> None:
-    pages, kills = 8000, 20
+    """No life is long enough for all that is left, however late its kill comes."""
+    pages, kills, most = 8000, 20, 390
     chance = np.random.default_rng(20261115)
     reported: Counter[str] = Counter()
     for kill in range(kills):
-        child = start(tmp_path, pages, seed=kill)
-        reported.update(kill_after(child, "crawling\n", chance.uniform(0, 0.12)))
+        lines = int(chance.integers(0, most // 2))
+        with life(tmp_path, pages, seed=kill, stop=str(most)) as child:
+            reported.update(killed_at(child, lines, chance.uniform(0, 0.02)))
     assert 100 < len(reported) < pages, "the kills did not fall into the crawl"
-    reported.update(finish(start(tmp_path, pages, seed=kills)))
+    reported.update(finish(tmp_path, pages, seed=kills))
     assert max(reported.values()) == 1, "a page was fetched again after it was reported stored"
     check_run(tmp_path, pages)
     assert reported.keys() <= {make_url(number) for number in range(pages)}
 
 
 def test_killed_while_sealing(tmp_path: Path) -> None:
-    """At the moment each file appears, so that it and the ones before it are there already."""
-    pages = 300
-    kill_after(start(tmp_path, pages, seed=0), "sealing\n", seconds=0)
-    (run,) = (tmp_path / "runs").iterdir()
-    for name in ("index.cdxj", "pages.parquet"):
+    """At the moment each file came to its place, so that it and those before it are there, and
+    no other."""
+    pages, names = 300, ("tree.pages", "links.parquet", "pages.parquet", "index.cdxj")
+    for seed, name in enumerate(names):
+        with life(tmp_path, pages, seed, stop=name) as child:
+            killed_where_it_waits(child)
+        (run,) = (tmp_path / "runs").iterdir()
+        there = {file.name for file in run.glob("*.*")}
+        assert there >= set(names[1 : seed + 1])
+        assert there.isdisjoint(names[seed + 1 :])
         for product in run.glob("*.*"):
             product.unlink()
-        child = start(tmp_path, pages, seed=1)
-        while not (run / name).exists():
-            assert child.poll() is None
-            time.sleep(0.001)
-        kill_after(child, "sealing\n", seconds=0)
-    finish(start(tmp_path, pages, seed=2))
+    finish(tmp_path, pages, seed=9)
     check_run(tmp_path, pages)
