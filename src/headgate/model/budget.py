@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from headgate.model.keeping import Staleness, VolumeBounds
 from headgate.model.local_time import Calendar
 from headgate.model.quota import Quota
 from headgate.model.timetable import Timetable
@@ -16,7 +17,7 @@ DEFAULT_CRAWLERS = 5
 
 
 class Objective(StrEnum):
-    """What is made small once no deadline suffers by it."""
+    """What a crawl makes small once no deadline suffers by it."""
 
     MAKESPAN = "makespan"
     """The end of the last site."""
@@ -40,3 +41,6 @@ class Budget:
     """Whether the crawl steps back when somebody else needs the line."""
     make_way_floor: BytesPerSecond | None = None
     """What it keeps all the same; None: a hundredth of the bandwidth, or of the line."""
+    staleness: Staleness = Staleness.AGE
+    """What a keeper makes small."""
+    volume: VolumeBounds = field(default=VolumeBounds())

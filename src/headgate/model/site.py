@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from headgate.model.keeping import Keeping
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 
 __all__ = [
@@ -89,6 +90,8 @@ class Site:
     order: str = ""
     """Which URLs go first: one of `ORDERS` or a scorer's name; empty: by the focus if there is one,
     breadth-first if not."""
+    keeping: Keeping = field(default=Keeping())
+    """For `headgate keep`."""
     statistics: SiteStatistics = field(default=SiteStatistics())
 
     @property

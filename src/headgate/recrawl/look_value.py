@@ -15,23 +15,16 @@ such pages. Age is the default; `headgate lab freshness` shows both on real chan
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
+from headgate.model.keeping import Staleness
 from headgate.recrawl.arrays import FloatArray, as_floats
 
-__all__ = ["Staleness", "look_value"]
+__all__ = ["look_value"]
 
 _SMALL = 1e-2
-
-
-class Staleness(StrEnum):
-    """What is to be kept small."""
-
-    AGE = "age"
-    FRESHNESS = "freshness"
 
 
 def look_value(staleness: Staleness, rate: Any, since: Any) -> FloatArray:

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from headgate.model.keeping import Staleness
 from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
-from headgate.recrawl.look_value import Staleness, look_value
+from headgate.recrawl.look_value import look_value
 from headgate.recrawl.rate_posterior import (
     FORGETTING,
     RATES,

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from headgate.model.keeping import Staleness
 from headgate.recrawl.arrays import FloatArray, as_floats
-from headgate.recrawl.look_value import Staleness, look_value
+from headgate.recrawl.look_value import look_value
 
 __all__ = ["best_periods"]
 

@@ -15,10 +15,22 @@ from zoneinfo import ZoneInfo
 
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError, UserMistake
+from headgate.model.keeping import Keeping, Staleness, Versions, VolumeBounds
 from headgate.model.local_time import Calendar
 from headgate.model.site import TOPIC, OnDeadline, Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import BytesPerSecond, format_rate
+from headgate.site_file.keeping_values import (
+    promise_problem,
+    read_fresh_within,
+    read_ignore,
+    read_importance,
+    read_keep_versions,
+    read_min_interval,
+    read_objective,
+    read_on_change,
+    read_volume,
+)
 from headgate.site_file.text import MOST_SITES, SiteFileText
 from headgate.site_file.toml_positions import Path, TomlPositions
 from headgate.site_file.values import (
@@ -37,7 +49,6 @@ from headgate.site_file.values import (
     read_floor,
     read_focus,
     read_make_way,
-    read_objective,
     read_on_deadline,
     read_order,
     read_pages,
@@ -71,6 +82,7 @@ BUDGET_KEYS = (
     "objective",
     "make_way",
     "make_way_floor",
+    "volume",
 )
 SITE_KEYS = (
     "seeds",
@@ -92,6 +104,12 @@ SITE_KEYS = (
     "focus",
     "focus_pages",
     "order",
+    "importance",
+    "fresh_within",
+    "min_interval",
+    "ignore",
+    "on_change",
+    "keep_versions",
 )
 
 _Value = TypeVar("_Value")
@@ -215,14 +233,17 @@ def _budget(table: _Table, bandwidth: BytesPerSecond | Timetable | None) -> Budg
     calendar = table.read("country", lambda value: read_country(value, zone), Calendar(zone))
     if bandwidth is None:
         raise table.error('no bandwidth is given; add bandwidth = "1 MB/s" to [budget]')
+    wanted = table.read("objective", read_objective, None)
     return Budget(
         bandwidth,
         crawlers=table.read("crawlers", read_crawlers, DEFAULT_CRAWLERS),
-        objective=table.read("objective", read_objective, Objective.MAKESPAN),
+        objective=wanted if isinstance(wanted, Objective) else Objective.MAKESPAN,
         calendar=calendar,
         quota=table.read("quota", lambda value: read_quota(value, zone), None),
         make_way=table.read("make_way", read_make_way, default=False),
         make_way_floor=table.read("make_way_floor", read_floor, None),
+        staleness=wanted if isinstance(wanted, Staleness) else Staleness.AGE,
+        volume=table.read("volume", read_volume, VolumeBounds()),
     )
 
 
@@ -266,7 +287,28 @@ def _site(table: _Table, name: str) -> Site:
         focus=table.read("focus", read_focus, ""),
         focus_pages=table.read("focus_pages", read_files, ()),
         order=table.read("order", read_order, ""),
+        keeping=_keeping(table),
     )
+
+
+def _keeping(table: _Table) -> Keeping:
+    if not table.values.keys() & _KEEPING_KEYS:
+        return _USUAL_KEEPING
+    keeping = Keeping(
+        importance=table.read("importance", read_importance, _USUAL_KEEPING.importance),
+        fresh_within=table.read("fresh_within", read_fresh_within, None),
+        min_interval=table.read("min_interval", read_min_interval, _USUAL_KEEPING.min_interval),
+        ignore=table.read("ignore", read_ignore, ()),
+        on_change=table.read("on_change", read_on_change, ""),
+        keep_versions=table.read("keep_versions", read_keep_versions, Versions()),
+    )
+    if problem := promise_problem(keeping):
+        raise table.error(problem, "fresh_within")
+    return keeping
+
+
+_USUAL_KEEPING = Keeping()
+_KEEPING_KEYS = frozenset(Keeping.__slots__)
 
 
 def _refuse_idle_cap(

@@ -17,7 +17,6 @@ from datetime import date, time
 from typing import TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
-from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
 from headgate.model.local_time import Calendar
 from headgate.model.quota import Quota
@@ -35,6 +34,7 @@ from headgate.model.units import (
 __all__ = [
     "ElementMistake",
     "did_you_mean",
+    "quantity",
     "read_bandwidth",
     "read_bound",
     "read_cap",
@@ -48,7 +48,6 @@ __all__ = [
     "read_floor",
     "read_focus",
     "read_make_way",
-    "read_objective",
     "read_on_deadline",
     "read_order",
     "read_pages",
@@ -61,6 +60,10 @@ __all__ = [
     "read_timetable",
     "read_types",
     "read_zone",
+    "shown",
+    "strings",
+    "web_address",
+    "whole_number",
 ]
 
 _WEB_ADDRESS = re.compile(
@@ -92,14 +95,14 @@ class ElementMistake(UserMistake):
 
 
 def read_size(value: object) -> Bytes:
-    size = _quantity(parse_size, value, "size", "120 MB")
+    size = quantity(parse_size, value, "size", "120 MB")
     if not size:
         raise UserMistake("a size of 0 leaves nothing to crawl; give the bytes you expect")
     return size
 
 
 def read_bandwidth(value: object) -> BytesPerSecond:
-    rate = _quantity(parse_rate, value, "rate", "1 MB/s")
+    rate = quantity(parse_rate, value, "rate", "1 MB/s")
     if not rate:
         raise UserMistake("a bandwidth of 0 carries nothing; give a rate like '1 MB/s'")
     return rate
@@ -107,12 +110,12 @@ def read_bandwidth(value: object) -> BytesPerSecond:
 
 def read_quota(value: object, zone: ZoneInfo) -> Quota:
     if not isinstance(value, str):
-        raise UserMistake(f"{_shown(value)} is not a quota; write it like '20 GB/month'")
+        raise UserMistake(f"{shown(value)} is not a quota; write it like '20 GB/month'")
     return Quota.parse(value, zone)
 
 
 def read_cap(value: object) -> BytesPerSecond:
-    rate = _quantity(parse_rate, value, "rate", "200 KB/s")
+    rate = quantity(parse_rate, value, "rate", "200 KB/s")
     if not rate:
         raise UserMistake("a max_rate of 0 lets no byte through; raise it or drop the key")
     if math.isinf(rate):
@@ -127,14 +130,14 @@ def read_make_way(value: object) -> bool:
 
 
 def read_floor(value: object) -> BytesPerSecond:
-    rate = _quantity(parse_rate, value, "rate", "20 KB/s")
+    rate = quantity(parse_rate, value, "rate", "20 KB/s")
     if not rate or math.isinf(rate):
         raise UserMistake("what is kept of the line is a rate like '20 KB/s'; give one")
     return rate
 
 
 def read_deadline(value: object) -> Seconds:
-    deadline = _quantity(parse_duration, value, "duration", "30m")
+    deadline = quantity(parse_duration, value, "duration", "30m")
     if not deadline:
         raise UserMistake("a deadline of 0 leaves no time; give more or drop the key")
     return deadline
@@ -145,43 +148,43 @@ MOST_CONNECTIONS = 100
 
 
 def read_connections(value: object) -> int:
-    number = _whole_number(value, least=1)
+    number = whole_number(value, least=1)
     if number > MOST_CONNECTIONS:
         raise UserMistake(f"{number} is too many for any server; say {MOST_CONNECTIONS} or fewer")
     return number
 
 
 def read_delay(value: object) -> Seconds:
-    delay = _quantity(parse_duration, value, "duration", "500ms")
+    delay = quantity(parse_duration, value, "duration", "500ms")
     if delay > _LONGEST_DELAY:
         raise UserMistake(f"{value!r} between two requests is never done; say an hour or less")
     return delay
 
 
 def read_pages(value: object) -> int:
-    return _whole_number(value, least=1)
+    return whole_number(value, least=1)
 
 
 def read_queries(value: object) -> int:
-    return min(_whole_number(value, least=0), _MOST_QUERIES)
+    return min(whole_number(value, least=0), _MOST_QUERIES)
 
 
 def read_bound(value: object) -> Bytes:
-    size = _quantity(parse_size, value, "size", "50 MB")
+    size = quantity(parse_size, value, "size", "50 MB")
     if size < 1:
         raise UserMistake("a bound of 0 lets nothing through; give more or drop the key")
     return size
 
 
 def read_time(value: object) -> Seconds:
-    seconds = _quantity(parse_duration, value, "duration", "10m")
+    seconds = quantity(parse_duration, value, "duration", "10m")
     if not seconds:
         raise UserMistake("a time of 0 leaves none to crawl in; give more or drop the key")
     return seconds
 
 
 def read_types(value: object) -> tuple[str, ...]:
-    types = [kind.strip().lower() for kind in _strings(value, example='["text/html", "image/*"]')]
+    types = [kind.strip().lower() for kind in strings(value, example='["text/html", "image/*"]')]
     for index, kind in enumerate(types):
         if not _MEDIA_TYPE.fullmatch(kind):
             problem = f"{kind!r} is not a media type; write it like 'text/html' or 'image/*'"
@@ -192,37 +195,30 @@ def read_types(value: object) -> tuple[str, ...]:
 
 
 def read_crawlers(value: object) -> int:
-    return _whole_number(value, least=1)
+    return whole_number(value, least=1)
 
 
 def read_depth(value: object) -> int:
-    return _whole_number(value, least=0)
-
-
-def read_objective(value: object) -> Objective:
-    names = [str(objective) for objective in Objective]
-    if value in names:
-        return Objective(value)
-    raise UserMistake(f"{_shown(value)} is not an objective; {did_you_mean(value, names)}")
+    return whole_number(value, least=0)
 
 
 def read_on_deadline(value: object) -> OnDeadline:
     names = [str(choice) for choice in OnDeadline]
     if value in names:
         return OnDeadline(value)
-    raise UserMistake(f"{_shown(value)} is nothing to do; {did_you_mean(value, names)}")
+    raise UserMistake(f"{shown(value)} is nothing to do; {did_you_mean(value, names)}")
 
 
 def read_focus(value: object) -> str:
     if not isinstance(value, str):
-        raise UserMistake(f"{_shown(value)} is not in quotes; write words like 'food safety'")
+        raise UserMistake(f"{shown(value)} is not in quotes; write words like 'food safety'")
     if not any(character.isalnum() for character in value):
         raise UserMistake(f"{value!r} has no word in it; write words like 'food safety'")
     return value
 
 
 def read_files(value: object) -> tuple[str, ...]:
-    files = _strings(value, example='["good.html", "better.html"]')
+    files = strings(value, example='["good.html", "better.html"]')
     for index, name in enumerate(files):
         if not name.strip():
             raise ElementMistake("an empty name is no file; drop it", index)
@@ -234,31 +230,29 @@ def read_order(value: object) -> str:
     if isinstance(value, str) and _ORDER_NAME.fullmatch(value):
         return value
     known = ", ".join(ORDERS)
-    raise UserMistake(f"{_shown(value)} is not an order; known are {known}, or a scorer's name")
+    raise UserMistake(f"{shown(value)} is not an order; known are {known}, or a scorer's name")
 
 
 def read_zone(value: object) -> ZoneInfo:
     if not isinstance(value, str):
-        raise UserMistake(f"{_shown(value)} is not a time zone; write it like 'Europe/Berlin'")
+        raise UserMistake(f"{shown(value)} is not a time zone; write it like 'Europe/Berlin'")
     try:
         return ZoneInfo(value)
     except (KeyError, ValueError, OSError):
         names = sorted(available_timezones())
         near = did_you_mean(value, names, otherwise="write it like 'Europe/Berlin'")
-        raise UserMistake(
-            f"{_shown(value)} is not a time zone that is known here; {near}"
-        ) from None
+        raise UserMistake(f"{shown(value)} is not a time zone that is known here; {near}") from None
 
 
 def read_country(value: object, zone: ZoneInfo) -> Calendar:
     """The calendar of a country, in the zone that goes with it."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Z]{2}", value):
-        raise UserMistake(f"{_shown(value)} is not a country; write its two letters, like 'KE'")
+        raise UserMistake(f"{shown(value)} is not a country; write its two letters, like 'KE'")
     return Calendar.of(zone, value)
 
 
 def read_timetable(value: object, zone: ZoneInfo) -> Timetable:
-    entries = _strings(value, example='["Mon-Fri 08:00 300 KB/s", "19:00 2 MB/s"]')
+    entries = strings(value, example='["Mon-Fri 08:00 300 KB/s", "19:00 2 MB/s"]')
     try:
         return Timetable.parse(entries, zone)
     except UserMistake as mistake:
@@ -279,16 +273,21 @@ def _first_bad_entry(entries: list[str], problem: str) -> int:
 
 
 def read_seeds(value: object) -> tuple[str, ...]:
-    seeds = _strings(value, example='["https://example.org/"]')
+    seeds = strings(value, example='["https://example.org/"]')
     for index, seed in enumerate(seeds):
-        if not (_WEB_ADDRESS.fullmatch(seed) and seed.isprintable()):
+        if not web_address(seed):
             problem = f"{seed!r} is not an http or https URL; write it like 'https://example.org/'"
             raise ElementMistake(problem, index)
     return tuple(seeds)
 
 
+def web_address(text: str) -> bool:
+    """Whether it is a URL of http or https."""
+    return bool(_WEB_ADDRESS.fullmatch(text)) and text.isprintable()
+
+
 def read_patterns(value: object) -> tuple[str, ...]:
-    patterns = _strings(value, example=r'["^https://example\\.org/docs/"]')
+    patterns = strings(value, example=r'["^https://example\\.org/docs/"]')
     for index, pattern in enumerate(patterns):
         try:
             with warnings.catch_warnings():
@@ -309,37 +308,40 @@ def did_you_mean(written: object, known: Iterable[str], otherwise: str = "") -> 
     return otherwise or f"known are {', '.join(by_lower_case.values())}"
 
 
-def _quantity(
+def quantity(
     parse: Callable[[str | float], _Number], value: object, what: str, example: str
 ) -> _Number:
+    """A size, rate or duration."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UserMistake(f"{_shown(value)} is not a {what}; write it like {example!r}")
-    quantity = parse(value)
-    if quantity > _LARGEST[what] and value != "unlimited":
+        raise UserMistake(f"{shown(value)} is not a {what}; write it like {example!r}")
+    number = parse(value)
+    if number > _LARGEST[what] and value != "unlimited":
         raise UserMistake(f"{value!r} is more than any {what} can be; write it like {example!r}")
-    return quantity
+    return number
 
 
-def _whole_number(value: object, least: int) -> int:
+def whole_number(value: object, least: int) -> int:
+    """One that is ``least`` or more."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise UserMistake(f"{_shown(value)} is not a whole number")
+        raise UserMistake(f"{shown(value)} is not a whole number")
     if value < least:
         raise UserMistake(f"{value} is too small; it must be {least} or more")
     return value
 
 
-def _strings(value: object, example: str) -> list[str]:
+def strings(value: object, example: str) -> list[str]:
+    """A list of them."""
     if not isinstance(value, list):
-        raise UserMistake(f"{_shown(value)} is not a list; write it like {example}")
+        raise UserMistake(f"{shown(value)} is not a list; write it like {example}")
     for index, element in enumerate(value):
         if not isinstance(element, str):
             raise ElementMistake(
-                f"{_shown(element)} is not in quotes; write it like {example}", index
+                f"{shown(element)} is not in quotes; write it like {example}", index
             )
     return value
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A value nearly as it stands in the file."""
     if isinstance(value, bool):
         return str(value).lower()

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import minimize
 
+from headgate.model.keeping import Staleness
 from headgate.recrawl.arrays import FloatArray
 from headgate.recrawl.azar import azar_rates
 from headgate.recrawl.lambda_crawl import lambda_crawl_probabilities, lambda_crawl_rates
-from headgate.recrawl.look_value import Staleness, look_value
+from headgate.recrawl.look_value import look_value
 from headgate.recrawl.periodic import best_periods
 from headgate.recrawl.polite_hosts import polite_rates
 from headgate.recrawl.staleness import (

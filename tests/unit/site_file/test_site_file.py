@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError
+from headgate.model.keeping import Keeping
 from headgate.model.local_time import DayKind
 from headgate.model.site import Site
 from headgate.model.timetable import Timetable
@@ -280,8 +281,9 @@ def test_others_can_report_on_a_site() -> None:
 
 
 def test_known_keys_are_those_of_the_values() -> None:
-    assert set(SITE_KEYS) <= set(Site.__slots__)
-    assert set(BUDGET_KEYS) - {"zone", "country"} | {"calendar"} == set(Budget.__slots__)
+    assert set(SITE_KEYS) <= {*Site.__slots__, *Keeping.__slots__}
+    values = set(Budget.__slots__) - {"calendar", "staleness"}  # zone, country; objective
+    assert set(BUDGET_KEYS) - {"zone", "country"} == values
 
 
 pieces = st.sampled_from(

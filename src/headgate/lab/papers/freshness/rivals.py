@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from headgate.lab.papers.freshness.changes import DAYS
 from headgate.lab.papers.freshness.replay import COSTS, STEP_DAYS, Policy, Web
+from headgate.model.keeping import Staleness
 from headgate.recrawl import nutch
 from headgate.recrawl.arrays import FloatArray
 from headgate.recrawl.groups import Counts, Groups, reassignment_due
 from headgate.recrawl.icr import Icr
 from headgate.recrawl.iir import Iir
-from headgate.recrawl.look_value import Staleness
 from headgate.recrawl.page_board import Look, PageBoard
 
 __all__ = ["HEADGATE", "POLICIES", "UNIFORM"]

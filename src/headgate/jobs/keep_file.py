@@ -1,0 +1,25 @@
+"""The site file as a keeper reads it: every site has seeds, and no page belongs to two sites."""
+
+from __future__ import annotations
+
+from headgate.frontier.site_overlap import overlaps
+from headgate.model.units import UNLIMITED, BytesPerSecond
+from headgate.site_file.parsing import SiteFile, parse_site_file, site_error
+
+__all__ = ["read_keep_file"]
+
+
+def read_keep_file(text: str, path: str, *, bandwidth: BytesPerSecond | None = None) -> SiteFile:
+    """Read a site file's text, or raise a `SiteFileError`; ``bandwidth`` replaces its own."""
+    contents = parse_site_file(text, path, bandwidth=bandwidth, unless_given=UNLIMITED)
+    for site in contents.sites:
+        if not site.seeds:
+            problem = 'a site that is kept needs seeds; add seeds = ["https://example.org/"]'
+            raise site_error(text, path, site.name, "seeds", problem)
+    for found in overlaps(contents.sites):
+        problem = (
+            f"{found.seed} belongs to [site.{found.other}] too, and a page is kept by one site;"
+            f" add it to that one's exclude, or drop it here"
+        )
+        raise site_error(text, path, found.site, "seeds", problem)
+    return contents

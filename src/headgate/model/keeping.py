@@ -1,0 +1,71 @@
+"""How a site is kept fresh: what matters, what was promised, what counts as a change and who is
+told of it, and how long versions stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from headgate.model.units import Bytes, Seconds
+
+__all__ = ["CSS_MARK", "Keeping", "Staleness", "Versions", "VolumeBounds", "is_web_hook"]
+
+CSS_MARK = "css:"
+"""What an ignore rule begins with that is a CSS selector; any other is a regular expression."""
+
+
+A_DAY, AN_HOUR, A_GIGABYTE = Seconds(86_400.0), Seconds(3_600.0), Bytes(1e9)
+
+
+class Staleness(StrEnum):
+    """What a keeper makes small."""
+
+    AGE = "age"
+    """The time since a page's first change that was not fetched yet."""
+    FRESHNESS = "freshness"
+    """The share of pages that are not as they were fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Which versions of a page stay in the archive. Its newest always does."""
+
+    newest: int | None = None
+    """So many; None: however many. 1 or more."""
+    within: Seconds | None = None
+    """Those that were the newest at some moment of the last so long; None: however old."""
+
+    @property
+    def all(self) -> bool:
+        return self.newest is None and self.within is None
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeBounds:
+    """When a volume of a keeper is closed and the next one begun: at whichever comes first."""
+
+    seconds: Seconds | None = A_DAY
+    size: Bytes | None = A_GIGABYTE
+    """On disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What a user says of a site that is kept."""
+
+    importance: float = 1.0
+    """Of each of its pages, beside those of other sites. Positive."""
+    fresh_within: Seconds | None = None
+    """Promised: every page is looked at once in so long; None: as the budget allows."""
+    min_interval: Seconds = AN_HOUR
+    """No page is asked again sooner. At most ``fresh_within``."""
+    ignore: tuple[str, ...] = ()
+    """Noise of its own beside the usual: with `CSS_MARK` selectors, else regular expressions."""
+    on_change: str = ""
+    """A command or a URL that is told of every change; empty: none."""
+    keep_versions: Versions = field(default=Versions())
+
+
+def is_web_hook(on_change: str) -> bool:
+    """Whether changes are posted there; else it is a command."""
+    return on_change.lower().startswith(("http://", "https://"))

@@ -1,0 +1,157 @@
+"""CSS selectors, as far as naming the noise of a page needs them.
+
+Names of elements or ``*``, ``#id``, ``.class``, attributes (``[key]``, ``[key=value]`` and with
+``~=``, ``^=``, ``$=``, ``*=``), one in another (a blank) and directly in it (``>``), several with
+commas. That is what can be told at an element's start tag from it and those around it, so that a
+page is read once and without a tree. What asks for siblings or what follows (``+``, ``~``,
+``:last-child``) is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from headgate.model.errors import UserMistake
+
+__all__ = ["Attribute", "Compound", "Selector", "parse_selectors"]
+
+_NAME = r"[\w-]+"
+_PART = re.compile(
+    rf"""
+      (?P<element> \* | {_NAME} )
+    | \# (?P<id> {_NAME} )
+    | \. (?P<class> {_NAME} )
+    | \[ \s* (?P<key> {_NAME} ) \s*
+         (?: (?P<operator> [~^$*]?= ) \s* (?: "(?P<double>[^"]*)" | '(?P<single>[^']*)'
+                                           | (?P<bare> {_NAME} ) ) \s* )? \]
+    """,
+    re.VERBOSE,
+)
+_COMBINATOR = re.compile(r"\s*(>)\s*|\s+")
+_COMMA = re.compile(r"\s*,\s*")
+_MOST_LETTERS = 500
+_MOST_STEPS = 8
+_KNOWN = "known are element, #id, .class, [key], [key=value], a blank, > and commas"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A demand on one attribute of an element."""
+
+    key: str
+    operator: str = ""
+    """As in CSS; empty: it only has to be there."""
+    value: str = ""
+
+    def met_by(self, value: str) -> bool:
+        """Whether an attribute of this key with this value will do.
+
+        >>> Attribute("class", "~=", "ad").met_by("big ad"), Attribute("id", "^=", "").met_by("x")
+        (True, False)
+        """
+        if not self.operator:
+            return True
+        if self.operator == "=":
+            return value == self.value
+        if not self.value:
+            return False
+        if self.operator == "~=":
+            return self.value in value.split()
+        if self.operator == "^=":
+            return value.startswith(self.value)
+        return value.endswith(self.value) if self.operator == "$=" else self.value in value
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """All that is asked of one element."""
+
+    element: str = ""
+    """Its name in small letters; empty: any."""
+    attributes: tuple[Attribute, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Elements in others; the last step is the one that is meant."""
+
+    steps: tuple[Compound, ...]
+    child: tuple[bool, ...]
+    """Of each step: whether it is directly in the one before. The first is in nothing."""
+
+
+def parse_selectors(text: str) -> tuple[Selector, ...]:
+    """Read a list of selectors.
+
+    >>> [first, second] = parse_selectors("div.ad > span, #clock")
+    >>> first.steps[0].attributes, first.child, second.steps[0].element
+    ((Attribute(key='class', operator='~=', value='ad'),), (False, True), '')
+    """
+    if len(text) > _MOST_LETTERS:
+        raise UserMistake(f"a selector has at most {_MOST_LETTERS} letters; this has {len(text)}")
+    reader = _Reader(text.strip())
+    selectors = [reader.selector()]
+    while not reader.at_end:
+        reader.comma()
+        selectors.append(reader.selector())
+    return tuple(selectors)
+
+
+@dataclass(slots=True)
+class _Reader:
+    text: str
+    place: int = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.place == len(self.text)
+
+    def selector(self) -> Selector:
+        steps, child = [self._compound()], [False]
+        while not self.at_end and not _COMMA.match(self.text, self.place):
+            between = _COMBINATOR.match(self.text, self.place)
+            if between is None:
+                raise self._mistake()
+            self.place = between.end()
+            steps.append(self._compound())
+            child.append(bool(between[1]))
+            if len(steps) > _MOST_STEPS:
+                raise UserMistake(f"a selector has at most {_MOST_STEPS} steps; drop the outermost")
+        return Selector(tuple(steps), tuple(child))
+
+    def comma(self) -> None:
+        match = _COMMA.match(self.text, self.place)
+        if match is None:
+            raise self._mistake()
+        self.place = match.end()
+
+    def _compound(self) -> Compound:
+        element, attributes, start = "", [], self.place
+        while part := _PART.match(self.text, self.place):
+            if part["element"]:
+                if self.place > start:
+                    break
+                element = part["element"].lower()
+            else:
+                attributes.append(_attribute(part))
+            self.place = part.end()
+        if self.place == start:
+            raise self._mistake()
+        return Compound("" if element == "*" else element, tuple(attributes))
+
+    def _mistake(self) -> UserMistake:
+        rest = self.text[self.place :][:20]
+        where = f"at {rest!r}" if rest else "where it ends"
+        return UserMistake(
+            f"{self.text!r} is no CSS selector that Headgate reads, {where}; {_KNOWN}"
+        )
+
+
+def _attribute(part: re.Match[str]) -> Attribute:
+    if part["id"]:
+        return Attribute("id", "=", part["id"])
+    if part["class"]:
+        return Attribute("class", "~=", part["class"])
+    value = part["double"] or part["single"] or part["bare"] or ""
+    return Attribute(part["key"].lower(), part["operator"] or "", value)
