@@ -45,7 +45,7 @@ keep_versions = 10
 def test_what_is_left_out_has_its_default() -> None:
     assert keeping("") == Keeping()
     assert Keeping().keep_versions.all
-    assert Keeping().min_interval == 3600
+    assert Keeping().min_interval == Seconds(3600)
 
 
 @pytest.mark.parametrize(
