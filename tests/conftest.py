@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
+from tests.machine import Machine, watched
 
 for proxy in ("http_proxy", "https_proxy", "all_proxy"):  # what they lead to is said on stderr
     for name in (proxy, proxy.upper()):
@@ -14,6 +15,13 @@ for proxy in ("http_proxy", "https_proxy", "all_proxy"):  # what they lead to is
 
 settings.register_profile("headgate", deadline=None)
 settings.load_profile("headgate")
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    """To tell how long something took without what others took of the processors."""
+    with watched() as machine:
+        yield machine
 
 
 @pytest.hookimpl(wrapper=True)

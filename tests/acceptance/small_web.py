@@ -23,6 +23,9 @@ class SmallWeb:
     random_bytes: int = 0
     """Of a page: they do not compress."""
     seconds_per_page: float = 0.0
+    held_after: int | None = None
+    """So many requests are answered (one or two more, where they come together), and others when
+    this is None: what is to be interrupted cannot come to its end before."""
     status: int = 200
     """Of all that is there."""
     robots: bytes = ROBOTS
@@ -74,6 +77,8 @@ def serving(web: SmallWeb) -> Iterator[SmallWeb]:
                 under_way.append(self.path)
                 web.most_at_once = max(web.most_at_once, len(under_way))
             time.sleep(web.seconds_per_page)
+            while web.held_after is not None and len(web.served) >= web.held_after:
+                time.sleep(0.01)
             with lock:
                 under_way.remove(self.path)
             body = web.body(self.path)
@@ -100,6 +105,7 @@ def serving(web: SmallWeb) -> Iterator[SmallWeb]:
     try:
         yield web
     finally:
+        web.held_after = None
         server.shutdown()
         server.server_close()
         thread.join()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.acceptance.running import headgate
+from tests.machine import Machine
 
 BUDGET = '[budget]\nbandwidth = "1 MB/s"\n'
 SITE = '[site.a]\nexpect = "1 MB"\n'
@@ -69,7 +70,7 @@ def test_not_utf_8(tmp_path: Path) -> None:
     assert done.stderr == (f"headgate: {path}:3: byte 0xdf is not UTF-8; save the file as UTF-8\n")
 
 
-def test_a_million_sites_are_refused_at_once(tmp_path: Path) -> None:
+def test_a_million_sites_are_refused_at_once(tmp_path: Path, machine: Machine) -> None:
     path = tmp_path / "sites.toml"
     sites = "".join(f"[site.s{number}]\nexpect = 1000\n" for number in range(1_000_000))
     path.write_text(BUDGET + sites, encoding="utf-8")
@@ -77,7 +78,7 @@ def test_a_million_sites_are_refused_at_once(tmp_path: Path) -> None:
     done = headgate("plan", path)
     assert done.returncode == 2
     assert done.stderr == f"headgate: {path}:200003: more than 100,000 sites; split the file\n"
-    assert time.monotonic() - before < 5
+    assert machine.own_seconds(before, time.monotonic()) < 5
 
 
 def test_stdin_has_lines_too() -> None:

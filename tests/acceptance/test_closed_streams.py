@@ -9,10 +9,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from tests.machine import wait_until
 
 from headgate.cli.main import main
 
@@ -83,21 +83,20 @@ def test_whatever_asks_for_the_end_gets_one_in_order(
     tmp_path: Path, sign: signal.Signals, processes: int
 ) -> None:
     """Sent to all processes at once, as a terminal and a service manager do."""
-    with serving(SmallWeb(150, seconds_per_page=0.05)) as one, serving(SmallWeb(5)) as two:
+    slow = SmallWeb(150, seconds_per_page=0.05, held_after=20)
+    with serving(slow) as one, serving(SmallWeb(5)) as two:
         words = ["crawl", one.seed, two.seed, "--out", str(tmp_path), "--processes", str(processes)]
         process = subprocess.Popen(
             [*COMMAND, *words, "--quiet"], stderr=subprocess.PIPE, text=True,
             stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
-        give_up = time.monotonic() + 30
-        while len(one.served) < 20 and time.monotonic() < give_up:
-            time.sleep(0.02)
+        wait_until(lambda: len(one.served) >= 20)
         os.killpg(process.pid, sign)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
         assert process.returncode == 130, err
         assert err == ""
         assert out.startswith("Interrupted after ")
-        one.seconds_per_page = 0.0
+        one.seconds_per_page, one.held_after = 0.0, None
         done = in_shell('"$@"', "crawl", "--resume", "--out", tmp_path, "--quiet")
         assert done.returncode == 0, done.stderr
     assert set(stored_pages(tmp_path)) == one.urls | two.urls
@@ -105,13 +104,12 @@ def test_whatever_asks_for_the_end_gets_one_in_order(
 
 
 def test_a_crawl_under_nohup_goes_on_when_the_terminal_is_closed(tmp_path: Path) -> None:
-    with serving(SmallWeb(60, seconds_per_page=0.05)) as web:
+    with serving(SmallWeb(60, held_after=10)) as web:
         words = ["nohup", *COMMAND, "crawl", web.seed, "--out", str(tmp_path), "--quiet"]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        give_up = time.monotonic() + 30
-        while len(web.served) < 10 and time.monotonic() < give_up:
-            time.sleep(0.02)
+        wait_until(lambda: len(web.served) >= 10)
         process.send_signal(signal.SIGHUP)
+        web.held_after = None
         process.communicate(timeout=60)
     assert process.returncode == 0
     assert set(stored_pages(tmp_path)) == web.urls
@@ -132,7 +130,7 @@ def test_an_interrupt_while_modules_are_loaded_says_nothing(tmp_path: Path, modu
         if line.split("|")[-1].strip() == module:
             process.send_signal(signal.SIGINT)
             break
-    rest = process.communicate(timeout=30)[1]
+    rest = process.communicate(timeout=60)[1]
     said += [line for line in rest.splitlines() if "import time:" not in line]
     assert process.returncode in (-signal.SIGINT, 130)
     assert not [line for line in said if "import time:" not in line]
@@ -174,20 +172,18 @@ def test_titles_do_not_reach_a_terminal_raw(
 
 
 def test_a_terminal_that_goes_away_ends_the_crawl_in_order(tmp_path: Path) -> None:
-    with serving(SmallWeb(200, seconds_per_page=0.05)) as web:
+    with serving(SmallWeb(200, seconds_per_page=0.05, held_after=20)) as web:
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [*COMMAND, "crawl", web.seed, "--out", str(tmp_path)],
             stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
         )  # fmt: skip
         os.close(theirs)
-        give_up = time.monotonic() + 30
-        while len(web.served) < 20 and time.monotonic() < give_up:
-            time.sleep(0.02)
+        wait_until(lambda: len(web.served) >= 20)
         os.close(ours)
         process.send_signal(signal.SIGHUP)
-        process.wait(timeout=30)
-        web.seconds_per_page = 0.0
+        process.wait(timeout=60)
+        web.seconds_per_page, web.held_after = 0.0, None
         done = in_shell('"$@"', "crawl", "--resume", "--out", tmp_path, "--quiet")
         assert done.returncode == 0, done.stderr
     assert set(stored_pages(tmp_path)) == web.urls

@@ -6,11 +6,11 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.machine import wait_until
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from headgate.storage.sqlite_catalog import SqliteCatalog
@@ -116,20 +116,18 @@ def test_the_budget_is_held_and_the_report_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
 def test_a_broken_off_crawl_goes_on(tmp_path: Path, ending: signal.Signals) -> None:
     out = tmp_path / "data"
-    with serving(SmallWeb(120, seconds_per_page=0.05)) as web:
+    with serving(SmallWeb(120, seconds_per_page=0.05, held_after=70)) as web:
         crawl = subprocess.Popen(
             [*COMMAND, "crawl", web.seed, "--out", str(out), "--quiet"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 60
-        while sum(web.asked.values()) < 70 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_until(lambda: len(web.served) >= 70)
         crawl.send_signal(ending)
-        assert crawl.wait(timeout=20) == (-signal.SIGKILL if ending is signal.SIGKILL else 130)
+        assert crawl.wait(timeout=60) == (-signal.SIGKILL if ending is signal.SIGKILL else 130)
         refused = headgate("crawl", web.seed, "--out", out, code=2)
         assert "--resume" in refused.stderr
-        web.seconds_per_page = 0.0
+        web.seconds_per_page, web.held_after = 0.0, None
         headgate("crawl", "--resume", "--out", out, "--quiet")
     assert stored_pages(out) == sorted(web.urls)
     responses = [url for kind, url in archived(out) if kind == "response" and "robots" not in url]
@@ -139,7 +137,7 @@ def test_a_broken_off_crawl_goes_on(tmp_path: Path, ending: signal.Signals) -> N
 
 
 def test_the_budget_can_be_changed_while_it_runs(tmp_path: Path) -> None:
-    with serving(SmallWeb(80, page_bytes=10_000)) as web:
+    with serving(SmallWeb(400, page_bytes=10_000)) as web:
         crawl = subprocess.Popen(
             [
                 *COMMAND,
@@ -154,12 +152,11 @@ def test_the_budget_can_be_changed_while_it_runs(tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        while sum(web.asked.values()) < 10:
-            time.sleep(0.05)
+        wait_until(lambda: web.asked.total() >= 10)
         headgate("budget", tmp_path, "2MB/s")
-        output, _ = crawl.communicate(timeout=30)
+        output, _ = crawl.communicate(timeout=60)
     report = json.loads(output)
-    assert report["seconds"] < 10, "at 60 KB/s it would take 14 s"
+    assert report["seconds"] < 30, "at 60 KB/s it would take a minute"
     assert [rate for _, rate in report["budget_changes"]][-1] == 2e6
 
 
@@ -174,8 +171,8 @@ def test_a_site_that_wants_to_stops_at_its_deadline(tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     (site,) = report["sites"]
     assert (site["state"], site["reason"], site["met"]) == ("stopped", "deadline", False)
-    assert 4 <= report["seconds"] < 8
-    assert 20 < site["pages"] < 120
+    assert 4 <= report["seconds"] < 15, "all of it would take 20 s"
+    assert 0 < site["pages"] < 120
 
 
 def test_two_crawls_on_one_folder_are_refused(tmp_path: Path) -> None:
@@ -184,8 +181,7 @@ def test_two_crawls_on_one_folder_are_refused(tmp_path: Path) -> None:
             [*COMMAND, "crawl", web.seed, "--out", str(tmp_path), "--quiet"],
             stdout=subprocess.DEVNULL,
         )
-        while not web.asked:
-            time.sleep(0.02)
+        wait_until(lambda: web.asked)
         refused = headgate("crawl", web.seed, "--out", tmp_path, code=2)
         first.kill()
         first.wait()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.machine import Machine
 
 from headgate.storage.collection import Collection
 from headgate.storage.site_memory import SiteMemory
@@ -205,7 +206,7 @@ def spoil(memory: Path, how: str) -> None:
     memory.write_bytes(data)
 
 
-def test_two_thousand_runs_are_no_burden(tmp_path: Path) -> None:
+def test_two_thousand_runs_are_no_burden(tmp_path: Path, machine: Machine) -> None:
     out = tmp_path / "data"
     with serving(ChangingWeb(TREE)) as web:
         crawl(out, web)
@@ -222,7 +223,7 @@ def test_two_thousand_runs_are_no_burden(tmp_path: Path) -> None:
             capture_output=True, check=False, timeout=60,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
         )  # fmt: skip
-        seconds = time.monotonic() - began
+        seconds = machine.own_seconds(began, time.monotonic())
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["pages"] == len(TREE)
         assert seconds < 10, "the start of Python and the crawl included"

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.acceptance.running import headgate
 from tests.acceptance.small_web import SmallWeb, serving
+from tests.machine import wait_until
 
 QUICK = ("--delay", "0s", "--quiet")
 
@@ -147,20 +147,13 @@ def start(web: SmallWeb, out: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def wait_until_asked(web: SmallWeb, count: int) -> None:
-    for _ in range(600):
-        if len(web.asked) >= count:
-            return
-        time.sleep(0.05)
-    raise AssertionError("the survey did not get so far")
-
-
 def test_ctrl_c_saves_and_resume_goes_on(tmp_path: Path) -> None:
-    with serving(LinkedWeb(60, seconds_per_page=0.03)) as web:
+    with serving(LinkedWeb(60, seconds_per_page=0.03, held_after=20)) as web:
         process = start(web, tmp_path)
-        wait_until_asked(web, 20)
+        wait_until(lambda: len(web.served) >= 20)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
+        web.held_after = None
         assert process.returncode == 130
         refused = headgate("survey", web.seed, "--out", tmp_path, *QUICK)
         assert (refused.returncode, "--resume" in refused.stderr) == (2, True)
@@ -173,13 +166,14 @@ def test_ctrl_c_saves_and_resume_goes_on(tmp_path: Path) -> None:
 
 
 def test_kill_9_loses_nothing_that_was_stored(tmp_path: Path) -> None:
-    with serving(LinkedWeb(80, seconds_per_page=0.05)) as web:
+    with serving(LinkedWeb(80, seconds_per_page=0.05, held_after=45)) as web:
         process = start(web, tmp_path)
-        wait_until_asked(web, 45)
+        wait_until(lambda: len(web.served) >= 45)
+        log = only_run(tmp_path) / "survey.log"
+        wait_until(lambda: log.stat().st_size > 100)  # some of it is stored
         process.kill()
         process.communicate(timeout=60)
-        log = only_run(tmp_path) / "survey.log"
-        assert log.stat().st_size > 100  # some of it was stored by then
+        web.held_after = None
         done = headgate("survey", "--resume", "--out", tmp_path, *QUICK)
         assert done.returncode == 0, done.stderr
     assert "links to 81 other hosts" in done.stdout

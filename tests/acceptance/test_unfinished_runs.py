@@ -8,12 +8,12 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from tests.machine import wait_until
 
 from headgate.control.catalog import Outcome
 from headgate.storage.sqlite_catalog import SqliteCatalog
@@ -21,6 +21,7 @@ from headgate.storage.sqlite_catalog import SqliteCatalog
 from .reckoning import interrupted, reckon, run_leg
 from .running import headgate
 from .small_web import SmallWeb, serving
+from .test_crash import stored
 
 COMMAND = [sys.executable, "-m", "headgate", "crawl"]
 
@@ -33,9 +34,7 @@ def crawling(web: SmallWeb, out: Path, *words: str, until: int) -> Iterator[subp
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
-        give_up = time.monotonic() + 60
-        while len(web.served) < until and time.monotonic() < give_up:
-            time.sleep(0.02)
+        wait_until(lambda: len(web.served) >= until)
         yield process
     finally:
         process.kill()
@@ -54,29 +53,27 @@ def listing(out: Path) -> dict[str, int]:
 
 def test_a_run_under_way_is_shown_and_exported_and_not_disturbed(tmp_path: Path) -> None:
     with (
-        serving(SmallWeb(120, seconds_per_page=0.2)) as web,
+        serving(SmallWeb(120, seconds_per_page=0.2, held_after=60)) as web,
         crawling(web, tmp_path, until=60) as process,
     ):
-        web.seconds_per_page = 5.0
-        time.sleep(1.2)  # what is stored is durable within half a second
+        wait_until(lambda: stored(tmp_path) >= 60)
         before = listing(tmp_path)
-        seen = len(web.served)
         said = headgate("report", tmp_path)
         rows = list(csv.DictReader(io.StringIO(headgate("export", tmp_path).stdout)))
         links = headgate("export", tmp_path, "--table", "links", "--format", "jsonl")
         as_json = json.loads(headgate("report", tmp_path, "--json").stdout)
         assert listing(tmp_path) == before, "nothing of the crawl's own is touched"
         assert process.poll() is None
-        web.seconds_per_page = 0.0
+        web.seconds_per_page, web.held_after = 0.0, None
         process.communicate(timeout=60)
         assert process.returncode == 0
     assert said.returncode == 0, said.stderr
     assert said.stdout.startswith("Under way for ")
     assert as_json["under_way"] is True
-    assert 40 <= as_json["pages"] <= 120
     pages = {row["url"] for row in rows if row["role"] == "page"}
     assert pages <= web.urls
-    assert len(pages) >= min(seen, 120) - 30, "all but what is not yet durable"
+    assert 40 <= as_json["pages"] <= len(pages)
+    assert 59 <= len(pages) <= len(web.served), "all that was seen before, and robots.txt"
     assert {json.loads(line)["source"] for line in links.stdout.splitlines()} <= web.urls
     assert reckon(tmp_path).pages == 120
     assert not list((tmp_path / "spool").iterdir())
@@ -100,7 +97,7 @@ def test_an_unfinished_run_can_be_looked_at_and_given_up(tmp_path: Path) -> None
         assert given_up.code == 0, given_up.err
         assert given_up.out.startswith("Abandoned after ")
         kept = reckon(tmp_path).pages
-        assert kept > 10
+        assert kept > 0
         run = next(tmp_path.glob("runs/*"))
         report = json.loads((run / "report.json").read_bytes())
         assert (report["pages"], report["abandoned"]) == (kept, True)

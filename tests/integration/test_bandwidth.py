@@ -1,4 +1,6 @@
-"""The line sees the limit: a short form of bench/bandwidth.py, where a bed can be built."""
+"""The line sees the limit: a short form of bench/bandwidth.py, where a bed can be built.
+
+What fails while the machine itself stood still is measured again by the bench."""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _REASON = missing()
 _ROOT = Path(__file__).parents[2]
 _CELL = ("--rates", "3e5", "--sites", "4", "--rtts", "0.02")
 _PAGES = Path("/usr/share/doc/postgresql-doc-15/html")
-_SHORT = ("--seconds", "6", "--attempts", "1", "--json")
+_SHORT = ("--seconds", "6", "--attempts", "3", "--json")
 
 
 @pytest.mark.skipif(_REASON is not None, reason=f"no bed: {_REASON}")

@@ -14,6 +14,7 @@ from urllib.robotparser import RobotFileParser
 
 import pytest
 import uvloop
+from tests.machine import Machine
 
 import headgate
 from headgate.fetching.http import FetcherSettings, HttpFetcher
@@ -152,7 +153,7 @@ def test_the_far_server_is_far() -> None:
     async def visit() -> None:
         async with visiting() as visit:
             page = await visit.fetched("far-island", "/letter-03.html")
-            assert 0.39 <= page.first_byte_seconds < 2  # timers are good to a millisecond or so
+            assert page.first_byte_seconds >= 0.39  # timers are good to a millisecond or so
 
     run(visit())
 
@@ -242,7 +243,9 @@ def test_other_requests(request_line: bytes, status: bytes, body: bool) -> None:
     run(visit())
 
 
-def test_leaving_ends_conversations_under_way() -> None:
+def test_leaving_ends_conversations_under_way(machine: Machine) -> None:
+    """The rest of this one would take three quarters of a second."""
+
     async def visit() -> None:
         async with DemoWeb() as web:
             slow = urlsplit(web.places[2].seed)
@@ -250,7 +253,7 @@ def test_leaving_ends_conversations_under_way() -> None:
             writer.write(b"GET /annal-00.html HTTP/1.1\r\n\r\n")
             await reader.readexactly(100)
             began = time.monotonic()
-        assert time.monotonic() - began < 1
+        assert machine.own_seconds(began, time.monotonic()) < 0.5
         writer.close()
 
     run(visit())

@@ -52,9 +52,12 @@ def test_the_budget_is_the_ceiling_and_the_plan_hears_of_the_line() -> None:
         way.set_total(math.inf)
         async with way.at_work(lambda rate, held_back: told.append((rate, held_back))):
             way.set_rates({"docs": math.inf})
-            await way.wait(0.3)
-            way.set_total(5_000.0)
-            await way.wait(0.3)
+            async with asyncio.timeout(60):
+                while not (fleet.totals and told):
+                    await way.wait(0.05)
+                way.set_total(5_000.0)
+                while fleet.totals[-1] != 5_000.0:
+                    await way.wait(0.05)
 
     asyncio.run(crawl())
     assert fleet.rates == {"docs": math.inf}

@@ -9,11 +9,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
+from itertools import cycle
+from pathlib import Path
 
 import pytest
 import uvloop
+from tests.machine import wait_until
 
 from headgate.crawling import second_reader
 from headgate.crawling.page_reading import PageReader, ReadPage
@@ -38,15 +40,16 @@ def response(body: bytes, number: int = 0) -> Fetched:
     return Fetched(url, 200, headers, b"", b"", body, "127.0.0.1", 0.0, 0.0, 0.0, len(body))
 
 
-class Hurry:
-    """A clock by which reading takes all the time there is."""
+class Steps:
+    """A clock that goes on when it is read, by these steps in turn."""
 
-    def __init__(self) -> None:
-        self.now = 0.0
+    def __init__(self, *seconds: float) -> None:
+        self._steps = cycle(seconds)
+        self._now = 0.0
 
     def __call__(self) -> float:
-        self.now += 1.0
-        return self.now
+        self._now += next(self._steps)
+        return self._now
 
 
 @contextlib.asynccontextmanager
@@ -59,7 +62,7 @@ async def started(cores: int = 2) -> AsyncIterator[tuple[SecondReader, list[int]
         pids.append(process.pid)
         return process
 
-    reader = SecondReader(cores, Hurry(), start)
+    reader = SecondReader(cores, Steps(1.0), start)  # reading takes all the time there is
     try:
         for _ in range(3):
             await reader.read(READER, response(b"x"), b"x")
@@ -101,10 +104,9 @@ def test_nobody_is_started_without_a_second_core_or_much_to_read() -> None:
     async def run() -> None:
         async with started(cores=1) as (_, pids):
             assert pids == []
-        idle = SecondReader(2, start=lambda _: pytest.fail("started"))
-        for _ in range(10):
+        idle = SecondReader(2, Steps(0.05, 1.0), lambda _: pytest.fail("started"))
+        for _ in range(100):
             await idle.read(READER, response(b"x"), b"x")
-            await asyncio.sleep(0.05)
         idle.close()
 
     uvloop.run(run())
@@ -131,19 +133,12 @@ def test_pages_of_a_process_that_is_lost_are_read_here(
 
 def test_its_process_ends_with_ours() -> None:
     code = (
-        "import os, socket, time\n"
+        "import os, socket\n"
         "from headgate.crawling.second_reader import _start\n"
         "ours, theirs = socket.socketpair()\n"
         "print(_start(theirs).pid, flush=True)\n"
-        "time.sleep(0.5)\n"
         "os._exit(1)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     pid = int(done.stdout)
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)
-    pytest.fail("it lives on")
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())

@@ -11,9 +11,10 @@ import uvloop
 
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 
-from .scripted import QUICK, Wire, answering, asking, fetch_once, fetching, page, serving
+from .scripted import PATIENT, Wire, answering, asking, fetch_once, fetching, page, serving
 
-PATIENT = dataclasses.replace(QUICK, first_byte_seconds=20, stall_seconds=20, total_seconds=60)
+NO_STALLS = dataclasses.replace(PATIENT, stall_seconds=0.3)
+SHORT = dataclasses.replace(PATIENT, total_seconds=0.4)
 
 
 def failed(outcome: Fetched | FetchFailure, kind: FailureKind) -> FetchFailure:
@@ -28,41 +29,40 @@ def succeeded(outcome: Fetched | FetchFailure) -> Fetched:
 
 
 def test_no_answer() -> None:
-    failed(fetch_once(answering(close=False)), FailureKind.FIRST_BYTE_TIMEOUT)
+    limits = dataclasses.replace(PATIENT, first_byte_seconds=0.3)
+    failed(fetch_once(answering(close=False), limits=limits), FailureKind.FIRST_BYTE_TIMEOUT)
 
 
 def test_slow_head() -> None:
     drops = [bytes([byte]) for byte in page(b"late")]
-    limits = dataclasses.replace(QUICK, total_seconds=0.4)
-    failed(fetch_once(answering(*drops, pause=0.05), limits=limits), FailureKind.TOO_SLOW)
+    failed(fetch_once(answering(*drops, pause=0.05), limits=SHORT), FailureKind.TOO_SLOW)
 
 
 def test_head_that_stalls() -> None:
     script = answering(b"HTTP/1.1 200 OK\r\nContent-", close=False)
-    failed(fetch_once(script), FailureKind.STALLED)
+    failed(fetch_once(script, limits=NO_STALLS), FailureKind.STALLED)
 
 
 def test_slow_body() -> None:
     drops = [b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", *[b"x"] * 1000]
-    limits = dataclasses.replace(QUICK, total_seconds=0.4)
-    failed(fetch_once(answering(*drops, pause=0.05), limits=limits), FailureKind.TOO_SLOW)
+    failed(fetch_once(answering(*drops, pause=0.05), limits=SHORT), FailureKind.TOO_SLOW)
 
 
 def test_body_that_stalls() -> None:
     script = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", close=False)
-    failed(fetch_once(script), FailureKind.STALLED)
+    failed(fetch_once(script, limits=NO_STALLS), FailureKind.STALLED)
 
 
 @pytest.mark.parametrize(("close", "word"), [(True, "disconnect"), (False, "time")])
 def test_a_broken_body_is_kept_when_asked_for(close: bool, word: str) -> None:
-    limits = dataclasses.replace(QUICK, total_seconds=0.2)
+    limits = PATIENT if close else dataclasses.replace(PATIENT, total_seconds=1.0)
     script = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", close=close)
     fetched = succeeded(fetch_once(script, limits=limits, partial=True))
     assert (fetched.payload, fetched.truncated) == (b"half", word)
 
 
 def test_a_request_may_be_given_less_time() -> None:
-    drops = [b"HTTP/1.1 200 OK\r\n\r\n", *[b"x"] * 40]
+    drops = [b"HTTP/1.1 200 OK\r\n\r\n", *[b"x"] * 4000]
 
     async def session() -> Fetched | FetchFailure:
         async with serving(answering(*drops, pause=0.05)) as server, fetching() as fetcher:
@@ -71,7 +71,7 @@ def test_a_request_may_be_given_less_time() -> None:
             )
 
     outcome = failed(uvloop.run(session()), FailureKind.TOO_SLOW)
-    assert outcome.seconds < 1.0
+    assert outcome.seconds < PATIENT.total_seconds / 2
 
 
 @pytest.mark.parametrize("length", [b"Content-Length: 99999999999\r\n", b""])
@@ -172,9 +172,8 @@ def test_small_chunks_take_no_object_each() -> None:
         await wire.say(CHUNKED)
         await wire.pour(b"2\r\nxx\r\n" * 10_000)
 
-    limits = dataclasses.replace(QUICK, total_seconds=60.0)
     tracemalloc.start()
-    fetched = succeeded(fetch_once(script, limits=limits, max_bytes=2_000_000))
+    fetched = succeeded(fetch_once(script, max_bytes=2_000_000))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(fetched.payload) > 500_000
@@ -244,16 +243,21 @@ def test_extra_bytes_never_become_the_next_response(extra: bytes) -> None:
 
 def test_extra_bytes_that_come_late_end_the_connection() -> None:
     async def session() -> None:
+        read = asyncio.Event()
+
         async def script(wire: Wire) -> None:
             while await wire.said():
                 await wire.say(page(b"good"))
-                await asyncio.sleep(0.05)
+                await read.wait()
                 await wire.say(page(b"poison"))
 
         async with serving(script) as server, fetching() as fetcher:
             for _ in range(2):
+                read.clear()
                 assert succeeded(await fetcher.fetch(asking(server.url()))).payload == b"good"
-                await asyncio.sleep(0.15)
+                read.set()
+                while fetcher._pool._hosts:
+                    await asyncio.sleep(0.01)
             assert server.connections == 2
 
     uvloop.run(session())

@@ -15,7 +15,7 @@ from headgate.fetching.metering import Meter
 from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
 
 from .scripted import (
-    QUICK,
+    PATIENT,
     Wire,
     answering,
     asking,
@@ -58,7 +58,7 @@ def test_everything_about_a_response_is_told() -> None:
     assert outcome.payload == b"hello"
     assert outcome.address == "127.0.0.1"
     assert outcome.truncated == ""
-    assert 0 < outcome.first_byte_seconds <= outcome.seconds < 1
+    assert 0 < outcome.first_byte_seconds <= outcome.seconds
     assert outcome.wire_bytes >= len(head) + 5 + 66
     assert outcome.wall_time > 1e9
 
@@ -212,7 +212,7 @@ def test_connection_close_is_heeded() -> None:
         async def script(wire: Wire) -> None:
             await wire.said()
             await wire.say(page(b"bye", b"Connection: close"))
-            await asyncio.sleep(1)
+            await wire.said()
 
         async with serving(script) as server, fetching() as fetcher:
             for _ in range(2):
@@ -224,11 +224,11 @@ def test_connection_close_is_heeded() -> None:
 
 def test_idle_connections_are_closed_in_time() -> None:
     async def session() -> None:
-        limits = dataclasses.replace(QUICK, idle_seconds=0.1)
+        limits = dataclasses.replace(PATIENT, idle_seconds=0.1)
         async with serving(echo) as server, fetching(limits) as fetcher:
             await fetched_from(fetcher, asking(server.url()))
-            await asyncio.sleep(0.3)
-            assert not fetcher._pool._hosts
+            while fetcher._pool._hosts:
+                await asyncio.sleep(0.01)
             await fetched_from(fetcher, asking(server.url()))
             assert server.connections == 2
 
@@ -302,7 +302,7 @@ def test_a_server_that_never_accepts_times_out() -> None:
             for filler in fillers:
                 filler.setblocking(False)
                 filler.connect_ex(("127.0.0.1", port))
-            limits = dataclasses.replace(QUICK, connect_seconds=0.2)
+            limits = dataclasses.replace(PATIENT, connect_seconds=0.2)
             async with fetching(limits) as fetcher:
                 outcome = await fetcher.fetch(asking(f"http://127.0.0.1:{port}/"))
             for filler in fillers:
@@ -317,9 +317,9 @@ def test_a_cancelled_fetch_gives_its_place_back() -> None:
     async def session() -> None:
         async def silent(wire: Wire) -> None:
             await wire.said()
-            await asyncio.sleep(5)
+            await wire.said()
 
-        limits = dataclasses.replace(QUICK, connections_per_host=1, first_byte_seconds=5.0)
+        limits = dataclasses.replace(PATIENT, connections_per_host=1)
         async with serving(silent) as server, fetching(limits) as fetcher:
             tasks = [asyncio.ensure_future(fetcher.fetch(asking(server.url()))) for _ in range(3)]
             await asyncio.sleep(0.05)
@@ -350,7 +350,7 @@ def test_a_server_slow_to_answer_is_asked_more_at_once_within_politeness() -> No
     near, fitting, polite = uvloop.run(session())
     assert near == 2
     assert fitting >= 3  # 50 KB/s × 0.2 s / 5 KB, and a quarter
-    assert polite == QUICK.connections_per_host
+    assert polite == PATIENT.connections_per_host
 
 
 def test_a_response_under_way_tells_how_much_is_still_to_come() -> None:

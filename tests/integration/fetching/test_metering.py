@@ -1,14 +1,18 @@
-"""Waiting for credit: in time, in turn, and leaving the line without a trace."""
+"""Waiting for credit: in time, in turn, and leaving the line without a trace.
+
+What is said to take at most so long is measured without what others took of the machine."""
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import math
 import socket
 import time
 
 import pytest
 import uvloop
+from tests.machine import Machine
 
 from headgate.fetching.http import HttpFetcher
 from headgate.fetching.limits import Limits
@@ -17,7 +21,7 @@ from headgate.fetching.tcp import Line, open_socket
 from headgate.model.fetch import Fetched
 from headgate.traffic.window import SEGMENT, Opening
 
-from .scripted import QUICK, Wire, asking, fetching, page, serving
+from .scripted import PATIENT, Wire, asking, fetching, page, serving
 
 
 async def _pages(wire: Wire) -> None:
@@ -26,33 +30,43 @@ async def _pages(wire: Wire) -> None:
         await wire.say(page(bytes(size)))
 
 
-async def _all(fetcher: HttpFetcher, urls: list[str], expected: int) -> float:
-    """Seconds it takes to fetch them all."""
+Span = tuple[float, float]
+"""Two moments."""
+
+
+async def _all(fetcher: HttpFetcher, urls: list[str], expected: int) -> Span:
+    """When the fetching of them all began and ended."""
     before = time.monotonic()
     fetches = (fetcher.fetch(asking(url, expected=expected)) for url in urls)
     for outcome in await asyncio.gather(*fetches):
         assert isinstance(outcome, Fetched), outcome
-    return time.monotonic() - before
+    return before, time.monotonic()
 
 
-def test_pages_come_at_the_rate() -> None:
-    async def session() -> None:
+def seconds(span: Span) -> float:
+    return span[1] - span[0]
+
+
+def test_pages_come_at_the_rate(machine: Machine) -> None:
+    async def session() -> Span:
         meter = Meter(200_000.0)
         async with serving(_pages) as server, fetching(meter=meter) as fetcher:
-            seconds = await _all(fetcher, [server.url("/10000")] * 20, 10_500)
-            assert 0.85 < seconds < 1.6
+            return await _all(fetcher, [server.url("/10000")] * 20, 10_500)
 
-    uvloop.run(session())
+    took = uvloop.run(session())
+    assert seconds(took) > 0.85
+    assert machine.own_seconds(*took) < 1.6
 
 
-def test_a_response_larger_than_expected_is_paid_all_the_same() -> None:
-    async def session() -> None:
+def test_a_response_larger_than_expected_is_paid_all_the_same(machine: Machine) -> None:
+    async def session() -> Span:
         meter = Meter(200_000.0)
         async with serving(_pages) as server, fetching(meter=meter) as fetcher:
-            seconds = await _all(fetcher, [server.url("/50000")] * 4, 100)
-            assert 0.8 < seconds < 1.6
+            return await _all(fetcher, [server.url("/50000")] * 4, 100)
 
-    uvloop.run(session())
+    took = uvloop.run(session())
+    assert seconds(took) > 0.8
+    assert machine.own_seconds(*took) < 1.6
 
 
 def test_a_handshake_is_counted_as_the_interface_counts_it() -> None:
@@ -96,46 +110,53 @@ def test_segments_of_one_byte_are_kept_out_and_come_whole_later(
     assert shuts
 
 
-def test_a_response_smaller_than_expected_is_refunded() -> None:
-    async def session() -> None:
+def test_a_response_smaller_than_expected_is_refunded(machine: Machine) -> None:
+    """Paid as expected it would be ten seconds."""
+
+    async def session() -> Span:
         meter = Meter(200_000.0)
         async with serving(_pages) as server, fetching(meter=meter) as fetcher:
-            seconds = await _all(fetcher, [server.url("/100")] * 100, 20_000)
-            assert seconds < 1.5
+            return await _all(fetcher, [server.url("/100")] * 100, 20_000)
 
-    uvloop.run(session())
+    assert machine.own_seconds(*uvloop.run(session())) < 1.5
 
 
-def test_nothing_is_waited_for_without_a_limit() -> None:
-    async def session() -> None:
+def test_nothing_is_waited_for_without_a_limit(machine: Machine) -> None:
+    async def session() -> Span:
         async with serving(_pages) as server, fetching() as fetcher:
-            seconds = await _all(fetcher, [server.url("/50000")] * 100, 50_000)
-            assert seconds < 1.0
+            took = await _all(fetcher, [server.url("/50000")] * 100, 50_000)
             assert fetcher.meter._timer is None
+            return took
 
-    uvloop.run(session())
+    assert machine.own_seconds(*uvloop.run(session())) < 1.0
 
 
-def test_a_limit_may_come_and_go_in_the_middle_of_a_response() -> None:
-    async def session() -> None:
+def test_a_limit_may_come_and_go_in_the_middle_of_a_response(machine: Machine) -> None:
+    """All that is left when it comes would take a quarter of an hour."""
+
+    async def session() -> Span:
         meter = Meter()
         async with serving(_pages) as server, fetching(meter=meter) as fetcher:
             loop = asyncio.get_running_loop()
             loop.call_later(0.02, meter.set_total, 50_000.0)
             loop.call_later(0.50, meter.set_total, math.inf)
             slow = [server.url("/900000")] * 4
-            seconds = await _all(fetcher, slow * 15, 1_000_000)
-            assert 0.5 < seconds < 3.0
+            return await _all(fetcher, slow * 15, 1_000_000)
 
-    uvloop.run(session())
+    took = uvloop.run(session())
+    assert seconds(took) > 0.5
+    assert machine.own_seconds(*took) < 3.0
 
 
 def test_time_in_line_is_no_time_out() -> None:
-    """Ten seconds' worth of first-byte and stall time-outs, spent waiting for credit."""
+    """Four seconds spent waiting for credit, with time-outs of one."""
+    limits = dataclasses.replace(
+        PATIENT, first_byte_seconds=1.0, stall_seconds=1.0, total_seconds=1.0
+    )
 
     async def session() -> None:
-        meter = Meter(60_000.0)
-        async with serving(_pages) as server, fetching(QUICK, meter) as fetcher:
+        meter = Meter(30_000.0)
+        async with serving(_pages) as server, fetching(limits, meter) as fetcher:
             await _all(fetcher, [server.url("/30000")] * 4, 30_000)
 
     uvloop.run(session())
@@ -152,7 +173,7 @@ def test_a_cancelled_wait_costs_nothing() -> None:
         await asyncio.gather(*waits, return_exceptions=True)
         before = time.monotonic()
         await meter.pay("site", 100.0)
-        assert 0.2 < time.monotonic() - before < 4.0, "each wait was for five seconds"
+        assert 0.2 < time.monotonic() - before < 20.0, "each wait was for five seconds"
         assert not meter._waiters
         meter.close()
 
@@ -167,7 +188,7 @@ def test_a_raised_rate_wakes_those_who_wait() -> None:
         await asyncio.sleep(0.05)
         assert not wait.done()
         meter.set_total(1e9)
-        await asyncio.wait_for(wait, 1.0)
+        await asyncio.wait_for(wait, 50.0)  # at the rate before it takes a hundred
         meter.close()
 
     uvloop.run(session())
@@ -179,7 +200,7 @@ def test_sites_have_their_own_rates() -> None:
         meter.set_site("slow", 10_000.0)
         before = time.monotonic()
         await meter.pay("fast", 1e9)
-        assert time.monotonic() - before < 5.0, "at the rate of the other it takes a day"
+        assert time.monotonic() - before < 60.0, "at the rate of the other it takes a day"
         await meter.pay("slow", 10_000.0)
         await meter.pay("slow", 1.0)
         assert time.monotonic() - before > 0.3

@@ -18,7 +18,7 @@ from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.fetching.metering import Meter
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure
 
-from .scripted import QUICK, Wire, asking, page
+from .scripted import PATIENT, Wire, asking, page
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="the command openssl")
 
@@ -87,7 +87,7 @@ def fetcher_for(
 ) -> HttpFetcher:
     settings = FetcherSettings(
         "https://example.org/crawler",
-        QUICK,
+        PATIENT,
         named=frozenset({"named.test", "wrong.test"}),
         verify_tls=verify,
         authorities=None if authorities is None else str(authorities),

@@ -1,9 +1,8 @@
 """An honest site crawled beside strangers, by the command itself, until Ctrl-C: what it got of it.
 
 The honest server answers every request in a fiftieth of a second and has more pages than anybody
-will fetch, so that each stop of the crawl is a gap between two of its requests. What the machine
-itself took is taken off: the kernel tells how long the crawling processes were ready to run and did
-not, and a beat in our own loop how late the servers were.
+will fetch, so that each stop of the crawl is a gap between two of its requests. What other programs
+took of the machine is taken off (`tests.machine`).
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import sys
 import time
@@ -24,6 +24,7 @@ from typing import Any
 
 import uvloop
 from tests.integration.fetching.scripted import Wire, page, serving
+from tests.machine import Machine, family, watched
 
 __all__ = ["HTML", "Beside", "Script", "crawl_beside", "paths"]
 
@@ -38,12 +39,15 @@ LEAST_RATE = 0.25
 MOST_BYTES = 300_000_000
 _WATCH_SECONDS = 0.05
 _ENDING_SECONDS = 60.0
+_LONGEST_GAPS = 10
+"""Of which one is the longest, once what others took is taken off."""
 
 
 @dataclass
 class Beside:
-    """What came of it. Moments are monotonic."""
+    """What came of it. Moments are monotonic, seconds those that the machine let us have."""
 
+    machine: Machine
     sites: Mapping[str, Any] = field(default_factory=dict)
     """The report's, by name."""
     began: float = 0.0
@@ -51,53 +55,62 @@ class Beside:
     """When the honest site was."""
     interrupted: float = 0.0
     ended: float = 0.0
+    waited: float = 0.0
+    """Seconds from the crawl's start to the first request of the honest site."""
+    longest_gap: tuple[float, float] = (0.0, 0.0)
+    """Its seconds, and when it began."""
+    heard: float = 0.0
+    """Seconds from the interrupt to the last request of the honest site."""
+    busy: float = 0.0
+    """Seconds from its first request to the interrupt."""
     peak_bytes: int = 0
     """Of the largest process."""
-    lost: list[tuple[float, float]] = field(default_factory=list)
-    """Moments, and the seconds that the machine had kept from us until then."""
 
-    def check(self) -> None:
+    def reckon(self) -> None:
+        """While the machine is watched."""
+        seconds, first, end = self.machine.own_seconds, self.asked[0], self.interrupted
+        self.waited = seconds(self.began, first)
+        self.heard = seconds(end, max(self.asked[-1], end))
+        self.busy = seconds(first, end)
+        until = [moment for moment in self.asked if moment < end]
+        gaps = sorted(pairwise([*until, end]), key=lambda gap: gap[0] - gap[1])
+        self.longest_gap = max((seconds(*gap), gap[0] - first) for gap in gaps[:_LONGEST_GAPS])
+
+    def check(self, longest_gap_seconds: float = LONGEST_GAP_SECONDS) -> None:
         """All that a stranger may not touch."""
         assert self.peak_bytes <= MOST_BYTES, f"{self.peak_bytes / 1e6:.0f} MB"
         gap, at = self.longest_gap
-        assert gap <= LONGEST_GAP_SECONDS, f"{gap:.2f} s without a request, {at:.2f} s after start"
-        heard = self._own_seconds(self.interrupted, max(self.asked[-1], self.interrupted))
-        assert heard <= HEARD_SECONDS
-        busy = self._own_seconds(self.asked[0], self.interrupted)
-        assert len(self.asked) >= LEAST_RATE * busy / ANSWER_SECONDS
-
-    @property
-    def waited(self) -> float:
-        """Seconds from the crawl's start to the first request of the honest site."""
-        return self._own_seconds(self.began, self.asked[0])
-
-    @property
-    def longest_gap(self) -> tuple[float, float]:
-        """Without what the machine took, and when it began."""
-        until = [moment for moment in self.asked if moment < self.interrupted]
-        gaps = pairwise([*until, self.interrupted])
-        return max((self._own_seconds(*gap), gap[0] - until[0]) for gap in gaps)
-
-    def _own_seconds(self, start: float, end: float) -> float:
-        before = [lost for moment, lost in self.lost if moment <= start]
-        after = [lost for moment, lost in self.lost if moment >= end]
-        lost = (after[0] if after else self.lost[-1][1]) - (before[-1] if before else 0.0)
-        return max(end - start - lost, 0.0)
+        assert gap <= longest_gap_seconds, f"{gap:.2f} s without a request, {at:.2f} s after start"
+        assert self.heard <= HEARD_SECONDS
+        assert len(self.asked) >= LEAST_RATE * self.busy / ANSWER_SECONDS
 
 
 def crawl_beside(
-    folder: Path, strangers: Mapping[str, Script], seconds: float, crawlers: int | None = None
+    folder: Path,
+    strangers: Mapping[str, Script],
+    seconds: float,
+    crawlers: int | None = None,
+    preamble: str = "",
 ) -> Beside:
     """A crawl of all of them and then the honest one, so many seconds from its first request on.
 
-    As many at once as there are, unless told."""
-    return uvloop.run(_crawl_beside(folder, strangers, seconds, crawlers))
+    As many at once as there are, unless told. ``preamble`` is what Python does first in the
+    crawl and in all processes that it starts."""
+    with watched() as machine:
+        came = Beside(machine)
+        uvloop.run(_crawl_beside(came, folder, strangers, seconds, crawlers, preamble))
+        came.reckon()
+    return came
 
 
 async def _crawl_beside(
-    folder: Path, strangers: Mapping[str, Script], seconds: float, crawlers: int | None
-) -> Beside:
-    came = Beside()
+    came: Beside,
+    folder: Path,
+    strangers: Mapping[str, Script],
+    seconds: float,
+    crawlers: int | None,
+    preamble: str,
+) -> None:
     async with AsyncExitStack() as stack:
         scripts = {**strangers, "honest": _honest(came.asked)}
         urls = {}
@@ -110,10 +123,13 @@ async def _crawl_beside(
         file.write_text(_site_file(urls, crawlers or len(urls)), "utf-8")
         command = [sys.executable, "-m", "headgate", "crawl", str(file), "--quiet", "--json"]
         out = ["--out", str(folder / "data"), "--contact", "tests@example.org"]
+        (folder / "sitecustomize.py").write_text(preamble, "utf-8")
+        path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
         came.began = time.monotonic()
         child = await asyncio.create_subprocess_exec(
-            *command, *out, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
-        )
+            *command, *out, stdin=DEVNULL, stdout=PIPE, stderr=PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+        )  # fmt: skip
         watching = asyncio.create_task(_watch(child.pid, came))
         try:
             said, complaints = await _until_interrupted(child, came, seconds)
@@ -123,7 +139,6 @@ async def _crawl_beside(
                 child.kill()
         assert child.returncode == 130, complaints.decode()
         came.sites = {site["name"]: site for site in json.loads(said)["sites"]}
-    return came
 
 
 async def _until_interrupted(
@@ -185,31 +200,11 @@ def _site_file(urls: Mapping[str, str], crawlers: int) -> str:
 
 
 async def _watch(pid: int, came: Beside) -> None:
-    """Note what the process may not have, and how large it and its children become."""
-    late = 0.0
-    waited: dict[int, float] = {}
+    """Note how large the process and its children become."""
     while True:
-        before = time.monotonic()
         await asyncio.sleep(_WATCH_SECONDS)
-        now = time.monotonic()
-        late += now - before - _WATCH_SECONDS
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            family = _family(pid)
-            waited.update({process: _waited_seconds(process) for process in family})
-            came.lost.append((now, sum(waited.values()) + late))
-            sizes = [_peak_bytes(process) for process in family]
-            came.peak_bytes = max(came.peak_bytes, *sizes)
-
-
-def _family(pid: int) -> list[int]:
-    """A child belongs to the thread that started it."""
-    threads = Path(f"/proc/{pid}/task").glob("*/children")
-    return [pid, *(int(child) for thread in threads for child in thread.read_text().split())]
-
-
-def _waited_seconds(pid: int) -> float:
-    """For a processor. The crawl waits with its children, where it has asked them to read."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+        with contextlib.suppress(OSError):
+            came.peak_bytes = max(came.peak_bytes, *map(_peak_bytes, family(pid)))
 
 
 def _peak_bytes(pid: int) -> int:

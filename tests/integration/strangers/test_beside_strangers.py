@@ -19,6 +19,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 GZIP = b"Content-Encoding: gzip"
 MANY = 1_500
+WITHOUT_COMPILED = "import sys; sys.modules['headgate.reading._tags'] = None\n"
 FIRST_REQUEST_SECONDS = 15.0
 """A few for each that keeps us waiting before; robots.txt itself is waited for half a minute."""
 
@@ -162,6 +163,12 @@ CROWD: dict[str, Script] = {
 @pytest.mark.parametrize("case", CASES)
 def test_an_honest_site_keeps_its_rate(case: str, tmp_path: Path) -> None:
     crawl_beside(tmp_path, {"stranger": CASES[case]()}, 2.5).check()
+
+
+def test_nor_does_it_wait_where_there_is_no_compiled_pass(tmp_path: Path) -> None:
+    """One page takes seconds to read there, in a process of its own."""
+    dear = {"dear": CASES["16 MB of paragraphs"]()}
+    crawl_beside(tmp_path, dear, 4.0, preamble=WITHOUT_COMPILED).check(1.0)
 
 
 def test_a_crowd_of_strangers(tmp_path: Path) -> None:
