@@ -39,7 +39,7 @@ from headgate.model.fetch import Fetched
 from headgate.model.page import Links, Page
 from headgate.storage import records
 from headgate.storage.collection import Collection
-from headgate.storage.journal import Group, Journal, LinkLines, read_groups
+from headgate.storage.journal import Group, Journal, LinkLines, Owner, read_groups
 from headgate.storage.known_pages import KnownPages
 from headgate.storage.remembering import remember
 from headgate.storage.spool import SiteSpool
@@ -249,7 +249,7 @@ def bench_journal(folder: Path) -> None:
 
     def journal(group: Group) -> int:
         path = folder / f"{next(names)}.journal"
-        opened = Journal(path, "site")
+        opened = Journal(path, Owner("site"))
         opened.append((group, [], []))
         opened.close()
         return path.stat().st_size
@@ -282,7 +282,7 @@ def bench_journal(folder: Path) -> None:
 
 def bench_resume(folder: Path) -> None:
     path = folder / "large.journal"
-    journal = Journal(path, "site")
+    journal = Journal(path, Owner("site"))
     for start in range(0, URLS, 10_000):
         urls = [make_url(start + k) for k in range(10_000)]
         entries = [
@@ -293,7 +293,7 @@ def bench_resume(folder: Path) -> None:
     journal.close()
 
     def resume() -> None:
-        Journal(path, "site").close()
+        Journal(path, Owner("site")).close()
         found = sum(len(entry.found) for group in read_groups(path) for entry in group.entries)
         assert found == URLS
 
@@ -326,7 +326,7 @@ def bench_links(folder: Path) -> None:
 
     def journal() -> int:
         path = folder / f"links-{next(names)}.journal"
-        opened = Journal(path, "site")
+        opened = Journal(path, Owner("site"))
         opened.append((Group([], Mark()), [], pages))
         opened.close()
         return path.stat().st_size
@@ -366,7 +366,7 @@ def bench_spool(fetched: list[Fetched], folder: Path) -> None:
             add("site", rows_of_pages)
 
     def merged() -> None:
-        remember(run, "whole", spool.commits())
+        remember(run, Owner("whole"), spool.commits())
 
     first = microseconds(merged, PAGES, 1)
     again = microseconds(merged, PAGES)

@@ -27,6 +27,7 @@ from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
 from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journal import Owner
 from headgate.storage.known_pages import KnownPages
 from headgate.storage.remembering import remember
 from headgate.storage.shared_files import SharedFiles
@@ -95,7 +96,7 @@ async def open_node(
             reader = PageReader(with_words=focus is not None)
             tools = Tools(
                 frontier, fetcher, spool, known, reader, clock,
-                remember=lambda: remember(job.run, name, spool.commits()),
+                remember=lambda: remember(job.run, Owner(name), spool.commits()),
                 focus=focus,
                 second_reader=second,
                 commit=partial(_commit, together, spool),

@@ -18,6 +18,7 @@ from headgate.jobs.visits import record_visits
 from headgate.model.errors import UserMistake
 from headgate.model.run_report import RunReport, SiteReport
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journal import Owner
 from headgate.storage.replacing import write_whole
 from headgate.storage.run_state import load_elapsed, load_report
 from headgate.storage.site_journal import SiteJournal, site_journals
@@ -34,7 +35,8 @@ def report_so_far(run: RunFolder, *, under_way: bool) -> RunReport | None:
     now = saved.seconds if under_way else max(saved.seconds, load_elapsed(run))
     stored = site_journals(run)
     sites = tuple(
-        _with_stored(site, stored.get(site.name), now, under_way=under_way) for site in saved.sites
+        _with_stored(site, stored.get(Owner(site.name)), now, under_way=under_way)
+        for site in saved.sites
     )
     return msgspec.structs.replace(
         saved,

@@ -26,11 +26,12 @@ _LONGEST_TEXT = 1000
 class SiteArchive:
     """Stores pages of one site run; durable after its writer's `sync`."""
 
-    __slots__ = ("_originals", "_remembered", "writer")
+    __slots__ = ("_originals", "_remembered", "_visit", "writer")
 
-    def __init__(self, writer: WarcWriter, remembered: int = _REMEMBERED) -> None:
+    def __init__(self, writer: WarcWriter, visit: int = 0, remembered: int = _REMEMBERED) -> None:
         self.writer = writer
         """Another one, from when the site has files of its own."""
+        self._visit = visit
         self._remembered = remembered
         self._originals: dict[bytes, tuple[str, float, str, int]] = {}
         """Digest of a payload: URL, time, file and offset of the record that holds it; oldest
@@ -45,7 +46,7 @@ class SiteArchive:
         earlier = self._earlier(page, fetched, digest)
         identity = self.writer.warcinfo_id(fetched.wall_time)
         position = self.writer.write(*records.exchange(fetched, digest, earlier, identity))
-        row = _row(page, fetched, digest, earlier, position)
+        row = _row(page, fetched, digest, earlier, position, self._visit)
         self.remember((row,))
         return row
 
@@ -93,11 +94,17 @@ class SiteArchive:
             warc_length=position.length,
             error=failed.kind.value,
             error_detail=_bounded(failed.detail),
+            visit=self._visit,
         )
 
 
 def _row(
-    page: Page, fetched: Fetched, digest: bytes, earlier: Earlier | None, position: Position
+    page: Page,
+    fetched: Fetched,
+    digest: bytes,
+    earlier: Earlier | None,
+    position: Position,
+    visit: int,
 ) -> PageRow:
     headers = dict(reversed(fetched.headers))
     etag = _short(headers.get("etag", ""))
@@ -131,6 +138,7 @@ def _row(
         relevance=page.relevance,
         original_file=earlier.file if earlier else "",
         original_offset=earlier.offset if earlier else 0,
+        visit=visit,
     )
 
 

@@ -32,6 +32,7 @@ import msgspec
 from headgate.model.errors import DamagedFile, UserMistake
 from headgate.storage.appending import sync_folder
 from headgate.storage.faults import opening_collection, reading, writing
+from headgate.storage.journal import Owner
 from headgate.storage.own_files import open_own, opened, refuse_links
 from headgate.storage.replacing import write_whole
 from headgate.storage.spool_files import Place
@@ -89,11 +90,12 @@ class RunFolder:
         site: str,
         warcinfo: tuple[tuple[str, str], ...] = (),
         max_warc_bytes: int = DEFAULT_FILE_BYTES,
+        visit: int = 0,
     ) -> Place:
-        """Where a site's run keeps its journal and WARC files."""
-        stem = file_safe(site)
+        """Where a visit to a site keeps its journal and WARC files; 0: the run's only one."""
+        stem = f"{file_safe(site)}~{visit}" if visit else file_safe(site)
         warc = WarcFiles(self.warc, stem, warcinfo, max_warc_bytes, self.shelf)
-        return Place(site, self.spool / f"{stem}.journal", warc)
+        return Place(Owner(site, visit), self.spool / f"{stem}.journal", warc)
 
     def shared_place(self, number: int, warcinfo: tuple[tuple[str, str], ...] = ()) -> Place:
         """Where small sites have theirs together; each process of each leg has a number."""

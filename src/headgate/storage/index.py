@@ -1,10 +1,9 @@
 """``index.cdxj``: which record holds which page, sorted by SURT key and time, for pywb.
 
-One line for each URL of the run that got a response, and never two: should a URL have been fetched
-more than once (a robots.txt, asked for again after a day), the newest record stands. A 304 has no
-line, because pywb would replay it as the empty answer that it is; the capture of the earlier run
-serves instead. The lines of any number of pages are sorted in bounded memory: sorted pieces go to
-files beside the index and are merged.
+One line for each fetch that got a response, and never two: a keeper's volume has a URL as often as
+it was fetched, and each version can be replayed. A 304 has no line, because pywb would replay it as
+the empty answer that it is; the capture of the earlier look serves instead. The lines of any number
+of pages are sorted in bounded memory: sorted pieces go to files beside the index and are merged.
 """
 
 from __future__ import annotations
@@ -93,22 +92,7 @@ def writing_index(
             stack.enter_context(piece.open(encoding="utf-8", newline="\n")) for piece in pieces
         ]
         with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(_newest(heapq.merge(*opened)))
-
-
-def _newest(lines: Iterable[str]) -> Iterator[str]:
-    """Of sorted lines, the last of each URL."""
-    for _, group in groupby(lines, key=lambda line: line.partition(" ")[0]):
-        same_key = list(group)
-        if len(same_key) == 1:
-            yield same_key[0]
-        else:
-            by_url = {_url(line): line for line in same_key}
-            yield from sorted(by_url.values())
-
-
-def _url(line: str) -> str:
-    return msgspec.json.decode(line.split(" ", 2)[2], type=_Fields).url
+            file.writelines(line for line, _ in groupby(heapq.merge(*opened)))
 
 
 def _mime(content_type: str) -> str:

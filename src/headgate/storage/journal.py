@@ -3,8 +3,8 @@
 It is a log of frames (`framed_log`), one for each commit of a site, with three sections of
 MessagePack: the frontier's entries with how far the WARC files reach (`Group`), the rows of the
 pages, and their links. Each reader decodes its own section only: a restart the first, the tables
-the others. A journal is one site's, or shared by small sites (`shared_files`): then each group says
-whose it is, and readers name the frames they want.
+the others. A journal is one visit's of one site, or shared by small ones (`shared_files`): then
+each group says whose it is, and readers name the frames they want.
 
 Invariants: every URL is found once and every page done once, so there is nothing to compact; the
 file grows by some ten bytes for each URL and each link and is deleted when the run has been sealed.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Self, TypeAlias, TypeVar
+from typing import NamedTuple, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -34,17 +34,18 @@ __all__ = [
     "Group",
     "Journal",
     "LinkLines",
+    "Owner",
     "read_commits",
     "read_groups",
     "read_links",
+    "read_owner",
     "read_owners",
     "read_pages",
-    "read_site",
     "unpacked_bytes",
 ]
 
 _KIND = LogKind(
-    signature=b"headgate journal 2 ",  # the site's name as JSON ends the line, null if shared
+    signature=b"headgate journal 2 ",  # JSON ends the line: the site, [site, visit], null if shared
     mark=b"\xf5HG\xa1",
     sections=3,
     level=1,
@@ -56,6 +57,14 @@ _GROUP, _PAGES, _LINKS = range(3)
 Kind = TypeVar("Kind")
 Starts: TypeAlias = Iterable[int] | None
 """Where the commits begin that are wanted; None: all of them."""
+
+
+class Owner(NamedTuple):
+    """Whose commits they are."""
+
+    site: str
+    visit: int = 0
+    """Of a run that visits its sites again and again: the site's how-manieth; 0: there is one."""
 
 
 class LinkLines(msgspec.Struct, frozen=True, array_like=True):
@@ -82,21 +91,23 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
     """Nothing is left to do; the last group of its site."""
     site: str = ""
     """Whose it is, in a journal that sites share."""
+    visit: Count = 0
 
 
-class _Owner(msgspec.Struct, frozen=True, array_like=True):
+class _GroupOwner(msgspec.Struct, frozen=True, array_like=True):
     """A `Group` of which only this is wanted."""
 
     entries: msgspec.Raw
     mark: msgspec.Raw
     finished: bool = False
     site: str = ""
+    visit: Count = 0
 
 
 Commit: TypeAlias = tuple[Group, list[PageRow], list[LinkLines]]
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_owner = msgspec.msgpack.Decoder(_Owner).decode
+_decode_owner = msgspec.msgpack.Decoder(_GroupOwner).decode
 _decode_group = msgspec.msgpack.Decoder(Group).decode
 _decode_pages = msgspec.msgpack.Decoder(list[PageRow]).decode
 _decode_links = msgspec.msgpack.Decoder(list[LinkLines]).decode
@@ -107,10 +118,11 @@ class Journal:
 
     __slots__ = ("_log", "last", "path")
 
-    def __init__(self, path: Path, site: str | None) -> None:
+    def __init__(self, path: Path, owner: Owner | None) -> None:
         """None: sites share it."""
         self.path = path
-        self._log = FramedLog(path, _KIND, _KIND.signature + msgspec.json.encode(site) + b"\n")
+        name = owner.site if owner is not None and not owner.visit else owner
+        self._log = FramedLog(path, _KIND, _KIND.signature + msgspec.json.encode(name) + b"\n")
         self.last: Group | None = None
         """The last group committed; None in a new journal."""
         if self._log.last is not None:
@@ -131,22 +143,23 @@ class Journal:
         self._log.close()
 
 
-def read_site(path: Path) -> str:
-    """Whose journal it is, if it is one site's; empty: nobody's yet, it was torn at birth."""
+def read_owner(path: Path) -> Owner | None:
+    """Whose journal it is, if it is not shared; None: nobody's yet, it was torn at birth."""
     line = _KIND.first_line(path)
     if not line:
-        return ""
+        return None
     with _KIND.sound(path):
-        return msgspec.json.decode(line[len(_KIND.signature) :], type=str)
+        name = msgspec.json.decode(line[len(_KIND.signature) :], type=str | tuple[str, Count])
+    return Owner(name) if isinstance(name, str) else Owner(*name)
 
 
-def read_owners(path: Path) -> Iterator[tuple[str, int]]:
+def read_owners(path: Path) -> Iterator[tuple[Owner, int]]:
     """Of a journal that sites share: whose each commit is, and where it begins."""
     for frame in _KIND.frames(path):
         plain = _KIND.plain(path, frame.sections[_GROUP])
         with _KIND.sound(path):
-            site = _decode_owner(plain).site
-        yield site, frame.start
+            group = _decode_owner(plain)
+        yield Owner(group.site, group.visit), frame.start
 
 
 def unpacked_bytes(path: Path, starts: Starts = None) -> int:

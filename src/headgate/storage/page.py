@@ -50,3 +50,5 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
     original_file: str = ""
     """For a revisit: the WARC file with the payload, within the collection, and where in it."""
     original_offset: Amount = 0
+    visit: Count = 0
+    """Which of the site's it belongs to; 0: its run has one."""

@@ -16,12 +16,15 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.model.page import Earlier
+from headgate.recrawl.look_history import with_look
 from headgate.storage.bounds import Amount, Count, Moment, Status
 
 __all__ = ["Look", "PageMemory", "Sighting", "after", "earlier_of"]
 
 _GONE = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.GONE))
+_TELLING = frozenset((HTTPStatus.OK, HTTPStatus.NOT_MODIFIED))
 _LOOKS_TO_BE_GONE = 2
+_TIMES_TO_BE_UNHEEDED = 2
 
 
 class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -60,6 +63,15 @@ class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
     file: Count = 0
     """Number of its WARC file in the memory's list."""
     offset: Amount = 0
+    told: Moment = 0.0
+    """When a look last told what is in the page, by 200 or 304; 0: none did, or not since this is
+    kept."""
+    history: bytes = b""
+    """Of such looks: `headgate.recrawl.look_history`."""
+    failing: Count = 0
+    """Looks since that told nothing."""
+    unheeded: Count = 0
+    """Times in a row that the page was sent whole though a condition asked not to."""
 
     @property
     def never_asked(self) -> bool:
@@ -73,6 +85,18 @@ class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def revalidatable(self) -> bool:
         """A request can be made on condition that the page changed."""
         return bool(self.digest and (self.etag or self.last_modified))
+
+    @property
+    def heeds_conditions(self) -> bool:
+        """An unchanged page is likely to cost no more than a request."""
+        return self.revalidatable and self.unheeded < _TIMES_TO_BE_UNHEEDED
+
+    @property
+    def told_at(self) -> float:
+        """When its content was last known to be what is archived; 0: never."""
+        if self.told:
+            return self.told
+        return self.asked if self.status in _TELLING else self.changed
 
 
 class Look(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -101,6 +125,8 @@ class Sighting(msgspec.Struct, frozen=True, array_like=True, gc=False):
     at: float
     """When its run began."""
     look: Look | None = None
+    visit: int = 0
+    """Which of the site's; 0: its run has one."""
 
 
 def after(known: PageMemory | None, met: Sighting) -> PageMemory:
@@ -121,11 +147,15 @@ def after(known: PageMemory | None, met: Sighting) -> PageMemory:
         missing=_missing(before, look),
     )
     if look.status == HTTPStatus.OK:
-        return _with_content(looked, look, changed=not _same(before, look))
+        changed = not _same(before, look)
+        unheeded = before.unheeded + (before.revalidatable and not changed)
+        told = replace(_told(looked, before, look.at, changed=changed), unheeded=unheeded)
+        return _with_content(told, look, changed=changed)
     if look.status == HTTPStatus.NOT_MODIFIED and look.digest:
         same = replace(look, size_bytes=before.size_bytes, content=look.content or before.content)
-        return _with_content(looked, same, changed=False)
-    return looked
+        told = replace(_told(looked, before, look.at, changed=False), unheeded=0)
+        return _with_content(told, same, changed=False)
+    return replace(looked, failing=before.failing + 1)
 
 
 def earlier_of(page: PageMemory, file: str) -> Earlier | None:
@@ -141,6 +171,15 @@ def earlier_of(page: PageMemory, file: str) -> Earlier | None:
         file,
         page.offset,
     )
+
+
+def _told(looked: PageMemory, before: PageMemory, at: float, *, changed: bool) -> PageMemory:
+    """A look says whether a page changed since the one before that told: never before its first.
+    A clock that was set back makes a gap short, not negative."""
+    history = before.history
+    if before.changed:
+        history = with_look(history, at - before.told_at, changed)
+    return replace(looked, told=at, history=history, failing=0)
 
 
 def _missing(before: PageMemory, look: Look) -> int:

@@ -15,24 +15,28 @@ from http import HTTPStatus
 
 from headgate.model.page import Role
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journal import Commit
+from headgate.storage.journal import Commit, Owner
 from headgate.storage.page import PageRow
 from headgate.storage.page_memory import Look, Sighting
 from headgate.storage.site_journal import site_journals
 from headgate.storage.site_memory import DamagedMemory, Files, SiteMemory, merge
 
-__all__ = ["mend", "mend_memories", "remember"]
+__all__ = ["mend", "mend_memories", "remember", "sightings"]
 
 
-def remember(run: RunFolder, site: str, commits: Iterable[Commit]) -> bool:
+def remember(run: RunFolder, owner: Owner, commits: Iterable[Commit]) -> bool:
     """Merge what a run met into the memory of a site; False: that must be mended first.
 
     The disk is not waited for. Should the machine fail before somebody did, the memory is damaged
-    at worst, and made again."""
+    at worst, and made again. Of a site that is visited again and again, a visit that was merged is
+    passed over."""
+    site, visit = owner
     path = Collection(run.collection).memory(site)
     try:
         with SiteMemory.checked(path, site) as old:
-            merge(path, old, run.stamp, partial(_met, run, commits), soon=True)
+            if not visit or visit > old.summary.visit:
+                met = partial(sightings, run, commits)
+                merge(path, old, run.stamp, met, soon=True, visit=visit)
     except DamagedMemory:
         return False
     return True
@@ -72,7 +76,7 @@ def mend_memories(
     return remarks
 
 
-def _met(run: RunFolder, commits: Iterable[Commit], files: Files) -> Iterator[Sighting]:
+def sightings(run: RunFolder, commits: Iterable[Commit], files: Files) -> Iterator[Sighting]:
     """What a site run met, in its order."""
     began = _began(run)
     shelf = run.shelf
@@ -84,16 +88,16 @@ def _met(run: RunFolder, commits: Iterable[Commit], files: Files) -> Iterator[Si
         for row in rows:
             if row.role == Role.PAGE:
                 look = _look(row, digests.get(row.url, b""), shelf, files, began)
-                yield Sighting(row.url, row.depth, began, look)
+                yield Sighting(row.url, row.depth, began, look, row.visit)
 
 
 def _all_met(runs: Sequence[RunFolder], site: str, files: Files) -> Iterator[Sighting]:
     """The same of many runs, the oldest first; one file is open at a time."""
     for run in runs:
         if run.unfinished:
-            journal = site_journals(run).get(site)
-            if journal is not None:
-                yield from _met(run, journal.commits(), files)
+            for owner, journal in site_journals(run).items():
+                if owner.site == site:
+                    yield from sightings(run, journal.commits(), files)
         elif (table := run.path / "pages.parquet").exists():
             from headgate.storage.arrow_tables import read_pages_of  # here: it brings 50 MB
 
@@ -101,7 +105,7 @@ def _all_met(runs: Sequence[RunFolder], site: str, files: Files) -> Iterator[Sig
             for row in read_pages_of(table, site):
                 if row.role == Role.PAGE:
                     look = _look(row, b"", run.shelf, files, began)
-                    yield Sighting(row.url, row.depth, began, look)
+                    yield Sighting(row.url, row.depth, began, look, row.visit)
 
 
 def _look(row: PageRow, content: bytes, shelf: str, files: Files, began: float) -> Look:

@@ -7,19 +7,19 @@ read once, all files being made of them at the same time: there may be ten thous
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import ExitStack
 from pathlib import Path
 
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.index import index_lines, writing_index
-from headgate.storage.journal import Commit
+from headgate.storage.journal import Commit, Owner
 from headgate.storage.remembering import mend, remember
 from headgate.storage.replacing import replacing, sync_files
 from headgate.storage.site_journal import SiteJournal, site_journals
 from headgate.storage.tables import writing_links, writing_pages
 
-__all__ = ["TABLES", "seal", "write_run_table"]
+__all__ = ["TABLES", "seal", "seal_volume", "write_run_table"]
 
 TABLES = ("pages", "links")
 _SMALL_BYTES = 1 << 20
@@ -30,14 +30,14 @@ def write_run_table(run: RunFolder, table: str, path: Path) -> None:
     """A table of what the run has stored until now; also while others write its journals."""
     if table == "pages":
         with writing_pages(path) as add_pages:
-            for site, journal in site_journals(run).items():
+            for owner, journal in site_journals(run).items():
                 for rows in journal.pages():
-                    add_pages(site, rows)
+                    add_pages(owner.site, rows)
     else:
         with writing_links(path) as add_links:
-            for site, journal in site_journals(run).items():
+            for owner, journal in site_journals(run).items():
                 for links in journal.links():
-                    add_links(site, links)
+                    add_links(owner.site, links)
 
 
 def seal(run: RunFolder, remembered: Set[str] = frozenset()) -> list[str]:
@@ -46,7 +46,33 @@ def seal(run: RunFolder, remembered: Set[str] = frozenset()) -> list[str]:
     ``remembered`` are sites whose memory has all of this run already. The answer is what had to be
     mended, a sentence each."""
     collection = Collection(run.collection)
-    sites, remarks = [], []
+    sites: list[str] = []
+    remarks: list[str] = []
+
+    def again(owner: Owner, journal: SiteJournal) -> Iterable[Commit]:
+        sites.append(owner.site)
+        return journal.commits() if owner.site in remembered else _commits(journal)
+
+    def done(owner: Owner, commits: Iterable[Commit]) -> None:
+        if owner.site not in remembered and not remember(run, owner, commits):
+            remarks.extend(mend(collection, owner.site))
+
+    _write_files(run, again, done)
+    sync_files(collection.memories, [collection.memory(site).name for site in sites])
+    return remarks
+
+
+def seal_volume(run: RunFolder) -> None:
+    """The same for a volume of a keeper, which has remembered its visits as they ended."""
+    _write_files(run, lambda _, journal: journal.commits(), lambda *_: None)
+
+
+def _write_files(
+    run: RunFolder,
+    read: Callable[[Owner, SiteJournal], Iterable[Commit]],
+    done: Callable[[Owner, Iterable[Commit]], None],
+) -> None:
+    """Index and tables, in one pass over the journals."""
     with ExitStack() as files:
 
         def part(name: str) -> Path:
@@ -55,18 +81,13 @@ def seal(run: RunFolder, remembered: Set[str] = frozenset()) -> list[str]:
         add_lines = files.enter_context(writing_index(part("index.cdxj")))
         add_pages = files.enter_context(writing_pages(part("pages.parquet")))
         add_links = files.enter_context(writing_links(part("links.parquet")))
-        for site, journal in site_journals(run).items():
-            again = site not in remembered
-            commits = _commits(journal) if again else journal.commits()
+        for owner, journal in site_journals(run).items():
+            commits = read(owner, journal)
             for _, rows, links in commits:
                 add_lines(index_lines(rows, run.shelf))
-                add_pages(site, rows)
-                add_links(site, links)
-            sites.append(site)
-            if again and not remember(run, site, commits):
-                remarks += mend(collection, site)
-    sync_files(collection.memories, [collection.memory(site).name for site in sites])
-    return remarks
+                add_pages(owner.site, rows)
+                add_links(owner.site, links)
+            done(owner, commits)
 
 
 def _commits(journal: SiteJournal) -> Iterable[Commit]:

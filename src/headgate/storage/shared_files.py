@@ -17,6 +17,7 @@ from typing import Self
 
 from headgate.storage.collection import RunFolder
 from headgate.storage.faults import writing
+from headgate.storage.journal import Owner
 from headgate.storage.own_files import open_own
 from headgate.storage.site_journal import SiteJournal, shared_journals
 from headgate.storage.spool_files import SpoolFiles
@@ -27,11 +28,11 @@ __all__ = ["SharedFiles"]
 class SharedFiles:
     """Of one process; open until `close`."""
 
-    def __init__(self, files: SpoolFiles, lock: int, earlier: Mapping[str, SiteJournal]) -> None:
+    def __init__(self, files: SpoolFiles, lock: int, earlier: Mapping[Owner, SiteJournal]) -> None:
         self.files = files
         self._lock = lock
         self._earlier = earlier
-        """Of sites that were begun by processes before."""
+        """Of visits that were begun by processes before."""
 
     @classmethod
     def claim(cls, run: RunFolder, warcinfo: tuple[tuple[str, str], ...] = ()) -> Self:
@@ -49,9 +50,9 @@ class SharedFiles:
             return cls(SpoolFiles(place), lock, earlier)
         raise AssertionError("numbers do not end")
 
-    def journal_of(self, site: str) -> SiteJournal:
-        """What a site has stored in shared journals until now."""
-        return self._earlier.get(site) or SiteJournal()
+    def journal_of(self, owner: Owner) -> SiteJournal:
+        """What a visit has stored in shared journals until now."""
+        return self._earlier.get(owner) or SiteJournal()
 
     def close(self) -> None:
         self.files.close()

@@ -1,4 +1,4 @@
-"""All commits of one site run, in whichever journals they lie.
+"""All commits of one visit to a site, in whichever journals they lie.
 
 A small site's are scattered over a journal that it shares with others; one that grew has a journal
 of its own besides, with what came later. A run that was resumed has further shared journals. What
@@ -18,12 +18,13 @@ from headgate.storage.journal import (
     Commit,
     Group,
     LinkLines,
+    Owner,
     read_commits,
     read_groups,
     read_links,
+    read_owner,
     read_owners,
     read_pages,
-    read_site,
     unpacked_bytes,
 )
 from headgate.storage.page import PageRow
@@ -42,7 +43,7 @@ class Piece:
 
 @dataclass(slots=True)
 class SiteJournal:
-    """Of one site; may be read again and again, also while it grows."""
+    """Of one visit; may be read again and again, also while it grows."""
 
     pieces: list[Piece] = field(default_factory=list)
     """In the order in which they were written."""
@@ -88,19 +89,19 @@ class SiteJournal:
         starts.append(start)
 
 
-def shared_journals(run: RunFolder) -> dict[str, SiteJournal]:
-    """Of each site, what shared journals hold."""
-    found: dict[str, SiteJournal] = {}
+def shared_journals(run: RunFolder) -> dict[Owner, SiteJournal]:
+    """Of each visit, what shared journals hold."""
+    found: dict[Owner, SiteJournal] = {}
     for path in run.shared_journals():
-        for site, start in read_owners(path):
-            found.setdefault(site, SiteJournal()).note(path, start)
+        for owner, start in read_owners(path):
+            found.setdefault(owner, SiteJournal()).note(path, start)
     return found
 
 
-def site_journals(run: RunFolder) -> dict[str, SiteJournal]:
-    """Of all sites that were begun, in the order of their names."""
+def site_journals(run: RunFolder) -> dict[Owner, SiteJournal]:
+    """Of all visits that were begun, in the order of their sites and numbers."""
     found = shared_journals(run)
     for path in run.journals():
-        if site := read_site(path):
-            found.setdefault(site, SiteJournal()).pieces.append(Piece(path))
+        if owner := read_owner(path):
+            found.setdefault(owner, SiteJournal()).pieces.append(Piece(path))
     return dict(sorted(found.items()))

@@ -26,6 +26,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from io import BytesIO
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -39,10 +40,18 @@ from headgate.model.errors import DamagedFile, UserMistake
 from headgate.storage.appending import sync_folder
 from headgate.storage.faults import reading, writing
 from headgate.storage.own_files import opened
-from headgate.storage.page_memory import PageMemory, Sighting, after
+from headgate.storage.page_memory import Look, PageMemory, Sighting, after
 from headgate.storage.replacing import replacing, replacing_soon, write_soon
 
-__all__ = ["DamagedMemory", "Files", "MemorySummary", "SiteMemory", "merge", "read_summary"]
+__all__ = [
+    "DamagedMemory",
+    "Files",
+    "MemorySummary",
+    "SiteMemory",
+    "VisitCounts",
+    "merge",
+    "read_summary",
+]
 
 _SIGNATURE = b"headgate pages 1\n".ljust(24, b"\0")
 _HEAD = struct.Struct("<24sQQQIII")
@@ -71,6 +80,45 @@ class DamagedMemory(DamagedFile):
         )
 
 
+class VisitCounts(msgspec.Struct):
+    """What the last visit that was merged found, beside what was known before it."""
+
+    asked: int = 0
+    """Looks at pages, whatever came of them."""
+    changed: int = 0
+    same: int = 0
+    """Not modified, or sent with the same content."""
+    new: int = 0
+    """Seen for the first time."""
+    gone: int = 0
+    """Found gone, which they were not."""
+    failed: int = 0
+    """Told nothing: errors, silence, robots.txt."""
+    not_modified: int = 0
+    """Of the same: without their bytes, ..."""
+    not_modified_bytes: int = 0
+    """... with so many on the line all together, ..."""
+    saved_bytes: int = 0
+    """... instead of so many."""
+
+    def count(self, before: PageMemory | None, page: PageMemory, look: Look) -> None:
+        self.asked += 1
+        if page.gone and not (before is not None and before.gone):
+            self.gone += 1
+        elif page.failing:
+            self.failed += 1
+        elif before is None or not before.changed:
+            self.new += 1
+        elif page.changes > before.changes:
+            self.changed += 1
+        else:
+            self.same += 1
+            if look.status == HTTPStatus.NOT_MODIFIED:
+                self.not_modified += 1
+                self.not_modified_bytes += look.size_bytes
+                self.saved_bytes += page.size_bytes
+
+
 class MemorySummary(msgspec.Struct, frozen=True):
     """A site at a glance."""
 
@@ -91,6 +139,9 @@ class MemorySummary(msgspec.Struct, frozen=True):
     """Beside them: entries of pages that are gone."""
     files: list[str] = []
     """WARC files that hold payloads, within the collection; entries name them by number."""
+    visit: int = 0
+    """The last that was merged, of a site that is visited again and again; 0: it is not."""
+    visited: VisitCounts = msgspec.field(default_factory=VisitCounts)
 
 
 class SiteMemory:
@@ -296,10 +347,11 @@ def merge(
     sightings: Callable[[Files], Iterable[Sighting]],
     *,
     soon: bool = False,
+    visit: int = 0,
 ) -> MemorySummary:
     """Write ``path`` anew: what ``old`` knows, and then what a run met, in the run's order.
 
-    ``soon``: without waiting for the disk."""
+    ``soon``: without waiting for the disk. ``visit``: whose sightings they are; 0: not kept."""
     if not path.parent.exists():
         with writing(path):
             path.parent.mkdir(exist_ok=True)
@@ -309,7 +361,7 @@ def merge(
     def written(file: BinaryIO, met: _Met) -> MemorySummary:
         merging = _Merging(file, old, files)
         merging.take(met)
-        return merging.finish(run)
+        return merging.finish(run, max(visit, met.visit, old.summary.visit))
 
     with writing(path), tempfile.SpooledTemporaryFile(_SMALL_BYTES, dir=str(path.parent)) as heap:
         met = _Met(heap, sightings(files))
@@ -328,7 +380,10 @@ class _Met:
 
     def __init__(self, heap: IO[bytes], sightings: Iterable[Sighting]) -> None:
         keys, starts, end = array("Q"), array("Q"), 0
+        self.visit = 0
+        """The last there is a sighting of."""
         for sighting in sightings:
+            self.visit = max(self.visit, sighting.visit)
             keys.append(_key(sighting.url))
             starts.append(end)
             end += heap.write(_encode(sighting))
@@ -393,6 +448,7 @@ class _Merging:
         self._old = old
         self._files = files
         self._counts = _Counts(old.summary)
+        self._visited = VisitCounts()
         self._purging = old.summary.gone > old.summary.pages + _MOST_GONE
         self._place = 0
         """Old entries before this one are done with."""
@@ -408,7 +464,7 @@ class _Merging:
             self._merge(key, sightings)
         self._copy(len(self._old))
 
-    def finish(self, run: str) -> MemorySummary:
+    def finish(self, run: str, visit: int) -> MemorySummary:
         counts = self._counts
         summary = MemorySummary(
             self._old.summary.site,
@@ -420,6 +476,8 @@ class _Merging:
             counts.revalidatable,
             counts.gone,
             self._files.names,
+            visit,
+            self._visited,
         )
         self._starts.append(self._end)
         self._write(bytes(-self._end % _WORD_BYTES))  # words lie better where they are aligned
@@ -468,7 +526,10 @@ class _Merging:
             pages[page.url] = page
             self._place += 1
         for sighting in sightings:
-            pages[sighting.url] = after(pages.get(sighting.url), sighting)
+            before = pages.get(sighting.url)
+            page = pages[sighting.url] = after(before, sighting)
+            if sighting.look is not None and page is not before:
+                self._visited.count(before, page, sighting.look)
         for page in pages.values():
             self._counts.count(page, 1)
             self._add(key, _encode(page))

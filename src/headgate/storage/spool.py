@@ -45,11 +45,11 @@ class SiteSpool:
     def __init__(
         self, place: Place, shared: SharedFiles | None = None, small_bytes: int = _SMALL_BYTES
     ) -> None:
-        assert place.site is not None, "a spool is one site's"
-        self._site = place.site
+        assert place.owner is not None, "a spool is one site's"
+        self._owner = place.owner
         self._place = place
         self._small_bytes = small_bytes
-        self._journal = SiteJournal() if shared is None else shared.journal_of(self._site)
+        self._journal = SiteJournal() if shared is None else shared.journal_of(self._owner)
         self._own: SpoolFiles | None = None
         if shared is None or place.journal.exists():
             self.files = self._open_own()
@@ -58,7 +58,7 @@ class SiteSpool:
             self.files = shared.files
             """Where the next commit goes; they change only while their lock is held."""
             self._finished = self._journal.finished()
-        self._archive = SiteArchive(self.files.writer)
+        self._archive = SiteArchive(self.files.writer, self._owner.visit)
         self._kept: list[Commit] | None = None if self._journal.pieces else []
         """All commits, while they are few: what is made of them need not be read again."""
         self._waiting = Batch()
@@ -139,7 +139,7 @@ class SiteSpool:
         with self._giving:
             taken, self._waiting = self._waiting, Batch()
             self._storing_bytes = taken.bytes
-        return Part(self._site, self._archive, taken)
+        return Part(self._owner, self._archive, taken)
 
     def has_stored(self, batch: Batch, commit: Commit, start: int) -> None:
         """A commit had it, in a frame that begins there."""

@@ -20,7 +20,7 @@ from headgate.frontier.journal import JournalEntry
 from headgate.model.errors import WorldFault
 from headgate.model.page import Page
 from headgate.storage.archive import SiteArchive
-from headgate.storage.journal import Commit, Group, Journal, LinkLines
+from headgate.storage.journal import Commit, Group, Journal, LinkLines, Owner
 from headgate.storage.warc import NO_FILES, WarcFiles, WarcWriter
 
 __all__ = ["Batch", "Note", "Part", "Place", "SpoolFiles"]
@@ -30,7 +30,7 @@ __all__ = ["Batch", "Note", "Part", "Place", "SpoolFiles"]
 class Place:
     """Where a journal and its WARC files are."""
 
-    site: str | None
+    owner: Owner | None
     """Whose they are; None: shared."""
     journal: Path
     warc: WarcFiles
@@ -61,7 +61,7 @@ class Batch:
 class Part:
     """A site's part of a commit."""
 
-    site: str
+    owner: Owner
     archive: SiteArchive
     batch: Batch
 
@@ -71,7 +71,7 @@ class SpoolFiles:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._journal = Journal(place.journal, place.site)
+        self._journal = Journal(place.journal, place.owner)
         self.last = self._journal.last
         """The last group found; None: there was none."""
         self.writer = WarcWriter(place.warc, self.last.mark if self.last else NO_FILES)
@@ -87,7 +87,7 @@ class SpoolFiles:
 
     @property
     def shared(self) -> bool:
-        return self.place.site is None
+        return self.place.owner is None
 
     def write(self, parts: Sequence[Part]) -> list[Commit]:
         """The first half of a commit: pages become records. The disk is not waited for, but where
@@ -118,8 +118,8 @@ class SpoolFiles:
         rows = [part.archive.store(page) for page in batch.pages]
         for remark in batch.notes:
             part.archive.note(remark.url, remark.wall_time, remark.fields)
-        site = part.site if self.shared else ""
-        group = Group(batch.entries, self.writer.mark, batch.finished, site)
+        owner = part.owner if self.shared else Owner("")
+        group = Group(batch.entries, self.writer.mark, batch.finished, *owner)
         return group, rows, _links(part)
 
 

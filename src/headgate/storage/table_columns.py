@@ -59,6 +59,7 @@ PAGE_COLUMNS: dict[str, tuple[Kind, Callable[[PageRow], Any]]] = {
     "relevance": (Kind.FLOAT, attrgetter("relevance")),
     "original_file": (Kind.TEXT, _present("original_file")),
     "original_offset": (Kind.INT64, lambda row: row.original_offset if row.original_url else None),
+    "visit": (Kind.INT32, _present("visit")),
 }
 """Beside ``site``, which comes first."""
 LINK_COLUMNS = {

@@ -15,7 +15,7 @@ from tests.unit.storage.making import make_page, make_url
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.errors import WorldFault
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journal import read_owners
+from headgate.storage.journal import Owner, read_owners
 from headgate.storage.sealing import seal
 from headgate.storage.shared_files import SharedFiles, recover_shared
 from headgate.storage.site_journal import site_journals
@@ -54,7 +54,7 @@ def store(run: RunFolder, rounds: int, first: int = 0, small_bytes: int = NEVER)
 def stored(run: RunFolder) -> dict[str, list[str]]:
     """Of each site, the URLs by its entries; its rows must say the same."""
     found = {}
-    for site, journal in site_journals(run).items():
+    for (site, _), journal in site_journals(run).items():
         found[site] = [one.url for one in journal.entries()]
         assert found[site] == [row.url for rows in journal.pages() for row in rows]
     return found
@@ -90,7 +90,8 @@ def test_each_leg_has_files_of_its_own_and_goes_on(run: RunFolder) -> None:
 def test_a_site_that_grows_moves_out(run: RunFolder) -> None:
     store(run, 3, small_bytes=1)
     assert [path.name for path in run.journals()] == [f"{site}.journal" for site in SITES]
-    assert [site for site, _ in read_owners(run.shared_journals()[0])] == list(SITES)
+    owners = [owner for owner, _ in read_owners(run.shared_journals()[0])]
+    assert owners == [Owner(site) for site in SITES]
     store(run, 2, first=3)
     assert stored(run) == expected(5)
     assert len(run.shared_journals()[1].read_bytes()) == 0, "who has moved out does not come back"

@@ -12,7 +12,7 @@ from tests.unit.storage.making import make_body, make_failure, make_fetched, mak
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.errors import WorldFault
 from headgate.model.page import Links, Page
-from headgate.storage.journal import read_groups, read_links
+from headgate.storage.journal import Owner, read_groups, read_links
 from headgate.storage.page import PageRow
 from headgate.storage.spool import SiteSpool
 from headgate.storage.spool_files import Place
@@ -22,7 +22,7 @@ from headgate.storage.warc import WarcFiles
 def place_in(folder: Path, max_bytes: int = 1_000_000) -> Place:
     (folder / "warc").mkdir(exist_ok=True)
     warc = WarcFiles(folder / "warc", "s", (), max_bytes)
-    return Place("s", folder / "s.journal", warc)
+    return Place(Owner("s"), folder / "s.journal", warc)
 
 
 def make_entry(number: int) -> JournalEntry:
@@ -174,7 +174,7 @@ def test_an_archive_that_lost_bytes_is_reported(tmp_path: Path) -> None:
 def test_the_journal_of_another_site_is_refused(tmp_path: Path) -> None:
     place = place_in(tmp_path)
     fill(place, 0, commits=1)
-    other = Place("t", place.journal, WarcFiles(place.warc.folder, "t"))
+    other = Place(Owner("t"), place.journal, WarcFiles(place.warc.folder, "t"))
     with pytest.raises(WorldFault, match="not this site's journal"):
         SiteSpool(other)
 

@@ -57,15 +57,17 @@ def test_any_number_of_lines_is_sorted_in_pieces(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_of_one_url_only_the_newest_record_stands(tmp_path: Path) -> None:
+def test_each_fetch_has_one_line_however_often_it_is_told_of(tmp_path: Path) -> None:
     same_key = ["http://a.example/X", "http://a.example/x", "https://www.a.example/x/"]
     rows = [make_row(url, NOON + k) for k in range(3) for url in same_key]
     path = tmp_path / "index.cdxj"
     with writing_index(path, piece_lines=2) as add:
-        add(index_lines(rows, "warc"))
+        add(index_lines([*rows, *rows], "warc"))
     lines = path.read_text().splitlines()
-    assert [line.split(" ")[1] for line in lines] == ["20261115120002"] * 3
-    assert sorted(json.loads(line.split(" ", 2)[2])["url"] for line in lines) == sorted(same_key)
+    stamps = [f"2026111512000{k}" for k in range(3)]
+    assert [line.split(" ")[1] for line in lines] == [stamp for stamp in stamps for _ in same_key]
+    told = [json.loads(line.split(" ", 2)[2])["url"] for line in lines]
+    assert sorted(told) == sorted(same_key * 3)
 
 
 def test_a_run_without_pages_has_an_empty_index(tmp_path: Path) -> None:

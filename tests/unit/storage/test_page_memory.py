@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from headgate.recrawl.look_history import gaps_of
 from headgate.storage.page_memory import Look, PageMemory, Sighting, after, earlier_of
 
 URL = "http://site.test/"
@@ -92,3 +93,41 @@ def test_a_payload_that_is_not_whole_is_no_ground_for_a_condition() -> None:
     page = seen(None, look(1.0), look(2.0, content=b"cut", digest=b"", etag=""))
     assert not page.revalidatable
     assert earlier_of(page, "") is None
+
+
+def test_looks_that_tell_are_kept_with_what_they_told() -> None:
+    page = seen(None, look(100.0), look(160.0), look(260.0, content=b"two"), look(300.0, 304))
+    assert [changed for _, changed in gaps_of(page.history)] == [False, True], "304 without digest"
+    page = seen(page, look(360.0, 304, digest=b"two"))
+    assert [(round(gap), changed) for gap, changed in gaps_of(page.history)] == [
+        (60, False), (100, True), (100, False),
+    ]  # fmt: skip
+    assert (page.told, page.failing) == (360.0, 0)
+
+
+@pytest.mark.parametrize("status", [0, 301, 403, 404, 500])
+def test_a_look_that_tells_nothing_is_neither_change_nor_none(status: int) -> None:
+    page = seen(None, look(100.0), look(200.0, status), look(300.0, status))
+    assert (page.history, page.told, page.failing) == (b"", 100.0, 2)
+    page = seen(page, look(400.0))
+    assert [round(gap) for gap, _ in gaps_of(page.history)] == [300], "since it was last told"
+    assert page.failing == 0
+
+
+def test_a_clock_set_back_makes_a_gap_short_and_not_negative() -> None:
+    page = seen(None, look(1e9), look(1e9 - 4e7, content=b"two"))
+    assert [(round(gap), changed) for gap, changed in gaps_of(page.history)] == [(1, True)]
+
+
+def test_a_server_that_sends_all_the_same_does_not_heed_conditions() -> None:
+    page = seen(None, look(1.0))
+    assert page.heeds_conditions
+    page = seen(page, look(2.0), look(3.0))
+    assert not page.heeds_conditions
+    assert seen(page, look(4.0, 304, digest=b"one", etag='"e"')).heeds_conditions
+
+
+def test_a_memory_of_before_tells_when_it_was_told() -> None:
+    old = PageMemory(URL, 1, BEGAN, asked=5.0, status=200, looks=1, changed=5.0)
+    assert old.told_at == 5.0
+    assert replace(old, status=503).told_at == 5.0, "when its content was seen first"

@@ -1,0 +1,105 @@
+"""What a visit of a keeper leaves in the memory of its site.
+
+The whole of it or nothing: the memory is replaced in one step, durably, and says which visit it has
+last. Merged again after a crash, a visit changes nothing.
+
+Two things are looked at besides single pages:
+
+- What a finished visit found and never settled was left out: by robots.txt, or because its host
+  went silent. That counts as a look in vain, or the same pages would be chosen at once again.
+- Where nine in ten of a visit's looks show one new content, a server has begun to answer everything
+  with the same text, most likely for an hour. Those looks are passed over, unless the visit is to
+  be believed: it was repeated, and the same was found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+
+import msgspec
+
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journal import Commit, Owner
+from headgate.storage.page_memory import Look, Sighting
+from headgate.storage.remembering import sightings
+from headgate.storage.site_memory import Files, SiteMemory, VisitCounts, merge
+
+__all__ = ["VisitMemory", "left_out", "remember_visit"]
+
+_SUSPICIOUS_PART = 0.9
+_SUSPICIOUS_LOOKS = 5
+"""Fewer pages may well be made one by their owner."""
+LEFT_OUT = "left-out"
+
+
+class VisitMemory(msgspec.Struct, frozen=True):
+    """What became of a visit."""
+
+    counts: VisitCounts
+    suspicious: bool = False
+    """One new content stood for nearly all; those looks were passed over."""
+
+
+def remember_visit(
+    run: RunFolder, owner: Owner, commits: Iterable[Commit], ended: float, *, believe: bool = False
+) -> VisitMemory:
+    """Merge an ended visit, durably; ``commits`` are gone through three times.
+
+    Raises `DamagedMemory` where the memory must be mended first. ``ended``: seconds since 1970."""
+    site, visit = owner
+    path = Collection(run.collection).memory(site)
+    with SiteMemory.checked(path, site) as old:
+        if visit <= old.summary.visit:
+            return VisitMemory(old.summary.visited)
+        doubted = b"" if believe else _one_for_all(old, commits)
+
+        def met(files: Files) -> Iterator[Sighting]:
+            for sighting in sightings(run, commits, files):
+                look = sighting.look
+                if look is None or not doubted or look.content != doubted:
+                    yield sighting
+            yield from left_out(commits, ended)
+
+        made = merge(path, old, run.stamp, met, visit=visit)
+    return VisitMemory(made.visited, bool(doubted))
+
+
+def left_out(commits: Iterable[Commit], ended: float) -> Iterator[Sighting]:
+    """URLs that a finished visit found, or was to ask for, and did not settle."""
+    found: dict[str, int] = {}
+    finished = False
+    for group, _, _ in commits:
+        finished = finished or group.finished
+        for entry in group.entries:
+            found.update(dict.fromkeys(entry.found, entry.depth))
+    if not finished:
+        return
+    for group, rows, _ in commits:
+        for entry in group.entries:
+            found.pop(entry.url, None)
+        for row in rows:
+            found.pop(row.url, None)
+    nothing = Look(ended, 0, LEFT_OUT, 0, "", "", b"", b"", "", 0.0, 0, 0)
+    for url, depth in found.items():
+        yield Sighting(url, depth, ended, nothing)
+
+
+def _one_for_all(old: SiteMemory, commits: Iterable[Commit]) -> bytes:
+    """The new content that nearly all known pages have; empty: there is none."""
+    looks = 0
+    new: Counter[bytes] = Counter()
+    for group, rows, _ in commits:
+        digests = {entry.url: entry.digest for entry in group.entries if entry.digest}
+        for row in rows:
+            page = old.find(row.url) if row.url in digests else None
+            if page is None or not page.content:
+                continue
+            looks += 1
+            if row.status == HTTPStatus.OK and digests[row.url] != page.content:
+                new[digests[row.url]] += 1
+    if looks < _SUSPICIOUS_LOOKS or not new:
+        return b""
+    content, pages = new.most_common(1)[0]
+    return content if pages >= _SUSPICIOUS_PART * looks else b""
