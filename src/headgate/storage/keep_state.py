@@ -1,0 +1,89 @@
+"""What a keeper tells of itself, in its collection: ``keep.json``, as it is now, and
+``keep-hours.jsonl``, a line for each hour that is over.
+
+Both are for people. Nothing that is kept depends on them: where one is lost or torn, what it told
+is gone and the keeper goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from headgate.model.errors import UserMistake
+from headgate.model.harmless_json import harmless_json
+from headgate.model.keep_status import KeepHour, KeepStatus
+from headgate.storage.faults import writing
+from headgate.storage.own_files import open_own, opened
+from headgate.storage.replacing import write_soon, write_whole
+
+__all__ = ["add_hours", "load_hours", "load_status", "save_status"]
+
+STATUS, HOURS = "keep.json", "keep-hours.jsonl"
+_MOST_HOURS = 400 * 24
+_MOST_STATUS, _MOST_HISTORY = 50_000_000, 200_000_000
+
+
+def save_status(collection: Path, status: KeepStatus) -> None:
+    write_soon(collection / STATUS, harmless_json(msgspec.json.encode(status)) + b"\n")
+
+
+def load_status(collection: Path) -> KeepStatus | None:
+    """None: nothing was kept there, or it cannot be read."""
+    try:
+        return msgspec.json.decode(_read(collection / STATUS, _MOST_STATUS), type=KeepStatus)
+    except (OSError, UserMistake, msgspec.MsgspecError):
+        return None
+
+
+def add_hours(collection: Path, hours: Sequence[KeepHour]) -> None:
+    """Behind those that are there."""
+    if not hours:
+        return
+    path = collection / HOURS
+    lines = b"".join(msgspec.json.encode(hour) + b"\n" for hour in hours)
+    with writing(path):
+        fd = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        try:
+            end = os.lseek(fd, 0, os.SEEK_END)
+            torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
+            _write_all(fd, b"\n" + lines if torn else lines)
+            os.fdatasync(fd)
+        finally:
+            os.close(fd)
+
+
+def load_hours(collection: Path, *, trim: bool = False) -> list[KeepHour]:
+    """The last 400 days, the oldest first; with ``trim`` the file is cut to them as well."""
+    path = collection / HOURS
+    try:
+        lines = _read(path, _MOST_HISTORY).splitlines()
+    except (OSError, UserMistake):
+        return []
+    by_start = {hour.start: hour for line in lines if (hour := _hour(line)) is not None}
+    kept = [by_start[start] for start in sorted(by_start)][-_MOST_HOURS:]
+    if trim and len(lines) > _MOST_HOURS:
+        write_whole(path, b"".join(msgspec.json.encode(hour) + b"\n" for hour in kept))
+    return kept
+
+
+def _hour(line: bytes) -> KeepHour | None:
+    """None: it is torn."""
+    try:
+        return msgspec.json.decode(line, type=KeepHour)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _read(path: Path, most: int) -> bytes:
+    with opened(path) as file:
+        return file.read(most)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(fd, left) :]
