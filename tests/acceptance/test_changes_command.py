@@ -107,7 +107,7 @@ def test_exact_lets_everything_count_and_ignore_less(collection: tuple[Path, Wor
         (["one-run"], "name two runs"),
         (["2020-01-01T00-00-00", "2021-01-01T00-00-00"], "no run"),
         (["--since", "soon"], "soon"),
-        (["--ignore", "("], "is no pattern"),
+        (["--ignore", "("], "is not a regular expression"),
         (["--exact", "--ignore", "x"], "leave --ignore out"),
     ],
 )

@@ -84,7 +84,7 @@ def _comparison(args: argparse.Namespace) -> Comparison:
 
     if args.exact and args.ignore:
         raise UserMistake("--exact lets everything count; leave --ignore out")
-    noise = EXACT if args.exact else Noise.usual(args.ignore)
+    noise = EXACT if args.exact else Noise.of(args.ignore)
     before, after = _runs(args)
     return Comparison(args.folder, before, after, noise, args.site)
 

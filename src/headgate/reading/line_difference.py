@@ -20,29 +20,29 @@ def line_difference(before: Sequence[str], after: Sequence[str], noise: Noise) -
 
     >>> from headgate.reading.noise import Noise
     >>> old, new = ["Rates", "5 EUR", "as of 3 May 2026"], ["Rates", "6 EUR", "as of 4 May 2026"]
-    >>> line_difference(old, new, Noise.usual())
+    >>> line_difference(old, new, Noise.of())
     ['  Rates', '- 5 EUR', '+ 6 EUR', '  as of 4 May 2026']
     """
-    old = [noise.without(line) for line in before]
-    new = [noise.without(line) for line in after]
-    if old == new:
-        return []
+    old, old_lines = _counted(before, noise)
+    new, new_lines = _counted(after, noise)
     found: list[str] = []
     shown = 0
-    for first, last, start, end in _changes(old, new):
-        if first == last and not any(new[start:end]):
-            continue  # came, and is nothing but noise
-        if start == end and not any(old[first:last]):
-            continue
+    for first, last, start, end in _changes(old, new) if old != new else ():
         lead = max(start - _AROUND, shown)
         if found and lead > shown:
             found.append(_GAP)
-        found += [f"  {line}" for line in after[lead:start]]
-        found += [f"- {line}" for line in before[first:last]]
-        found += [f"+ {line}" for line in after[start:end]]
-        shown = min(end + _AROUND, len(after))
-        found += [f"  {line}" for line in after[end:shown]]
+        found += [f"  {line}" for line in new_lines[lead:start]]
+        found += [f"- {line}" for line in old_lines[first:last]]
+        found += [f"+ {line}" for line in new_lines[start:end]]
+        shown = min(end + _AROUND, len(new))
+        found += [f"  {line}" for line in new_lines[end:shown]]
     return found
+
+
+def _counted(lines: Sequence[str], noise: Noise) -> tuple[list[str], list[str]]:
+    """What counts of those lines that are not noise altogether, and these lines."""
+    both = [(counted, line) for line in lines if (counted := noise.without(line))]
+    return [counted for counted, _ in both], [line for _, line in both]
 
 
 def _changes(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:

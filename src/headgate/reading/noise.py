@@ -6,69 +6,100 @@ A line is compared after its noise is taken out. What counts as noise by itself:
 - numbers of visitors, views, hits, downloads, comments and the like;
 - long tokens: sixteen or more letters and digits, both among them, without a blank.
 
-Users add patterns of their own. Other numbers, such as prices, count.
+Users add rules of their own: patterns for text, selectors for elements of which nothing counts.
+Other numbers, such as prices, count.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headgate.model.errors import UserMistake
+from headgate.model.keeping import CSS_MARK
+from headgate.model.selector import parse_selectors
+from headgate.reading.without_elements import ElementNames
+from headgate.site_file.keeping_values import check_ignore_rule
 
 __all__ = ["EXACT", "Noise"]
 
 _DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
+_DATE = rf"\d{{1,2}}(?:st|nd|rd|th)? {_MONTH},? \d{{4}}\b"
+_AGO = "(?:second|minute|hour|day|week|month|year)s? ago\\b"
 _COUNTED = (
     "views?|visits?|visitors?|hits?|reads?|downloads?|comments?|likes?|shares?|followers?"
     "|members?|users?|guests?|online"
 )
-_USUAL = (
-    r"\b\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?",
-    r"\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b",
-    rf"\b{_DAY}\d{{1,2}}(?:st|nd|rd|th)? {_MONTH},? \d{{4}}\b",
-    rf"\b{_DAY}{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}\b",
-    r"\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]\.?m\b\.?)?(?: (?:UTC|GMT|CET|CEST))?",
-    r"\b(?:\d+|an?|one) (?:second|minute|hour|day|week|month|year)s? ago\b",
-    rf"\b\d[\d.,]*[kKmM]? (?:{_COUNTED})\b",
-    rf"\b(?:{_COUNTED})(?: today)?: ?\d[\d.,]*",
-    r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{16,}(?![\w-])",
+_BEGUN_BY_DIGITS = (
+    r"\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?",
+    r"\d{1,2}[./]\d{1,2}[./]\d{2,4}\b",
+    _DATE,
+    r"\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]\.?m\b\.?)?(?: (?:UTC|GMT|CET|CEST))?",
+    rf"\d{{1,6}} {_AGO}",
+    rf"\d[\d.,]{{0,20}}[kKmM]? (?:{_COUNTED})\b",
 )
-_MOST_PATTERN = 500
+_BEGUN_BY_LETTERS = (
+    rf"{_DAY}{_DATE}",
+    rf"{_DAY}{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}\b",
+    rf"(?:an?|one) {_AGO}",
+    rf"(?:{_COUNTED})(?: today)?: ?\d[\d.,]{{0,20}}",
+)
+_TOKEN = r"(?<!-)(?=[\w-]{16})(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{16,}(?![\w-])"
+_USUAL_NOISE = re.compile(
+    rf"""(?<!\w)(?:(?=\d)(?:{"|".join(_BEGUN_BY_DIGITS)})
+    |(?=[adfhjlmonrstuvwcg])(?:{"|".join(_BEGUN_BY_LETTERS)})|{_TOKEN})""".replace("\n    ", ""),
+    re.IGNORECASE,
+)
+"""Told apart by the first letter of a word: text has many, and few begin any of these."""
+_MAYBE_USUAL = re.compile(r"\d| ago", re.IGNORECASE)
+"""What every usual noise has: most lines have not, and are spared the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    pattern: re.Pattern[str] | None
+    usual: bool
+    patterns: tuple[re.Pattern[str], ...] = ()
+    elements: ElementNames | None = None
 
     @classmethod
-    def usual(cls, more: Sequence[str] = ()) -> Noise:
-        """With the user's own patterns beside.
+    def of(cls, ignore: Sequence[str] = ()) -> Noise:
+        """The usual, with the user's own rules beside.
 
-        >>> noise = Noise.usual([r"Offer \\d+"])
+        >>> noise = Noise.of([r"Offer \\d+", "css:.clock"])
         >>> noise.without("Offer 12: 1,204 views on 3 May 2026, 5 EUR")
         ': on , 5 EUR'
         """
-        return cls(re.compile("|".join((*_USUAL, *map(_checked, more))), re.IGNORECASE))
+        for rule in ignore:
+            check_ignore_rule(rule)
+        named = [rule.removeprefix(CSS_MARK) for rule in ignore if rule.startswith(CSS_MARK)]
+        selectors = [selector for rule in named for selector in parse_selectors(rule)]
+        return cls(
+            True,
+            tuple(_pattern(rule) for rule in ignore if not rule.startswith(CSS_MARK)),
+            ElementNames.of(selectors) if selectors else None,
+        )
 
     def without(self, line: str) -> str:
-        """What of a line counts."""
-        if self.pattern is None:
-            return line
-        return " ".join(self.pattern.sub(" ", line).split())
+        """What of a line counts; blanks do not."""
+        left = line
+        for pattern in self.patterns:
+            left = pattern.sub(" ", left)
+        if self.usual and _MAYBE_USUAL.search(left):
+            left = _USUAL_NOISE.sub(" ", left)
+        return line if left is line else " ".join(left.split())
+
+    def without_elements(self, page: str) -> str:
+        """What of a page of HTML counts."""
+        return page if self.elements is None else self.elements.taken_out(page)
 
 
-EXACT = Noise(None)
+EXACT = Noise(usual=False)
 """Every letter counts."""
 
 
-def _checked(pattern: str) -> str:
-    if len(pattern) > _MOST_PATTERN:
-        raise UserMistake(f"a pattern has at most {_MOST_PATTERN} letters; this has {len(pattern)}")
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise UserMistake(f"{pattern!r} is no pattern: {error}") from None
-    return f"(?:{pattern})"
+def _pattern(rule: str) -> re.Pattern[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what a later Python will refuse
+        return re.compile(rule, re.IGNORECASE)

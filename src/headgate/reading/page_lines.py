@@ -13,13 +13,13 @@ _UNSEEN = re.compile(
     r"<!--[\s\S]*?(?:-->|\Z)|<(script|style|template|noscript)\b[\s\S]*?(?:</\1[^>]*+>?|\Z)",
     re.IGNORECASE,
 )
-_BLOCK = re.compile(
-    r"</?(?:address|article|aside|blockquote|body|br|caption|dd|div|dl|dt|fieldset|figcaption|figure"
-    r"|footer|form|h[1-6]|head|header|hr|li|main|nav|ol|option|p|pre|section|table|tbody|td|tfoot|th"
-    r"|thead|title|tr|ul)\b[^>]*+(?:>|\Z)",
-    re.IGNORECASE,
-)
-_TAG = re.compile(r"<[^>]*+(?:>|\Z)")
+_BLOCKS = frozenset(
+    ("address", "article", "aside", "blockquote", "body", "br", "caption", "dd", "div", "dl",
+     "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5",
+     "h6", "head", "header", "hr", "li", "main", "nav", "ol", "option", "p", "pre", "section",
+     "table", "tbody", "td", "tfoot", "th", "thead", "title", "tr", "ul")
+)  # fmt: skip
+_TAG = re.compile(r"<(?:/?([a-zA-Z][a-zA-Z0-9]*+)|[/!?])[^>]*+(?:>|\Z)")
 
 
 def page_lines(page: str) -> list[str]:
@@ -30,6 +30,13 @@ def page_lines(page: str) -> list[str]:
     """
     seen = _UNSEEN.sub(" ", page[:_MOST_CHARACTERS])
     # Line ends of the source mean nothing to a reader; those of blocks do.
-    text = _BLOCK.sub("\n", seen.replace("\n", " ").replace("\r", " "))
-    lines = (" ".join(unescape(_TAG.sub(" ", line)).split()) for line in text.split("\n"))
+    pieces = _TAG.split(seen.replace("\n", " ").replace("\r", " "))
+    breaks = {name: _break(name) for name in {*pieces[1::2]}}
+    pieces[1::2] = [breaks[name] for name in pieces[1::2]]
+    lines = (" ".join(line.split()) for line in unescape("".join(pieces)).split("\n"))
     return [line for line in lines if line][:_MOST_LINES]
+
+
+def _break(name: str | None) -> str:
+    """What a tag of this name stands for; None: it is a comment or the like."""
+    return "\n" if name is not None and name.lower() in _BLOCKS else " "

@@ -11,7 +11,7 @@ from headgate.reading.line_difference import line_difference
 from headgate.reading.noise import EXACT, Noise
 from headgate.reading.page_lines import page_lines
 
-USUAL = Noise.usual()
+USUAL = Noise.of()
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_the_difference_makes_one_text_into_the_other(old: list[str], new: list[
 
 
 def test_patterns_of_the_users_own() -> None:
-    noise = Noise.usual([r"Offer: .*"])
+    noise = Noise.of([r"Offer: .*"])
     assert line_difference(["Offer: shoes"], ["Offer: hats"], noise) == []
-    with pytest.raises(UserMistake, match="is no pattern"):
-        Noise.usual(["("])
+    with pytest.raises(UserMistake, match="is not a regular expression"):
+        Noise.of(["("])
 
 
 def test_long_texts_take_no_longer_than_their_length_asks_for() -> None:
