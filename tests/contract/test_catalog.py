@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.catalog import Catalog, Outcome, Run, Server, Visit
+from headgate.control.catalog import (
+    Catalog,
+    KeptPromise,
+    Outcome,
+    Run,
+    Server,
+    SiteState,
+    Visit,
+)
 from headgate.control.memory_catalog import MemoryCatalog
 from headgate.model.errors import HeadgateError
 from headgate.model.local_time import DayKind, LocalMoment
@@ -145,3 +153,51 @@ def test_what_was_recorded_of_a_server_stands_while_its_measurer_learns_on(reope
     kept = catalog.server("192.0.2.1")
     assert kept is not None
     assert kept.measures == 1
+
+
+def test_a_run_may_visit_a_site_again_and_again(reopen: Reopen) -> None:
+    catalog = reopen()
+    catalog.begin_run("volume", 100.0, "{}")
+    visits = [make_visit("volume", 100.0 + number, visit=number) for number in (1, 2, 3)]
+    catalog.record_visits(visits)
+    catalog.record_visits([make_visit("volume", 102.0, visit=2, errors={"dns": 7}, changed=4)])
+    found = reopen().history("docs")
+    assert [visit.visit for visit in found] == [3, 2, 1]
+    assert (found[1].errors, found[1].changed) == ({"dns": 7}, 4)
+    assert found[2].errors == {"404": 2, "dns": 1}
+
+
+def test_a_kept_visit_leaves_its_site_and_its_promise(reopen: Reopen) -> None:
+    catalog = reopen()
+    catalog.begin_run("volume", 100.0, "{}")
+    state = SiteState("docs", 7, 150.0, b"curve", (6e3, 500.0, 0.2), 900.0, 1, 2, "down", 140.0)
+    promise = KeptPromise("docs", 160.0, 150.0)
+    catalog.record_kept(make_visit("volume", 140.0, visit=7, why="promise"), state, promise)
+    catalog.put_site_state(SiteState("wiki", 1, 10.0))
+    catalog = reopen()
+    assert catalog.site_states() == {"docs": state, "wiki": SiteState("wiki", 1, 10.0)}
+    assert catalog.promises(0.0) == [promise]
+    assert promise.late_seconds == 0.0
+    assert KeptPromise("docs", 100.0, 150.0).late_seconds == 50.0
+    assert catalog.history("docs")[0].why == "promise"
+
+
+def test_a_visit_that_cannot_be_recorded_leaves_nothing(reopen: Reopen) -> None:
+    catalog = reopen()
+    with pytest.raises(HeadgateError):
+        catalog.record_kept(make_visit("nobody's", 1.0), SiteState("docs", 1, 1.0), None)
+    assert reopen().site_states() == {}
+
+
+def test_what_is_old_is_forgotten(reopen: Reopen) -> None:
+    catalog = reopen()
+    catalog.begin_run("volume", 100.0, "{}")
+    for due in (1_000.0, 9_000.0):
+        state = SiteState("docs", 1, due)
+        promise = KeptPromise("docs", due, due)
+        catalog.record_kept(make_visit("volume", due), state, promise)
+    catalog.add_line_use({0: 5, 9: 6, 10: 7})
+    catalog.forget_before(9_000.0)
+    catalog = reopen()
+    assert [promise.due for promise in catalog.promises(0.0)] == [9_000.0]
+    assert catalog.line_use(0) == {10: 7}

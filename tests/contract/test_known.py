@@ -14,6 +14,7 @@ from tests.unit.storage.making import NOON, make_body, make_fetched, make_url
 from headgate.crawling.memory_known import MemoryKnown
 from headgate.crawling.ports import Known
 from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.seen import UrlSeen
 from headgate.model.fetch import Fetched
 from headgate.model.page import Earlier, Page
 from headgate.storage.collection import Collection
@@ -21,6 +22,7 @@ from headgate.storage.known_pages import KnownPages
 from headgate.storage.sealing import seal
 from headgate.storage.spool import SiteSpool
 
+ELSEWHERE = "http://elsewhere.test/"
 ETAG = '"v1"'
 
 
@@ -105,3 +107,16 @@ def test_an_archived_response_is_found_by_its_url_and_read_back(known: Known) ->
     assert (stored.url, stored.payload) == (make_url(7), make_body(0))
     assert known.find(make_url(2)) is None
     assert known.find(make_url(9)) is None
+
+
+def test_of_urls_it_gives_those_known_with_their_depth(known: Known) -> None:
+    urls = [make_url(2), ELSEWHERE, make_url(0), make_url(1)]
+    found = {url: depth for depth, some in known.by_depth(urls) for url in some}
+    assert found == {make_url(0): 0, make_url(1): 1, make_url(2): 1}
+    assert not [some for _, some in known.by_depth([]) if some]
+
+
+def test_its_hashes_are_those_that_a_frontier_knows_urls_by(known: Known) -> None:
+    seen = UrlSeen()
+    seen.fill(known.hashes())
+    assert seen.meet([make_url(0), make_url(1), make_url(2), ELSEWHERE]) == [ELSEWHERE]

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from headgate.traffic.server_speed import ServerSpeed
 
-__all__ = ["Catalog", "Outcome", "Run", "Server", "Visit"]
+__all__ = ["Catalog", "KeptPromise", "Outcome", "Run", "Server", "SiteState", "Visit"]
 
 
 class Outcome(StrEnum):
@@ -38,7 +38,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One run's visit to one site. Times are seconds since 1970."""
+    """A visit to one site. Times are seconds since 1970."""
 
     site: str
     run: str
@@ -55,6 +55,18 @@ class Visit:
     """False: stopped with URLs left to do."""
     errors: Mapping[str, int] = field(default_factory=dict)
     """By failure kind, or by status such as "404"."""
+    visit: int = 0
+    """Which of the site's, in a volume of a keeper; 0: the run has one."""
+    why: str = ""
+    """A keeper made it: index, promise, first or user."""
+    asked: int = 0
+    """Pages looked at, and what was found of them."""
+    changed: int = 0
+    same: int = 0
+    new: int = 0
+    gone: int = 0
+    saved_bytes: int = 0
+    """That pages not modified did not need."""
 
     @property
     def mean_page_bytes(self) -> float | None:
@@ -68,6 +80,44 @@ class Server:
     address: str
     hosts: tuple[str, ...]
     speed: ServerSpeed
+
+
+@dataclass(frozen=True, slots=True)
+class SiteState:
+    """A site of a keeper between two visits. Times are seconds since 1970."""
+
+    site: str
+    visit: int
+    """The last that was made."""
+    asked: float
+    """When."""
+    outlook: bytes = b""
+    """What the board knows of it, as `headgate.jobs.kept_memory` encodes it; empty: to be made
+    anew."""
+    costs: tuple[float, float, float] | None = None
+    """Learned of its servers: bytes of a connection and of a request, seconds of a look."""
+    paused_until: float = 0.0
+    down: int = 0
+    """Visits in a row to which nobody answered."""
+    suspicions: int = 0
+    """Visits in a row that were not believed."""
+    trouble: str = ""
+    """What a person should know, in words."""
+    trouble_since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPromise:
+    """Every page of a site was to be looked at again by ``due``."""
+
+    site: str
+    due: float
+    settled: float
+    """When it was, or when it was found to be late."""
+
+    @property
+    def late_seconds(self) -> float:
+        return max(self.settled - self.due, 0.0)
 
 
 class Catalog(Protocol):
@@ -86,6 +136,25 @@ class Catalog(Protocol):
     def record_visits(self, visits: Iterable[Visit]) -> None:
         """Of a run that was begun here, all or none; replaces what was recorded of the same visits
         before."""
+        ...
+
+    def record_kept(self, visit: Visit, state: SiteState, promise: KeptPromise | None) -> None:
+        """A keeper's visit, what it leaves of the site, and the promise that it settled: all or
+        none."""
+        ...
+
+    def put_site_state(self, state: SiteState) -> None: ...
+
+    def site_states(self) -> Mapping[str, SiteState]:
+        """By site."""
+        ...
+
+    def promises(self, since: float) -> Sequence[KeptPromise]:
+        """Settled since then, the oldest first."""
+        ...
+
+    def forget_before(self, moment: float) -> None:
+        """Promises and line use that are older."""
         ...
 
     def history(self, site: str, limit: int = 10) -> Sequence[Visit]:

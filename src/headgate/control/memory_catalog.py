@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from headgate.control.catalog import Outcome, Run, Server, Visit
+from headgate.control.catalog import KeptPromise, Outcome, Run, Server, SiteState, Visit
 from headgate.model.errors import WorldFault
+from headgate.model.quota import SLOT_SECONDS
 from headgate.traffic.server_speed import ServerSpeed
 
 __all__ = ["MemoryCatalog"]
@@ -19,8 +20,11 @@ class MemoryCatalog:
     """A `headgate.control.catalog.Catalog`."""
 
     _runs: dict[str, Run] = field(default_factory=dict)
-    _visits: dict[tuple[str, str], Visit] = field(default_factory=dict)
-    """By site and run."""
+    _visits: dict[tuple[str, str, int], Visit] = field(default_factory=dict)
+    """By site, run and number."""
+    _states: dict[str, SiteState] = field(default_factory=dict)
+    _promises: dict[tuple[str, float], KeptPromise] = field(default_factory=dict)
+    """By site and due."""
     _line: Counter[int] = field(default_factory=Counter)
     _speeds: dict[str, ServerSpeed] = field(default_factory=dict)
     _seen: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -46,15 +50,39 @@ class MemoryCatalog:
         return sorted(self._runs.values(), key=lambda run: (run.started, run.stamp), reverse=True)
 
     def record_visits(self, visits: Iterable[Visit]) -> None:
-        taken = {(visit.site, visit.run): visit for visit in visits}
-        for _, run in taken:
+        taken = {(visit.site, visit.run, visit.visit): visit for visit in visits}
+        for _, run, _ in taken:
             if run not in self._runs:
                 raise WorldFault(f"{run}: no such run was begun here")
         self._visits |= taken
 
+    def record_kept(self, visit: Visit, state: SiteState, promise: KeptPromise | None) -> None:
+        self.record_visits([visit])
+        self.put_site_state(state)
+        if promise is not None:
+            self._promises[promise.site, promise.due] = promise
+
+    def put_site_state(self, state: SiteState) -> None:
+        self._states[state.site] = state
+
+    def site_states(self) -> dict[str, SiteState]:
+        return dict(sorted(self._states.items()))
+
+    def promises(self, since: float) -> list[KeptPromise]:
+        settled = [promise for promise in self._promises.values() if promise.settled >= since]
+        return sorted(settled, key=lambda promise: (promise.settled, promise.site))
+
+    def forget_before(self, moment: float) -> None:
+        self._promises = {
+            key: promise for key, promise in self._promises.items() if promise.settled >= moment
+        }
+        old = [slot for slot in self._line if (slot + 1) * SLOT_SECONDS <= moment]
+        for slot in old:
+            del self._line[slot]
+
     def history(self, site: str, limit: int = 10) -> list[Visit]:
         visits = [visit for visit in self._visits.values() if visit.site == site]
-        visits.sort(key=lambda visit: (visit.started, visit.run), reverse=True)
+        visits.sort(key=lambda visit: (visit.started, visit.run, visit.visit), reverse=True)
         return visits[:limit]
 
     def add_line_use(self, bytes_by_slot: Mapping[int, int]) -> None:

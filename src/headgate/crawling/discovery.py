@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Clock
 from headgate.crawling.robots import Request, RobotsFile, learn_robots, sitemaps_of
+from headgate.crawling.robots_cache import RobotsCache
 from headgate.frontier.events import Event, RobotsLearned, SitemapsNamed
 from headgate.frontier.pacing import PaceRules
 from headgate.frontier.retries import RetryRules
@@ -42,9 +43,18 @@ class Discovery:
     tell: Callable[[Event], object]
     waiting: set[str] = field(default_factory=set)
     """Origins that are left alone for a while, or keep us waiting, just now."""
+    cache: RobotsCache | None = None
+    """Of a site that is visited often: what a visit before learned. Its sitemaps are then not
+    looked into either."""
 
     async def explore(self, origin: str) -> str:
         """Learn an origin's rules and tell of its sitemaps; why that failed, or nothing."""
+        wall = self.clock.wall()
+        cached = None if self.cache is None else self.cache.find(origin, wall)
+        if cached is not None:
+            rules = cached.rules
+            self.tell(RobotsLearned(origin, rules.allows, rules.crawl_delay, cached.public))
+            return ""
         with self._patience(origin):
             found = await self._robots(origin)
         for outcome in found.outcomes:
@@ -52,6 +62,8 @@ class Discovery:
         rules = found.rules
         first = found.outcomes[0]
         public = isinstance(first, Fetched) and first.public
+        if self.cache is not None:
+            self.cache.keep(origin, rules, public=public, wall=wall)
         self.tell(RobotsLearned(origin, rules.allows, rules.crawl_delay, public, rules.unreachable))
         self.tell(SitemapsNamed(sitemaps_of(rules, origin)))
         return found.trouble

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from headgate.frontier.hash_set import Hashes
+from headgate.frontier.seen import url_hashes
 from headgate.model.fetch import Fetched
 from headgate.model.page import Earlier
 
@@ -43,6 +45,13 @@ class MemoryKnown:
 
     def pages(self) -> Iterator[tuple[int, Sequence[str]]]:
         return _by_depth({**self.depths, **self.never_asked})
+
+    def by_depth(self, urls: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+        known = {**self.depths, **self.never_asked}
+        return _by_depth({url: known[url] for url in urls if url in known})
+
+    def hashes(self) -> Hashes:
+        return url_hashes({**self.depths, **self.never_asked})
 
 
 def _by_depth(depths: Mapping[str, int]) -> Iterator[tuple[int, Sequence[str]]]:

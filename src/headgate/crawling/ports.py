@@ -21,6 +21,7 @@ from typing import Protocol
 
 from headgate.crawling.progress import Progress
 from headgate.focus.signs import PageSigns
+from headgate.frontier.hash_set import Hashes
 from headgate.frontier.journal import JournalEntry
 from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page
@@ -246,6 +247,14 @@ class Known(Protocol):
 
     def pages(self) -> Iterator[tuple[int, Sequence[str]]]:
         """The same for all that is known and not gone."""
+        ...
+
+    def by_depth(self, urls: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+        """Those of these that are known, with their depth."""
+        ...
+
+    def hashes(self) -> Hashes:
+        """Of all URLs known, as `headgate.frontier.seen.url_hashes` makes them."""
         ...
 
 

@@ -6,14 +6,17 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from headgate.frontier.hash_set import Hashes
 from headgate.frontier.scored_todo import Scores
 from headgate.model.fetch import FailureKind
 
 __all__ = [
+    "Asked",
     "ErrorStatus",
     "Event",
     "FetchFailed",
     "Found",
+    "NotNow",
     "PageFetched",
     "Recalled",
     "Redirected",
@@ -31,6 +34,21 @@ class Seeds(msgspec.Struct, frozen=True, gc=False):
     """Where the user wants to start; told again after a replay, it changes nothing."""
 
     urls: Sequence[str]
+
+
+class Asked(msgspec.Struct, frozen=True, gc=False):
+    """Known pages that this visit is for. They are judged by today's scope; a page that no link
+    led to, because a seed redirected to it, brings its host into the site."""
+
+    urls: Sequence[str]
+    depth: int
+
+
+class NotNow(msgspec.Struct, frozen=True, gc=False):
+    """URLs that are known and not this visit's, by what `url_hashes` gives for them: met already,
+    so that links do not bring them back."""
+
+    hashes: Hashes
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
@@ -143,6 +161,8 @@ class Stop(msgspec.Struct, frozen=True, gc=False):
 
 Event = (
     Seeds
+    | Asked
+    | NotNow
     | Found
     | SitemapsNamed
     | SitemapRead

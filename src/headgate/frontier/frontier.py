@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterable, Iterator
 from headgate.frontier.commands import NAMED_BY_INDEX, NAMED_BY_SITE, Command, Record
 from headgate.frontier.dispatch import Dispatch
 from headgate.frontier.events import (
+    Asked,
     Event,
     Found,
+    NotNow,
     Recalled,
     RobotsLearned,
     Seeds,
@@ -69,15 +71,8 @@ class Frontier:
         """Take in an event at ``now``, seconds of any clock that does not go back."""
         commands: list[Command] = []
         match event:
-            case Seeds():
-                found = self._filter.seeds(event.urls)
-                commands = self._bring(found, 0, dict.fromkeys(found, _SEED_SCORE), seeds=True)
-            case Found():
-                commands = self._find(event)
-            case SitemapsNamed():
-                self._look_into(event)
-            case Recalled():
-                self._recall(event)
+            case Seeds() | Asked() | NotNow() | Found() | SitemapsNamed() | Recalled():
+                commands = self._meet(event)
             case RobotsLearned():
                 self._dispatch.learn(event)
             case Slots():
@@ -144,6 +139,27 @@ class Frontier:
         ended = self._ledger.outcomes.total() + self._dispatch.dropped.counts.total()
         assert self._ledger.accepted == ended + len(self._dispatch) - self._dispatch.sitemaps
         assert self._ledger.accepted <= len(self._filter.seen)
+
+    def _meet(
+        self, event: Seeds | Asked | NotNow | Found | SitemapsNamed | Recalled
+    ) -> list[Command]:
+        """URLs from elsewhere than a page."""
+        match event:
+            case Seeds():
+                found = self._filter.seeds(event.urls)
+                return self._bring(found, 0, dict.fromkeys(found, _SEED_SCORE), seeds=True)
+            case Asked():
+                found = self._filter.asked(event.urls, event.depth)
+                return self._bring(found, event.depth, None, seeds=True)
+            case Found():
+                return self._find(event)
+            case NotNow():
+                self._filter.seen.fill(event.hashes)
+            case SitemapsNamed():
+                self._look_into(event)
+            case Recalled():
+                self._recall(event)
+        return []
 
     def _find(self, event: Found) -> list[Command]:
         if self._filter.scope.has(event.depth):

@@ -60,3 +60,5 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """... and their levels since."""
     refused: Refusals = ()
     """What was refused at the gate since the entry before."""
+    modified: Sequence[tuple[str, float]] = ()
+    """Known pages that a sitemap dates, with when it says that they changed: seconds since 1970."""

@@ -102,6 +102,12 @@ class UrlFilter:
             self.refused.note(Reason.OUT_OF_SCOPE, [url for url in urls if not is_web_url(url)])
         return self.seen.meet(usable)
 
+    def asked(self, urls: Sequence[str], depth: int) -> list[str]:
+        """The same for known pages, at the depth at which they were found."""
+        if depth == 0:
+            return [] if self.closed else self.seen.meet(self._following_seeds(urls))
+        return self.recalled(urls)
+
     def redirect(self, target: str, depth: int) -> list[str]:
         """The same for where a page at this depth redirects to."""
         if depth == 0 and not self.closed and self.scope.follows_seed(target):
@@ -112,14 +118,17 @@ class UrlFilter:
     def recall(self, urls: Sequence[str], depth: int) -> list[str]:
         """Let in again what was let in before a crash; the answer is what was not yet recalled."""
         if depth == 0:
-            for url in urls:
-                self.scope.follows_seed(url)
+            self._following_seeds(urls)
         self._traps.count(urls)
         return self.seen.meet(urls)
 
     def recall_settled(self, urls: Iterable[str]) -> None:
         """Remember URLs that came to their end before a crash, so that `recall` leaves them out."""
         self.seen.fill(url_hashes(urls))
+
+    def _following_seeds(self, urls: Sequence[str]) -> list[str]:
+        """Seeds and where they redirected to: their hosts are the site's."""
+        return [url for url in urls if self.scope.follows_seed(url)]
 
     def _judged(self, fresh: list[str]) -> list[str]:
         inside = self.scope.inside(fresh)

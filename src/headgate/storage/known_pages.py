@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from headgate.frontier.hash_set import Hashes
 from headgate.model.fetch import Fetched
 from headgate.model.page import Earlier
 from headgate.storage.collection import Collection
@@ -56,6 +58,15 @@ class KnownPages:
 
     def pages(self) -> Iterator[tuple[int, Sequence[str]]]:
         return _by_depth(self._memory, lambda page: not page.gone)
+
+    def by_depth(self, urls: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+        found = (page for url in urls if (page := self._memory.find(url)) is not None)
+        return _by_depth(found, lambda _: True)
+
+    def hashes(self) -> Hashes:
+        """The keys of the memory are what URLseen goes by; 0, which it cannot hold, is 1 there."""
+        keys = self._memory.keys_of(0, len(self._memory))
+        return array("Q", [key or 1 for key in keys[:1]]) + array("Q", keys[1:])
 
     def close(self) -> None:
         self._memory.close()

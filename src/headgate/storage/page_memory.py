@@ -72,6 +72,8 @@ class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Looks since that told nothing."""
     unheeded: Count = 0
     """Times in a row that the page was sent whole though a condition asked not to."""
+    modified: Moment = 0.0
+    """When a sitemap says that it changed, the newest; 0: none does."""
 
     @property
     def never_asked(self) -> bool:
@@ -90,6 +92,10 @@ class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def heeds_conditions(self) -> bool:
         """An unchanged page is likely to cost no more than a request."""
         return self.revalidatable and self.unheeded < _TIMES_TO_BE_UNHEEDED
+
+    def promised_change(self, by: float) -> bool:
+        """Whether a sitemap says that it changed between the last look that told and a moment."""
+        return self.told_at < self.modified <= by
 
     @property
     def told_at(self) -> float:
@@ -127,12 +133,16 @@ class Sighting(msgspec.Struct, frozen=True, array_like=True, gc=False):
     look: Look | None = None
     visit: int = 0
     """Which of the site's; 0: its run has one."""
+    modified: float = 0.0
+    """As of the page's memory; then no more is told."""
 
 
 def after(known: PageMemory | None, met: Sighting) -> PageMemory:
     """What is known of a page after this; ``known``: before, None: nothing."""
     before = known or PageMemory(met.url, met.depth, met.at)
     look = met.look
+    if met.modified:
+        return replace(before, modified=max(before.modified, met.modified))
     if look is None:
         return replace(before, depth=met.depth)
     if look.at == before.asked:

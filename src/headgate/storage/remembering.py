@@ -85,6 +85,8 @@ def sightings(run: RunFolder, commits: Iterable[Commit], files: Files) -> Iterat
         for entry in group.entries:
             for url in entry.found:
                 yield Sighting(url, entry.depth, began)
+            for url, modified in entry.modified:
+                yield Sighting(url, 0, began, modified=modified)
         for row in rows:
             if row.role == Role.PAGE:
                 look = _look(row, digests.get(row.url, b""), shelf, files, began)

@@ -100,9 +100,17 @@ class VisitCounts(msgspec.Struct):
     """... with so many on the line all together, ..."""
     saved_bytes: int = 0
     """... instead of so many."""
+    dates_right: int = 0
+    """Looks at pages that a sitemap said had changed, where that was so, ..."""
+    dates_wrong: int = 0
+    """... and where it was not."""
 
     def count(self, before: PageMemory | None, page: PageMemory, look: Look) -> None:
         self.asked += 1
+        if before is not None and not page.failing and before.promised_change(look.at):
+            right = page.changes > before.changes
+            self.dates_right += right
+            self.dates_wrong += not right
         if page.gone and not (before is not None and before.gone):
             self.gone += 1
         elif page.failing:
@@ -142,6 +150,9 @@ class MemorySummary(msgspec.Struct, frozen=True):
     visit: int = 0
     """The last that was merged, of a site that is visited again and again; 0: it is not."""
     visited: VisitCounts = msgspec.field(default_factory=VisitCounts)
+    dates_right: int = 0
+    """Of all visits: `VisitCounts`."""
+    dates_wrong: int = 0
 
 
 class SiteMemory:
@@ -478,6 +489,8 @@ class _Merging:
             self._files.names,
             visit,
             self._visited,
+            self._old.summary.dates_right + self._visited.dates_right,
+            self._old.summary.dates_wrong + self._visited.dates_wrong,
         )
         self._starts.append(self._end)
         self._write(bytes(-self._end % _WORD_BYTES))  # words lie better where they are aligned

@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
-from headgate.control.catalog import Outcome, Run, Server, Visit
+from headgate.control.catalog import KeptPromise, Outcome, Run, Server, SiteState, Visit
 from headgate.model.errors import DamagedFile, HeadgateError, WorldFault
 from headgate.storage.faults import writing
 from headgate.storage.own_files import refuse_strange
@@ -24,7 +24,7 @@ from headgate.traffic.server_speed import ServerSpeed
 
 __all__ = ["SqliteCatalog"]
 
-_VERSION = 4
+_VERSION = 5
 _WAIT_SECONDS = 10.0
 _OF_THE_DISK = frozenset((
     sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
@@ -37,7 +37,12 @@ _MOST = 2.0**60
 _QUERIES = load_queries("catalog.sql")
 
 
+_VISIT_KEY = ("site", "run", "visit")
 _VISIT_COLUMNS = tuple(column.name for column in fields(Visit) if column.name != "errors")
+
+
+_COSTS = ("connection_bytes", "request_bytes", "look_seconds")
+_STATE_COLUMNS = tuple(column.name for column in fields(SiteState) if column.name != "costs")
 
 
 class SqliteCatalog:
@@ -88,13 +93,38 @@ class SqliteCatalog:
         before."""
         with self._changing() as db:
             for visit in visits:
-                values = {name: getattr(visit, name) for name in _VISIT_COLUMNS}
-                key = {"site": visit.site, "run": visit.run}
-                counts = [{**key, "kind": kind, "count": n} for kind, n in visit.errors.items()]
-                db.execute(_QUERIES["see_site"], key)
-                db.execute(_QUERIES["clear_errors"], key)
-                db.execute(_QUERIES["record_visit"], values)
-                db.executemany(_QUERIES["record_errors"], counts)
+                _record_visit(db, visit)
+
+    def record_kept(self, visit: Visit, state: SiteState, promise: KeptPromise | None) -> None:
+        """A keeper's visit, what it leaves of the site, and the promise that it settled: all or
+        none."""
+        with self._changing() as db:
+            _record_visit(db, visit)
+            _put_state(db, state)
+            if promise is not None:
+                values = {"site": promise.site, "due": promise.due, "settled": promise.settled}
+                db.execute(_QUERIES["settle_promise"], values)
+
+    def put_site_state(self, state: SiteState) -> None:
+        with self._changing() as db:
+            _put_state(db, state)
+
+    def site_states(self) -> dict[str, SiteState]:
+        """By site."""
+        with self._sound():
+            return {row["site"]: _state(row) for row in self._db.execute(_QUERIES["site_states"])}
+
+    def promises(self, since: float) -> list[KeptPromise]:
+        """Settled since then, the oldest first."""
+        with self._sound():
+            rows = self._db.execute(_QUERIES["promises"], {"since": since})
+            return [KeptPromise(*row) for row in rows]
+
+    def forget_before(self, moment: float) -> None:
+        """Promises and line use that are older."""
+        with self._changing() as db:
+            db.execute(_QUERIES["forget_promises"], {"moment": moment})
+            db.execute(_QUERIES["forget_line_use"], {"moment": moment})
 
     def history(self, site: str, limit: int = 10) -> list[Visit]:
         """The last visits to a site, the newest first."""
@@ -153,7 +183,7 @@ class SqliteCatalog:
 
     def _details(self, visit: sqlite3.Row) -> dict[str, Any]:
         """What the table of visits cannot say in one row."""
-        key = {"site": visit["site"], "run": visit["run"]}
+        key = {name: visit[name] for name in _VISIT_KEY}
         errors = self._db.execute(_QUERIES["errors"], key)
         return {"complete": bool(visit["complete"]), "errors": dict(tuple(row) for row in errors)}
 
@@ -168,7 +198,16 @@ class SqliteCatalog:
         if self._db.execute(_QUERIES["foreign"]).fetchone() is not None:
             raise ValueError("it holds triggers or views")
         if found < _VERSION:
-            self._db.executescript(_QUERIES["schema"])
+            self._upgrade(found)
+
+    def _upgrade(self, found: int) -> None:
+        """In one step. Tables may change places while nobody checks what refers to them."""
+        script = _QUERIES["schema"]
+        if found:
+            script = "\n".join((_QUERIES["upgrade"], script, _QUERIES["move_in"]))
+        self._db.execute("PRAGMA foreign_keys = OFF")
+        self._db.executescript(f"BEGIN IMMEDIATE;\n{script}\nCOMMIT;")
+        self._db.execute("PRAGMA foreign_keys = ON")
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
@@ -189,6 +228,28 @@ class SqliteCatalog:
             raise DamagedFile(self._path, str(error), remedy) from None
         except (ValueError, TypeError, OverflowError) as error:
             raise DamagedFile(self._path, str(error), remedy) from None
+
+
+def _record_visit(db: sqlite3.Connection, visit: Visit) -> None:
+    values = {name: getattr(visit, name) for name in _VISIT_COLUMNS}
+    key = {name: values[name] for name in _VISIT_KEY}
+    counts = [{**key, "kind": kind, "count": n} for kind, n in visit.errors.items()]
+    db.execute(_QUERIES["see_site"], key)
+    db.execute(_QUERIES["clear_errors"], key)
+    db.execute(_QUERIES["record_visit"], values)
+    db.executemany(_QUERIES["record_errors"], counts)
+
+
+def _put_state(db: sqlite3.Connection, state: SiteState) -> None:
+    values = {name: getattr(state, name) for name in _STATE_COLUMNS}
+    costs = dict(zip(_COSTS, state.costs or (None, None, None), strict=True))
+    db.execute(_QUERIES["put_site_state"], {**values, **costs})
+
+
+def _state(row: sqlite3.Row) -> SiteState:
+    costs = tuple(row[name] for name in _COSTS)
+    values = {name: row[name] for name in _STATE_COLUMNS}
+    return SiteState(**values, costs=None if None in costs else costs)
 
 
 def _checked(visit: Visit) -> Visit:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from headgate.control.catalog import Server, Visit
+from headgate.control.catalog import Server, SiteState, Visit
 from headgate.model.errors import DamagedFile, WorldFault
 from headgate.model.local_time import DayKind, LocalMoment
 from headgate.storage.sqlite_catalog import SqliteCatalog
@@ -71,3 +73,39 @@ def test_a_catalog_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     db.close()
     with pytest.raises(WorldFault, match="newer Headgate"):
         SqliteCatalog(path)
+
+
+_VISITS_4 = """
+DROP TABLE visit_errors; DROP TABLE visits; DROP TABLE site_state; DROP TABLE promises;
+CREATE TABLE visits (
+    site TEXT NOT NULL REFERENCES sites (name), run TEXT NOT NULL REFERENCES runs (stamp),
+    started REAL NOT NULL, finished REAL NOT NULL, seconds REAL NOT NULL, pages INTEGER NOT NULL,
+    payload_bytes INTEGER NOT NULL, wire_bytes INTEGER NOT NULL, alpha REAL,
+    complete INTEGER NOT NULL, PRIMARY KEY (site, run)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE visit_errors (
+    site TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (site, run, kind), FOREIGN KEY (site, run) REFERENCES visits (site, run)
+) STRICT, WITHOUT ROWID;
+INSERT INTO runs (stamp, started, settings) VALUES ('old', 1.0, '{}');
+INSERT INTO sites VALUES ('docs', 'old', 'old');
+INSERT INTO visits VALUES ('docs', 'old', 1.0, 2.0, 1.0, 3, 4, 5, NULL, 1);
+INSERT INTO visit_errors VALUES ('docs', 'old', '404', 6);
+PRAGMA user_version = 4;
+"""
+
+
+def test_a_catalog_of_version_4_keeps_its_visits(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.sqlite"
+    SqliteCatalog(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(_VISITS_4)
+    with SqliteCatalog(path) as catalog:
+        (visit,) = catalog.history("docs")
+        assert (visit.run, visit.visit, visit.wire_bytes, visit.errors) == ("old", 0, 5, {"404": 6})
+        again = dataclasses.replace(visit, visit=1)
+        catalog.record_kept(again, SiteState("docs", 1, 1.0), None)
+    with SqliteCatalog(path) as catalog:
+        assert [visit.visit for visit in catalog.history("docs")] == [1, 0]
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []

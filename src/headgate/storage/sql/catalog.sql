@@ -11,7 +11,6 @@ SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1;
 
 -- name: schema
 -- Lays the tables out; the number at the end is what `version` answers from then on.
-BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS runs (
     stamp    TEXT PRIMARY KEY,            -- the name of the run's folder
     started  REAL NOT NULL,
@@ -36,15 +35,44 @@ CREATE TABLE IF NOT EXISTS visits (
     wire_bytes    INTEGER NOT NULL,
     alpha         REAL,                   -- Zhu 2020, Eq. 17; null: not measured
     complete      INTEGER NOT NULL,       -- 0: stopped with URLs left to do
-    PRIMARY KEY (site, run)
+    visit         INTEGER NOT NULL DEFAULT 0,  -- the site's how-manieth, in a volume of a keeper
+    why           TEXT NOT NULL DEFAULT '',    -- index, promise, first or user; of a keeper's
+    asked         INTEGER NOT NULL DEFAULT 0,  -- pages looked at, and what was found of them
+    changed       INTEGER NOT NULL DEFAULT 0,
+    same          INTEGER NOT NULL DEFAULT 0,
+    new           INTEGER NOT NULL DEFAULT 0,
+    gone          INTEGER NOT NULL DEFAULT 0,
+    saved_bytes   INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (site, run, visit)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS visit_errors (
     site  TEXT NOT NULL,
     run   TEXT NOT NULL,
     kind  TEXT NOT NULL,                  -- a failure kind, or a status like '404'
     count INTEGER NOT NULL,
-    PRIMARY KEY (site, run, kind),
-    FOREIGN KEY (site, run) REFERENCES visits (site, run)
+    visit INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (site, run, visit, kind),
+    FOREIGN KEY (site, run, visit) REFERENCES visits (site, run, visit)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS site_state (   -- sites of a keeper, between two visits
+    site          TEXT PRIMARY KEY,
+    visit         INTEGER NOT NULL,       -- the last that was made
+    asked         REAL NOT NULL,
+    outlook       BLOB NOT NULL,          -- what the board knows of it
+    connection_bytes REAL,                -- learned of its servers, with the next two
+    request_bytes REAL,
+    look_seconds  REAL,
+    paused_until  REAL NOT NULL,
+    down          INTEGER NOT NULL,       -- visits in a row to which nobody answered
+    suspicions    INTEGER NOT NULL,       -- visits in a row that were not believed
+    trouble       TEXT NOT NULL,
+    trouble_since REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS promises (
+    site    TEXT NOT NULL,
+    due     REAL NOT NULL,                -- every page was to be looked at by then
+    settled REAL NOT NULL,                -- when that was so, or found to be late
+    PRIMARY KEY (site, due)
 ) STRICT, WITHOUT ROWID;
 DROP TABLE IF EXISTS server_speeds;       -- of version 1: one rate per site
 CREATE TABLE IF NOT EXISTS servers (
@@ -64,8 +92,24 @@ CREATE TABLE IF NOT EXISTS line_use (
     slot  INTEGER PRIMARY KEY,            -- a quarter of an hour: seconds since 1970 / 900
     bytes INTEGER NOT NULL                -- that came over the line in it, over all runs
 ) STRICT;
-PRAGMA user_version = 4;
-COMMIT;
+PRAGMA user_version = 5;
+
+-- name: upgrade
+-- From version 4 or before, where a run visited each site once: puts aside what has another form
+-- now. `schema` and `move_in` follow.
+ALTER TABLE visits RENAME TO visits_4;
+ALTER TABLE visit_errors RENAME TO visit_errors_4;
+
+-- name: move_in
+-- What `upgrade` put aside, into the tables as they are now.
+INSERT OR IGNORE INTO visits
+    (site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, alpha, complete)
+SELECT site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, alpha, complete
+FROM visits_4;
+INSERT OR IGNORE INTO visit_errors (site, run, kind, count)
+SELECT site, run, kind, count FROM visit_errors_4;
+DROP TABLE visit_errors_4;
+DROP TABLE visits_4;
 
 -- name: begin_run
 -- A run starts, or goes on after an interruption.
@@ -88,27 +132,62 @@ ON CONFLICT (name) DO UPDATE SET last_run = :run;
 -- name: record_visit
 -- What a visit amounted to; a resumed visit replaces what was known of it.
 INSERT OR REPLACE INTO visits
-    (site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, alpha, complete)
+    (site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, alpha, complete,
+     visit, why, asked, changed, same, new, gone, saved_bytes)
 VALUES
     (:site, :run, :started, :finished, :seconds, :pages, :payload_bytes, :wire_bytes, :alpha,
-     :complete);
+     :complete, :visit, :why, :asked, :changed, :same, :new, :gone, :saved_bytes);
 
 -- name: clear_errors
 -- Makes room for the error counts of a visit that is recorded again.
-DELETE FROM visit_errors WHERE site = :site AND run = :run;
+DELETE FROM visit_errors WHERE site = :site AND run = :run AND visit = :visit;
 
 -- name: record_errors
 -- How often a visit failed in one way.
-INSERT INTO visit_errors (site, run, kind, count) VALUES (:site, :run, :kind, :count);
+INSERT INTO visit_errors (site, run, visit, kind, count)
+VALUES (:site, :run, :visit, :kind, :count);
 
 -- name: history
 -- The last visits to a site, the newest first: what predictions are made from.
-SELECT site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, alpha, complete
-FROM visits WHERE site = :site ORDER BY started DESC, run DESC LIMIT :limit;
+SELECT site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, alpha, complete,
+       visit, why, asked, changed, same, new, gone, saved_bytes
+FROM visits WHERE site = :site ORDER BY started DESC, run DESC, visit DESC LIMIT :limit;
 
 -- name: errors
 -- Error counts of one visit.
-SELECT kind, count FROM visit_errors WHERE site = :site AND run = :run ORDER BY kind;
+SELECT kind, count FROM visit_errors WHERE site = :site AND run = :run AND visit = :visit
+ORDER BY kind;
+
+-- name: put_site_state
+-- A site of a keeper as it is now.
+INSERT OR REPLACE INTO site_state
+    (site, visit, asked, outlook, connection_bytes, request_bytes, look_seconds, paused_until, down,
+     suspicions, trouble, trouble_since)
+VALUES
+    (:site, :visit, :asked, :outlook, :connection_bytes, :request_bytes, :look_seconds,
+     :paused_until, :down, :suspicions, :trouble, :trouble_since);
+
+-- name: site_states
+-- All sites of a keeper.
+SELECT site, visit, asked, outlook, connection_bytes, request_bytes, look_seconds, paused_until,
+       down, suspicions, trouble, trouble_since
+FROM site_state ORDER BY site;
+
+-- name: settle_promise
+-- A promise was kept, or was late.
+INSERT OR REPLACE INTO promises (site, due, settled) VALUES (:site, :due, :settled);
+
+-- name: promises
+-- Those settled since a moment.
+SELECT site, due, settled FROM promises WHERE settled >= :since ORDER BY settled, site;
+
+-- name: forget_promises
+-- Nobody asks for them any more.
+DELETE FROM promises WHERE settled < :moment;
+
+-- name: forget_line_use
+-- No quota reaches back so far.
+DELETE FROM line_use WHERE (slot + 1) * 900 <= :moment;
 
 -- name: record_server
 -- How fast an address is, as known now.

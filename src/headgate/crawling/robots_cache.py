@@ -1,0 +1,52 @@
+"""robots.txt of sites that are visited again and again: good for a day, as RFC 9309 has it.
+
+Bounded: the origin that was not asked for longest is forgotten first, and its robots.txt fetched
+again. One that could not be had is not kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from headgate.reading.robots import RobotsRules
+
+__all__ = ["CachedRobots", "RobotsCache"]
+
+_GOOD_SECONDS = 86_400.0
+_MOST_ORIGINS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class CachedRobots:
+    rules: RobotsRules
+    public: bool
+    """The origin is at a public address."""
+    fetched: float
+    """Seconds since 1970."""
+
+
+@dataclass(slots=True)
+class RobotsCache:
+    """Of one node."""
+
+    most_origins: int = _MOST_ORIGINS
+    _kept: OrderedDict[str, CachedRobots] = field(default_factory=OrderedDict)
+
+    def find(self, origin: str, wall: float) -> CachedRobots | None:
+        """None: there is none that is good now. One from the future was fetched by a clock that
+        was wrong."""
+        kept = self._kept.get(origin)
+        if kept is None or not 0 <= wall - kept.fetched < _GOOD_SECONDS:
+            return None
+        self._kept.move_to_end(origin)
+        return kept
+
+    def keep(self, origin: str, rules: RobotsRules, *, public: bool, wall: float) -> None:
+        if rules.unreachable:
+            self._kept.pop(origin, None)
+            return
+        self._kept[origin] = CachedRobots(rules, public, wall)
+        self._kept.move_to_end(origin)
+        while len(self._kept) > self.most_origins:
+            self._kept.popitem(last=False)
