@@ -46,6 +46,7 @@ from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.model.page import Page, Role
 from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.model.units import format_size
 
 CONSOLE = Console(width=150)
@@ -150,7 +151,7 @@ async def crawl(name: str, seed: str) -> Told:
         rules = FrontierRules(TrapRules(this_year=2026))
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
         tools = Tools(frontier, fetcher, store, MemoryKnown(), PageReader(), SystemClock())
-        store.run = SiteRun(site, tools)
+        store.run = SiteRun(Task(site), tools)
         report = await store.run.run()
     if report.state is not SiteState.DONE:
         raise SystemExit(f"{name}: {report.reason}")

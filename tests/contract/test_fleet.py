@@ -24,32 +24,31 @@ from headgate.grid.yielding_fleet import YieldingFleet
 from headgate.jobs.node import NodeJob, open_node
 from headgate.jobs.real_parts import crawling_process, real_parts
 from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.storage.collection import Collection
 
 Found = TypeVar("Found")
-Open = Callable[[NodeJob, Site], contextlib.AbstractAsyncContextManager[Fleet]]
+Open = Callable[[NodeJob], contextlib.AbstractAsyncContextManager[Fleet]]
 
 
 @contextlib.asynccontextmanager
-async def _node(job: NodeJob, site: Site) -> AsyncIterator[Fleet]:
-    async with open_node(job, real_parts().node, {site.name: site}) as node:
+async def _node(job: NodeJob) -> AsyncIterator[Fleet]:
+    async with open_node(job, real_parts().node) as node:
         yield node
         await node.close("interrupted")
 
 
 @contextlib.asynccontextmanager
-async def _processes(job: NodeJob, site: Site) -> AsyncIterator[Fleet]:
-    async with open_processes(
-        partial(crawling_process, job), {site.name: site}, lambda _: 1.0, 2
-    ) as fleet:
+async def _processes(job: NodeJob) -> AsyncIterator[Fleet]:
+    async with open_processes(partial(crawling_process, job), lambda _: 1.0, 2) as fleet:
         yield fleet
         await fleet.close("interrupted")
 
 
 @contextlib.asynccontextmanager
-async def _making_way(job: NodeJob, site: Site) -> AsyncIterator[Fleet]:
-    async with open_node(job, real_parts().node, {site.name: site}) as node:
-        fleet = YieldingFleet(node, {site.name: site.seeds[0]}, SiteProbe)
+async def _making_way(job: NodeJob) -> AsyncIterator[Fleet]:
+    async with open_node(job, real_parts().node) as node:
+        fleet = YieldingFleet(node, SiteProbe)
         async with fleet.at_work(lambda *_: None):
             yield fleet
             await fleet.close("interrupted")
@@ -69,18 +68,82 @@ def crawled(folder: Path, crawl: Crawl[Found]) -> Found:
         return uvloop.run(crawl(NodeJob(folder, run.stamp, settings), site))
 
 
+async def end(fleet: Fleet) -> list[Progress]:
+    """Those that end first, within reason."""
+    until = time.monotonic() + 30.0
+    ended: list[Progress] = []
+    while not ended and time.monotonic() < until:
+        ended += await fleet.wait(0.1)
+    return ended
+
+
 @EVERY_FLEET
-def test_rates_for_a_site_that_has_ended_begin_nothing(tmp_path: Path, open_fleet: Open) -> None:
+def test_a_site_that_was_not_started_gets_nothing_done_for_its_rate(
+    tmp_path: Path, open_fleet: Open
+) -> None:
+    async def crawl(job: NodeJob, site: Site) -> None:
+        async with open_fleet(job) as fleet:
+            fleet.set_rates({site.name: 1e6})
+            assert not await fleet.wait(0.3)
+            assert not fleet.progress()
+
+    crawled(tmp_path, crawl)
+
+
+@EVERY_FLEET
+def test_a_site_that_ended_is_started_again_with_its_next_task(
+    tmp_path: Path, open_fleet: Open
+) -> None:
+    """What came too late for one visit does nothing to the next."""
+
+    async def crawl(job: NodeJob, site: Site) -> list[Progress]:
+        ended: list[Progress] = []
+        async with open_fleet(job) as fleet:
+            for visit in (1, 2, 3):
+                fleet.start(Task(site, visit))
+                fleet.set_rates({site.name: 1e6})
+                ended += await end(fleet)
+                fleet.stop(site.name, "too late")
+                fleet.set_rates({site.name: 0.0})
+            assert not fleet.progress()
+        return ended
+
+    ended = crawled(tmp_path, crawl)
+    assert [(progress.site, progress.visit) for progress in ended] == [
+        ("small", visit) for visit in (1, 2, 3)
+    ]
+    assert [progress.state for progress in ended] == ["done"] * 3
+
+
+@EVERY_FLEET
+def test_times_are_told_from_the_start_of_the_task_on(tmp_path: Path, open_fleet: Open) -> None:
+    """Whoever runs it may have another clock."""
+
+    async def crawl(job: NodeJob, site: Site) -> tuple[Progress, float]:
+        async with open_fleet(job) as fleet:
+            started = time.monotonic()
+            fleet.start(Task(site))
+            fleet.set_rates({site.name: 1e6})
+            (ended,) = await end(fleet)
+            return ended, time.monotonic() - started
+
+    ended, seconds = crawled(tmp_path, crawl)
+    assert ended.started is not None
+    assert ended.ended is not None
+    assert -0.01 <= ended.started <= ended.ended <= seconds + 0.01
+
+
+@EVERY_FLEET
+def test_rates_and_stops_that_come_too_late_do_nothing(tmp_path: Path, open_fleet: Open) -> None:
     """They were decided while it ended. Begun anew, it would be told of as ended once more."""
 
     async def crawl(job: NodeJob, site: Site) -> Sequence[Progress]:
-        async with open_fleet(job, site) as fleet:
+        async with open_fleet(job) as fleet:
+            fleet.start(Task(site))
             fleet.set_rates({site.name: 1e6})
-            until = time.monotonic() + 30.0
-            ended: list[Progress] = []
-            while not ended and time.monotonic() < until:
-                ended += await fleet.wait(0.1)
+            ended = await end(fleet)
             fleet.set_rates({site.name: 2e6})
+            fleet.stop(site.name, "deadline")
             for _ in range(5):
                 ended += await fleet.wait(0.1)
             assert not fleet.progress()
@@ -94,7 +157,8 @@ def test_progress_that_was_taken_stays_as_it_was(tmp_path: Path, open_fleet: Ope
     """Whoever took it may still be thinking when the next page lands."""
 
     async def crawl(job: NodeJob, site: Site) -> None:
-        async with open_fleet(job, site) as fleet:
+        async with open_fleet(job) as fleet:
+            fleet.start(Task(site))
             fleet.set_rates({site.name: 1e6})
             until = time.monotonic() + 30.0
             ended: Sequence[Progress] = []
@@ -112,8 +176,9 @@ def test_progress_that_was_taken_stays_as_it_was(tmp_path: Path, open_fleet: Ope
 @EVERY_FLEET
 def test_a_site_that_is_stopped_ends_with_the_reason(tmp_path: Path, open_fleet: Open) -> None:
     async def crawl(job: NodeJob, site: Site) -> Sequence[Progress]:
-        async with open_fleet(job, site) as fleet:
+        async with open_fleet(job) as fleet:
             fleet.set_total(1e6)
+            fleet.start(Task(site))
             fleet.set_rates({site.name: 0.0})
             until = time.monotonic() + 30.0
             ended: list[Progress] = []
@@ -121,9 +186,7 @@ def test_a_site_that_is_stopped_ends_with_the_reason(tmp_path: Path, open_fleet:
                 ended += await fleet.wait(0.05)
             fleet.stop("another", "mistaken")
             fleet.stop(site.name, "deadline")
-            while not ended and time.monotonic() < until:
-                ended += await fleet.wait(0.1)
-            return ended
+            return ended or await end(fleet)
 
     (ended,) = crawled(tmp_path, crawl)
     assert (ended.site, ended.state, ended.reason) == ("small", "stopped", "deadline")
@@ -132,12 +195,10 @@ def test_a_site_that_is_stopped_ends_with_the_reason(tmp_path: Path, open_fleet:
 @EVERY_FLEET
 def test_what_servers_did_is_told_once_it_is_done(tmp_path: Path, open_fleet: Open) -> None:
     async def crawl(job: NodeJob, site: Site) -> tuple[int, int, int]:
-        async with open_fleet(job, site) as fleet:
+        async with open_fleet(job) as fleet:
+            fleet.start(Task(site))
             fleet.set_rates({site.name: 1e6})
-            until = time.monotonic() + 30.0
-            ended: Sequence[Progress] = []
-            while not ended and time.monotonic() < until:
-                ended = await fleet.wait(0.1)
+            ended = await end(fleet)
             await fleet.close("finished")
             (tally,) = fleet.servers().values()
             return ended[0].wire_bytes, tally.bytes, tally.requests

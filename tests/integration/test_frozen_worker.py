@@ -21,6 +21,7 @@ from headgate.jobs.node import NodeJob
 from headgate.jobs.real_parts import crawling_process
 from headgate.model.errors import WorldFault
 from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.storage.collection import Collection
 
 
@@ -32,9 +33,8 @@ def test_a_process_that_is_stopped_is_not_waited_for(
     collection, pids = Collection(tmp_path), list[int]()
 
     async def crawl(job: NodeJob, site: Site, web: SmallWeb) -> None:
-        async with open_processes(
-            partial(crawling_process, job), {site.name: site}, lambda _: 1.0, 2
-        ) as fleet:
+        async with open_processes(partial(crawling_process, job), lambda _: 1.0, 2) as fleet:
+            fleet.start(Task(site))
             fleet.set_rates({site.name: 1e6})
             while len(web.served) < 3:
                 await fleet.wait(0.1)

@@ -26,6 +26,7 @@ from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.model.page import Page
 from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.known_pages import KnownPages
 from headgate.storage.page_memory import PageMemory
@@ -170,7 +171,7 @@ class History:
         async def crawl(spool: SiteSpool, known: KnownPages, spill: DiskSpill) -> str:
             frontier = Frontier(Scope.of(site), spill, RULES, known.asked)
             tools = Tools(frontier, web, spool, known, PageReader(), SystemClock())
-            site_run = SiteRun(site, tools)
+            site_run = SiteRun(Task(site), tools)
             running = asyncio.ensure_future(site_run.run())
 
             def stop() -> None:

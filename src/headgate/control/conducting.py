@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from headgate.control.forecast import Forecast
 from headgate.control.manager import (
     LOOK_SECONDS,
     Command,
@@ -20,10 +21,12 @@ from headgate.control.manager import (
     Manager,
     SetRates,
     SetTotal,
+    StartTask,
     StopSite,
 )
 from headgate.crawling.ports import Clock, Fleet
 from headgate.crawling.progress import Progress, SiteState
+from headgate.model.task import Task
 from headgate.planning.capacity import Capacity
 
 __all__ = ["Beside", "Conducting", "Observe"]
@@ -46,7 +49,7 @@ async def _here(decision: Decision) -> list[Command]:
 
 @dataclass(slots=True)
 class Conducting:
-    """One crawl, from its first site to its last."""
+    """One crawl, from its first site to its last; or whatever tasks arrive, without an end."""
 
     manager: Manager
     fleet: Fleet
@@ -54,8 +57,12 @@ class Conducting:
     observe: Observe
     look_seconds: float = LOOK_SECONDS
     beside: Beside = _here
+    endless: bool = False
+    """It goes on without a site, until it is interrupted."""
     interrupted: str = ""
     """Why the crawl was broken off; empty: it was not."""
+    begun: dict[str, float] = field(default_factory=dict)
+    """When tasks were started, by the clock; a task's end is observed before it is forgotten."""
     _began: float = 0.0
     _ended: list[Progress] = field(default_factory=list)
     """Since the last look; those that were never begun, and never will be, are among them."""
@@ -65,7 +72,7 @@ class Conducting:
         self._began = self.clock.now()
         next_look, turn = 0.0, self.manager.next_turn(0.0)
         self._perform(self.manager.begin(0.0))
-        while not self.manager.done and not self.interrupted:
+        while (self.endless or not self.manager.done) and not self.interrupted:
             if self.now >= turn:
                 await self._decide(lambda: self.manager.decide(self.now))
             if self.now >= min(next_look, turn):
@@ -92,6 +99,10 @@ class Conducting:
         """Break off: state is saved, and the crawl can go on later."""
         self.interrupted = reason
 
+    def arrive(self, task: Task, known: Forecast) -> None:
+        """Of a site that has no task, or whose last one was observed to end."""
+        self._wishes.append(lambda: self.manager.arrive(task, known, self.now))
+
     def set_budget(self, capacity: Capacity | None) -> None:
         self._wishes.append(lambda: self.manager.set_budget(capacity, self.now))
 
@@ -104,12 +115,14 @@ class Conducting:
         self._wishes.append(lambda: self.manager.set_line(rate, self.now, held_back=held_back))
 
     async def _look(self) -> None:
-        reports = [*self.fleet.progress(), *self._ended]
-        self._ended = []
+        running = self.fleet.progress()
         if not self.interrupted:
-            self.manager.look(reports, self.now)
+            self.manager.look(running, self.now)
             await self._decide(lambda: self.manager.decide(self.now))
-        self.observe(self.now, reports, dict(self.manager.rates))
+        ended, self._ended = self._ended, []
+        self.observe(self.now, [*running, *ended], dict(self.manager.rates))
+        for progress in ended:
+            del self.begun[progress.site]
 
     def _told_of_end(self, site: str) -> list[Command]:
         return self.manager.ended(site, self.now)
@@ -120,6 +133,10 @@ class Conducting:
     def _perform(self, commands: Sequence[Command]) -> None:
         for command in commands:
             match command:
+                case StartTask(task=task):
+                    assert task.name not in self.begun, f"{task.name} was not seen to end"
+                    self.begun[task.name] = self.clock.now()
+                    self.fleet.start(task)
                 case SetRates(rates=rates):
                     self.fleet.set_rates(rates)
                 case SetTotal(rate=rate):
@@ -127,6 +144,6 @@ class Conducting:
                 case StopSite(site=site, reason=reason):
                     self.fleet.stop(site, reason)
                 case DropSite(site=site, reason=reason):
-                    dropped = Progress(site, SiteState.STOPPED, ended=self.clock.now())
-                    dropped.reason = reason
+                    self.begun[site] = self.clock.now()
+                    dropped = Progress(site, SiteState.STOPPED, ended=0.0, reason=reason)
                     self._ended.append(dropped)

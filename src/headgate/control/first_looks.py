@@ -10,7 +10,7 @@ together take no more than a fifth of the time to the first of the deadlines tha
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import insort
 from dataclasses import dataclass, field
 
 from headgate.crawling.progress import Progress
@@ -24,25 +24,37 @@ _PART_OF_TIME = 0.2
 _LEAST_SECONDS = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Unknown:
+    site: str
+    deadline: float
+    latest: float
+    """When looks are to be over, as far as this one's deadline goes."""
+
+
 @dataclass(slots=True)
 class FirstLooks:
-    """Every unknown site is in ``waiting`` or ``under_way`` until its look is over."""
+    """Every unknown site is in ``_waiting`` or ``under_way`` until its look is over."""
 
-    waiting: deque[str] = field(default_factory=deque)
+    _waiting: list[_Unknown] = field(default_factory=list)
     """In order of deadline."""
-    deadlines: dict[str, float] = field(default_factory=dict)
     under_way: dict[str, float] = field(default_factory=dict)
     """When each began."""
 
     @property
     def over(self) -> bool:
-        return not self.waiting and not self.under_way
+        return not self._waiting and not self.under_way
+
+    def want(self, site: str, arrived: float, deadline: float) -> None:
+        """A site arrived that nobody knows."""
+        latest = arrived + max(_PART_OF_TIME * (deadline - arrived), _LEAST_SECONDS)
+        insort(self._waiting, _Unknown(site, deadline, latest), key=lambda known: known.deadline)
 
     def begin(self, crawlers: int, now: float) -> None:
         """Look at the next sites besides those under way, as far as there are crawlers for it."""
         at_once = min(crawlers, _AT_ONCE)
-        while self.waiting and len(self.under_way) < at_once and self._time_left(now):
-            self.under_way[self.waiting.popleft()] = now
+        while self._waiting and len(self.under_way) < at_once and self._time_left(now):
+            self.under_way[self._waiting.pop(0).site] = now
 
     def look(self, report: Progress, now: float, enough: float) -> bool:
         """Whether a site was looked at for long enough: ``enough`` bytes, or seconds."""
@@ -56,15 +68,13 @@ class FirstLooks:
 
     def end(self, site: str) -> None:
         """Its look is over, or it has ended without one."""
-        self.under_way.pop(site, None)
-        if site in self.waiting:
-            self.waiting.remove(site)
+        if self.under_way.pop(site, None) is None:
+            self._waiting = [unknown for unknown in self._waiting if unknown.site != site]
 
     def skip(self) -> list[str]:
         """The sites that nobody has time to look at."""
-        skipped, self.waiting = list(self.waiting), deque()
+        skipped, self._waiting = [unknown.site for unknown in self._waiting], []
         return skipped
 
     def _time_left(self, now: float) -> bool:
-        first = min(self.deadlines[site] for site in self.waiting)
-        return now <= max(_PART_OF_TIME * first, _LEAST_SECONDS)
+        return now <= min(unknown.latest for unknown in self._waiting)

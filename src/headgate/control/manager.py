@@ -3,8 +3,9 @@
 It keeps the planner's state of the crawl (planning/replan.py) true to what nodes report: bytes
 that came, what is still to come and how sure that is, servers slower or faster than thought, sites
 that wait for their own delay. At every event it asks the planner for rates and passes on those that
-changed. To `look` is quick; to `decide` may take some hundredths of a second. A site is started by
-the first rate it gets; one that is given 0 is parked.
+changed. To `look` is quick; to `decide` may take some hundredths of a second. A task is started
+when its site gets its first rate; a site that is given 0 is parked. Tasks may `arrive` at any time,
+also of a site that has ended; a crawl has all of its tasks from the beginning.
 
 Sites nobody knows are looked at first (first_looks.py); they join the plan when their look is over.
 An unlimited budget needs no planner: m sites run without limit, in the order of the plan.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headgate.control.first_looks import FirstLooks
@@ -25,6 +26,7 @@ from headgate.control.site_watch import SiteWatch
 from headgate.crawling.progress import Progress
 from headgate.model.site import Site
 from headgate.model.size_range import SizeRange
+from headgate.model.task import Task
 from headgate.planning.capacity import Capacity
 from headgate.planning.replan import (
     BudgetChanged,
@@ -41,7 +43,16 @@ from headgate.planning.replan import (
     warm_up,
 )
 
-__all__ = ["LOOK_SECONDS", "Command", "DropSite", "Manager", "SetRates", "SetTotal", "StopSite"]
+__all__ = [
+    "LOOK_SECONDS",
+    "Command",
+    "DropSite",
+    "Manager",
+    "SetRates",
+    "SetTotal",
+    "StartTask",
+    "StopSite",
+]
 
 LOOK_SECONDS = 0.5
 """Between two looks at how sites fare."""
@@ -56,8 +67,15 @@ _MOST_LENT = 200
 
 
 @dataclass(frozen=True, slots=True)
+class StartTask:
+    """Its first rate comes with it."""
+
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
 class SetRates:
-    """Bytes per second from now on; a site not yet running is to be started, 0 parks it."""
+    """Bytes per second from now on; 0 parks a site."""
 
     rates: Mapping[str, float]
 
@@ -83,7 +101,7 @@ class SetTotal:
     rate: float
 
 
-Command = SetRates | SetTotal | StopSite | DropSite
+Command = StartTask | SetRates | SetTotal | StopSite | DropSite
 _PlannerEvent = Started | SiteEnded | BudgetChanged
 
 
@@ -106,6 +124,7 @@ class Manager:
     """When sites will end, by the last decision; of those that it cannot tell, nothing."""
     _state: CrawlState = field(init=False)
     _watched: dict[str, SiteWatch] = field(default_factory=dict)
+    _to_start: dict[str, Task] = field(default_factory=dict)
     _to_stop: deque[SiteWatch] = field(default_factory=deque)
     """Sites that end at their deadlines, the next one first; those that have ended may be there."""
     _sharing: int = 1
@@ -121,19 +140,21 @@ class Manager:
         capacity: Capacity | None,
         slots: int,
     ) -> Manager:
-        """``sites`` in the order of the plan."""
+        """``sites`` in the order of the plan, each to be visited once and whole."""
         manager = cls(capacity, slots)
+        manager._to_start = {site.name: Task(site) for site in sites}
         manager._watched = {site.name: SiteWatch.of(site, forecasts[site.name]) for site in sites}
         budget = capacity or Capacity.constant(1.0)
         manager._state = CrawlState(
             {}, deque(), budget, slots, look_seconds=LOOK_SECONDS, may_park=True
         )
         manager._sharing = max(min(slots, len(sites)), 1)
-        stops = (watched for watched in manager._watched.values() if watched.stops)
-        manager._to_stop = deque(sorted(stops, key=lambda watched: watched.deadline))
-        to_look_at = manager._to_look_at(forecasts)
+        manager._note_stops(manager._watched.values())
+        looks = manager._has_deadlines
         for name, watched in manager._watched.items():
-            if name not in to_look_at:
+            if looks and _is_unknown(watched, forecasts[name]):
+                manager.looks.want(name, 0.0, watched.deadline)
+            else:
                 manager._state.sites[name] = watched.state(manager._equal_share)
                 manager._state.waiting.append(name)
         return manager
@@ -167,6 +188,20 @@ class Manager:
         weighed up at the first look, while connections open."""
         return self._stops(now) + self._rates_after(Started(now), weigh=False)
 
+    def arrive(self, task: Task, known: Forecast, now: float) -> list[Command]:
+        """A task of a site that has none, or none any more."""
+        name = task.name
+        assert name not in self._watched, f"{name} has a task"
+        self._to_start[name] = task
+        watched = self._watched[name] = SiteWatch.of(task.site, known, now)
+        self._sharing = max(self._sharing, min(self.slots, len(self._watched)))
+        self._note_stops([watched])
+        if self._has_deadlines and _is_unknown(watched, known):
+            self.looks.want(name, now, watched.deadline)
+        else:
+            self._join(name, now)
+        return self._rates_after(Started(now))
+
     def decide(self, now: float) -> list[Command]:
         """Sites were looked at, or a moment that `next_turn` told of has come."""
         stops = self._stops(now)
@@ -183,9 +218,19 @@ class Manager:
         return min(turn, self._next_stop())
 
     def _next_stop(self) -> float:
-        while self._to_stop and self._to_stop[0].site.name not in self._watched:
+        while self._to_stop and not self._is_open(self._to_stop[0]):
             self._to_stop.popleft()
         return self._to_stop[0].deadline if self._to_stop else math.inf
+
+    def _note_stops(self, arrived: Iterable[SiteWatch]) -> None:
+        stops = [watched for watched in arrived if watched.stops]
+        if stops:
+            stops += filter(self._is_open, self._to_stop)
+            self._to_stop = deque(sorted(stops, key=lambda watched: watched.deadline))
+
+    def _is_open(self, watched: SiteWatch) -> bool:
+        """Its site may have come again since."""
+        return self._watched.get(watched.site.name) is watched
 
     def set_budget(self, capacity: Capacity | None, now: float) -> list[Command]:
         """The user changed the budget."""
@@ -211,6 +256,7 @@ class Manager:
     def ended(self, site: str, now: float) -> list[Command]:
         self._told.pop(site, None)
         self._watched.pop(site)
+        self._to_start.pop(site, None)
         if site in self._state.sites:
             return self._rates_after(SiteEnded(now, site))
         self.looks.end(site)
@@ -247,20 +293,12 @@ class Manager:
                 self._refresh(report, share, slow, may_lend=may_lend)
                 lent += (report.site in running and self._lends(report.site)) - lends
 
-    def _to_look_at(self, forecasts: Mapping[str, Forecast]) -> set[str]:
-        """Sites of which size or speed is not known, where a deadline depends on it."""
-        deadlines = {name: watched.deadline for name, watched in self._watched.items()}
-        if self.capacity is None or all(math.isinf(at) for at in deadlines.values()):
-            return set()
-        unknown = {
-            name: deadline
-            for name, deadline in deadlines.items()
-            if forecasts[name].source is Source.GUESS
-            or (forecasts[name].cap is None and math.isfinite(deadline))
-        }
-        self.looks.waiting.extend(sorted(unknown, key=lambda name: unknown[name]))
-        self.looks.deadlines.update(unknown)
-        return set(unknown)
+    @property
+    def _has_deadlines(self) -> bool:
+        """Whether anything depends on how well sites are known."""
+        return self.capacity is not None and any(
+            math.isfinite(watched.deadline) for watched in self._watched.values()
+        )
 
     @property
     def _equal_share(self) -> float:
@@ -322,10 +360,12 @@ class Manager:
             for site, rate in {**parked, **rates}.items()
             if site not in self._told or _differs(rate, self._told[site])
         }
+        begun = [site for site in changed if site in self._to_start]
+        starts = [StartTask(self._to_start.pop(site)) for site in begun]
         if changed:
             self._note_grants(event.now)
         self._told.update(changed)
-        return [*self._total(event.now), *([SetRates(changed)] if changed else [])]
+        return [*self._total(event.now), *starts, *([SetRates(changed)] if changed else [])]
 
     def _note_grants(self, now: float) -> None:
         part = self._part_of_rates(now)
@@ -438,6 +478,11 @@ class Manager:
             self._state.running.append(name)
             free -= not self._lends(name)
         return dict.fromkeys(self._state.running, math.inf)
+
+
+def _is_unknown(watched: SiteWatch, known: Forecast) -> bool:
+    """Whether a deadline may depend on what is not known of a site."""
+    return known.source is Source.GUESS or (known.cap is None and math.isfinite(watched.deadline))
 
 
 def _differs(rate: float, told: float) -> bool:

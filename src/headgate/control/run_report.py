@@ -92,15 +92,17 @@ class RunLog:
         """When this leg did."""
         return self.legs[-1].start
 
-    def look(self, now: float, reports: Sequence[Progress], began: float) -> dict[str, float]:
-        """Note a look; the sites' rates since the last one. ``began`` is the run's start by the
-        clock that progress goes by, had it never been interrupted."""
+    def look(
+        self, now: float, reports: Sequence[Progress], begun: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Note a look; the sites' rates since the last one. ``begun``: when their tasks were
+        started."""
         for report in reports:
             self.progress[report.site] = report
             if report.started is not None:
-                self.started.setdefault(report.site, report.started - began)
+                self.started.setdefault(report.site, begun[report.site] + report.started)
             if report.ended is not None:
-                self.finished[report.site] = report.ended - began
+                self.finished[report.site] = begun[report.site] + report.ended
         self.seconds = now
         return self.samples.take(now, reports, self.left_to_others)
 

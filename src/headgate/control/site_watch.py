@@ -43,6 +43,8 @@ class SiteWatch:
     """What is still to come, by the last look."""
     speed_known: bool
     """From earlier visits; what the user told is a bound."""
+    arrived: float = 0.0
+    """Seconds from the start of the run; its deadline counts from then."""
     _to_plan_for: float = field(init=False)
     _started: float | None = None
     """Or went on after it was parked."""
@@ -66,7 +68,7 @@ class SiteWatch:
         self._to_plan_for = self.left.likely
 
     @classmethod
-    def of(cls, site: Site, known: Forecast) -> SiteWatch:
+    def of(cls, site: Site, known: Forecast, arrived: float = 0.0) -> SiteWatch:
         most = site.max_rate or math.inf
         low, high = known.bytes_range or (known.bytes, known.bytes)
         return cls(
@@ -75,11 +77,17 @@ class SiteWatch:
             SpeedWatch(min(known.cap or math.inf, most), most),
             SizeRange(low, max(known.bytes, 1.0), high),
             speed_known=known.server is not None,
+            arrived=arrived,
         )
 
     @property
     def deadline(self) -> float:
         """Seconds from the start of the run; infinity: none."""
+        return self.arrived + self.time_allowed
+
+    @property
+    def time_allowed(self) -> float:
+        """Seconds from its arrival to its deadline."""
         return math.inf if self.site.deadline is None else float(self.site.deadline)
 
     @property
@@ -171,7 +179,7 @@ class SiteWatch:
 
     def state(self, equal_share: float) -> OpenSite:
         """As the planner has it."""
-        reserve = _RESERVE_SECONDS + _RESERVE_PART * self.deadline
+        reserve = _RESERVE_SECONDS + _RESERVE_PART * self.time_allowed
         return OpenSite(
             self._to_plan_for,
             self.deadline,

@@ -1,7 +1,7 @@
 """A node: several site runs at once in one event loop, under one fetcher.
 
-Filled by `set_rates`, which starts a site when it names it for the first time; emptied as site runs
-end. A fault of one site run (a full disk, say) is a fault of this machine: `wait` raises it.
+Filled by `start`; emptied as site runs end. A fault of one site run (a full disk, say) is a fault
+of this machine: `wait` raises it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import partial
 
 from headgate.crawling.ports import Fetcher
 from headgate.crawling.progress import Progress
 from headgate.crawling.site_run import SiteRun
+from headgate.model.task import Task
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["Node"]
@@ -25,37 +27,40 @@ last byte, and what nobody may take is lost."""
 
 
 class Node:
-    """Each site runs once."""
+    """The adapter of `headgate.crawling.ports.Fleet` in this very event loop."""
 
     def __init__(
         self,
-        open_run: Callable[[str], SiteRun],
+        open_run: Callable[[Task, float], SiteRun],
         fetcher: Fetcher,
         close_run: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``close_run`` is told of each site whose run has ended, however it did."""
+        """``open_run`` is also told how many seconds ago the task was started; ``close_run`` of
+        each site whose run has ended, however it did."""
         self._open_run = open_run
         self._close_run = close_run
         self._fetcher = fetcher
         self._rates = fetcher.meter
         self._runs: dict[str, SiteRun] = {}
         """Until they end: what is left of them then is their progress, told once by `wait`."""
-        self._begun: set[str] = set()
-        """They and those that have ended: rates for one that has ended come too late."""
         self._tasks: dict[str, asyncio.Task[Progress]] = {}
         self._total = math.inf
         self._ended: asyncio.Queue[asyncio.Task[Progress]] = asyncio.Queue()
 
+    def start(self, task: Task, waited: float = 0.0) -> None:
+        """``waited``: seconds since it was started elsewhere."""
+        site = task.name
+        assert site not in self._runs, f"{site} runs already"
+        run = self._runs[site] = self._open_run(task, waited)
+        running = self._tasks[site] = asyncio.get_running_loop().create_task(run.run())
+        running.add_done_callback(partial(self._note_end, site))
+
     def set_rates(self, rates: Mapping[str, float]) -> None:
-        changed = [run for site in rates if (run := self._runs.get(site)) is not None]
-        for site, rate in rates.items():
-            if site not in self._begun:
-                self._start(site)
-            run = self._runs.get(site)
-            if run is None:
-                continue
+        running = {site: run for site in rates if (run := self._runs.get(site)) is not None}
+        for site, run in running.items():
+            rate = rates[site]
             self._rates.set_site(site, rate, min(_BORROWING * rate, run.max_rate))
-        for run in changed:
+        for run in running.values():
             run.rate_changed()
 
     def set_total(self, rate: float) -> None:
@@ -97,18 +102,10 @@ class Node:
         if self._tasks:
             await asyncio.wait(self._tasks.values())
 
-    def _start(self, site: str) -> None:
-        self._begun.add(site)
-        run = self._runs[site] = self._open_run(site)
-        task = self._tasks[site] = asyncio.get_running_loop().create_task(run.run())
-
-        def note_end(ended: asyncio.Task[Progress]) -> None:
-            self._tasks.pop(site, None)
-            self._runs.pop(site, None)
-            self._close_run(site)
-            self._rates.forget_site(site)
-            self._ended.put_nowait(ended)
-            if not ended.cancelled():
-                ended.exception()  # is told once, though several runs find the same disk full
-
-        task.add_done_callback(note_end)
+    def _note_end(self, site: str, ended: asyncio.Task[Progress]) -> None:
+        del self._tasks[site], self._runs[site]
+        self._close_run(site)
+        self._rates.forget_site(site)
+        self._ended.put_nowait(ended)
+        if not ended.cancelled():
+            ended.exception()  # is told once, though several runs find the same disk full

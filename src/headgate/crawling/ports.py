@@ -25,6 +25,7 @@ from headgate.frontier.hash_set import Hashes
 from headgate.frontier.journal import JournalEntry
 from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page
+from headgate.model.task import Task
 from headgate.surveying.entries import SurveyEntry
 from headgate.traffic.server_tally import ServerTally
 
@@ -189,16 +190,23 @@ class Scorer(Protocol):
 class Fleet(Protocol):
     """Those who crawl: one node, or several."""
 
+    def start(self, task: Task) -> None:
+        """Begin a task; its first rate follows at once. Its site runs no other, and may be started
+        again with the next as soon as `wait` has told of the end of this one."""
+        ...
+
     def set_rates(self, rates: Mapping[str, float]) -> None:
-        """New rates, from now on; a site that was never begun is started. Sites that have ended
-        may be among them: rates are decided while sites end."""
+        """New rates, from now on. Sites that do not run may be among them, for rates are decided
+        while sites end: nothing is done for these."""
         ...
 
     def set_total(self, rate: float) -> None:
         """The budget of all together; no node passes it, whatever its sites' rates add up to."""
         ...
 
-    def stop(self, site: str, reason: str) -> None: ...
+    def stop(self, site: str, reason: str) -> None:
+        """No harm where it does not run."""
+        ...
 
     def progress(self) -> Sequence[Progress]:
         """Of the sites that run, the newest figures there are."""
@@ -209,8 +217,8 @@ class Fleet(Protocol):
         ...
 
     async def wait(self, seconds: float) -> Sequence[Progress]:
-        """The sites that ended since the last call, each told of once; returns at the first, or
-        when time is up."""
+        """The sites that ended since the last call, each told of once and then forgotten; returns
+        at the first, or when time is up."""
         ...
 
     async def close(self, reason: str) -> None:

@@ -58,7 +58,7 @@ class Progress(msgspec.Struct):
     site: str
     state: SiteState = SiteState.WAITING
     started: float | None = None
-    """By the clock of the machine, like ``ended``."""
+    """Seconds after its task was started, like ``ended``; None: it was not begun."""
     ended: float | None = None
     pages: int = 0
     """Responses that are pages, neither redirects nor errors, and durable."""
@@ -99,6 +99,8 @@ class Progress(msgspec.Struct):
     """None: breadth-first, and no topic."""
     restarts: int = 0
     """In this leg: it went on from its journal, because the process that crawled it died."""
+    visit: int = 1
+    """The task's."""
     remembered: bool = False
     """It is done, and what later runs know of the site has all that this one met."""
 

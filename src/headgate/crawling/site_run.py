@@ -65,7 +65,7 @@ from headgate.frontier.scored_todo import Scores, score_of
 from headgate.model.fetch import Fetched, FetchFailure
 from headgate.model.page import Page, Role
 from headgate.model.run_report import MAX_TIME
-from headgate.model.site import Site
+from headgate.model.task import Task
 
 __all__ = ["SiteRun", "Tools"]
 
@@ -101,12 +101,14 @@ class Tools:
 
 
 class SiteRun:
-    """Crawls one site, once, within one event loop."""
+    """One task, within one event loop."""
 
-    def __init__(self, site: Site, tools: Tools) -> None:
-        self.progress = Progress(site.name)
-        self._site = site
+    def __init__(self, task: Task, tools: Tools, waited: float = 0.0) -> None:
+        """``waited``: seconds since the task was started, where that was not just now."""
+        self._site = site = task.site
+        self.progress = Progress(site.name, visit=task.visit)
         self._tools = tools
+        self._task_started = tools.clock.now() - waited
         self._tasks = RunTasks()
         self._wakes = -math.inf
         """When the timer goes off."""
@@ -150,7 +152,7 @@ class SiteRun:
         try:
             self._take_up()
             reason = await self._tasks.reason()
-            ended = self._tools.clock.now()
+            ended = self._seconds
             if reason == FINISHED:
                 self._tools.store.finish()
         finally:
@@ -203,6 +205,10 @@ class SiteRun:
         if self.progress.state is not SiteState.WAITING:
             self._fit_slots()
 
+    @property
+    def _seconds(self) -> float:
+        return self._tools.clock.now() - self._task_started
+
     def _waits_for_its_delay(self) -> bool:
         if self._exploring:
             return self._exploring == len(self._discovery.waiting)
@@ -220,7 +226,7 @@ class SiteRun:
     def _take_up(self) -> None:
         """Start, or go on where the store stands."""
         self.progress.state = SiteState.CRAWLING
-        self.progress.started = self._tools.clock.now()
+        self.progress.started = self._seconds
         for row in self._tools.store.pages():
             self._count(row.role, row.status, row.error, row.payload_bytes)
             self.progress.wire_bytes += row.wire_bytes

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import multiprocessing
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 import uvloop
@@ -22,18 +22,18 @@ from headgate.grid.messages import (
     Order,
     SetRates,
     SetTotal,
+    Start,
     Stop,
     Stream,
     encoded,
     version,
 )
 from headgate.model.errors import HeadgateError
-from headgate.model.site import Site
 
 __all__ = ["OpenNode", "work"]
 
-OpenNode = Callable[[Mapping[str, Site]], AbstractAsyncContextManager[Node]]
-"""The node of a process; it is given the sites as they are begun."""
+OpenNode = Callable[[], AbstractAsyncContextManager[Node]]
+"""The node of a process."""
 
 _TELL_SECONDS = 0.25
 _TELL_SERVERS_SECONDS = 2.0
@@ -66,16 +66,12 @@ async def _live(open_node: OpenNode, end: socket.socket) -> None:
 
 
 async def _serve(open_node: OpenNode, stream: Stream[Order]) -> None:
-    sites: dict[str, Site] = {}
-    async with open_node(sites) as node:
+    async with open_node() as node:
         told = _Told(node, stream)
-        obeying = asyncio.create_task(_obey(node, sites, stream))
+        obeying = asyncio.create_task(_obey(node, stream))
         try:
             while not obeying.done():
-                ended = await node.wait(_TELL_SECONDS)
-                for progress in ended:
-                    del sites[progress.site]
-                told.tell(ended)
+                told.tell(await node.wait(_TELL_SECONDS))
                 with contextlib.suppress(ConnectionError):
                     await stream.sent()
             obeying.result()
@@ -85,12 +81,13 @@ async def _serve(open_node: OpenNode, stream: Stream[Order]) -> None:
         told.tell(await node.wait(0), last=True)
 
 
-async def _obey(node: Node, sites: dict[str, Site], stream: Stream[Order]) -> None:
+async def _obey(node: Node, stream: Stream[Order]) -> None:
     """Until the end is ordered, or the parent is gone."""
     while True:
         match await stream.receive():
-            case SetRates(rates=rates, begun=begun):
-                sites.update({site.name: site for site in begun})
+            case Start(task=task, at=at):
+                node.start(task, max(asyncio.get_running_loop().time() - at, 0.0))
+            case SetRates(rates=rates):
                 node.set_rates(rates)
             case SetTotal(rate=rate):
                 node.set_total(rate)

@@ -1,9 +1,9 @@
 """What a crawl and its processes say to each other, and the stream that carries it.
 
-Down go orders: rates, with the sites that are begun by them; the process's part of the total; stops
-and the end. Up goes first which messages the process knows: a crawl may go on for weeks, and start
-a process when Headgate has been updated. Then news: what changed since the last, each ended site
-once, and at even intervals in any case, so that one who says nothing any more is noticed.
+Down go orders: tasks to start, rates, the process's part of the total, stops and the end. Up goes
+first which messages the process knows: a crawl may go on for weeks, and start a process when
+Headgate has been updated. Then news: what changed since the last, each ended site once, and at even
+intervals in any case, so that one who says nothing any more is noticed.
 
 A message is a length of four bytes and MessagePack. Streams of asyncio carry it over a pair of
 sockets: nobody waits in a system call, and nothing that is half sent is ever taken for a message.
@@ -21,7 +21,7 @@ from zlib import crc32
 import msgspec
 
 from headgate.crawling.progress import Progress
-from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Order",
     "SetRates",
     "SetTotal",
+    "Start",
     "Stop",
     "Stream",
     "Word",
@@ -43,10 +44,15 @@ _LENGTH_BYTES = 4
 _Received = TypeVar("_Received")
 
 
+class Start(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    task: Task
+    at: float
+    """When it was first given to a process, by the time of the event loops: the machine's processes
+    have it in common."""
+
+
 class SetRates(msgspec.Struct, frozen=True, tag=True, array_like=True):
     rates: dict[str, float]
-    begun: list[Site] = []
-    """Those of them that were not named before."""
 
 
 class SetTotal(msgspec.Struct, frozen=True, tag=True, array_like=True):
@@ -62,7 +68,7 @@ class Close(msgspec.Struct, frozen=True, tag=True, array_like=True):
     """Stop all that runs, tell of it and end."""
 
 
-Order = SetRates | SetTotal | Stop | Close
+Order = Start | SetRates | SetTotal | Stop | Close
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True, array_like=True):

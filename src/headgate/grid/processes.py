@@ -1,7 +1,7 @@
 """Nodes in processes of their own, one per core when asked: the fleet of one machine.
 
-A site lives in one process from start to end: in the one that has the fewest bytes to come when the
-site is begun. Where the process dies, its sites go on from their journals in another. Control gives
+A task lives in one process from start to end: in the one that has the fewest bytes to come when it
+is started. Where the process dies, its sites go on from their journals in another. Control gives
 every site its rate, and each process its part of the total by the rates of its sites; it holds that
 alone, and no counter is shared. `messages` has what is said.
 """
@@ -13,7 +13,6 @@ import contextlib
 import math
 import multiprocessing
 import socket
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,13 +28,14 @@ from headgate.grid.messages import (
     News,
     SetRates,
     SetTotal,
+    Start,
     Stop,
     Stream,
     Word,
     version,
 )
 from headgate.model.errors import WorldFault
-from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.model.units import Seconds
 from headgate.traffic.server_tally import ServerTally
 
@@ -97,13 +97,37 @@ class _Worker:
         return f"{self.process.pid}, with {', '.join(sites[:_SITES_NAMED]) or 'no site'}{more}"
 
 
+@dataclass(slots=True)
+class _Running:
+    """A task from its start until its end is heard."""
+
+    task: Task
+    worker: _Worker
+    began: float
+    """By the event loop's time."""
+    rate: float = 0.0
+    progress: Progress | None = None
+    """The newest; None: its process has told nothing of it."""
+    stop: str | None = None
+    """Why it was told to stop; None: it was not."""
+    restarts: int = 0
+
+    def order(self, now: float) -> Start:
+        """For a process that takes it up now."""
+        site = self.task.site
+        if site.max_time is None or now == self.began:
+            return Start(self.task, self.began)
+        left = Seconds(max(site.max_time - (now - self.began), _AT_ONCE_SECONDS))
+        return Start(replace(self.task, site=replace(site, max_time=left)), self.began)
+
+
 @contextlib.asynccontextmanager
 async def open_processes(
-    work: Work, sites: Mapping[str, Site], left: Callable[[str], float], count: int
+    work: Work, left: Callable[[str], float], count: int
 ) -> AsyncIterator[ProcessFleet]:
     """``left`` says how many bytes of an unfinished site are still to come."""
     workers = [await _start(work) for _ in range(count)]
-    fleet = ProcessFleet(workers, sites, left, partial(_replace, work))
+    fleet = ProcessFleet(workers, left, partial(_replace, work))
     hearing = [asyncio.create_task(fleet.hear(worker)) for worker in workers]
     try:
         yield fleet
@@ -154,25 +178,16 @@ class ProcessFleet:
     def __init__(
         self,
         workers: Sequence[_Worker],
-        sites: Mapping[str, Site],
         left: Callable[[str], float],
         replace: Callable[[_Worker], Awaitable[None]],
     ) -> None:
         self._workers = workers
-        self._sites = sites
         self._left = left
         self._replace = replace
-        self._home: dict[str, _Worker] = {}
-        """Of the sites that run, like all that follows by site."""
-        self._over: set[str] = set()
-        """Sites that have ended: rates for them come too late."""
-        self._rates: dict[str, float] = {}
-        self._progress: dict[str, Progress] = {}
-        self._began: dict[str, float] = {}
-        """By the event loop's time."""
-        self._stops: dict[str, str] = {}
-        """Sites that were told to stop, and why."""
-        self._restarts: Counter[str] = Counter()
+        self._started: list[Task] = []
+        """Not yet given to a process."""
+        self._running: dict[str, _Running] = {}
+        """By site."""
         self._closing = False
         self._total = math.inf
         self._servers: dict[str, ServerTally] = {}
@@ -180,60 +195,62 @@ class ProcessFleet:
         self._fault = ""
         self._news = asyncio.Event()
 
-    def set_rates(self, rates: Mapping[str, float]) -> None:
-        rates = {site: rate for site, rate in rates.items() if site not in self._over}
-        self._rates.update(rates)
-        begun = sorted(rates.keys() - self._home.keys(), key=self._left, reverse=True)
-        for site in begun:
+    def start(self, task: Task) -> None:
+        assert task.name not in self._running, f"{task.name} runs already"
+        self._started.append(task)
+
+    def _give_out(self) -> None:
+        """Tasks that were started together, the largest first: so processes get equal parts."""
+        now = asyncio.get_running_loop().time()
+        for task in sorted(self._started, key=lambda task: self._left(task.name), reverse=True):
             worker = min(self._workers, key=self._load)
-            worker.sites.add(site)
-            self._home[site] = worker
+            worker.sites.add(task.name)
+            running = self._running[task.name] = _Running(task, worker, now)
+            worker.stream.send(running.order(now))
+        self._started.clear()
+
+    def set_rates(self, rates: Mapping[str, float]) -> None:
+        self._give_out()
+        rates = {site: rate for site, rate in rates.items() if site in self._running}
+        for site, rate in rates.items():
+            self._running[site].rate = rate
         for worker in self._workers:
             share = {site: rate for site, rate in rates.items() if site in worker.sites}
             if share:
-                self._send_rates(worker, share, [site for site in begun if site in worker.sites])
+                worker.stream.send(SetRates(share))
         self.set_total(self._total)
-
-    def _send_rates(
-        self, worker: _Worker, rates: Mapping[str, float], begun: Sequence[str]
-    ) -> None:
-        worker.stream.send(SetRates(dict(rates), [self._with_time_left(site) for site in begun]))
-
-    def _with_time_left(self, name: str) -> Site:
-        site, now = self._sites[name], asyncio.get_running_loop().time()
-        began = self._began.setdefault(name, now)
-        if site.max_time is None or now == began:
-            return site
-        return replace(site, max_time=Seconds(max(site.max_time - (now - began), _AT_ONCE_SECONDS)))
 
     def set_total(self, rate: float) -> None:
         """Divided by the rates of the sites, which may take some more than theirs, or by sites
         without any."""
         self._total = rate
-        whole = sum(self._rates.values())
+        whole = sum(running.rate for running in self._running.values())
         for worker in self._workers:
             part = 1.0
             if math.isinf(whole):
-                part = len(worker.sites) / len(self._rates)
+                part = len(worker.sites) / len(self._running)
             elif whole > 0:
-                part = sum(self._rates[site] for site in worker.sites) / whole
+                part = sum(self._running[site].rate for site in worker.sites) / whole
             worker.stream.send(SetTotal(rate * part if part else 0.0))
 
     def carried(self) -> int:
         return sum(worker.carried_before + worker.carried for worker in self._workers)
 
     def stop(self, site: str, reason: str) -> None:
-        if site in self._home:
-            self._stops[site] = reason
-            self._home[site].stream.send(Stop(site, reason))
+        self._give_out()
+        if (running := self._running.get(site)) is not None:
+            running.stop = reason
+            running.worker.stream.send(Stop(site, reason))
 
     def progress(self) -> Sequence[Progress]:
-        return list(self._progress.values())
+        running = self._running.values()
+        return [known for one in running if (known := one.progress) is not None]
 
     def servers(self) -> Mapping[str, ServerTally]:
         return self._servers
 
     async def wait(self, seconds: float) -> Sequence[Progress]:
+        self._give_out()
         await self._hear_news(seconds)
         stuck = next((worker for worker in self._workers if worker.silent), None)
         if stuck is not None and not self._fault:
@@ -278,17 +295,25 @@ class ProcessFleet:
 
     async def _revive(self, worker: _Worker) -> None:
         worker.bury()
-        for site in sorted(worker.sites):
-            known = self._progress.pop(site, Progress(site))  # it would look as if nothing came
-            self._restarts[site] += 1
-            if self._restarts[site] > _MOST_RESTARTS:
-                self._end(worker, structs.replace(known, state=SiteState.STOPPED, reason=_DIED))
+        for running in self._running_in(worker):
+            task, known = running.task, running.progress
+            running.progress = None  # it would look as if nothing came
+            running.restarts += 1
+            if running.restarts > _MOST_RESTARTS:
+                known = known or Progress(task.name, visit=task.visit)
+                self._end(structs.replace(known, state=SiteState.STOPPED, reason=_DIED))
         await self._replace(worker)
-        rates = {site: self._rates[site] for site in sorted(worker.sites)}
-        self._send_rates(worker, rates, list(rates))
-        for site in worker.sites & self._stops.keys():
-            worker.stream.send(Stop(site, self._stops[site]))
+        restarted, now = self._running_in(worker), asyncio.get_running_loop().time()
+        for running in restarted:
+            worker.stream.send(running.order(now))
+        worker.stream.send(SetRates({running.task.name: running.rate for running in restarted}))
+        for running in restarted:
+            if running.stop is not None:
+                worker.stream.send(Stop(running.task.name, running.stop))
         self.set_total(self._total)
+
+    def _running_in(self, worker: _Worker) -> list[_Running]:
+        return [self._running[site] for site in sorted(worker.sites)]
 
     def _load(self, worker: _Worker) -> tuple[float, int]:
         return sum(self._left(site) for site in worker.sites), len(worker.sites)
@@ -305,24 +330,22 @@ class ProcessFleet:
             case News(progress=progress, ended=ended, servers=servers, carried=carried):
                 worker.carried = carried
                 for report in progress:
-                    report.restarts = self._restarts[report.site]
-                    self._progress[report.site] = report
+                    running = self._running[report.site]
+                    report.restarts = running.restarts
+                    running.progress = report
                 self._add_up(worker, servers)
                 for report in ended:
-                    self._end(worker, report)
+                    self._end(report)
             case Fault(text=text):
                 self._fault = text
                 self._news.set()
 
-    def _end(self, worker: _Worker, report: Progress) -> None:
-        report.restarts = self._restarts[report.site]
+    def _end(self, report: Progress) -> None:
+        running = self._running.pop(report.site)
+        running.worker.sites.remove(report.site)
+        report.restarts = running.restarts
         self._ended.append(report)
         self._news.set()
-        worker.sites.discard(report.site)
-        self._over.add(report.site)
-        for known in (self._home, self._rates, self._progress, self._began, self._stops):
-            known.pop(report.site, None)
-        del self._restarts[report.site]
 
     def _add_up(self, worker: _Worker, servers: Mapping[str, ServerTally]) -> None:
         """An address may be asked by several processes."""

@@ -15,6 +15,7 @@ from typing import Protocol
 from headgate.control.making_way import MakingWay
 from headgate.crawling.ports import MeasuredFleet
 from headgate.crawling.progress import Progress
+from headgate.model.task import Task
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["Heard", "Prober", "YieldingFleet"]
@@ -47,16 +48,13 @@ class YieldingFleet:
     def __init__(
         self,
         fleet: MeasuredFleet,
-        seeds: Mapping[str, str],
         open_prober: Callable[[Heard], Prober],
         *,
         floor: float | None = None,
     ) -> None:
-        """``seeds`` has a URL of every site."""
         self._time = asyncio.get_running_loop().time
         self.way = MakingWay(self._time(), floor)
         self._fleet = fleet
-        self._seeds = seeds
         self._prober = open_prober(self.way.heard)
 
     @contextlib.asynccontextmanager
@@ -70,9 +68,11 @@ class YieldingFleet:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    def start(self, task: Task) -> None:
+        self._prober.add(task.name, task.site.seeds[0])
+        self._fleet.start(task)
+
     def set_rates(self, rates: Mapping[str, float]) -> None:
-        for site in rates:
-            self._prober.add(site, self._seeds[site])
         self._fleet.set_rates(rates)
 
     def set_total(self, rate: float) -> None:

@@ -163,7 +163,7 @@ class _Crawl:
         manager = Manager.of(_by_deadline(sites), forecasts, keeping.capacity, job.budget.crawlers)
         self._log.budget_is(self._time.now, keeping.rate_at(0.0))
         self._saving.begin(self._time.now)
-        async with self._fleet(sites, manager) as fleet:
+        async with self._fleet(manager) as fleet:
             conducting = Conducting(manager, fleet, clock, self._look, beside=asyncio.to_thread)
             self._leg = leg = _Leg(conducting, keeping, learning)
             self._watcher.attach(conducting)
@@ -217,7 +217,7 @@ class _Crawl:
             conducting.follow(self._plan.order)
 
     @contextlib.asynccontextmanager
-    async def _fleet(self, sites: Sequence[Site], manager: Manager) -> AsyncIterator[Fleet]:
+    async def _fleet(self, manager: Manager) -> AsyncIterator[Fleet]:
         """Those who crawl, made to step back for others where that is wanted."""
         budget, settings = self._job.budget, self._job.fetcher
         node = NodeJob(
@@ -227,16 +227,12 @@ class _Crawl:
             (("software", settings.user_agent),),
             many_sites=len(self._job.sites) > _FEW_SITES,
         )
-        named = {site.name: site for site in sites}  # with the deadlines of this leg
         open_fleet = self._parts.open_fleet
-        async with open_fleet(node, named, manager.bytes_left, self._job.processes) as fleet:
+        async with open_fleet(node, manager.bytes_left, self._job.processes) as fleet:
             if not budget.make_way:
                 yield fleet
                 return
-            seeds = {site.name: site.seeds[0] for site in sites}
-            yielding = YieldingFleet(
-                fleet, seeds, self._parts.open_prober, floor=budget.make_way_floor
-            )
+            yielding = YieldingFleet(fleet, self._parts.open_prober, floor=budget.make_way_floor)
             async with yielding.at_work(self._tell_line):
                 yield yielding
 
@@ -249,7 +245,9 @@ class _Crawl:
         log, leg, run_now = self._log, self._leg, self._time.now
         if leg.way is not None:
             log.made_way_seconds, log.left_to_others = leg.way.given_seconds, leg.way.given_bytes
-        measured = log.look(run_now, reports, began=self._time.start)
+        start = self._time.start
+        begun = {site: at - start for site, at in leg.conducting.begun.items()}
+        measured = log.look(run_now, reports, begun)
         self._keep_budget(now, reports)
         if self._saving.look(run_now, len(log.started) + len(log.finished)):
             leg.keeping.save(run_now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -26,6 +26,7 @@ from headgate.frontier.traps import TrapRules
 from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
 from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journal import Owner
 from headgate.storage.known_pages import KnownPages
@@ -66,10 +67,8 @@ class NodeParts:
 
 
 @asynccontextmanager
-async def open_node(
-    job: NodeJob, parts: NodeParts, sites: Mapping[str, Site]
-) -> AsyncIterator[Node]:
-    """A node in this event loop; ``sites`` has each of them when it is begun."""
+async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
+    """A node in this event loop."""
     clock = parts.clock
     opened: dict[str, ExitStack] = {}
     second = parts.second_reader()
@@ -78,8 +77,8 @@ async def open_node(
     together = GroupCommit(begin_together)
     async with parts.open_fetcher(job.fetcher) as fetcher:
 
-        def open_run(name: str) -> SiteRun:
-            site = sites[name]
+        def open_run(task: Task, waited: float) -> SiteRun:
+            site, name = task.site, task.name
             files = opened[name] = ExitStack()
             spool = SiteSpool(job.run.place(name, job.warcinfo), shared)
             files.callback(spool.close)
@@ -101,7 +100,7 @@ async def open_node(
                 second_reader=second,
                 commit=partial(_commit, together, spool),
             )  # fmt: skip
-            return SiteRun(site, tools)
+            return SiteRun(task, tools, waited)
 
         def close_run(name: str) -> None:
             files = opened.pop(name, None)  # a run that fails as the node closes is closed twice

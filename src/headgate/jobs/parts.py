@@ -25,11 +25,11 @@ from headgate.model.site import Site
 __all__ = ["MakePlan", "OpenFleet", "Parts"]
 
 OpenFleet = Callable[
-    [NodeJob, Mapping[str, Site], Callable[[str], float], int],
+    [NodeJob, Callable[[str], float], int],
     AbstractAsyncContextManager[MeasuredFleet],
 ]
-"""(what its nodes need to know; the sites by name; how many bytes of one are still to come; in how
-many processes)."""
+"""(what its nodes need to know; how many bytes of a site are still to come; in how many
+processes)."""
 
 MakePlan = Callable[
     [Sequence[Site], Budget, Mapping[str, Forecast], datetime, float, float], Awaitable[Plan]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -18,7 +18,6 @@ from headgate.grid.processes import open_processes
 from headgate.jobs.node import NodeJob, open_node
 from headgate.jobs.parts import Parts
 from headgate.jobs.planning_child import plan_in_child
-from headgate.model.site import Site
 from headgate.storage.sqlite_catalog import SqliteCatalog
 
 __all__ = ["crawling_process", "real_parts"]
@@ -38,15 +37,15 @@ def real_parts() -> Parts:
 
 @asynccontextmanager
 async def _open_fleet(
-    job: NodeJob, sites: Mapping[str, Site], left: Callable[[str], float], processes: int
+    job: NodeJob, left: Callable[[str], float], processes: int
 ) -> AsyncIterator[MeasuredFleet]:
     gc.freeze()  # what ten thousand sites are known by stays; nobody need look through it again
     if processes > 1:
         work_there = partial(crawling_process, job)
-        async with open_processes(work_there, sites, left, processes) as fleet:
+        async with open_processes(work_there, left, processes) as fleet:
             yield fleet
     else:
-        async with open_node(job, real_parts().node, sites) as node:
+        async with open_node(job, real_parts().node) as node:
             yield node
 
 

@@ -38,11 +38,10 @@ def virtual_parts(clock: VirtualClock, answering: Answering, line: Line) -> Part
     @asynccontextmanager
     async def open_fleet(
         job: NodeJob,
-        sites: Mapping[str, Site],
         left: Callable[[str], float],  # noqa: ARG001 - there is one node for all of them
         processes: int,  # noqa: ARG001
     ) -> AsyncIterator[MeasuredFleet]:
-        async with open_node(job, NodeParts(clock, open_fetcher), sites) as node:
+        async with open_node(job, NodeParts(clock, open_fetcher)) as node:
             yield node
 
     return Parts(clock, open_fetcher, SqliteCatalog, open_fleet, _Silence, _plan)

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from headgate.crawling.progress import Progress
 from headgate.fetching.site_probe import SiteProbe
 from headgate.grid.yielding_fleet import YieldingFleet
+from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.traffic.server_tally import ServerTally
 
 
@@ -17,7 +19,11 @@ class StillFleet:
 
     def __init__(self) -> None:
         self.totals: list[float] = []
+        self.started: list[str] = []
         self.rates: dict[str, float] = {}
+
+    def start(self, task: Task) -> None:
+        self.started.append(task.name)
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
         self.rates.update(rates)
@@ -48,9 +54,10 @@ def test_the_budget_is_the_ceiling_and_the_plan_hears_of_the_line() -> None:
     told: list[tuple[float, bool]] = []
 
     async def crawl() -> None:
-        way = YieldingFleet(fleet, {"docs": "http://127.0.0.1:1/"}, SiteProbe)
+        way = YieldingFleet(fleet, SiteProbe)
         way.set_total(math.inf)
         async with way.at_work(lambda rate, held_back: told.append((rate, held_back))):
+            way.start(Task(Site("docs", ("http://127.0.0.1:1/",))))
             way.set_rates({"docs": math.inf})
             async with asyncio.timeout(60):
                 while not (fleet.totals and told):
@@ -60,6 +67,7 @@ def test_the_budget_is_the_ceiling_and_the_plan_hears_of_the_line() -> None:
                     await way.wait(0.05)
 
     asyncio.run(crawl())
+    assert fleet.started == ["docs"]
     assert fleet.rates == {"docs": math.inf}
     assert math.isfinite(fleet.totals[0])
     assert fleet.totals[-1] == 5_000.0

@@ -23,6 +23,7 @@ from headgate.frontier.traps import TrapRules
 from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Page
 from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.traffic.server_tally import ServerTally
 
 PAGES = 80
@@ -123,7 +124,7 @@ def test_a_line_faster_than_the_disk_waits_for_it_and_goes_on() -> None:
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
         tools = Tools(frontier, InstantWeb(), store, MemoryKnown(), PageReader(), SystemClock())
         async with asyncio.timeout(30):
-            return await SiteRun(site, tools).run()
+            return await SiteRun(Task(site), tools).run()
 
     progress = asyncio.run(crawl())
     assert progress.state is SiteState.DONE
@@ -148,7 +149,7 @@ def test_no_page_is_counted_before_it_is_durable() -> None:
         rules = FrontierRules(TrapRules(this_year=2026))
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
         tools = Tools(frontier, InstantWeb(), store, MemoryKnown(), PageReader(), SystemClock())
-        run = SiteRun(site, tools)
+        run = SiteRun(Task(site), tools)
         watching = asyncio.create_task(watch(run))
         async with asyncio.timeout(30):
             progress = await run.run()
@@ -170,7 +171,7 @@ def test_a_rate_that_changes_before_the_start_does_not_end_the_run() -> None:
         tools = Tools(
             frontier, InstantWeb(), SlowDisk(), MemoryKnown(), PageReader(), SystemClock()
         )
-        run = SiteRun(site, tools)
+        run = SiteRun(Task(site), tools)
         run.rate_changed()
         async with asyncio.timeout(30):
             return await run.run()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from headgate.control.manager import LOOK_SECONDS, Command, DropSite, Manager, SetRates, StopSite
+from headgate.control.manager import LOOK_SECONDS, Command, DropSite, Manager, StartTask, StopSite
 from headgate.crawling.growth import Growth
 from headgate.crawling.progress import Progress
 
@@ -151,10 +151,8 @@ class _Line:
 
     def perform(self, commands: list[Command], now: float) -> None:
         for command in commands:
-            if isinstance(command, SetRates):
-                for name in command.rates:
-                    if self.sites[name].started is None:
-                        self.sites[name].started = now
+            if isinstance(command, StartTask):
+                self.sites[command.task.name].started = now
             elif isinstance(command, StopSite):
                 self.end(command.site, now)
             elif isinstance(command, DropSite):

@@ -11,6 +11,7 @@ from headgate.control.forecast import Forecast, Source
 from headgate.control.manager import Manager
 from headgate.crawling.progress import Progress, SiteState
 from headgate.model.site import OnDeadline, Site
+from headgate.model.task import Task
 from headgate.model.units import Seconds
 from headgate.planning.capacity import Capacity
 from headgate.traffic.server_tally import ServerTally
@@ -29,19 +30,26 @@ class StepClock:
 
 @dataclass
 class MadeUpFleet:
-    """Runs each site for some seconds of a clock that goes on while it waits."""
+    """Runs each task for some seconds of a clock that goes on while it waits."""
 
     clock: StepClock
     seconds: Mapping[str, float]
+    tasks: list[Task] = field(default_factory=list)
+    """All that were started."""
     begun: dict[str, float] = field(default_factory=dict)
-    ended: set[str] = field(default_factory=set)
+    """Of those that run."""
+    rates: dict[str, float] = field(default_factory=dict)
     totals: list[float] = field(default_factory=list)
     closed: str = ""
     _told_at_close: list[Progress] = field(default_factory=list)
 
+    def start(self, task: Task) -> None:
+        assert task.name not in self.begun
+        self.tasks.append(task)
+        self.begun[task.name] = self.clock.time
+
     def set_rates(self, rates: Mapping[str, float]) -> None:
-        for site in rates:
-            self.begun.setdefault(site, self.clock.time)
+        self.rates.update(rates)
 
     def set_total(self, rate: float) -> None:
         self.totals.append(rate)
@@ -49,7 +57,7 @@ class MadeUpFleet:
     def stop(self, site: str, reason: str) -> None: ...
 
     def progress(self) -> Sequence[Progress]:
-        return [Progress(site, SiteState.CRAWLING) for site in self.begun if site not in self.ended]
+        return [Progress(site, SiteState.CRAWLING) for site in self.begun]
 
     def servers(self) -> Mapping[str, ServerTally]:
         return {}
@@ -63,17 +71,18 @@ class MadeUpFleet:
 
     async def close(self, reason: str) -> None:
         self.closed = reason
-        open_sites = [site for site in self.begun if site not in self.ended]
-        self.ended |= set(open_sites)
-        self._told_at_close = [Progress(site, SiteState.STOPPED) for site in open_sites]
+        self._told_at_close = [Progress(site, SiteState.STOPPED) for site in self.begun]
+        self.begun.clear()
 
     def _over(self, state: SiteState) -> list[Progress]:
-        over = [
-            site for site, at in self.begun.items()
-            if site not in self.ended and self.clock.time >= at + self.seconds[site]
-        ]  # fmt: skip
-        self.ended |= set(over)
-        return [Progress(site, state, ended=self.clock.time) for site in over]
+        over = {
+            site: self.clock.time - at
+            for site, at in self.begun.items()
+            if self.clock.time >= at + self.seconds[site]
+        }
+        for site in over:
+            del self.begun[site]
+        return [Progress(site, state, ended=seconds) for site, seconds in over.items()]
 
 
 Seen = dict[str, list[SiteState]]
@@ -121,5 +130,52 @@ def test_a_site_whose_deadline_passes_before_it_began_is_seen_to_end_with_its_re
     soon = Site("soon", deadline=Seconds(5.0), on_deadline=OnDeadline.STOP)
     first = Site("first", deadline=Seconds(2.0))
     fleet, seen = conducted([first, soon], {"first": 20.0, "soon": 1.0}, slots=1)
-    assert "soon" not in fleet.begun or seen["soon"][-1] is not SiteState.CRAWLING
+    assert (
+        "soon" not in [task.name for task in fleet.tasks]
+        or seen["soon"][-1] is not SiteState.CRAWLING
+    )
     assert seen["soon"].count(SiteState.STOPPED) + seen["soon"].count(SiteState.DONE) == 1
+
+
+def test_tasks_arrive_while_it_runs_and_a_site_comes_again() -> None:
+    """As with a daemon: ends that are observed lead to what arrives."""
+    clock = StepClock()
+    fleet = MadeUpFleet(clock, {"a": 3.0, "b": 5.0})
+    ends: list[tuple[str, float]] = []
+    known = Forecast(1e6, Source.USER)
+
+    def observe(_: float, reports: Sequence[Progress], rates: Mapping[str, float]) -> None:
+        for report in reports:
+            if report.ended is not None:
+                ends.append((report.site, report.ended))
+                assert report.site in conducting.begun
+                assert report.site not in rates
+                conducting.arrive(Task(Site(report.site), visit=len(ends) + 1), known)
+        if not fleet.tasks:
+            conducting.arrive(Task(Site("a")), known)
+            conducting.arrive(Task(Site("b")), known)
+        if len(ends) >= 200:
+            conducting.interrupt("enough")
+
+    manager = Manager.of([], {}, Capacity.constant(1e6), 1)
+    conducting = Conducting(manager, fleet, clock, observe, endless=True)
+    asyncio.run(asyncio.wait_for(conducting.run(), 30))
+    assert fleet.closed == "enough"
+    assert {site for site, _ in ends[:200]} == {"a", "b"}
+    visits = [(task.name, task.visit) for task in fleet.tasks]
+    assert len(set(visits)) == len(visits) >= 200
+    assert all(seconds >= fleet.seconds[site] for site, seconds in ends[:200])
+    assert len(conducting.begun) <= 2, "those broken off"
+
+
+def test_a_daemon_without_tasks_waits_for_some() -> None:
+    clock = StepClock()
+
+    def observe(now: float, _: Sequence[Progress], __: Mapping[str, float]) -> None:
+        if now > 3600.0:
+            conducting.interrupt("enough")
+
+    manager = Manager.of([], {}, Capacity.constant(1e6), 1)
+    conducting = Conducting(manager, MadeUpFleet(clock, {}), clock, observe, endless=True)
+    asyncio.run(asyncio.wait_for(conducting.run(), 30))
+    assert conducting.now > 3600.0

@@ -14,11 +14,13 @@ from headgate.control.manager import (
     Manager,
     SetRates,
     SetTotal,
+    StartTask,
     StopSite,
 )
 from headgate.control.site_watch import SiteWatch
 from headgate.crawling.progress import Progress, SiteState
 from headgate.model.site import OnDeadline, Site
+from headgate.model.task import Task
 from headgate.model.units import BytesPerSecond, Seconds
 from headgate.planning.capacity import Capacity
 
@@ -383,3 +385,56 @@ def test_a_server_is_not_judged_where_politeness_sets_the_pace(pace: float, judg
         watched.look(came)
         watched.look_at_speed(came, 60e3, look / 2, first_look=False, held_back=False, lent=False)
     assert (watched.speed.cap < 5e3) == judged
+
+
+def starts_of(commands: list[Command]) -> list[Task]:
+    return [command.task for command in commands if isinstance(command, StartTask)]
+
+
+def test_a_task_is_started_once_with_its_first_rate() -> None:
+    manager = managed([Site("a"), Site("b")], {"a": guess(1e6), "b": guess(1e6)}, 100e3, slots=1)
+    assert starts_of(manager.begin(0.0)) == [Task(Site("a"))]
+    assert not starts_of(after_look(manager, [], 0.5))
+    assert starts_of(manager.ended("a", 5.0)) == [Task(Site("b"))]
+
+
+def test_tasks_arrive_while_it_runs_and_go_by_their_slack() -> None:
+    manager = managed([Site("a")], {"a": guess(1e6)}, 100e3, slots=1)
+    manager.begin(0.0)
+    assert not rates_of(manager.arrive(Task(Site("later")), guess(1e6), 1.0)), "a crawler is busy"
+    soon = Task(Site("soon", deadline=Seconds(60.0)), visit=7)
+    manager.arrive(soon, guess(1e6, cap=50e3), 2.0)
+    assert starts_of(manager.ended("a", 10.0)) == [soon]
+    assert starts_of(manager.ended("soon", 30.0)) == [Task(Site("later"))]
+    assert not manager.done
+    manager.ended("later", 40.0)
+    assert manager.done
+
+
+def test_a_site_that_ended_arrives_again_and_nothing_of_its_last_visit_is_left() -> None:
+    """Its old deadline, above all, does not stop it."""
+    site = Site("a", deadline=Seconds(10.0), on_deadline=OnDeadline.STOP)
+    manager = Manager.of([], {}, Capacity.constant(100e3), 2)
+    assert manager.done
+    for visit, now in enumerate((0.0, 6.0, 12.0), start=1):
+        task = Task(site, visit)
+        assert starts_of(manager.arrive(task, guess(1e6, cap=100e3), now)) == [task]
+        manager.look([Progress("a", wire_bytes=10_000, to_do=9, fetches=1)], now + 1.0)
+        assert manager.next_turn(now + 1.0) == now + 10.0
+        assert not any(isinstance(command, StopSite) for command in manager.decide(now + 4.5))
+        manager.ended("a", now + 5.0)
+        assert manager.done
+        assert manager.next_turn(now + 5.0) == math.inf
+    manager.arrive(Task(site, 4), guess(1e6, cap=100e3), 20.0)
+    assert StopSite("a", "deadline") in manager.decide(30.0)
+
+
+def test_an_unknown_site_that_arrives_is_looked_at_first() -> None:
+    manager = managed([Site("a", deadline=Seconds(900.0))], {"a": guess(1e7, cap=90e3)}, 100e3)
+    manager.begin(0.0)
+    unknown = Task(Site("new", deadline=Seconds(60.0)))
+    commands = manager.arrive(unknown, Forecast(1e6, Source.GUESS), 500.0)
+    assert starts_of(commands) == [unknown]
+    assert set(manager.looks.under_way) == {"new"}, "half a minute of the run's is long over"
+    assert rates_of(commands)["new"] == pytest.approx(50e3)
+    assert not manager.ended("new", 501.0) or manager.looks.over

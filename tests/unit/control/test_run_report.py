@@ -44,14 +44,14 @@ class Script:
     given_up: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
 
-    def at(self, moment: float, clock: float, earlier: tuple[int, int]) -> Progress:
+    def at(self, moment: float, earlier: tuple[int, int]) -> Progress:
         """What a look sees; ``earlier`` has pages and bytes of legs before."""
         ended = self.ends is not None and moment >= self.ends
         came = [size for when, size in self.came.items() if when <= moment]
         pages, bytes_ = earlier
         progress = Progress(self.name, self.state if ended else SiteState.CRAWLING)
-        progress.started = clock
-        progress.ended = None if self.ends is None or not ended else clock + self.ends
+        progress.started = 0.0
+        progress.ended = self.ends if ended else None
         progress.pages = pages + len(came)
         progress.payload_bytes = progress.wire_bytes = bytes_ + sum(came)
         progress.earlier_wire_bytes = bytes_
@@ -80,7 +80,7 @@ class Leg:
 def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
     """The report after the last leg, each begun from what the one before had saved."""
     earlier: RunReport | None = None
-    elapsed, wall, clock = 0.0, NOON, 5000.0
+    elapsed, wall = 0.0, NOON
     stored: dict[str, tuple[int, int]] = {}
     for number, leg in enumerate(legs):
         log = RunLog.of("2026-11-15T12-00-00", wall, earlier, elapsed)
@@ -91,10 +91,10 @@ def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
             looks = [
                 Progress(script.name)
                 if moment < 0.1 and number
-                else script.at(moment, clock, stored.get(script.name, (0, 0)))
+                else script.at(moment, stored.get(script.name, (0, 0)))
                 for script in leg.sites
             ]
-            log.look(elapsed + moment, looks, began=clock - elapsed)
+            log.look(elapsed + moment, looks, {script.name: elapsed for script in leg.sites})
         log.interrupted, log.stalls, log.quota = leg.interrupted, leg.stalls, leg.quota
         earlier = msgspec.json.decode(
             msgspec.json.encode(make_report(sites, 5, None, log)), type=RunReport
@@ -104,7 +104,6 @@ def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
             stored[script.name] = (pages + len(script.came), bytes_ + sum(script.came.values()))
         elapsed += leg.seconds
         wall += leg.seconds + leg.pause
-        clock += leg.seconds + leg.pause
     assert earlier is not None
     return earlier
 
@@ -397,8 +396,8 @@ def test_a_site_dropped_in_a_later_leg_keeps_what_it_has() -> None:
     log = RunLog.of("2026-11-15T12-00-00", NOON + 100, before, 10.0)
     waiting = make_report(sites, 5, None, log).sites[0]
     assert (waiting.state, waiting.left_out, waiting.finished) == ("waiting", {}, None)
-    dropped = Progress("a", SiteState.STOPPED, ended=25.0, reason="deadline")
-    log.look(15.0, [dropped], began=10.0)
+    dropped = Progress("a", SiteState.STOPPED, ended=0.0, reason="deadline")
+    log.look(15.0, [dropped], {"a": 15.0})
     report = make_report(sites, 5, None, log).sites[0]
     assert (report.state, report.reason, report.finished) == ("stopped", "deadline", 15.0)
     assert (report.pages, report.bytes, report.wire_bytes) == (10, 9000, 9000)
@@ -409,11 +408,11 @@ def test_a_site_dropped_in_a_later_leg_keeps_what_it_has() -> None:
 def test_making_way_is_summed_over_legs() -> None:
     log = RunLog.of("2026", NOON, None, 0.0)
     log.made_way_seconds, log.left_to_others = 3.0, 900.0
-    log.look(5.0, [Progress("a", SiteState.CRAWLING, wire_bytes=100, pages=1)], began=0.0)
+    log.look(5.0, [Progress("a", SiteState.CRAWLING, wire_bytes=100, pages=1)], {})
     log = RunLog.of("2026", NOON, make_report((site("a"),), 5, None, log), 5.0)
     log.made_way_seconds, log.left_to_others = 2.0, 400.0
-    done = Progress("a", SiteState.DONE, 5.0, 9.0, wire_bytes=150, earlier_wire_bytes=100, pages=2)
-    log.look(10.0, [done], began=0.0)
+    done = Progress("a", SiteState.DONE, 0.0, 4.0, wire_bytes=150, earlier_wire_bytes=100, pages=2)
+    log.look(10.0, [done], {"a": 5.0})
     report = make_report((site("a"),), 5, None, log)
     assert [point.left_to_others for point in report.timeline] == [900.0, 400.0]
     assert "made way for others for 5.0s (1.3 KB)" in report_text(report)
@@ -438,7 +437,7 @@ def test_an_average_is_never_above_the_worst_second(
             looked = Progress(
                 "a", SiteState.CRAWLING, 0.0, wire_bytes=total, earlier_wire_bytes=before
             )
-            log.look(now, [looked], began=0.0)
+            log.look(now, [looked], {"a": 0.0})
         earlier, elapsed = make_report((site("a"),), 5, None, log), now
     assert earlier is not None
     assert earlier.wire_bytes == total

@@ -17,6 +17,7 @@ from headgate.control.manager import Manager
 from headgate.crawling.progress import Progress
 from headgate.model.budget import Budget
 from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.model.timetable import Timetable
 from headgate.planning.budget_over_time import budget_capacity
 from headgate.traffic.server_tally import ServerTally
@@ -47,6 +48,8 @@ class MadeUpTime:
 
     def set_total(self, rate: float) -> None:
         self.totals.append((self.moment(), rate))
+
+    def start(self, task: Task) -> None: ...
 
     def set_rates(self, rates: Mapping[str, float]) -> None: ...
 

@@ -22,6 +22,7 @@ from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["AT_ONCE", "Answer", "Answers", "crawled"]
@@ -103,7 +104,7 @@ def crawled(web: Answers, shelf: Shelf, **site: object) -> Progress:
         frontier = Frontier(Scope.of(wanted), MemorySpill(), RULES)
         store = MemoryStore(shelf)
         tools = Tools(frontier, web, store, MemoryKnown(), PageReader(), SystemClock())
-        run = SiteRun(wanted, tools)
+        run = SiteRun(Task(wanted), tools)
 
         async def interrupt() -> None:
             await web.silent.wait()

@@ -13,12 +13,16 @@ from headgate.crawling.node import Node
 from headgate.crawling.progress import Progress
 from headgate.crawling.site_run import SiteRun
 from headgate.model.errors import WorldFault
+from headgate.model.site import Site
+from headgate.model.task import Task
 
 
 class FullDisk:
     """Stands for a site run."""
 
     max_rate = 1e9
+
+    def rate_changed(self) -> None: ...
 
     async def run(self) -> Progress:
         await asyncio.sleep(0)
@@ -31,7 +35,9 @@ def test_a_fault_that_several_runs_meet_is_told_once() -> None:
 
     async def crawl() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, told: unheard.append(told))
-        node = Node(lambda _: cast(SiteRun, FullDisk()), Answers({}))
+        node = Node(lambda *_: cast(SiteRun, FullDisk()), Answers({}))
+        for name in ("a", "b"):
+            node.start(Task(Site(name)))
         node.set_rates({"a": 1.0, "b": 1.0})
         with pytest.raises(WorldFault, match="no space"):
             await node.wait(5.0)

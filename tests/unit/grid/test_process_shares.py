@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
 from headgate.crawling.progress import Progress, SiteState
-from headgate.grid.messages import Hello, News, SetRates, SetTotal, Stop, Word, version
+from headgate.grid.messages import Hello, News, SetRates, SetTotal, Start, Stop, Word, version
 from headgate.grid.processes import ProcessFleet, _Worker
 from headgate.model.errors import WorldFault
 from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.model.units import Seconds
 from headgate.traffic.server_tally import ServerTally
 
@@ -37,8 +38,7 @@ class Heard:
 
     @property
     def begun(self) -> list[str]:
-        rates = (order for order in self.orders if isinstance(order, SetRates))
-        return [site.name for order in rates for site in order.begun]
+        return [order.task.name for order in self.orders if isinstance(order, Start)]
 
 
 class Speaking(Heard):
@@ -69,22 +69,27 @@ def divided(play: Callable[[ProcessFleet, list[_Worker]], None]) -> list[Heard]:
 
     async def run() -> None:
         workers = [_Worker(None, stream) for stream in heard]  # type: ignore[arg-type]
-        sites = {name: Site(name) for name in BYTES_LEFT}
-        play(ProcessFleet(workers, sites, BYTES_LEFT.__getitem__, _nobody_dies), workers)
+        play(ProcessFleet(workers, BYTES_LEFT.__getitem__, _nobody_dies), workers)
 
     asyncio.run(run())
     return heard
 
 
+def begin(fleet: ProcessFleet, rates: Mapping[str, float]) -> None:
+    for name in rates:
+        fleet.start(Task(Site(name)))
+    fleet.set_rates(rates)
+
+
 def test_sites_go_where_the_least_is_left_to_do() -> None:
-    one, two = divided(lambda fleet, _: fleet.set_rates(dict.fromkeys(BYTES_LEFT, 10.0)))
+    one, two = divided(lambda fleet, _: begin(fleet, dict.fromkeys(BYTES_LEFT, 10.0)))
     assert (one.begun, two.begun) == (["a"], ["b", "c", "d"]), "900 here, 500 + 300 + 100 there"
 
 
 def test_the_total_is_divided_by_the_rates_of_each_process() -> None:
     def play(fleet: ProcessFleet, _: list[_Worker]) -> None:
         fleet.set_total(1000.0)
-        fleet.set_rates({"a": 60.0, "b": 30.0, "c": 10.0})
+        begin(fleet, {"a": 60.0, "b": 30.0, "c": 10.0})
 
     one, two = divided(play)
     assert (one.total, two.total) == (600.0, 400.0)
@@ -93,14 +98,14 @@ def test_the_total_is_divided_by_the_rates_of_each_process() -> None:
 def test_without_rates_it_is_divided_by_sites_and_nobody_gets_what_nobody_uses() -> None:
     def play(fleet: ProcessFleet, _: list[_Worker]) -> None:
         fleet.set_total(900.0)
-        fleet.set_rates(dict.fromkeys(("a", "b", "c"), math.inf))
+        begin(fleet, dict.fromkeys(("a", "b", "c"), math.inf))
 
     one, two = divided(play)
     assert (one.total, two.total) == (300.0, 600.0)
 
     def play_one(fleet: ProcessFleet, _: list[_Worker]) -> None:
         fleet.set_total(90.0)
-        fleet.set_rates({"a": 1.0})
+        begin(fleet, {"a": 1.0})
 
     idle = divided(play_one)
     assert [worker.total for worker in idle] == [90.0, 0.0]
@@ -109,7 +114,7 @@ def test_without_rates_it_is_divided_by_sites_and_nobody_gets_what_nobody_uses()
 def test_a_site_that_ended_leaves_its_share_to_others_and_hears_no_more() -> None:
     def play(fleet: ProcessFleet, workers: list[_Worker]) -> None:
         fleet.set_total(1000.0)
-        fleet.set_rates({"a": 60.0, "b": 40.0})
+        begin(fleet, {"a": 60.0, "b": 40.0})
         fleet._take(workers[0], News([], [Progress("a")], {}, 5))
         fleet.set_total(1000.0)
         fleet.stop("a", "late")
@@ -141,7 +146,6 @@ def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> N
         dying = Speaking([HELLO, News([Progress("a")], [], TALLY, 70)])
         reborn = Speaking([HELLO, None])
         worker = _Worker(None, dying)  # type: ignore[arg-type]
-        sites = {"a": Site("a", max_time=Seconds(60.0)), "b": Site("b")}
 
         async def replaced(worker: _Worker) -> None:
             fleet.set_rates({"a": 30.0})
@@ -149,8 +153,10 @@ def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> N
             await asyncio.sleep(0.01)
             worker.stream = reborn  # type: ignore[assignment]
 
-        fleet = ProcessFleet([worker], sites, BYTES_LEFT.__getitem__, replaced)
+        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced)
         fleet.set_total(1000.0)
+        fleet.start(Task(Site("a", max_time=Seconds(60.0)), visit=3))
+        fleet.start(Task(Site("b")))
         fleet.set_rates({"a": 10.0, "b": 20.0})
         hearing = asyncio.create_task(fleet.hear(worker))
         await dying.over.wait()
@@ -164,9 +170,11 @@ def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> N
     fleet, reborn = asyncio.run(play())
     rates = next(order for order in reborn.orders if isinstance(order, SetRates))
     assert rates.rates == {"a": 30.0, "b": 20.0}
-    assert [site.name for site in rates.begun] == ["a", "b"]
-    assert rates.begun[0].max_time is not None
-    assert rates.begun[0].max_time < 60.0, "its time goes on"
+    assert reborn.begun == ["a", "b"]
+    task = next(order.task for order in reborn.orders if isinstance(order, Start))
+    assert task.visit == 3
+    assert task.site.max_time is not None
+    assert task.site.max_time < 60.0, "its time goes on"
     assert Stop("b", "deadline") in reborn.orders
     assert reborn.total == 1000.0
     assert fleet.carried() == 75
@@ -187,8 +195,8 @@ def test_a_site_that_kills_its_process_each_time_is_stopped() -> None:
             if len(replacements) > 3:
                 worker.stream.speak.append(None)  # type: ignore[attr-defined]
 
-        fleet = ProcessFleet([worker], {"a": Site("a")}, BYTES_LEFT.__getitem__, replaced)
-        fleet.set_rates({"a": 10.0})
+        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced)
+        begin(fleet, {"a": 10.0})
         hearing = asyncio.create_task(fleet.hear(worker))
         ended = await fleet.wait(5.0)
         hearing.cancel()
@@ -206,7 +214,7 @@ def test_a_site_that_kills_its_process_each_time_is_stopped() -> None:
 def test_a_process_that_cannot_be_talked_to_ends_the_crawl(words: list[Word], fault: str) -> None:
     async def play() -> None:
         worker = _Worker(None, Speaking(words))  # type: ignore[arg-type]
-        fleet = ProcessFleet([worker], {}, BYTES_LEFT.__getitem__, _nobody_dies)
+        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, _nobody_dies)
         await fleet.hear(worker)
         await fleet.wait(0.0)
 

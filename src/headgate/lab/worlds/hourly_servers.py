@@ -28,6 +28,7 @@ from headgate.model.local_time import Calendar, DayKind
 from headgate.model.plan import Foreseen, Plan
 from headgate.model.site import Site
 from headgate.model.size_range import SizeRange
+from headgate.model.task import Task
 from headgate.planning.budget_over_time import budget_capacity
 from headgate.traffic.server_tally import ServerTally
 
@@ -109,9 +110,14 @@ class _Visit:
     """One site's visit: what is left, and how far its server is from its usual self."""
 
     site: SimulatedSite
+    began: float
     left: float
     today: float
     progress: Progress
+
+    @property
+    def ended(self) -> float:
+        return self.began + (self.progress.ended or 0.0)
 
 
 class _Fleet:
@@ -123,31 +129,32 @@ class _Fleet:
         self._rng = rng
         self._sites = {site.name: site for site in world.sites}
         self._rates: dict[str, float] = {}
-        self._visits: dict[str, _Visit] = {}
+        self.visits: dict[str, _Visit] = {}
+        """One of each site, also when it has ended."""
         self._tallies: dict[str, ServerTally] = {}
         self._luck: dict[tuple[str, int], float] = {}
 
+    def start(self, task: Task) -> None:
+        self.visits[task.name] = self._begin(self._sites[task.name])
+
     def set_rates(self, rates: Mapping[str, float]) -> None:
         self._rates.update(rates)
-        for name in rates:
-            if name not in self._visits:
-                self._visits[name] = self._begin(self._sites[name])
 
     def set_total(self, rate: float) -> None:
         """The rates keep to it already."""
 
     def stop(self, site: str, reason: str) -> None:
-        self._end(self._visits[site], SiteState.STOPPED, reason)
+        self._end(self.visits[site], SiteState.STOPPED, reason)
 
     def progress(self) -> Sequence[Progress]:
-        return [visit.progress for visit in self._visits.values()]
+        return [visit.progress for visit in self._running()]
 
     def servers(self) -> Mapping[str, ServerTally]:
         return self._tallies
 
     async def wait(self, seconds: float) -> Sequence[Progress]:
         """Moves time forward, to the first end at the furthest."""
-        running = [v for v in self._visits.values() if v.progress.state is SiteState.CRAWLING]
+        running = self._running()
         flows = {visit.site.name: self._flow(visit) for visit in running}
         step = max(seconds, 0.0)
         for visit in running:
@@ -163,10 +170,13 @@ class _Fleet:
     async def close(self, reason: str) -> None:
         """Nothing is left running."""
 
+    def _running(self) -> list[_Visit]:
+        return [v for v in self.visits.values() if v.progress.state is SiteState.CRAWLING]
+
     def _begin(self, site: SimulatedSite) -> _Visit:
         size, today = np.exp(self._rng.normal(0.0, self._world.daily, 2)).tolist()
-        progress = Progress(site.name, SiteState.CRAWLING, self._clock.elapsed)
-        visit = _Visit(site, site.bytes * size, today, progress)
+        progress = Progress(site.name, SiteState.CRAWLING, 0.0)
+        visit = _Visit(site, self._clock.elapsed, site.bytes * size, today, progress)
         progress.to_do = math.ceil(visit.left / _PAGE_BYTES)
         host = f"{site.name}.example"
         self._tallies.setdefault(site.address, ServerTally({host}))
@@ -200,7 +210,7 @@ class _Fleet:
 
     def _end(self, visit: _Visit, state: SiteState, reason: str) -> None:
         visit.progress.state, visit.progress.reason = state, reason
-        visit.progress.ended = self._clock.elapsed
+        visit.progress.ended = self._clock.elapsed - visit.began
         self._rates[visit.site.name] = 0.0
 
 
@@ -256,12 +266,12 @@ async def crawl_once(
     await Conducting(manager, fleet, clock, observe, look_seconds=look_seconds).run()
     learning.finish(fleet.servers(), clock.now(), clock.wall())
     catalog.record_visits(
-        _visit(report, stamp, start.timestamp(), learning) for report in fleet.progress()
+        _visit(visit, stamp, start.timestamp(), learning) for visit in fleet.visits.values()
     )
     catalog.end_run(stamp, clock.wall(), Outcome.FINISHED)
     return SimulatedRun(
         {site.name: site.foreseen for site in plan.sites if site.foreseen},
-        {report.site: report.ended or 0.0 for report in fleet.progress()},
+        {name: visit.ended for name, visit in fleet.visits.items()},
         plan,
     )
 
@@ -294,9 +304,10 @@ def _forecasts(
     return forecasts
 
 
-def _visit(report: Progress, stamp: str, began: float, learning: Learning) -> Visit:
-    started, ended = report.started or 0.0, report.ended or 0.0
+def _visit(visit: _Visit, stamp: str, began: float, learning: Learning) -> Visit:
+    report = visit.progress
     return Visit(
-        report.site, stamp, began + started, began + ended, ended - started, report.fetches,
+        report.site, stamp, began + visit.began, began + visit.ended, visit.ended - visit.began,
+        report.fetches,
         report.wire_bytes, report.wire_bytes, learning.alphas.alpha(report.site),
     )  # fmt: skip

@@ -1,0 +1,26 @@
+"""A task: one visit of one site, which is what a fleet runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headgate.model.site import Site
+
+__all__ = ["Task"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A site has one task at a time, so a task that runs goes by its site's name.
+
+    The site's deadline counts from the moment at which control is given the task."""
+
+    site: Site
+    visit: int = 1
+    """Which visit of the site in this run; a crawl has one."""
+    asks: tuple[str, ...] | None = None
+    """The URLs that this visit asks for, best first; None: the whole site."""
+
+    @property
+    def name(self) -> str:
+        return self.site.name
