@@ -5,7 +5,7 @@ Prints, in one run, beside those peers that are installed:
 1. references of real pages to absolute URLs in normal form, µs each;
 2. pages to links, title, base, canonical and robots words, ms each, by the size of the page;
 3. pages made to be dear, seconds each; a cell in red takes a second or more;
-4. content codings, decoding and digest, µs for one page;
+4. content codings, decoding, digests and what counts as a change, µs for one page;
 5. robots files and questions to them, µs each;
 6. a sitemap of 50,000 entries, ms.
 
@@ -40,8 +40,10 @@ from rich.table import Table
 from headgate.reading import tags
 from headgate.reading.charset import decode
 from headgate.reading.content import decode_content
+from headgate.reading.counted_text import counted_digest
 from headgate.reading.digests import content_digest
 from headgate.reading.links import page_links
+from headgate.reading.noise import Noise
 from headgate.reading.references import References
 from headgate.reading.robots import RobotsRules
 from headgate.reading.sitemaps import read_sitemap
@@ -244,6 +246,11 @@ def bench_bytes(pages: list[bytes], rounds: int) -> None:
         "the tag pass alone": lambda _: References("headgate").gather(
             decode(page), most=100_000, resources=False, texts=False
         ),
+    }
+    usual, named = Noise.of(), Noise.of(["css:.sphinxsidebar, div.body > p.ad"])
+    others |= {
+        "what counts of it, and its digest": lambda _: counted_digest(page, "text/html", usual),
+        "the same with two selectors": lambda _: counted_digest(page, "text/html", named),
     }
     costs |= least_seconds(others, [None] * 200, rounds)
     show(f"4. Bytes: µs for one page of {len(page) // 1000} KB", {"µs": costs}, 1e-6)

@@ -89,7 +89,8 @@ def test_runs_by_name_and_by_time(collection: tuple[Path, WordyWeb]) -> None:
     backwards = headgate("changes", out, *reversed(stamps)).stdout
     assert f"  + {web.url('/c')}  /c" in backwards
     everything = headgate("changes", out, "--since", "1d").stdout
-    assert everything.splitlines()[-1].endswith("0 changed, 0 gone.")
+    assert everything.splitlines()[-1].startswith("5 pages new, 2 changed, 1 gone; 1 differs")
+    assert everything.count(f"{web.url('/a')}  /a  20") == 2  # each change with its time
 
 
 def test_exact_lets_everything_count_and_ignore_less(collection: tuple[Path, WordyWeb]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from headgate.model.page_change import Change, PageChange
 from headgate.model.units import parse_duration
 
 if TYPE_CHECKING:
-    from headgate.jobs.changes import Comparison
+    from headgate.jobs.changes import Comparison, Noises
     from headgate.storage.collection import RunFolder
 
 __all__ = ["configure", "run"]
@@ -26,8 +27,9 @@ FORMATS = ("text", "jsonl", "atom", "html")
 
 _DESCRIPTION = """\
 Tell which pages are new, changed or gone, with the lines of text that went and came: in the newest
-run against all before it, in all runs of the last days, or between two runs. Markup, dates, times,
-counters and long tokens are no changes; docs/changes.md has the rule.
+run or a keeper's newest volume against all before it, in the last days, or between two runs. Of a
+page that changed several times every change is told. Markup, dates, times, counters, long tokens
+and what the site file ignores are no changes; docs/changes.md has the rule.
 """
 
 _EXAMPLES = """\
@@ -55,11 +57,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--site", metavar="NAME", help="of this site only")
     parser.add_argument(
-        "--ignore", metavar="PATTERN", action="append", default=[],
-        help="text that counts for nothing, as a regular expression; may be repeated",
+        "--ignore", metavar="RULE", action="append", default=[],
+        help="text that counts for nothing, as a regular expression, or css: and a selector;"
+        " may be repeated",
     )  # fmt: skip
     parser.add_argument(
-        "--exact", action="store_true", help="dates, counters and tokens count as well"
+        "--exact",
+        action="store_true",
+        help="dates, counters, tokens and what the site file ignores count as well",
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="(default: text)")
 
@@ -80,41 +85,64 @@ def run(args: argparse.Namespace) -> int:
 
 def _comparison(args: argparse.Namespace) -> Comparison:
     from headgate.jobs.changes import Comparison
-    from headgate.reading.noise import EXACT, Noise
 
     if args.exact and args.ignore:
         raise UserMistake("--exact lets everything count; leave --ignore out")
-    noise = EXACT if args.exact else Noise.of(args.ignore)
-    before, after = _runs(args)
-    return Comparison(args.folder, before, after, noise, args.site)
+    since = -math.inf
+    if args.since is not None:
+        since = time.time() - parse_duration(args.since)
+    before, after = _runs(args, since)
+    return Comparison(args.folder, before, after, _noises(args, after[-1]), args.site, since)
 
 
-def _runs(args: argparse.Namespace) -> tuple[list[RunFolder], list[RunFolder]]:
+def _noises(args: argparse.Namespace, run: RunFolder) -> Noises:
+    """The usual, what the user says here, and what the site file said of each site."""
+    from headgate.jobs.changes import Noises
+    from headgate.reading.noise import EXACT, Noise
+    from headgate.storage.ignore_rules import load_ignore_rules
+
+    if args.exact:
+        return Noises(EXACT)
+    rules = load_ignore_rules(run.collection)
+    by_site = {site: Noise.of([*own, *args.ignore]) for site, own in rules.items()}
+    return Noises(Noise.of(args.ignore), by_site)
+
+
+def _runs(args: argparse.Namespace, since: float) -> tuple[list[RunFolder], list[RunFolder]]:
     """Those to compare with, and those compared; the oldest first."""
     from headgate.storage.chosen_run import chosen_run, file_of_run
     from headgate.storage.collection import Collection
+    from headgate.storage.keep_state import is_kept
 
     newest = chosen_run(args.folder)
+    kept = is_kept(newest.collection)
     if args.runs:
         if len(args.runs) != 2 or args.since:
             raise UserMistake("name two runs, the earlier first, or none; and then no --since")
         chosen = [chosen_run(args.folder, stamp) for stamp in args.runs]
         for one in chosen:
-            file_of_run(one, "pages.parquet")
+            if not (kept and one.unfinished):
+                file_of_run(one, "pages.parquet")
         return [chosen[0]], [chosen[1]]
     runs = Collection(newest.collection).runs()
-    tabled = [one for one in reversed(runs) if (one.path / "pages.parquet").is_file()]
-    if len(tabled) < 2:
+    known = [run for run in reversed(runs) if _can_be_read(run, kept=kept)]
+    if not known or (len(known) < 2 and not kept):
         raise UserMistake(
             f"{args.folder} has no two crawls to compare; crawl the same sites into it once more"
         )
-    if args.since is None:
-        return tabled[:-1], tabled[-1:]
-    start = time.time() - parse_duration(args.since)
-    return (
-        [one for one in tabled if _started(one) < start],
-        [one for one in tabled if _started(one) >= start],
-    )
+    # A run that began before the moment may have gone on behind it.
+    earlier = len(known) - 1 if args.since is None else _begun_by(known, since)
+    return known[:earlier], known[earlier:]
+
+
+def _can_be_read(run: RunFolder, *, kept: bool) -> bool:
+    """A keeper's volume is read while it is filled; a crawl when it is over."""
+    return (run.path / "pages.parquet").is_file() or (kept and run.unfinished)
+
+
+def _begun_by(runs: Sequence[RunFolder], since: float) -> int:
+    """How many were surely over by then: the last volume but one may still have a visit."""
+    return max(sum(_started(run) <= since for run in runs) - 2, 0)
 
 
 def _started(run: RunFolder) -> float:

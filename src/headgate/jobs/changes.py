@@ -1,33 +1,47 @@
-"""What changed between runs: pages that are new, changed or gone, with what of their text changed.
+"""What changed: pages that are new, changed or gone, with what of their text changed.
 
-Memory: some 400 bytes for each page of the runs compared. Two bodies are read from the archive for
-each page whose bytes differ.
+A page may have been looked at any number of times; every change from one look to the next is told.
+
+Memory: some 400 bytes for each look at a page in the largest run, and for each version that is
+told. Two bodies are read from the archive for each page whose bytes differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headgate.model.fetch import Fetched
 from headgate.model.page_change import Change, PageChange
-from headgate.reading.charset import decode
 from headgate.reading.content import decode_content
+from headgate.reading.counted_text import text_lines
 from headgate.reading.line_difference import line_difference
 from headgate.reading.noise import Noise
-from headgate.reading.page_lines import page_lines
 from headgate.storage.collection import RunFolder
 from headgate.storage.page_states import PageState, page_states, read_body
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "Noises", "changed_page"]
 
 _MOST_BYTES = 4_000_000
 _MOST_DIFFERENCE = 200
 """Lines told of one page."""
 
-Pages = dict[tuple[str, str], PageState]
-"""By site and URL."""
+Page = tuple[str, str]
+"""Site and URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noises:
+    """What counts for nothing, by site."""
+
+    others: Noise
+    """Of sites that have no rules of their own."""
+    by_site: Mapping[str, Noise] = field(default_factory=dict)
+
+    def of(self, site: str) -> Noise:
+        return self.by_site.get(site, self.others)
 
 
 @dataclass(slots=True)
@@ -37,73 +51,108 @@ class Comparison:
     collection: Path
     before: Sequence[RunFolder]
     after: Sequence[RunFolder]
-    noise: Noise
+    noises: Noises
     site: str | None = None
+    since: float = -math.inf
+    """Looks of the later runs that were before this moment, in seconds since 1970, tell how pages
+    were."""
     unremarkable: int = field(default=0, init=False)
-    """Pages whose bytes changed, and nothing that counts; known when all changes were taken."""
+    """Versions whose bytes changed, and nothing that counts; known when all changes were taken."""
 
     def changes(self) -> Iterator[PageChange]:
-        """In the order of sites and URLs."""
-        old, new = self._pages(self.before), self._pages(self.after)
-        for (site, url), state in sorted(new.items()):
-            found = self._change(site, url, old.get((site, url)), state)
-            if found is not None:
-                yield found
+        """In the order of sites and URLs, of one page in that of time."""
+        known: dict[Page, PageState] = {}
+        versions: dict[Page, list[PageState]] = defaultdict(list)
+        for run in self.before:
+            for page, looks in self._looks(run):
+                known[page] = looks[-1]
+        for run in self.after:
+            for page, looks in self._looks(run):
+                _add_versions(known, versions, page, looks, self.since)
+        for page in sorted(versions):
+            yield from self._of_page(page, versions[page])
 
-    def _pages(self, runs: Iterable[RunFolder]) -> Pages:
-        """As the last look of these runs found them."""
-        return {
-            (site, url): state for run in runs for site, url, state in page_states(run, self.site)
-        }
+    def _looks(self, run: RunFolder) -> Iterator[tuple[Page, list[PageState]]]:
+        """Of each page of a run, in the order of time."""
+        found: dict[Page, list[PageState]] = defaultdict(list)
+        for site, url, state in page_states(run, self.site):
+            found[site, url].append(state)
+        for page, looks in found.items():
+            looks.sort(key=lambda look: look.seen_at)
+            yield page, looks
 
-    def _change(
-        self, site: str, url: str, old: PageState | None, new: PageState
-    ) -> PageChange | None:
-        was = old is not None and old.there
+    def _of_page(self, page: Page, versions: Sequence[PageState]) -> Iterator[PageChange]:
+        """``versions`` is what was known before, or a page that was never there, and what came."""
+        old = versions[0]
+        for new in versions[1:]:
+            change = self._change(page, old, new)
+            if change is not None:
+                yield change
+            old = new
+
+    def _change(self, page: Page, old: PageState, new: PageState) -> PageChange | None:
+        site, url = page
+        before = old.seen_at if old.seen_at > -math.inf else None
         if not new.there:
-            if not was or old is None:
-                return None
-            return PageChange(Change.GONE, site, url, old.title, new.seen_at, old.seen_at)
-        if not was or old is None:
-            before = None if old is None else old.seen_at
+            return PageChange(Change.GONE, site, url, old.title, new.seen_at, before)
+        if not old.there:
             return PageChange(Change.NEW, site, url, new.title, new.seen_at, before)
-        if old.digest == new.digest:
+        found = changed_page(self.collection, page, old, new, self.noises.of(site))
+        self.unremarkable += found is None
+        return found
+
+
+_NEVER = PageState(-math.inf, "", "", b"", "", 0, "")
+
+
+def _add_versions(
+    known: dict[Page, PageState],
+    versions: dict[Page, list[PageState]],
+    page: Page,
+    looks: Sequence[PageState],
+    since: float,
+) -> None:
+    """Of a page's looks those that found another version than the look before. The version before
+    stands with the time of the last look at it."""
+    for look in looks:
+        last = known.get(page, _NEVER)
+        if look.seen_at >= since and look.digest != last.digest:
+            if page in versions:
+                versions[page][-1] = last
+            else:
+                versions[page].append(last)
+            versions[page].append(look)
+        known[page] = look
+
+
+def changed_page(
+    collection: Path, page: Page, old: PageState, new: PageState, noise: Noise
+) -> PageChange | None:
+    """What changed from one version of a page to another; None: nothing that counts."""
+    site, url = page
+    lines = [_lines(collection, url, state, noise) for state in (old, new)]
+    difference: list[str] = []
+    if lines[0] is not None and lines[1] is not None:
+        difference = line_difference(lines[0], lines[1], noise)
+        if not difference:
             return None
-        return self._changed(site, url, old, new)
-
-    def _changed(self, site: str, url: str, old: PageState, new: PageState) -> PageChange | None:
-        lines = [self._lines(url, state) for state in (old, new)]
-        difference: list[str] = []
-        if lines[0] is not None and lines[1] is not None:
-            difference = line_difference(lines[0], lines[1], self.noise)
-            if not difference:
-                self.unremarkable += 1
-                return None
-        return PageChange(
-            Change.CHANGED,
-            site,
-            url,
-            new.title or old.title,
-            new.seen_at,
-            old.seen_at,
-            tuple(difference[:_MOST_DIFFERENCE]),
-            max(len(difference) - _MOST_DIFFERENCE, 0),
-        )
-
-    def _lines(self, url: str, state: PageState) -> list[str] | None:
-        """None: it is no text, or the archive's copy cannot be read."""
-        response = read_body(self.collection, url, state)
-        if response is None or not _is_text(response):
-            return None
-        content = decode_content(
-            response.payload, response.header("content-encoding") or "", _MOST_BYTES
-        )
-        text = decode(content.data, response.header("content-type") or "")
-        if "html" in (response.header("content-type") or "html"):
-            return page_lines(text)
-        return [line.strip() for line in text.splitlines() if line.strip()]
+    return PageChange(
+        Change.CHANGED,
+        site,
+        url,
+        new.title or old.title,
+        new.seen_at,
+        old.seen_at,
+        tuple(difference[:_MOST_DIFFERENCE]),
+        max(len(difference) - _MOST_DIFFERENCE, 0),
+    )
 
 
-def _is_text(response: Fetched) -> bool:
-    kind = (response.header("content-type") or "text/html").lower()
-    return kind.startswith("text/") or "html" in kind or "xml" in kind or "json" in kind
+def _lines(collection: Path, url: str, state: PageState, noise: Noise) -> list[str] | None:
+    """None: it is no text, or the archive's copy cannot be read."""
+    response = read_body(collection, url, state)
+    if response is None:
+        return None
+    coding = response.header("content-encoding") or ""
+    content = decode_content(response.payload, coding, _MOST_BYTES)
+    return text_lines(content.data, response.header("content-type") or "", noise)

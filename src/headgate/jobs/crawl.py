@@ -52,6 +52,7 @@ from headgate.model.quota import QuotaUse
 from headgate.model.run_report import RunReport, SiteReport
 from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.ignore_rules import save_ignore_rules
 from headgate.storage.run_state import RunState, load_budget, load_elapsed, load_report
 
 __all__ = ["CrawlJob", "Watcher", "crawl"]
@@ -106,6 +107,7 @@ async def crawl(job: CrawlJob, parts: Parts, watcher: Watcher) -> RunReport:
         _load_weighing(job)
         started = _moment(clock)
         run = open_run(collection, JobKind.CRAWL, job.request, started, resume=job.resume)
+        save_ignore_rules(collection.path, job.sites)
         watcher.opened()
         with parts.open_catalog(collection.catalog) as catalog:
             watcher.mended(mend_crawl_memories(collection, run, catalog, job.sites))

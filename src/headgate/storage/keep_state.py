@@ -20,7 +20,7 @@ from headgate.storage.faults import writing
 from headgate.storage.own_files import open_own, opened
 from headgate.storage.replacing import write_soon, write_whole
 
-__all__ = ["add_hours", "load_hours", "load_status", "save_status"]
+__all__ = ["add_hours", "is_kept", "load_hours", "load_status", "save_status"]
 
 STATUS, HOURS = "keep.json", "keep-hours.jsonl"
 _MOST_HOURS = 400 * 24
@@ -29,6 +29,11 @@ _MOST_STATUS, _MOST_HISTORY = 50_000_000, 200_000_000
 
 def save_status(collection: Path, status: KeepStatus) -> None:
     write_soon(collection / STATUS, harmless_json(msgspec.json.encode(status)) + b"\n")
+
+
+def is_kept(collection: Path) -> bool:
+    """Whether a keeper filled it."""
+    return (collection / STATUS).is_file()
 
 
 def load_status(collection: Path) -> KeepStatus | None:

@@ -1,4 +1,6 @@
-"""How runs found pages, from their tables, and the bodies that they archived."""
+"""How runs found pages, each as often as it was looked at, and the bodies that they archived.
+
+A run that is over is read from its table, one that is not from its journals."""
 
 from __future__ import annotations
 
@@ -16,6 +18,8 @@ from headgate.model.fetch import Fetched
 from headgate.storage.collection import RunFolder
 from headgate.storage.faults import reading
 from headgate.storage.own_files import opened
+from headgate.storage.page import PageRow
+from headgate.storage.site_journal import site_journals
 from headgate.storage.stored_response import read_response
 
 __all__ = ["PageState", "page_states", "read_body"]
@@ -48,7 +52,20 @@ class PageState(NamedTuple):
 
 
 def page_states(run: RunFolder, site: str | None = None) -> Iterator[tuple[str, str, PageState]]:
-    """Site, URL and state of each page that was there or gone; other answers tell nothing."""
+    """Site, URL and state of each look that found the page there or gone; other answers tell
+    nothing. In no order."""
+    if (run.path / "pages.parquet").is_file():
+        yield from _from_table(run, site)
+        return
+    for owner, journal in site_journals(run).items():
+        if site in (None, owner.site):
+            for rows in journal.pages():
+                for row in rows:
+                    if row.role == "page" and row.status in _THERE + _GONE and row.fetched_at:
+                        yield owner.site, row.url, _of_row(run, row)
+
+
+def _from_table(run: RunFolder, site: str | None) -> Iterator[tuple[str, str, PageState]]:
     path = run.path / "pages.parquet"
     try:
         with reading(path), opened(path) as file, pq.ParquetFile(file) as table:
@@ -78,8 +95,7 @@ def _state(run: RunFolder, row: dict[str, Any]) -> PageState:
     if row["original_file"]:
         file, offset, url = row["original_file"], row["original_offset"], row["original_url"]
     else:
-        own = (run.warc / row["warc_file"]).relative_to(run.collection)
-        file, offset, url = str(own), row["warc_offset"], row["url"]
+        file, offset, url = f"{run.shelf}/{row['warc_file']}", row["warc_offset"], row["url"]
     return PageState(
         row["fetched_at"].timestamp(),
         row["title"] or "",
@@ -89,3 +105,12 @@ def _state(run: RunFolder, row: dict[str, Any]) -> PageState:
         offset,
         url,
     )
+
+
+def _of_row(run: RunFolder, row: PageRow) -> PageState:
+    if row.original_file:
+        file, offset, url = row.original_file, row.original_offset, row.original_url
+    else:
+        file, offset, url = f"{run.shelf}/{row.warc_file}", row.warc_offset, row.url
+    digest = row.digest if row.status in _THERE else b""
+    return PageState(row.fetched_at, row.title, row.content_type, digest, file, offset, url)

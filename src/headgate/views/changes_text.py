@@ -17,15 +17,22 @@ _SIGNS = {Change.NEW: "+", Change.CHANGED: "~", Change.GONE: "-"}
 
 
 def change_lines(changes: Iterable[PageChange]) -> Iterator[str]:
-    """As they come: a heading per site, a line per page, its difference below it."""
+    """As they come: a heading per site, a line per change, its difference below it; the time where
+    a page has several."""
     for site, of_site in groupby(changes, key=attrgetter("site")):
         yield f"{site}"
-        for change in of_site:
-            title = f"  {change.title}" if change.title else ""
-            yield f"  {_SIGNS[change.change]} {change.url}{title}"
-            yield from (f"      {line}" for line in change.difference)
-            if change.more_lines:
-                yield f"      … {plural(change.more_lines, 'more line')}"
+        for _, of_page in groupby(of_site, key=attrgetter("url")):
+            versions = list(of_page)
+            for change in versions:
+                yield from _change(change, at=moment(change.seen_at) if versions[1:] else "")
+
+
+def _change(change: PageChange, at: str) -> Iterator[str]:
+    words = [change.url, change.title, at]
+    yield f"  {_SIGNS[change.change]} {'  '.join(filter(None, words))}"
+    yield from (f"      {line}" for line in change.difference)
+    if change.more_lines:
+        yield f"      … {plural(change.more_lines, 'more line')}"
 
 
 def changes_in_words(counts: Counter[Change], unremarkable: int) -> str:
