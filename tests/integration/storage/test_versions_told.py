@@ -78,7 +78,7 @@ def test_what_was_before_a_moment_is_only_compared_with(tmp_path: Path) -> None:
 def test_any_history_over_volumes_open_and_sealed(tmp_path: Path, seed: int) -> None:
     chance = np.random.default_rng(seed)
     versions: list[int] = []
-    runs = []
+    runs: list[RunFolder] = []
     for number in range(12):
         if number % 4 == 0:
             if runs:
