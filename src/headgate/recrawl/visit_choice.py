@@ -2,55 +2,82 @@
 
 A connection costs bytes and time, so a page that is not worth a visit of its own may be worth a
 request on one. The best page pays for the connection; ν is what its look is worth per byte. Every
-other page of the site with V/c of at least half of ν rides along, the best first.
+other page of the site with V/c of at least half of ν rides along, the best first, as far as the
+bytes go. (Other policies than the index have other worths, see `page_policies`.)
+
+A visit that keeps a promise asks for the pages longest unseen, all that half of the promised time
+has passed for: so the pages of a site stay together and pay for one connection, and none is asked
+twice as often as promised.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from headgate.recrawl.arrays import FloatArray
+from headgate.recrawl.arrays import BoolArray
+from headgate.recrawl.kept_site import KeptSite
+from headgate.recrawl.page_estimates import PageEstimates
+from headgate.recrawl.page_policies import PagePolicy, Worth
 
-__all__ = ["RIDING", "Visit", "choose_visit"]
+__all__ = ["Visit", "best_visit", "chosen_visit", "promised_visit"]
 
-RIDING = 0.5
-"""Of ν: chosen on real changes among 0.25, 0.5 and 1; ages are the least at 0.5."""
+_RIPE = 0.5
+"""Of the promised time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    site: int
     pages: npt.NDArray[np.int_]
-    """Numbers of the pages, the best first."""
+    """Numbers of the pages, in the order to ask for them."""
     expected_bytes: float
+    expected_seconds: float
 
 
-def choose_visit(
-    values: FloatArray,
-    costs: FloatArray,
-    sites: npt.NDArray[np.int_],
-    connection_bytes: float,
+def chosen_visit(
+    site: KeptSite, policy: PagePolicy, now: float, most_bytes: float = math.inf
 ) -> Visit | None:
-    """The visit that is worth most per byte; None: no look is worth anything.
+    """None: no page may be asked yet. The due page is asked whatever it costs."""
+    known = PageEstimates(site)
+    ready = policy.ready(known) <= now
+    return best_visit(site, policy.riding, policy.worth(known, now), ready, most_bytes)
 
-    ``values`` of looks (0 where a page may not be asked), their expected ``costs`` in bytes, and
-    the site of each page. O(pages).
 
-    >>> values, costs = np.array([8.0, 3.0, 1.0, 7.0]), np.array([100.0, 100.0, 100.0, 100.0])
-    >>> choose_visit(values, costs, np.array([0, 0, 0, 1]), connection_bytes=60)
-    Visit(site=0, pages=array([0, 1]), expected_bytes=260.0)
-    """
-    per_byte = values / (costs + connection_bytes)
-    best = int(np.argmax(per_byte))
-    price = float(per_byte[best])
-    if price <= 0:
+def best_visit(
+    site: KeptSite, riding: float, worth: Worth, ready: BoolArray, most_bytes: float = math.inf
+) -> Visit | None:
+    """Among pages that are ``ready``; ``riding`` is the policy's."""
+    if not ready.any():
         return None
-    of_site = np.flatnonzero(sites == sites[best])
-    worth = values[of_site] / costs[of_site]
-    riding = of_site[(worth >= RIDING * price) | (of_site == best)]
-    order = np.argsort(-values[riding] / costs[riding], kind="stable")
-    pages = riding[order]
-    return Visit(int(sites[best]), pages, float(costs[pages].sum()) + connection_bytes)
+    best = int(np.argmax(np.where(ready, worth.opening, -np.inf)))
+    along = ready & (worth.along >= riding * worth.opening[best])
+    along[best] = False
+    others = np.flatnonzero(along)
+    order = np.concatenate(([best], others[np.argsort(-worth.along[others], kind="stable")]))
+    passed = site.costs.connection + np.cumsum(worth.cost[order])
+    fits = max(int(np.searchsorted(passed, most_bytes, side="right")), 1)
+    return _visit(site, order[:fits], float(passed[fits - 1]))
+
+
+def promised_visit(site: KeptSite, now: float) -> Visit | None:
+    """For the site's promise; None: no page has to be asked."""
+    promised = site.terms.fresh_within
+    if promised is None:
+        return None
+    pages = site.pages
+    due = np.flatnonzero(
+        (now - pages.asked >= max(_RIPE * promised, site.terms.min_interval))
+        & (pages.not_before <= now)
+    )
+    if not len(due):
+        return None
+    order = due[np.argsort(pages.asked[due], kind="stable")]
+    cost = PageEstimates(site).cost(now)[order]
+    return _visit(site, order, site.costs.connection + float(cost.sum()))
+
+
+def _visit(site: KeptSite, pages: npt.NDArray[np.int_], expected_bytes: float) -> Visit:
+    return Visit(pages, expected_bytes, len(pages) * site.costs.look_seconds)

@@ -21,12 +21,21 @@ import numpy.typing as npt
 
 from headgate.lab.papers.freshness.changes import DAYS, WatchedPage
 from headgate.recrawl.arrays import BoolArray, FloatArray
-from headgate.recrawl.page_board import Look, LookCosts
+from headgate.recrawl.kept_site import LookCosts
 
-__all__ = ["COSTS", "Outcome", "Policy", "Web", "replay"]
+__all__ = ["COSTS", "Outcome", "PageLook", "Policy", "Web", "replay"]
 
 STEP_DAYS = 0.25
 COSTS = LookCosts()
+
+
+@dataclass(frozen=True, slots=True)
+class PageLook:
+    page: int
+    time: float
+    """Days."""
+    changed: bool
+    size: float
 
 
 class Policy(Protocol):
@@ -36,7 +45,9 @@ class Policy(Protocol):
         """Of one site, for the next visit; empty: none for now."""
         ...
 
-    def looked(self, look: Look) -> None: ...
+    def looked(self, looks: Sequence[PageLook]) -> None:
+        """What the visit found."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +128,19 @@ class _Play:
         pages = self._policy.next_pages(now)
         if not len(pages):
             return 0.0
-        cost = COSTS.connection
-        for page in pages:
-            cost += self._look(int(page), now)
-        return cost
+        looks = [self._look(int(page), now) for page in pages]
+        self._looks += len(looks)
+        self._policy.looked(looks)
+        sent = [look.size for look in looks if look.changed or not self._web.validators[look.page]]
+        return COSTS.connection + COSTS.request * len(looks) + sum(sent)
 
-    def _look(self, number: int, now: float) -> float:
+    def _look(self, number: int, now: float) -> PageLook:
         page = self._web.pages[number]
         changed = bool(self._missed[number] <= now)
         if changed:
             seen = int(np.searchsorted(page.changes, now, side="right"))
             self._missed[number] = _nth(page, seen)
-        size = float(self._sizes[number])
-        self._looks += 1
-        self._policy.looked(Look(number, now, changed, size))
-        return COSTS.request + (size if changed or not self._web.validators[number] else 0.0)
+        return PageLook(number, now, changed, float(self._sizes[number]))
 
     def note(self, now: float) -> None:
         fresh = self._missed > now

@@ -15,39 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from headgate.lab.papers.freshness.changes import DAYS
-from headgate.lab.papers.freshness.replay import COSTS, STEP_DAYS, Policy, Web
+from headgate.lab.papers.freshness.kept import Kept
+from headgate.lab.papers.freshness.replay import STEP_DAYS, PageLook, Policy, Web
 from headgate.model.keeping import Staleness
 from headgate.recrawl import nutch
 from headgate.recrawl.arrays import FloatArray
 from headgate.recrawl.groups import Counts, Groups, reassignment_due
 from headgate.recrawl.icr import Icr
 from headgate.recrawl.iir import Iir
-from headgate.recrawl.page_board import Look, PageBoard
 
 __all__ = ["HEADGATE", "POLICIES", "UNIFORM"]
 
 UNIFORM, HEADGATE = "uniform", "headgate"
 _GROUPS = 5
-
-
-@dataclass(slots=True)
-class _Indexed:
-    """Headgate's board."""
-
-    board: PageBoard
-
-    @classmethod
-    def of(cls, web: Web, staleness: Staleness) -> _Indexed:
-        asked, sizes = np.zeros(len(web.pages)), web.sizes.copy()
-        known = (web.sites, web.importances, sizes, web.validators, asked)
-        return cls(PageBoard(*known, costs=COSTS, staleness=staleness))
-
-    def next_pages(self, now: float) -> Sequence[int]:
-        visit = self.board.next_visit(now)
-        return () if visit is None else visit.pages.tolist()
-
-    def looked(self, look: Look) -> None:
-        self.board.looked(look)
 
 
 @dataclass(slots=True)
@@ -60,8 +40,9 @@ class _LongestUnseen:
         page = int(np.argmin(self.asked))
         return () if now - self.asked[page] < STEP_DAYS else (page,)
 
-    def looked(self, look: Look) -> None:
-        self.asked[look.page] = look.time
+    def looked(self, looks: Sequence[PageLook]) -> None:
+        for look in looks:
+            self.asked[look.page] = look.time
 
 
 @dataclass(slots=True)
@@ -80,10 +61,11 @@ class _Nutch:
         page = int(np.argmin(self.due))
         return (page,) if self.due[page] <= now else ()
 
-    def looked(self, look: Look) -> None:
-        interval = nutch.next_interval(float(self.interval[look.page]), look.changed)
-        self.interval[look.page] = interval
-        self.due[look.page] = look.time + max(interval, STEP_DAYS)
+    def looked(self, looks: Sequence[PageLook]) -> None:
+        for look in looks:
+            interval = nutch.next_interval(float(self.interval[look.page]), look.changed)
+            self.interval[look.page] = interval
+            self.due[look.page] = look.time + max(interval, STEP_DAYS)
 
 
 class _Strategy(Protocol):
@@ -119,9 +101,10 @@ class _Grouped:
         page = int(np.argmin(self.waiting_since))
         return (page,) if np.isfinite(self.waiting_since[page]) else ()
 
-    def looked(self, look: Look) -> None:
-        self.waiting_since[look.page] = np.inf
-        self.counts.updated[look.page] += 1
+    def looked(self, looks: Sequence[PageLook]) -> None:
+        for look in looks:
+            self.waiting_since[look.page] = np.inf
+            self.counts.updated[look.page] += 1
 
     def _submit(self, now: float) -> None:
         due = self.due <= now
@@ -149,7 +132,7 @@ POLICIES: dict[str, Callable[[Web], Policy]] = {
     "FIXED": lambda web: _Grouped.of(web, lambda _: None),
     "IIR, δ = 0.5": lambda web: _Grouped.of(web, lambda _: Iir(0.5)),
     "ICR, δ = 0.5": lambda web: _Grouped.of(web, lambda first: Icr(first, 0.5)),
-    "freshness index": lambda web: _Indexed.of(web, Staleness.FRESHNESS),
-    HEADGATE: lambda web: _Indexed.of(web, Staleness.AGE),
+    "freshness index": lambda web: Kept.of(web, Staleness.FRESHNESS),
+    HEADGATE: lambda web: Kept.of(web, Staleness.AGE),
 }
 """By name; Headgate's default is the age index."""

@@ -1,0 +1,99 @@
+"""What is known of each page of a site at a moment: its rate, whether it changed, what a look costs
+and is worth.
+
+Where a sitemap or feed told of a change at m, it came then with probability p (`lastmod_trust`) and
+nothing else is known of it; with u = now − m and τ since the last look, the general value of a look
+(`look_value`) becomes p·(τu − u²/2) for age and p·(τ − u) for freshness, and the rest of the
+probability goes by the page's rate. A page never asked counts as one not asked for a year.
+
+Each answer is for one moment, or for several with a row for each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from headgate.model.keeping import Staleness
+from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
+from headgate.recrawl.flapping import is_flapping
+from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite
+from headgate.recrawl.look_tables import mean_ages, mean_changed, mean_values
+from headgate.recrawl.rate_posterior import posterior
+
+__all__ = ["Moments", "PageEstimates"]
+
+_NEVER_ASKED_DAYS = 365.0
+
+Moments: TypeAlias = float | FloatArray
+"""Seconds since 1970."""
+
+
+class PageEstimates:
+    """Of one site's pages; as good as the site's arrays were when it was made."""
+
+    def __init__(self, site: KeptSite) -> None:
+        self.site = site
+        grid = site.terms.grid
+        self._grid = grid
+        self.probabilities = posterior(site.prior, grid.fitted(site.pages.likelihoods))
+        """Of the rates, a row per page."""
+        flaps = is_flapping(site.pages.recent)
+        if flaps.any():
+            daily = np.zeros(len(grid))
+            daily[int(np.abs(np.log(grid.rates / grid.speed)).argmin())] = 1.0
+            self.probabilities[flaps] = daily
+
+    @property
+    def mean_rates(self) -> FloatArray:
+        """Changes per day."""
+        return as_floats(self.probabilities @ self._grid.rates)
+
+    def since(self, at: Moments) -> FloatArray:
+        """Days since the last look."""
+        asked = self.site.pages.asked
+        days = np.maximum(_aside(at) - asked, 0.0) / DAY_SECONDS
+        return as_floats(np.where(asked > 0, days, _NEVER_ASKED_DAYS / self._grid.speed))
+
+    def probability_changed(self, at: Moments) -> FloatArray:
+        changed = mean_changed(self._grid, self.probabilities, self.since(at))
+        if self._any_told:
+            trust = self.site.trust.probability
+            changed = np.where(self._told(at), trust + (1 - trust) * changed, changed)
+        return as_floats(changed)
+
+    def expected_age(self, at: Moments) -> FloatArray:
+        """Days for which the copies have been out of date, on average."""
+        return mean_ages(self._grid, self.probabilities, self.since(at))
+
+    def cost(self, at: Moments) -> FloatArray:
+        """Bytes of a look at each page on a connection that is open."""
+        pages, costs = self.site.pages, self.site.costs
+        sent = np.where(pages.validators, self.probability_changed(at), 1.0)
+        return as_floats(costs.request + sent * pages.sizes)
+
+    def value(self, staleness: Staleness, at: Moments) -> FloatArray:
+        """Of a look at each page, importance in."""
+        since = self.since(at)
+        values = mean_values(staleness, self._grid, self.probabilities, since)
+        if self._any_told:
+            trust = self.site.trust.probability
+            stale = (_aside(at) - self.site.pages.told_at) / DAY_SECONDS
+            known = since * stale - stale**2 / 2 if staleness is Staleness.AGE else since - stale
+            values = np.where(self._told(at), trust * known + (1 - trust) * values, values)
+        return as_floats(values * self.site.pages.importances * self.site.terms.importance)
+
+    @property
+    def _any_told(self) -> bool:
+        return bool((self.site.pages.told_at > self.site.pages.asked).any())
+
+    def _told(self, at: Moments) -> BoolArray:
+        pages = self.site.pages
+        told = (pages.asked > 0) & (pages.told_at > pages.asked)
+        return np.asarray(told & (pages.told_at <= _aside(at)), dtype=np.bool_)
+
+
+def _aside(at: Moments) -> Any:
+    """One moment, or a column of several."""
+    return at[:, None] if isinstance(at, np.ndarray) else at

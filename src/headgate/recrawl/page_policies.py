@@ -1,0 +1,127 @@
+"""Whose turn it is among pages, by name: Headgate's index, and published policies beside it.
+
+A policy says from when on each page may be asked, what a visit is worth that opens with it, and
+which other pages ride along. Moments are seconds since 1970.
+
+    index      V per expected byte, connection included; what is worth half as much per byte on an
+               open connection rides along
+    uniform    the longest unseen; pages nearly as long unseen ride along
+    nutch      each page has its interval; all that are due ride along
+    channel    the site is one: every page, at every visit (FIXED, IIR, ICR: when is decided by
+               groups of sites, `channel_groups`)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from headgate.model.keeping import Staleness
+from headgate.recrawl import nutch
+from headgate.recrawl.arrays import FloatArray, as_floats
+from headgate.recrawl.kept_site import DAY_SECONDS
+from headgate.recrawl.page_estimates import Moments, PageEstimates
+
+__all__ = ["ByIndex", "ByNutch", "PagePolicy", "Uniform", "WholeChannel", "Worth"]
+
+RIDING = 0.5
+"""Of ν: chosen on real changes among 0.25, 0.5 and 1; ages are the least at 0.5."""
+_NEARLY = 0.9
+_LONGEST_WAIT = DAY_SECONDS
+"""A page is not left alone for longer because it seems to change seldom; less where pages may be
+asked more than once an hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """Of each page; a row per moment, where several were asked for."""
+
+    opening: FloatArray
+    """Of a visit that opens with it."""
+    along: FloatArray
+    """Of asking it on a visit made for another."""
+    cost: FloatArray
+    """Bytes, on a connection that is open."""
+
+
+class PagePolicy(Protocol):
+    @property
+    def riding(self) -> float:
+        """A page rides along that is worth this share of what the visit is opened for."""
+        ...
+
+    def ready(self, known: PageEstimates) -> FloatArray:
+        """When each page may be asked; infinite: never."""
+        ...
+
+    def worth(self, known: PageEstimates, at: Moments) -> Worth:
+        """Above 0 for every page that is ready."""
+        ...
+
+
+def _allowed(known: PageEstimates, waits: FloatArray | float) -> FloatArray:
+    pages = known.site.pages
+    again = np.where(pages.asked > 0, pages.asked + waits, 0.0)
+    return as_floats(np.maximum(pages.not_before, again))
+
+
+@dataclass(frozen=True, slots=True)
+class ByIndex:
+    """The default. A page waits for half the time in which it usually changes, but for a day at
+    the most: that saves servers looks for nothing where the budget is ample."""
+
+    staleness: Staleness = Staleness.AGE
+    riding: float = RIDING
+
+    def ready(self, known: PageEstimates) -> FloatArray:
+        terms = known.site.terms
+        seldom = np.minimum(DAY_SECONDS / 2 / known.mean_rates, _LONGEST_WAIT / terms.grid.speed)
+        return _allowed(known, np.maximum(seldom, terms.min_interval))
+
+    def worth(self, known: PageEstimates, at: Moments) -> Worth:
+        value, cost = known.value(self.staleness, at), known.cost(at)
+        opening = value / (cost + known.site.costs.connection)
+        return Worth(as_floats(opening), as_floats(value / cost), cost)
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """Every page as often as any other."""
+
+    riding: float = _NEARLY
+
+    def ready(self, known: PageEstimates) -> FloatArray:
+        return _allowed(known, known.site.terms.min_interval)
+
+    def worth(self, known: PageEstimates, at: Moments) -> Worth:
+        return Worth(known.since(at), known.since(at), known.cost(at))
+
+
+@dataclass(frozen=True, slots=True)
+class ByNutch:
+    """Apache Nutch's adaptive schedule with its defaults, the longest due first."""
+
+    riding: float = 0.0
+
+    def ready(self, known: PageEstimates) -> FloatArray:
+        return _allowed(known, self._waits(known))
+
+    def worth(self, known: PageEstimates, at: Moments) -> Worth:
+        due = known.since(at) * DAY_SECONDS - self._waits(known)
+        worth = as_floats(np.maximum(due, 0.0) + 1.0)
+        return Worth(worth, worth, known.cost(at))
+
+    def _waits(self, known: PageEstimates) -> FloatArray:
+        intervals, terms = known.site.pages.intervals, known.site.terms
+        first = nutch.FIRST_INTERVAL * DAY_SECONDS / terms.grid.speed
+        waits = np.where(intervals > 0, intervals, first)
+        return as_floats(np.maximum(waits, terms.min_interval))
+
+
+@dataclass(frozen=True, slots=True)
+class WholeChannel(Uniform):
+    """A visit asks for all pages that may be asked."""
+
+    riding: float = 0.0

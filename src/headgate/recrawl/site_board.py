@@ -1,0 +1,222 @@
+"""Which site is visited next: the board of a collection that is kept fresh.
+
+It is told of sites, of what each one's memory says after a visit (`Outlook`), of visits that begin
+and end, of pauses. Asked for the next task it answers, in this order,
+
+1. what the user wants now;
+2. promises: with P the promised time and s the seconds of a visit to all pages, slack is oldest
+   look + P − now − s; a site with less than max(2·s, 5 % of P) goes first, the least slack before
+   the others;
+3. sites never visited, the most important first;
+4. the site whose best visit is worth most, by its curve or by the groups of a published policy.
+
+A site whose host somebody is at is left out, and so is one that is paused. Pure: time is an
+argument, in seconds since 1970, and no page is looked at: an answer is a pass over arrays of all
+sites (`site_rows`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from headgate.recrawl.arrays import BoolArray, FloatArray
+from headgate.recrawl.kept_site import SiteTerms
+from headgate.recrawl.site_outlook import Outlook
+from headgate.recrawl.site_rows import SiteRows
+
+__all__ = ["SiteBoard", "Task", "Why"]
+
+
+class Why(StrEnum):
+    """A site is visited."""
+
+    USER = "user"
+    PROMISE = "promise"
+    FIRST = "first"
+    INDEX = "index"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A visit that should be made now."""
+
+    site: str
+    why: Why
+    due: float | None
+    """When the site's promise would be broken; None: nothing is promised, or not yet."""
+    expected_bytes: float
+    """0: not known."""
+    expected_seconds: float
+
+
+class SiteBoard:
+    """Sites go by name."""
+
+    def __init__(self) -> None:
+        self._rows = SiteRows.of(64)
+        self._places: dict[str, int] = {}
+        self._names: list[str] = []
+        """By place."""
+        self._free: list[int] = []
+        """Places of sites that were dropped."""
+        self._terms: dict[str, SiteTerms] = {}
+        self._outlooks: dict[str, Outlook] = {}
+        self._at_host: defaultdict[str, set[str]] = defaultdict(set)
+        """Sites of each host."""
+        self._visits: dict[str, tuple[str, ...]] = {}
+        """Sites that somebody is at, with the hosts that were theirs when it began."""
+        self._wanted: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def outlook(self, site: str) -> Outlook | None:
+        """As last told; None: it was never visited."""
+        return self._outlooks.get(site)
+
+    def put(self, site: str, terms: SiteTerms, outlook: Outlook | None = None) -> None:
+        """A new site, or new terms for one; ``outlook``: as the catalog has it."""
+        if site in self._places:
+            self._leave_hosts(site)
+        place = self._places.get(site)
+        if place is None:
+            place = self._new_place(site)
+        self._terms[site] = terms
+        for host in terms.hosts:
+            self._at_host[host].add(site)
+        self._rows.set_terms(place, terms)
+        self._rows.blocked[place] = sum(
+            visited == site or not set(hosts).isdisjoint(terms.hosts)
+            for visited, hosts in self._visits.items()
+        )
+        if outlook is not None:
+            self.remember(site, outlook)
+
+    def drop(self, site: str) -> None:
+        """It is not asked for any more; a visit under way may end."""
+        self._leave_hosts(site)
+        place = self._places.pop(site)
+        del self._terms[site]
+        self._rows.clear(place)
+        self._free.append(place)
+        self._outlooks.pop(site, None)
+        self._wanted.pop(site, None)
+
+    def remember(self, site: str, outlook: Outlook) -> None:
+        """What the site's memory says."""
+        if site in self._places:
+            self._outlooks[site] = outlook
+            self._rows.set_outlook(self._places[site], outlook)
+
+    def want(self, site: str) -> None:
+        """The user wants it visited now, paused or not."""
+        self._wanted[site] = None
+
+    def pause(self, site: str, until: float) -> None:
+        """It is not visited before; a moment that is past ends a pause."""
+        if site in self._places:
+            self._rows.paused_until[self._places[site]] = until
+
+    def begin(self, site: str) -> None:
+        """Somebody is at it."""
+        if site in self._visits:
+            raise ValueError(f"{site} is being visited already")
+        self._wanted.pop(site, None)
+        self._visits[site] = self._terms[site].hosts
+        self._block(site, 1)
+
+    def end(self, site: str) -> None:
+        """Nobody is any more; tell what was learned before (`remember`, `pause`), or it may be the
+        next task again."""
+        self._block(site, -1)
+        del self._visits[site]
+
+    def next_task(self, now: float) -> Task | None:
+        """What is most worth a visit now; None: nothing may be visited."""
+        rows = self._rows
+        open_ = rows.there & (rows.blocked == 0)
+        for site in self._wanted:
+            if open_[self._places[site]]:
+                return self._task(self._places[site], Why.USER)
+        open_ &= rows.paused_until <= now
+        pressing = open_ & (rows.presses_at() <= now)
+        if pressing.any():
+            return self._task(_least(rows.slack(now), pressing), Why.PROMISE)
+        new = open_ & ~rows.known
+        if new.any():
+            return self._task(_least(-rows.importance, new), Why.FIRST)
+        values = self._values(now)
+        worth = open_ & (values > 0)
+        return self._task(_least(-values, worth), Why.INDEX) if worth.any() else None
+
+    def next_moment(self, now: float) -> float:
+        """When there may be a task, if nothing is told before; infinite: never."""
+        rows = self._rows
+        ready = np.minimum(np.where(rows.known, rows.begins, now), rows.presses_at())
+        return _soonest(np.maximum(ready, rows.paused_until)[rows.there & (rows.blocked == 0)], now)
+
+    def next_promise(self, now: float) -> float:
+        """When the next promise goes before everything else; infinite: none does."""
+        rows = self._rows
+        return _soonest(np.maximum(rows.presses_at(), rows.paused_until)[rows.there], now)
+
+    def at_risk(self, now: float) -> list[tuple[str, float]]:
+        """Sites whose promise presses, with the seconds until it is broken, the least first."""
+        rows = self._rows
+        left = rows.oldest + rows.promised - now
+        pressing = np.flatnonzero(rows.there & (rows.presses_at() <= now))
+        order = pressing[np.argsort(left[pressing], kind="stable")]
+        return [(self._names[place], float(left[place])) for place in order.tolist()]
+
+    def _values(self, now: float) -> FloatArray:
+        return self._rows.values(now)
+
+    def _task(self, place: int, why: Why) -> Task:
+        site = self._names[place]
+        known, promised = self._outlooks.get(site), self._terms[site].fresh_within
+        if known is None:
+            return Task(site, why, None, 0.0, 0.0)
+        due = None if promised is None else known.oldest_look + promised
+        if why is Why.PROMISE:
+            return Task(site, why, due, known.promise_bytes, known.promise_seconds)
+        return Task(site, why, due, known.expected_bytes, known.expected_seconds)
+
+    def _new_place(self, site: str) -> int:
+        if self._free:
+            place = self._free.pop()
+            self._names[place] = site
+        else:
+            place = len(self._names)
+            self._names.append(site)
+            if place == len(self._rows):
+                self._rows = self._rows.doubled()
+        self._places[site] = place
+        return place
+
+    def _leave_hosts(self, site: str) -> None:
+        for host in self._terms[site].hosts:
+            self._at_host[host].discard(site)
+            if not self._at_host[host]:
+                del self._at_host[host]
+
+    def _block(self, site: str, visits: int) -> None:
+        """Sites that share a host with it, and itself."""
+        near = {site}.union(*(self._at_host.get(host, ()) for host in self._visits[site]))
+        for name in near & self._places.keys():
+            self._rows.blocked[self._places[name]] += visits
+
+
+def _least(values: FloatArray, among: BoolArray) -> int:
+    return int(np.argmin(np.where(among, values, np.inf)))
+
+
+def _soonest(moments: FloatArray, now: float) -> float:
+    return float(np.maximum(moments, now).min()) if len(moments) else np.inf

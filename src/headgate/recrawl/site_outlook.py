@@ -1,0 +1,94 @@
+"""A site as the board of all sites knows it: what its next visit is worth, and when.
+
+Made from the site's memory after a visit and kept in the catalog, so that the board decides without
+reading any page. All numbers are plain, to be stored as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.recrawl.arrays import BoolArray, FloatArray
+from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite
+from headgate.recrawl.page_estimates import PageEstimates
+from headgate.recrawl.page_policies import PagePolicy, Worth
+from headgate.recrawl.value_curve import KNOTS_SECONDS
+from headgate.recrawl.visit_choice import best_visit
+
+__all__ = ["Outlook", "outlook_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Moments are seconds since 1970. Curves are numbers at the knots of `value_curve`, from
+    ``begins`` on, which are nearer to each other by the speed of the site's grid."""
+
+    begins: float
+    """When the first of its pages may be asked; infinite: none, as things stand."""
+    values: tuple[float, ...]
+    """What the best visit is worth."""
+    fresh: tuple[float, ...]
+    """Mean probability that a page is like its copy, if nobody looks."""
+    ages: tuple[float, ...]
+    """Mean seconds for which copies have been out of date."""
+    pages: int
+    """That may be asked at all."""
+    oldest_look: float
+    """Of those that were asked and may be asked again within the promise; infinite: none."""
+    expected_bytes: float
+    """Of the visit that ``begins`` then."""
+    expected_seconds: float
+    promise_bytes: float
+    """Of a look at every page."""
+    promise_seconds: float
+    rate_weights: tuple[float, ...]
+    """Sum of its pages' posteriors (`rate_prior`)."""
+
+
+def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
+    """As things stand after a visit."""
+    pages, costs = site.pages, site.costs
+    known = PageEstimates(site)
+    ready = policy.ready(known)
+    begins = max(now, float(ready.min())) if len(pages) else np.inf
+    weights = _plain(known.probabilities.sum(axis=0))
+    promised = _in_promise(site, now)
+    oldest = float(pages.asked[promised].min()) if promised.any() else np.inf
+    seconds = costs.look_seconds * int(promised.sum())
+    if not np.isfinite(begins):
+        nothing = (0.0,) * len(KNOTS_SECONDS)
+        return Outlook(np.inf, nothing, nothing, nothing, 0, oldest, 0, 0, 0, 0, weights)
+    moments = begins + KNOTS_SECONDS / site.terms.grid.speed
+    open_ = ready <= moments[:, None]
+    worth = policy.worth(known, moments)
+    fresh = 1 - known.probability_changed(moments).mean(axis=1)
+    ages = known.expected_age(moments).mean(axis=1) * DAY_SECONDS
+    first = Worth(worth.opening[0], worth.along[0], worth.cost[0])
+    visit = best_visit(site, policy.riding, first, open_[0])
+    assert visit is not None, "a page is ready when the curve begins"
+    all_pages = known.cost(now + (site.terms.fresh_within or 0.0))[promised]
+    return Outlook(
+        begins=begins,
+        values=_plain(np.where(open_, worth.opening, 0.0).max(axis=1)),
+        fresh=_plain(fresh),
+        ages=_plain(ages),
+        pages=int(np.isfinite(ready).sum()),
+        oldest_look=oldest,
+        expected_bytes=visit.expected_bytes,
+        expected_seconds=visit.expected_seconds,
+        promise_bytes=float(all_pages.sum()) + costs.connection,
+        promise_seconds=seconds,
+        rate_weights=weights,
+    )
+
+
+def _in_promise(site: KeptSite, now: float) -> BoolArray:
+    pages = site.pages
+    within = site.terms.fresh_within or 0.0
+    return (pages.asked > 0) & (pages.not_before <= np.maximum(now, pages.asked + within))
+
+
+def _plain(numbers: FloatArray) -> tuple[float, ...]:
+    return tuple(numbers.tolist())

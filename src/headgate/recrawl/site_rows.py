@@ -1,0 +1,96 @@
+"""The board's arrays: a place for each site, and what a pass over all of them finds.
+
+Places of sites that were dropped are used again, so nothing grows with time but the collection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
+from headgate.recrawl.kept_site import SiteTerms
+from headgate.recrawl.site_outlook import Outlook
+from headgate.recrawl.value_curve import KNOTS_SECONDS, interpolated
+
+__all__ = ["SiteRows"]
+
+_PROMISE_SLACK = 0.05
+"""Of the promised time."""
+_VISIT_SLACK = 2.0
+"""Times the seconds of a visit."""
+
+
+@dataclass(slots=True)
+class SiteRows:
+    """Moments are seconds since 1970."""
+
+    there: BoolArray
+    known: BoolArray
+    """It was visited."""
+    blocked: npt.NDArray[np.int_]
+    """Visits under way at its hosts."""
+    paused_until: FloatArray
+    promised: FloatArray
+    """Seconds; infinite: nothing."""
+    importance: FloatArray
+    speed: FloatArray
+    begins: FloatArray
+    curves: FloatArray
+    oldest: FloatArray
+    visit_seconds: FloatArray
+    """Of a look at every page."""
+
+    @classmethod
+    def of(cls, places: int) -> SiteRows:
+        def zeros() -> FloatArray:
+            return np.zeros(places)
+
+        return cls(
+            np.zeros(places, bool), np.zeros(places, bool), np.zeros(places, np.int_),
+            zeros(), np.full(places, np.inf), np.ones(places), np.ones(places), zeros(),
+            np.zeros((places, len(KNOTS_SECONDS))), np.full(places, np.inf), zeros(),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.there)
+
+    def doubled(self) -> SiteRows:
+        more = SiteRows.of(len(self))
+        pairs = [(getattr(self, each.name), getattr(more, each.name)) for each in fields(self)]
+        return SiteRows(*(np.concatenate(pair) for pair in pairs))
+
+    def set_terms(self, place: int, terms: SiteTerms) -> None:
+        self.there[place] = True
+        self.promised[place] = np.inf if terms.fresh_within is None else terms.fresh_within
+        self.importance[place] = terms.importance
+        self.speed[place] = terms.grid.speed
+
+    def set_outlook(self, place: int, outlook: Outlook) -> None:
+        self.known[place] = True
+        self.begins[place] = outlook.begins
+        self.curves[place] = outlook.values
+        self.oldest[place] = outlook.oldest_look
+        self.visit_seconds[place] = outlook.promise_seconds
+
+    def clear(self, place: int) -> None:
+        empty = SiteRows.of(1)
+        for each in fields(self):
+            getattr(self, each.name)[place] = getattr(empty, each.name)[0]
+
+    def presses_at(self) -> FloatArray:
+        """When the promise of each goes before everything else; infinite: never."""
+        spare = np.maximum(_VISIT_SLACK * self.visit_seconds, _PROMISE_SLACK * self.promised)
+        spare[np.isinf(spare)] = 0.0
+        return as_floats(self.oldest + self.promised - self.visit_seconds - spare)
+
+    def slack(self, now: float) -> FloatArray:
+        return as_floats(self.oldest + self.promised - now - self.visit_seconds)
+
+    def values(self, now: float) -> FloatArray:
+        """Of the best visit to each, if it was made now."""
+        since = (now - self.begins) * self.speed
+        ready = self.known & (since >= 0)
+        return as_floats(np.where(ready, interpolated(self.curves, np.maximum(since, 0.0)), 0.0))
