@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from headgate.recrawl.arrays import BoolArray, FloatArray
 from headgate.recrawl.lastmod_trust import LastmodTrust
+from headgate.recrawl.page_histories import Histories, no_histories
 from headgate.recrawl.rate_grid import RateGrid
 
 __all__ = ["DAY_SECONDS", "HOUR_SECONDS", "KeptSite", "LookCosts", "SitePages", "SiteTerms"]
@@ -54,30 +54,27 @@ class SitePages:
     known."""
 
     asked: FloatArray
-    """0: never."""
+    """When last, whatever came; 0: never."""
+    known_at: FloatArray
+    """When a look last told whether the copy is like the page; 0: there is no copy."""
     sizes: FloatArray
     """Bytes of a whole answer on the line, as of the last one."""
     validators: BoolArray
     """Whether an unchanged page is answered without its bytes."""
-    likelihoods: FloatArray
-    """Logarithms, a row per page, a column for each rate of the site's grid."""
+    histories: Histories
     importances: FloatArray
     """Beside the site's own."""
     not_before: FloatArray
     """Asked again only then: gone pages, Retry-After; infinite: forbidden by robots.txt."""
     told_at: FloatArray
-    """When a sitemap or feed says that it changed; 0, or not after ``asked``: nothing is told."""
-    recent: npt.NDArray[np.uint64]
-    """Its last looks (`flapping`)."""
-    intervals: FloatArray
-    """Seconds between looks, where by the policy each page has its own; 0: not yet."""
+    """When a sitemap or feed says that it changed; 0, or not after ``known_at``: it says
+    nothing."""
 
     @classmethod
-    def unasked(cls, count: int, grid: RateGrid, *, size: float = 20_000.0) -> SitePages:
+    def unasked(cls, count: int, *, size: float = 20_000.0) -> SitePages:
         return cls(
-            np.zeros(count), np.full(count, size), np.zeros(count, bool),
-            np.zeros((count, len(grid))), np.ones(count), np.zeros(count), np.zeros(count),
-            np.zeros(count, np.uint64), np.zeros(count),
+            np.zeros(count), np.zeros(count), np.full(count, size), np.zeros(count, bool),
+            no_histories(count), np.ones(count), np.zeros(count), np.zeros(count),
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -93,5 +90,3 @@ class KeptSite:
     prior: FloatArray
     costs: LookCosts = field(default_factory=LookCosts)
     trust: LastmodTrust = field(default_factory=LastmodTrust)
-    suspicions: int = 0
-    """Visits in a row that were not believed (`site_lessons`)."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headgate.recrawl.arrays import BoolArray
+
 __all__ = ["LastmodTrust"]
 
 _TRUSTED, _DOUBTED = 0.9, 0.5
@@ -32,6 +34,7 @@ class LastmodTrust:
         told = self.right + self.wrong
         return _DOUBTED if told >= _FEW and 2 * self.wrong > told else _TRUSTED
 
-    def after(self, *, changed: int, unchanged: int) -> LastmodTrust:
-        """With so many more looks at pages that were told to have changed."""
-        return LastmodTrust(self.right + changed, self.wrong + unchanged)
+    def after_looks(self, *, told: BoolArray, changed: BoolArray) -> LastmodTrust:
+        """After looks at pages, some of which were told to have changed."""
+        right = int((told & changed).sum())
+        return LastmodTrust(self.right + right, self.wrong + int(told.sum()) - right)

@@ -5,6 +5,8 @@ the page had changed. The highest of sixteen bits is the second, the others the 
 first, to 0.07 %. Kept are the last 32: the next would weigh 0.9^32 = 3 % of the newest. Rates are
 reckoned from it when they are needed, so that other rates to choose from need no other history.
 
+No look is 0, so that histories of many pages can be rows of one table (`page_histories`).
+
 Nothing here needs NumPy: whoever stores pages need not load it.
 """
 
@@ -13,11 +15,12 @@ from __future__ import annotations
 import math
 import struct
 
-__all__ = ["MOST_LOOKS", "gaps_of", "with_look"]
+__all__ = ["CHANGED", "MOST_LOOKS", "STEPS", "gaps_of", "with_look"]
 
 MOST_LOOKS = 32
-_CHANGED = 0x8000
-_STEPS = 1057.0
+CHANGED = 0x8000
+"""The bit."""
+STEPS = 1057.0
 """Of an octave: 31 of them, from one second to 68 years, fit into fifteen bits."""
 _LONGEST_SECONDS = 2.0**30.9
 
@@ -30,11 +33,11 @@ def with_look(history: bytes, gap_seconds: float, changed: bool) -> bytes:
     [(86373, False), (3600, True)]
     """
     gap = min(max(gap_seconds, 1.0), _LONGEST_SECONDS)
-    code = round(math.log2(gap) * _STEPS) | (_CHANGED if changed else 0)
+    code = max(round(math.log2(gap) * STEPS), 1) | (CHANGED if changed else 0)
     return (history + struct.pack("<H", code))[-2 * MOST_LOOKS :]
 
 
 def gaps_of(history: bytes) -> list[tuple[float, bool]]:
     """Seconds since the look before, and whether the page had changed; the oldest first."""
     codes = struct.unpack(f"<{len(history) // 2}H", history[: len(history) // 2 * 2])
-    return [(2.0 ** ((code & ~_CHANGED) / _STEPS), bool(code & _CHANGED)) for code in codes]
+    return [(2.0 ** ((code & ~CHANGED) / STEPS), bool(code & CHANGED)) for code in codes]

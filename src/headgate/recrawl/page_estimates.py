@@ -4,7 +4,11 @@ and is worth.
 Where a sitemap or feed told of a change at m, it came then with probability p (`lastmod_trust`) and
 nothing else is known of it; with u = now − m and τ since the last look, the general value of a look
 (`look_value`) becomes p·(τu − u²/2) for age and p·(τ − u) for freshness, and the rest of the
-probability goes by the page's rate. A page never asked counts as one not asked for a year.
+probability goes by the page's rate. A page without a copy counts as one not looked at for a year.
+
+A *flapping* page (`page_histories`) would be looked at as often as allowed and never be fresh, so
+it counts as one that changes once a day. Shortly after another a look comes within an hour, or
+within four times the site's ``min_interval`` where that is shorter; the day is scaled alike.
 
 Each answer is for one moment, or for several with a row for each.
 """
@@ -17,14 +21,15 @@ import numpy as np
 
 from headgate.model.keeping import Staleness
 from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
-from headgate.recrawl.flapping import is_flapping
-from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite
+from headgate.recrawl.kept_site import DAY_SECONDS, HOUR_SECONDS, KeptSite
 from headgate.recrawl.look_tables import mean_ages, mean_changed, mean_values
+from headgate.recrawl.page_histories import history_likelihoods, is_flapping
 from headgate.recrawl.rate_posterior import posterior
 
 __all__ = ["Moments", "PageEstimates"]
 
-_NEVER_ASKED_DAYS = 365.0
+_NO_COPY_DAYS = 365.0
+_SHORTLY = 4.0
 
 Moments: TypeAlias = float | FloatArray
 """Seconds since 1970."""
@@ -37,9 +42,11 @@ class PageEstimates:
         self.site = site
         grid = site.terms.grid
         self._grid = grid
-        self.probabilities = posterior(site.prior, grid.fitted(site.pages.likelihoods))
+        histories = site.pages.histories
+        self.probabilities = posterior(site.prior, history_likelihoods(grid, histories))
         """Of the rates, a row per page."""
-        flaps = is_flapping(site.pages.recent)
+        shortly = min(HOUR_SECONDS, _SHORTLY * site.terms.min_interval)
+        flaps = is_flapping(histories, shortly)
         if flaps.any():
             daily = np.zeros(len(grid))
             daily[int(np.abs(np.log(grid.rates / grid.speed)).argmin())] = 1.0
@@ -51,10 +58,10 @@ class PageEstimates:
         return as_floats(self.probabilities @ self._grid.rates)
 
     def since(self, at: Moments) -> FloatArray:
-        """Days since the last look."""
-        asked = self.site.pages.asked
-        days = np.maximum(_aside(at) - asked, 0.0) / DAY_SECONDS
-        return as_floats(np.where(asked > 0, days, _NEVER_ASKED_DAYS / self._grid.speed))
+        """Days since the copy was like the page."""
+        known_at = self.site.pages.known_at
+        days = np.maximum(_aside(at) - known_at, 0.0) / DAY_SECONDS
+        return as_floats(np.where(known_at > 0, days, _NO_COPY_DAYS / self._grid.speed))
 
     def probability_changed(self, at: Moments) -> FloatArray:
         changed = mean_changed(self._grid, self.probabilities, self.since(at))
@@ -86,11 +93,11 @@ class PageEstimates:
 
     @property
     def _any_told(self) -> bool:
-        return bool((self.site.pages.told_at > self.site.pages.asked).any())
+        return bool((self.site.pages.told_at > self.site.pages.known_at).any())
 
     def _told(self, at: Moments) -> BoolArray:
         pages = self.site.pages
-        told = (pages.asked > 0) & (pages.told_at > pages.asked)
+        told = (pages.known_at > 0) & (pages.told_at > pages.known_at)
         return np.asarray(told & (pages.told_at <= _aside(at)), dtype=np.bool_)
 
 

@@ -19,10 +19,10 @@ from typing import Protocol
 import numpy as np
 
 from headgate.model.keeping import Staleness
-from headgate.recrawl import nutch
 from headgate.recrawl.arrays import FloatArray, as_floats
 from headgate.recrawl.kept_site import DAY_SECONDS
 from headgate.recrawl.page_estimates import Moments, PageEstimates
+from headgate.recrawl.page_histories import nutch_intervals
 
 __all__ = ["ByIndex", "ByNutch", "PagePolicy", "Uniform", "WholeChannel", "Worth"]
 
@@ -109,15 +109,14 @@ class ByNutch:
         return _allowed(known, self._waits(known))
 
     def worth(self, known: PageEstimates, at: Moments) -> Worth:
-        due = known.since(at) * DAY_SECONDS - self._waits(known)
-        worth = as_floats(np.maximum(due, 0.0) + 1.0)
+        overdue = known.since(at) * DAY_SECONDS - self._waits(known)
+        worth = as_floats(np.maximum(overdue, 0.0) + 1.0)
         return Worth(worth, worth, known.cost(at))
 
     def _waits(self, known: PageEstimates) -> FloatArray:
-        intervals, terms = known.site.pages.intervals, known.site.terms
-        first = nutch.FIRST_INTERVAL * DAY_SECONDS / terms.grid.speed
-        waits = np.where(intervals > 0, intervals, first)
-        return as_floats(np.maximum(waits, terms.min_interval))
+        terms = known.site.terms
+        days = nutch_intervals(known.site.pages.histories, terms.grid.speed)
+        return as_floats(np.maximum(days * DAY_SECONDS, terms.min_interval))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@
 32 cells reach four changes a day. Where pages may be asked more often than once an hour they may
 also be seen to change more often, so for a ``min_interval`` of s hours, s < 1, the top is at 4/s a
 day and the rate that is usual is 1/s times as high. The lattice does not move: a grid with more
-cells has all rates of one with fewer, so what looks taught of slow pages is kept as it is however
-often a user sets another interval, and grids of different sites add up to one prior.
+cells has all rates of one with fewer, so sites of all speeds make one prior, and slow pages of a
+fast site are known as well as any. What is stored of a page are its looks (`look_history`), not
+cells, so another interval loses nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from headgate.recrawl.arrays import FloatArray, as_floats
+from headgate.recrawl.arrays import FloatArray
 
 __all__ = ["RateGrid"]
 
@@ -63,14 +64,6 @@ class RateGrid:
 
     def __len__(self) -> int:
         return len(self.rates)
-
-    def fitted(self, rows: FloatArray) -> FloatArray:
-        """Log-likelihoods of another grid's cells as this one's: faster rates than those looked
-        for are held as likely as the fastest that was, until looks say more."""
-        missing = len(self) - rows.shape[-1]
-        if missing <= 0:
-            return rows[..., : len(self)]
-        return as_floats(np.pad(rows, ((0, 0), (0, missing)), mode="edge"))
 
 
 @cache

@@ -13,14 +13,12 @@ from headgate.recrawl.last_modified_rate import last_modified_rate
 from headgate.recrawl.likely_rate import map_rate, mle_rate
 from headgate.recrawl.lln_rate import lln_rate
 from headgate.recrawl.naive_rate import naive_rate
-from headgate.recrawl.rate_posterior import (
-    FORGETTING,
-    RATES,
-    RatePrior,
-    first_prior,
-    look_likelihood,
-    posterior,
-)
+from headgate.recrawl.rate_grid import RateGrid
+from headgate.recrawl.rate_posterior import FORGETTING, look_likelihood, posterior
+from headgate.recrawl.rate_prior import RatePrior
+
+GRID = RateGrid()
+RATES = GRID.rates
 
 
 def test_cho_is_nearly_unbiased_where_the_naive_rate_is_not() -> None:
@@ -88,13 +86,13 @@ def test_times_of_last_changes_give_the_rate() -> None:
 def test_the_posterior_is_bayes_rule_with_fading_looks(looks: tuple[FloatArray, BoolArray]) -> None:
     gaps, changed = looks
     total = np.zeros(len(RATES))
-    weights = first_prior().copy()
+    weights = GRID.usual.copy()
     for age, (gap, seen) in enumerate(zip(gaps[::-1], changed[::-1], strict=True)):
         likelihood = -np.expm1(-RATES * gap) if seen else np.exp(-RATES * gap)
         weights *= np.maximum(likelihood, 1e-300) ** (FORGETTING**age)
     for gap, seen in zip(gaps, changed, strict=True):
-        total = FORGETTING * total + look_likelihood(float(gap), bool(seen))[0]
-    found = posterior(first_prior(), total)
+        total = FORGETTING * total + look_likelihood(RATES, float(gap), bool(seen))[0]
+    found = posterior(GRID.usual, total)
     assert found.sum() == pytest.approx(1.0)
     if weights.sum() > 1e-200:
         np.testing.assert_allclose(found, weights / weights.sum(), atol=1e-9)
@@ -108,14 +106,15 @@ def test_errors_of_the_posterior_mean(forgetting: float, most: tuple[float, floa
     rng = np.random.default_rng(4)
     true = rng.lognormal(0, 1, 2000) / 10
     likelihood = np.zeros((len(true), len(RATES)))
-    prior = RatePrior.usual().probabilities()
+    collection = RatePrior()
     errors = {}
     for look in range(1, 31):
         gaps = rng.exponential(10.0, len(true))
         changed = rng.random(len(true)) < -np.expm1(-true * gaps)
-        likelihood = forgetting * likelihood + look_likelihood(gaps, changed)
-        rates = posterior(prior, likelihood)
-        prior = RatePrior.of(rates).probabilities()
+        likelihood = forgetting * likelihood + look_likelihood(RATES, gaps, changed)
+        rates = posterior(collection.probabilities(GRID), likelihood)
+        collection.counted("site", rates.sum(axis=0))
+        collection.renew()
         errors[look] = float(np.sqrt(np.mean((rates @ np.log(RATES) - np.log(true)) ** 2)))
     assert errors[5] <= most[0]
     assert errors[10] <= most[1]

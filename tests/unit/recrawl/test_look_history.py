@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.recrawl.history_likelihood import history_likelihoods
 from headgate.recrawl.look_history import MOST_LOOKS, gaps_of, with_look
+from headgate.recrawl.page_histories import histories_of, history_likelihoods
+from headgate.recrawl.rate_grid import RateGrid
+from headgate.recrawl.rate_posterior import FORGETTING
 
-RATES = np.geomspace(1 / 3000, 4.0, 6)
-FORGETTING = 0.9
+GRID = RateGrid()
 LOOKS = st.lists(st.tuples(st.floats(1.0, 1e9), st.booleans()), max_size=MOST_LOOKS)
 
 
@@ -41,9 +41,9 @@ def test_likelihoods_are_those_that_a_board_sums_up_look_by_look(
     pages: list[list[tuple[float, bool]]],
 ) -> None:
     histories = [history_of(looks) for looks in pages]
-    found = history_likelihoods(histories, RATES, FORGETTING)
+    found = history_likelihoods(GRID, histories_of(histories))
     for history, row in zip(histories, found, strict=True):
-        for rate, found_for_rate in zip(RATES, row, strict=True):
+        for rate, found_for_rate in zip(GRID.rates, row, strict=True):
             total = 0.0
             for gap, changed in gaps_of(history):
                 same = math.exp(-rate * gap / 86_400)

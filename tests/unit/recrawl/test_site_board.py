@@ -1,70 +1,222 @@
-"""The board: whose turn it is, what it costs, and what looks teach it."""
+"""The board of all sites: promises, hosts, pauses, values."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headgate.recrawl.page_board import Look, LookCosts, PageBoard
+from headgate.recrawl.kept_site import SiteTerms
+from headgate.recrawl.site_board import SiteBoard, Why
+from headgate.recrawl.site_outlook import Outlook
+from headgate.recrawl.value_curve import KNOTS_SECONDS, interpolated
+
+DAY = 86_400.0
 
 
-def board(pages: int = 4) -> PageBoard:
-    return PageBoard(
-        sites=np.arange(pages) // 2,
-        importances=np.ones(pages),
-        sizes=np.full(pages, 50_000.0),
-        validators=np.array([True, False] * (pages // 2)),
-        asked=np.zeros(pages),
+def outlook(
+    value: float = 1.0,
+    begins: float = 0.0,
+    oldest: float = 0.0,
+    promise_seconds: float = 10.0,
+) -> Outlook:
+    """Worth the same for ever."""
+    flat = (value,) * len(KNOTS_SECONDS)
+    return Outlook(begins, flat, flat, flat, 1, oldest, 1e4, 1.0, 1e5, promise_seconds, (1.0,))
+
+
+def board(**sites: tuple[SiteTerms, Outlook | None]) -> SiteBoard:
+    made = SiteBoard()
+    for name, (terms, known) in sites.items():
+        made.put(name, terms, known)
+    return made
+
+
+PLAIN = SiteTerms()
+
+
+def test_the_site_worth_most_is_next() -> None:
+    sites = board(a=(PLAIN, outlook(1.0)), b=(PLAIN, outlook(3.0)), c=(PLAIN, outlook(2.0)))
+    task = sites.next_task(5.0)
+    assert task is not None
+    assert (task.site, task.why, task.due, task.expected_bytes) == ("b", Why.INDEX, None, 1e4)
+
+
+def test_nothing_is_asked_before_its_curve_begins() -> None:
+    sites = board(a=(PLAIN, outlook(begins=100.0)))
+    assert sites.next_task(99.0) is None
+    assert sites.next_moment(0.0) == 100.0
+    assert sites.next_task(100.0) is not None
+
+
+def test_a_site_never_visited_goes_before_what_is_worth_most() -> None:
+    sites = board(a=(PLAIN, outlook(1e9)), b=(SiteTerms(0.5), None), c=(SiteTerms(2.0), None))
+    task = sites.next_task(5.0)
+    assert task is not None
+    assert (task.site, task.why) == ("c", Why.FIRST)
+
+
+def test_promises_go_first_the_least_slack_before_others() -> None:
+    """Slack is oldest look + P − now − s; it presses below 5 % of P or twice the visit."""
+    day = SiteTerms(fresh_within=DAY)
+    sites = board(
+        a=(PLAIN, outlook(1e9)),
+        b=(day, outlook(oldest=0.0, begins=np.inf)),
+        c=(day, outlook(oldest=-100.0, begins=np.inf)),
     )
+    presses = 0.95 * DAY - 100.0 - 10.0
+    assert sites.next_promise(0.0) == pytest.approx(presses)
+    early = sites.next_task(presses - 1)
+    assert early is not None
+    assert early.why is Why.INDEX
+    task = sites.next_task(presses + 101)
+    assert task is not None
+    assert (task.site, task.why, task.due) == ("c", Why.PROMISE, DAY - 100.0)
+    assert task.expected_bytes == 1e5
+    assert [name for name, _ in sites.at_risk(presses + 101)] == ["c", "b"]
 
 
-def test_nothing_is_asked_before_its_gap_is_over() -> None:
-    assert board().next_visit(now=0.2) is None
-    assert board().next_visit(now=0.25) is not None
+def test_a_long_visit_presses_for_twice_its_time() -> None:
+    terms = SiteTerms(fresh_within=DAY)
+    sites = board(a=(terms, outlook(oldest=0.0, begins=np.inf, promise_seconds=6 * 3600.0)))
+    assert sites.next_promise(0.0) == pytest.approx(DAY - 3 * 6 * 3600.0)
 
 
-def test_the_important_page_goes_first_and_its_site_rides_along() -> None:
-    pages = board()
-    pages.importances[2] = 10.0
-    visit = pages.next_visit(now=30.0)
-    assert visit is not None
-    assert visit.site == 1
-    assert visit.pages[0] == 2
-    assert visit.expected_bytes == pytest.approx(
-        LookCosts().connection + pages.expected_costs(30.0)[visit.pages].sum()
+def test_a_host_that_somebody_is_at_is_left_alone() -> None:
+    shared = SiteTerms(hosts=("h", "g"))
+    sites = board(
+        a=(shared, outlook(3.0)), b=(SiteTerms(hosts=("h",)), outlook(2.0)), c=(PLAIN, outlook(1.0))
     )
+    sites.begin("a")
+    task = sites.next_task(1.0)
+    assert task is not None
+    assert task.site == "c"
+    with pytest.raises(ValueError, match="visited already"):
+        sites.begin("a")
+    sites.end("a")
+    again = sites.next_task(1.0)
+    assert again is not None
+    assert again.site == "a"
 
 
-def test_a_page_with_a_validator_costs_its_bytes_only_as_far_as_it_may_have_changed() -> None:
-    pages = board(2)
-    changed = pages.probability_changed(10.0)
-    request = LookCosts().request
-    expected = [request + changed[0] * 50_000, request + 50_000]
-    np.testing.assert_allclose(pages.expected_costs(10.0), expected)
+def test_a_pause_ends_by_itself_and_a_user_does_not_wait() -> None:
+    sites = board(a=(PLAIN, outlook()))
+    sites.pause("a", 50.0)
+    assert sites.next_task(49.0) is None
+    assert sites.next_moment(1.0) == 50.0
+    sites.want("a")
+    task = sites.next_task(49.0)
+    assert task is not None
+    assert task.why is Why.USER
+    sites.begin("a")
+    sites.end("a")
+    assert sites.next_task(49.0) is None
+    assert sites.next_task(50.0) is not None
 
 
-def test_looks_teach_which_page_changes() -> None:
-    pages = board(2)
-    for day in range(1, 11):
-        pages.looked(Look(0, float(day), True, 50_000.0))
-        pages.looked(Look(1, float(day), False, 50_000.0))
-    often, seldom = pages.probability_changed(11.0)
-    assert often > 0.7
-    assert seldom < 0.1
+def test_a_site_that_is_dropped_in_its_visit_leaves_nothing_behind() -> None:
+    sites = board(a=(SiteTerms(hosts=("h",)), outlook()), b=(SiteTerms(hosts=("h",)), outlook()))
+    sites.begin("a")
+    sites.drop("a")
+    assert sites.next_task(1.0) is None
+    sites.end("a")
+    task = sites.next_task(1.0)
+    assert task is not None
+    assert task.site == "b"
 
 
-def test_no_page_is_forgotten() -> None:
-    """However little one is worth, its age grows and its turn comes."""
-    pages = board()
-    pages.importances[3] = 0.01
-    pages.sites[3] = 9
-    last, now = 0.0, 0.0
-    for _ in range(3000):
-        now += 0.25
-        visit = pages.next_visit(now)
-        assert visit is not None
-        for page in visit.pages:
-            pages.looked(Look(int(page), now, page != 3, 50_000.0))
-        if 3 in visit.pages:
-            last = now
-    assert now - last < 250
+def test_curves_are_exact_for_powers_of_time() -> None:
+    for power in (1.0, 2.0, 3.0):
+        curve = (KNOTS_SECONDS[None, :] / DAY) ** power
+        days = np.array([0.05, 0.3, 2.0, 7.0, 29.0, 200.0, 1000.0])
+        found = interpolated(np.repeat(curve, len(days), axis=0), days * DAY)
+        np.testing.assert_allclose(found, days**power, rtol=1e-9)
+
+
+HOSTS = ("h", "g", "f")
+
+
+class BoardUnderUse(RuleBasedStateMachine):
+    """Whatever comes, an answer breaks no rule, and it is the best by a plain search."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.board = SiteBoard()
+        self.now = 0.0
+        self.sites: dict[str, tuple[SiteTerms, float | None]] = {}
+        self.paused: dict[str, float] = {}
+        self.visits: dict[str, tuple[str, ...]] = {}
+
+    @rule(
+        name=st.sampled_from("abcdefg"),
+        hosts=st.sets(st.sampled_from(HOSTS)),
+        value=st.none() | st.integers(1, 50),
+    )
+    def put(self, name: str, hosts: set[str], value: int | None) -> None:
+        terms = SiteTerms(hosts=tuple(sorted(hosts)))
+        known = None if value is None else outlook(float(value))
+        before = self.sites.get(name, (terms, None))[1]
+        self.sites[name] = terms, before if value is None else float(value)
+        self.board.put(name, terms, known)
+
+    @precondition(lambda self: self.sites)
+    @rule(data=st.data())
+    def drop(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.sites)))
+        del self.sites[name]
+        self.paused.pop(name, None)
+        self.board.drop(name)
+
+    @precondition(lambda self: self.sites)
+    @rule(data=st.data(), seconds=st.integers(-5, 20))
+    def pause(self, data: st.DataObject, seconds: int) -> None:
+        name = data.draw(st.sampled_from(sorted(self.sites)))
+        self.paused[name] = self.now + seconds
+        self.board.pause(name, self.now + seconds)
+
+    @rule(seconds=st.integers(1, 10))
+    def wait(self, seconds: int) -> None:
+        self.now += seconds
+
+    @rule()
+    def take(self) -> None:
+        task = self.board.next_task(self.now)
+        if task is not None:
+            self.visits[task.site] = self.sites[task.site][0].hosts
+            self.board.begin(task.site)
+
+    @precondition(lambda self: self.visits)
+    @rule(data=st.data(), value=st.integers(1, 50))
+    def end(self, data: st.DataObject, value: int) -> None:
+        name = data.draw(st.sampled_from(sorted(self.visits)))
+        del self.visits[name]
+        if name in self.sites:
+            self.sites[name] = self.sites[name][0], float(value)
+        self.board.remember(name, outlook(float(value)))
+        self.board.end(name)
+
+    @invariant()
+    def the_answer_is_the_best_that_is_allowed(self) -> None:
+        taken = {host for hosts in self.visits.values() for host in hosts}
+        allowed = {
+            name: value
+            for name, (terms, value) in self.sites.items()
+            if name not in self.visits
+            and taken.isdisjoint(terms.hosts)
+            and self.paused.get(name, 0.0) <= self.now
+        }
+        task = self.board.next_task(self.now)
+        assert len(self.board) == len(self.sites)
+        if not allowed:
+            assert task is None
+            return
+        assert task is not None
+        new = [name for name, value in allowed.items() if value is None]
+        if new:
+            assert (task.site in new, task.why) == (True, Why.FIRST)
+        else:
+            assert allowed[task.site] == max(value for value in allowed.values() if value)
+
+
+TestBoardUnderUse = BoardUnderUse.TestCase

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from headgate.lab.papers.freshness.replay import COSTS, STEP_DAYS, PageLook, Web
+from headgate.lab.worlds.looked_pages import Look, take_in
 from headgate.model.keeping import Staleness
 from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite, SitePages, SiteTerms
 from headgate.recrawl.page_policies import ByIndex, PagePolicy
 from headgate.recrawl.rate_prior import RatePrior
 from headgate.recrawl.site_board import SiteBoard
-from headgate.recrawl.site_lessons import Look, take_in
 from headgate.recrawl.site_outlook import outlook_of
 from headgate.recrawl.visit_choice import chosen_visit
 
@@ -46,8 +46,8 @@ class Kept:
             name = str(number)
             pages = np.flatnonzero(web.sites == number)
             kept.numbers[name] = pages
-            arrays = SitePages.unasked(len(pages), terms.grid)
-            arrays.asked[:] = _FIRST_DAY
+            arrays = SitePages.unasked(len(pages))
+            arrays.asked[:] = arrays.known_at[:] = _FIRST_DAY
             arrays.sizes = web.sizes[pages]
             arrays.validators = web.validators[pages]
             arrays.importances = web.importances[pages]
@@ -77,7 +77,7 @@ class Kept:
         site, numbers = self.sites[self.at], self.numbers[self.at]
         places = np.searchsorted(numbers, [look.page for look in looks]).tolist()
         found = [
-            Look(place, self.moment, look.changed, look.size)
+            Look(place, self.moment, look.changed)
             for place, look in zip(places, looks, strict=True)
         ]
         take_in(site, found)

@@ -1,0 +1,23 @@
+"""When a page is asked for again that is not there: after 7 days, then 28, then every 112.
+
+Gone is a page with 404 or 410 in two looks, no good answer between."""
+
+from __future__ import annotations
+
+from headgate.recrawl.kept_site import DAY_SECONDS
+
+__all__ = ["gone_until"]
+
+_GONE_DAYS = (7.0, 28.0, 112.0)
+_GONE_LOOKS = 2
+
+
+def gone_until(asked: float, missing: int) -> float:
+    """When a page is asked again that was missing in so many looks; 0: as any other.
+
+    >>> [gone_until(0.0, missing) / 86_400 for missing in (1, 2, 3, 4, 5)]
+    [0.0, 7.0, 28.0, 112.0, 112.0]
+    """
+    if missing < _GONE_LOOKS:
+        return 0.0
+    return asked + _GONE_DAYS[min(missing - _GONE_LOOKS, len(_GONE_DAYS) - 1)] * DAY_SECONDS

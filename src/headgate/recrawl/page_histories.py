@@ -1,0 +1,110 @@
+"""Histories of many pages in one array, and what they say.
+
+`look_history` has a page's last 32 looks as two bytes each; here a page is a row of 32 such
+numbers, the newest last, 0 where there was no look. From them come
+
+- the likelihoods of change rates that `rate_posterior` takes. What looks without a change say is
+  −λ·Σ w·τ, a sum per page; the others are read from a table of all 32,768 gaps a look can have.
+- which pages are *flapping*: another content in at least 29 of the last 30 looks, most of them made
+  shortly after the one before, as counters, tokens and adverts make them;
+- the interval of Nutch's schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from headgate.recrawl import nutch
+from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
+from headgate.recrawl.look_history import CHANGED, MOST_LOOKS, STEPS
+from headgate.recrawl.rate_grid import RateGrid
+from headgate.recrawl.rate_posterior import FORGETTING, look_likelihood
+
+__all__ = [
+    "Histories",
+    "histories_of",
+    "history_likelihoods",
+    "is_flapping",
+    "no_histories",
+    "nutch_intervals",
+    "with_looks",
+]
+
+Histories = npt.NDArray[np.uint16]
+
+_GAP = CHANGED - 1
+_GAP_DAYS = 2.0 ** (np.arange(CHANGED) / STEPS) / 86_400.0
+_WEIGHTS = FORGETTING ** np.arange(MOST_LOOKS - 1, -1, -1.0)
+_FLAPPING_LOOKS, _FLAPPING_CHANGES = 30, 29
+
+
+def no_histories(pages: int) -> Histories:
+    return np.zeros((pages, MOST_LOOKS), np.uint16)
+
+
+def histories_of(packed: Sequence[bytes]) -> Histories:
+    """From those that pages have in their site's memory."""
+    width = 2 * MOST_LOOKS
+    joined = b"".join(history[-width:].rjust(width, b"\0") for history in packed)
+    return np.frombuffer(joined, "<u2").reshape(len(packed), MOST_LOOKS).astype(np.uint16)
+
+
+def with_looks(histories: Histories, gaps_seconds: FloatArray, changed: BoolArray) -> Histories:
+    """After one more look at each page; as `look_history.with_look`."""
+    longest = (CHANGED - 1) / STEPS
+    codes = np.rint(np.clip(np.log2(np.maximum(gaps_seconds, 1.0)), 0.0, longest) * STEPS)
+    newest = np.maximum(codes, 1).astype(np.uint16) | np.where(changed, CHANGED, 0).astype(
+        np.uint16
+    )
+    return np.concatenate((histories[:, 1:], newest[:, None]), axis=1)
+
+
+def history_likelihoods(grid: RateGrid, histories: Histories) -> FloatArray:
+    """Logarithms: a row per page, a column per rate.
+
+    >>> from headgate.recrawl.look_history import with_look
+    >>> grid = RateGrid()
+    >>> found = history_likelihoods(grid, histories_of([with_look(b"", 86_400.0, True), b""]))
+    >>> exactly = np.log(-np.expm1(-grid.rates))
+    >>> bool(np.allclose(found[0], exactly, atol=0.001)), bool(found[1].any())
+    (True, False)
+    """
+    gaps = histories & _GAP
+    changed = histories >= CHANGED
+    quiet = np.where(changed | (histories == 0), 0.0, _GAP_DAYS[gaps]) @ _WEIGHTS
+    total = -quiet[:, None] * grid.rates
+    table = _seen_changed(grid)
+    for column in range(MOST_LOOKS):
+        rows = np.flatnonzero(changed[:, column])
+        if len(rows):
+            total[rows] += _WEIGHTS[column] * table[gaps[rows, column]]
+    return as_floats(total)
+
+
+def is_flapping(histories: Histories, shortly_seconds: float) -> BoolArray:
+    """Of each page; ``shortly_seconds`` is how soon after another a look comes *shortly*."""
+    last = histories[:, -_FLAPPING_LOOKS:]
+    changed = (last >= CHANGED).sum(axis=1)
+    shortly = (last > 0) & (_GAP_DAYS[last & _GAP] * 86_400.0 < shortly_seconds)
+    found = (changed >= _FLAPPING_CHANGES) & (2 * shortly.sum(axis=1) > _FLAPPING_LOOKS)
+    return np.asarray(found, dtype=np.bool_)
+
+
+def nutch_intervals(histories: Histories, speed: float) -> FloatArray:
+    """Days until the next look by Nutch's schedule, told ``speed`` times as fast. Of a page with
+    more looks than are kept, the first interval is the gap before the oldest of them."""
+    oldest = np.where(histories[:, 0] > 0, _GAP_DAYS[histories[:, 0] & _GAP] * speed, np.inf)
+    days = np.minimum(oldest, nutch.FIRST_INTERVAL)
+    for look in histories.T:
+        after = nutch.next_intervals(days, look >= CHANGED)
+        days = np.where(look > 0, after, days)
+    return as_floats(days / speed)
+
+
+@cache
+def _seen_changed(grid: RateGrid) -> FloatArray:
+    return look_likelihood(grid.rates, _GAP_DAYS, True)
