@@ -55,6 +55,17 @@ class FaultyDisk:
             raise
         return os.write(fd, data[: max(int(self._chance() * 2 * len(data)), 1)])
 
+    def pwrite(self, fd: int, data: bytes, offset: int) -> int:
+        """In place, so that nothing can be cut off later: what was torn stays torn."""
+        dead = self.dead
+        try:
+            self._operate()
+        except OSError:
+            if not dead:
+                os.pwrite(fd, data[: int(self._chance() * len(data))], offset)
+            raise
+        return os.pwrite(fd, data, offset)
+
     def fdatasync(self, fd: int) -> None:
         self._operate()
         self._note(fd)

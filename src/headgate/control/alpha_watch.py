@@ -49,17 +49,19 @@ class AlphaWatch:
         seconds, self._looked = now - self._looked, now
         before, self._granted = self._granted, granted
         running = [report for report in reports if report.state is SiteState.CRAWLING]
+        served = [
+            (report, came)
+            for report in running
+            if ((came := self._fresh(report)) or granted.get(report.site))
+            and report.site in granted
+            and report.site in self.hosts
+        ]
+        if not served:  # all are parked, for hours where a quota is used up
+            return
         moment = self.servers.calendar.moment(wall)
         addresses = {report.site: self._address(report.site) for report in running}
         sharing = Counter(address for address in addresses.values() if address)
-        for report in running:
-            known = self._came.get(report.site, report.arrived_bytes)
-            came = max(report.arrived_bytes - known, 0)  # less than known: begun anew
-            self._came[report.site] = report.arrived_bytes
-            if report.site not in granted or report.site not in self.hosts:
-                continue
-            if not came and not granted[report.site]:
-                continue  # parked
+        for report, came in served:
             # Rates may have changed in between; so much it had all the time.
             least = min(granted[report.site], before.get(report.site, 0.0))
             grant = least * seconds if seconds > 0 else 0.0
@@ -72,6 +74,12 @@ class AlphaWatch:
             elif rate is not None and (idle or rate <= granted[report.site]):
                 offered = self._offered.setdefault(report.site, Offered())
                 offered.add(seconds, rate, came)
+
+    def _fresh(self, report: Progress) -> int:
+        """What came of a site since the last look."""
+        known = self._came.get(report.site, report.arrived_bytes)
+        self._came[report.site] = report.arrived_bytes
+        return max(report.arrived_bytes - known, 0)  # less than known: begun anew
 
     def alpha(self, site: str) -> float | None:
         """Of this visit; None: not enough is known."""

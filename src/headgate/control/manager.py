@@ -263,7 +263,10 @@ class Manager:
         return self._rates_after(Started(now))
 
     def look(self, reports: Sequence[Progress], now: float) -> None:
-        """Correct what is thought of the sites that run; `decide` says what follows."""
+        """Correct what is thought of the sites that run; `decide` says what follows. In a pause
+        nothing does, and what still comes in its first moments is seen after it."""
+        if self.pausing(now):
+            return
         part = self._part_of_rates(now)
         for report in reports:
             watched = self._watched.get(report.site)

@@ -45,15 +45,17 @@ def mend(state: CrawlState) -> None:
     if len(near) < 2 or not deadlines_ahead(state):
         return
     busy = sum(not state.sites[name].idle for name in state.running)
-    problem, cautious = state.problem(near), state.problem(near, WHOLE_RESERVE)
+    problem = state.problem(near)
     if state.can_guard and deadlines_can_be_met(problem):
         return
     least_seconds = float(problem.capacity.time_of(problem.work.sum()))
     worth = max(_WORTH_SECONDS, _WORTH_PART * least_seconds)
     standing = np.arange(len(near))
     missed = _shortfall(problem, standing)
-    aim = cautious if missed.sum() <= worth else problem
-    late = _shortfall(aim, standing)
+    aim, late = problem, missed
+    if missed.sum() <= worth:
+        aim = state.problem(near, WHOLE_RESERVE)
+        late = _shortfall(aim, standing)
     if np.maximum(late - [state.sites[name].conceded for name in near], 0.0).sum() <= worth:
         return
     found = improve_order(
@@ -68,7 +70,9 @@ def mend(state: CrawlState) -> None:
     late_then = _shortfall(aim, found)
     gained = late.sum() - late_then.sum()
     # A reserve for many is not worth a deadline missed by one.
-    if gained >= worth and _shortfall(problem, found).sum() <= missed.sum():
+    if gained >= worth and (
+        aim is problem or _shortfall(problem, found).sum() <= missed.sum()
+    ):
         late = late_then
         _take_order(state, [near[place] for place in found], busy)
     for name, seconds in zip(near, late.tolist(), strict=True):

@@ -120,15 +120,17 @@ class RunFolder:
 
     def save(self, name: str, data: bytes) -> None:
         """Keep something that a resumed run will need, in place of what it was before."""
-        write_whole(self._state(name), data)
+        write_whole(self.state_file(name), data)
 
     def load(self, name: str) -> bytes | None:
         """What was saved last under a name; None: nothing."""
-        path = self._state(name)
+        path = self.state_file(name)
         with reading(path):
-            if not path.exists():
+            try:
+                file = opened(path)
+            except FileNotFoundError:
                 return None
-            with opened(path) as file:
+            with file:
                 return file.read(_MOST_STATE_BYTES)
 
     def load_as(self, name: str, kind: type[Kind], remedy: str) -> Kind | None:
@@ -139,13 +141,14 @@ class RunFolder:
         try:
             return msgspec.json.decode(data, type=kind)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise DamagedFile(self._state(name), str(error), remedy) from None
+            raise DamagedFile(self.state_file(name), str(error), remedy) from None
 
     def refuse_links(self) -> None:
         """Before anything is written into it, or deleted."""
         refuse_links(self.path, self.warc, self.spool)
 
-    def _state(self, name: str) -> Path:
+    def state_file(self, name: str) -> Path:
+        """Where something is saved under a name."""
         return self.spool / f"{name}.state"
 
     def finish(self) -> None:

@@ -1,4 +1,7 @@
-"""Files that are there whole or not at all: written under another name, made durable, renamed."""
+"""Files that are there whole or not at all: written under another name, made durable, renamed.
+
+One that is too small and too often written for that is written in place (`overwrite`).
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from pathlib import Path
 
 from headgate.storage.appending import sync_folder
 from headgate.storage.faults import writing
-from headgate.storage.own_files import make_own
+from headgate.storage.own_files import make_own, open_own
 
-__all__ = ["replacing", "replacing_soon", "sync_files", "write_soon", "write_whole"]
+__all__ = ["overwrite", "replacing", "replacing_soon", "sync_files", "write_soon", "write_whole"]
 
 _FEW = 8
 """Files that are made durable one by one."""
@@ -92,3 +95,15 @@ def _opened(path: Path) -> Iterator[int]:
 def write_whole(path: Path, data: bytes) -> None:
     with replacing(path) as part, writing(path):
         part.write_bytes(data)
+
+
+def overwrite(path: Path, offset: int, data: bytes) -> None:
+    """Write into a file that is there, not beyond its end; durable when this returns. Whoever reads
+    it must be able to tell a write that was torn."""
+    with writing(path):
+        fd = open_own(path, os.O_WRONLY)
+        try:
+            os.pwrite(fd, data, offset)
+            os.fdatasync(fd)
+        finally:
+            os.close(fd)

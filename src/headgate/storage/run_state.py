@@ -13,34 +13,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from typing import Annotated
+from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
 from headgate.model.errors import DamagedFile
 from headgate.model.run_report import RunReport
 from headgate.storage.collection import RunFolder
+from headgate.storage.elapsed import Elapsed, ElapsedFile, decode_elapsed
 
 __all__ = ["SAVE_SECONDS", "RunState", "load_budget", "load_elapsed", "load_report"]
 
 SAVE_SECONDS = 1.0
 _ELAPSED, _REPORT = "elapsed", "report"
-_LONGEST_SECONDS = 1e10
-
-
-class _Elapsed(msgspec.Struct, frozen=True):
-    seconds: Annotated[float, msgspec.Meta(ge=0, le=_LONGEST_SECONDS)]
-    ended: bool
-    """In an orderly way: no time is missing."""
 
 
 def load_elapsed(run: RunFolder) -> float:
     """Seconds of crawling until now, none too few."""
-    remedy = "delete it: the run goes on, its time counted anew"
-    saved = run.load_as(_ELAPSED, _Elapsed, remedy)
-    if saved is None:
-        return 0.0
-    return saved.seconds if saved.ended else saved.seconds + SAVE_SECONDS
+    data = run.load(_ELAPSED)
+    return decode_elapsed(data, run.state_file(_ELAPSED), SAVE_SECONDS) if data else 0.0
 
 
 def load_budget(run: RunFolder) -> float | None:
@@ -54,7 +46,7 @@ def load_budget(run: RunFolder) -> float | None:
         rate = math.nan
     if not rate > 0:
         remedy = "set it anew with 'headgate budget', or delete the file"
-        raise DamagedFile(run.spool / "budget.state", "no rate", remedy)
+        raise DamagedFile(run.state_file("budget"), "no rate", remedy)
     return rate
 
 
@@ -70,14 +62,15 @@ class RunState:
 
     def __init__(self, run: RunFolder) -> None:
         self._run = run
-        self._waiting: dict[str, bytes] = {}
+        self._elapsed = ElapsedFile(run.state_file(_ELAPSED))
+        self._waiting: dict[str, Callable[[], None]] = {}
         self._saving: asyncio.Task[None] | None = None
 
     def save(self, seconds: float, report: RunReport | None = None) -> None:
         """Soon. What went wrong with an earlier save is raised."""
-        self._waiting[_ELAPSED] = _encoded(seconds, ended=False)
+        self._waiting[_ELAPSED] = partial(self._elapsed.write, Elapsed(seconds, ended=False))
         if report is not None:
-            self._waiting[_REPORT] = msgspec.json.encode(report)
+            self._waiting[_REPORT] = partial(self._run.save, _REPORT, msgspec.json.encode(report))
         if self._saving is not None and self._saving.done():
             self._saving.result()
             self._saving = None
@@ -91,13 +84,9 @@ class RunState:
                 await self._saving
         if report is not None:
             self._run.save(_REPORT, msgspec.json.encode(report))
-        self._run.save(_ELAPSED, _encoded(seconds, ended=True))
+        self._elapsed.write(Elapsed(seconds, ended=True))
 
     async def _write(self) -> None:
         while self._waiting:
-            name, data = self._waiting.popitem()
-            await asyncio.to_thread(self._run.save, name, data)
-
-
-def _encoded(seconds: float, *, ended: bool) -> bytes:
-    return msgspec.json.encode(_Elapsed(seconds, ended))
+            _, save = self._waiting.popitem()
+            await asyncio.to_thread(save)
