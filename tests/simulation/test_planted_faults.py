@@ -17,7 +17,7 @@ from headgate.frontier.frontier import Frontier
 from headgate.lab.worlds.simulated_web import SimulatedWeb
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.storage.appending import AppendFile
-from headgate.storage.run_state import RunState
+from headgate.storage.elapsed import Elapsed, ElapsedFile
 
 MOST_SEEDS = 150
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -45,9 +45,9 @@ def line_use_is_saved_twice(planting: pytest.MonkeyPatch) -> None:
     planting.setattr(LineUse, "unsaved", lambda use: dict(use._fresh))
 
 
-def time_is_not_saved_at_an_interrupt(planting: pytest.MonkeyPatch) -> None:
-    end = RunState.end
-    planting.setattr(RunState, "end", lambda state, _, report: end(state, 0.0, report))
+def time_is_not_saved(planting: pytest.MonkeyPatch) -> None:
+    write = ElapsedFile.write
+    planting.setattr(ElapsedFile, "write", lambda file, _: write(file, Elapsed(0.0, ended=True)))
 
 
 def pages_are_named_before_they_are_durable(planting: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def a_third_more_than_the_budget_may_pass(planting: pytest.MonkeyPatch) -> None:
         what_is_cut_off_is_not_counted,
         line_use_is_not_added,
         line_use_is_saved_twice,
-        time_is_not_saved_at_an_interrupt,
+        time_is_not_saved,
         pages_are_named_before_they_are_durable,
         a_resumed_site_forgets_what_it_has,
         a_third_more_than_the_budget_may_pass,
