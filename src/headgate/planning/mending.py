@@ -70,9 +70,7 @@ def mend(state: CrawlState) -> None:
     late_then = _shortfall(aim, found)
     gained = late.sum() - late_then.sum()
     # A reserve for many is not worth a deadline missed by one.
-    if gained >= worth and (
-        aim is problem or _shortfall(problem, found).sum() <= missed.sum()
-    ):
+    if gained >= worth and (aim is problem or _shortfall(problem, found).sum() <= missed.sum()):
         late = late_then
         _take_order(state, [near[place] for place in found], busy)
     for name, seconds in zip(near, late.tolist(), strict=True):
