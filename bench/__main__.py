@@ -12,6 +12,7 @@ TIMES = {
     "bandwidth": "half an hour; --quick two minutes",
     "hostile_pages": "four minutes",
     "install_size": "some minutes",
+    "keep_board": "half a minute",
     "make_way": "ten minutes",
     "promises": "an hour",
     "speed": "six minutes",

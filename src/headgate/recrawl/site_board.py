@@ -24,8 +24,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from headgate.recrawl.arrays import BoolArray, FloatArray
-from headgate.recrawl.kept_site import SiteTerms
+from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
+from headgate.recrawl.channel_groups import ChannelGroups
+from headgate.recrawl.kept_site import DAY_SECONDS, SiteTerms
 from headgate.recrawl.site_outlook import Outlook
 from headgate.recrawl.site_rows import SiteRows
 
@@ -57,7 +58,9 @@ class Task:
 class SiteBoard:
     """Sites go by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: ChannelGroups | None = None) -> None:
+        """``groups`` decide whose turn it is; None: what a visit is worth does."""
+        self._groups = groups
         self._rows = SiteRows.of(64)
         self._places: dict[str, int] = {}
         self._names: list[str] = []
@@ -106,15 +109,24 @@ class SiteBoard:
         place = self._places.pop(site)
         del self._terms[site]
         self._rows.clear(place)
+        if self._groups is not None:
+            self._groups.drop(site)
         self._free.append(place)
         self._outlooks.pop(site, None)
         self._wanted.pop(site, None)
 
     def remember(self, site: str, outlook: Outlook) -> None:
         """What the site's memory says."""
-        if site in self._places:
-            self._outlooks[site] = outlook
-            self._rows.set_outlook(self._places[site], outlook)
+        if site not in self._places:
+            return
+        self._outlooks[site] = outlook
+        self._rows.set_outlook(self._places[site], outlook)
+        if self._groups is not None:
+            terms, weights = self._terms[site], np.array(outlook.rate_weights)
+            rates = np.resize(terms.grid.rates, len(weights)) / DAY_SECONDS
+            rate = float(weights @ rates / weights.sum()) if weights.any() else float(rates[0])
+            self._groups.put(site, rate, terms.min_interval, outlook.begins)
+            self._rows.due[self._places[site]] = self._groups.due(site)
 
     def want(self, site: str) -> None:
         """The user wants it visited now, paused or not."""
@@ -125,13 +137,16 @@ class SiteBoard:
         if site in self._places:
             self._rows.paused_until[self._places[site]] = until
 
-    def begin(self, site: str) -> None:
+    def begin(self, site: str, now: float) -> None:
         """Somebody is at it."""
         if site in self._visits:
             raise ValueError(f"{site} is being visited already")
         self._wanted.pop(site, None)
         self._visits[site] = self._terms[site].hosts
         self._block(site, 1)
+        if self._groups is not None:
+            self._groups.visited(site, now)
+            self._rows.due[self._places[site]] = self._groups.due(site)
 
     def end(self, site: str) -> None:
         """Nobody is any more; tell what was learned before (`remember`, `pause`), or it may be the
@@ -160,7 +175,8 @@ class SiteBoard:
     def next_moment(self, now: float) -> float:
         """When there may be a task, if nothing is told before; infinite: never."""
         rows = self._rows
-        ready = np.minimum(np.where(rows.known, rows.begins, now), rows.presses_at())
+        turns = np.maximum(rows.begins, rows.due)
+        ready = np.minimum(np.where(rows.known, turns, now), rows.presses_at())
         return _soonest(np.maximum(ready, rows.paused_until)[rows.there & (rows.blocked == 0)], now)
 
     def next_promise(self, now: float) -> float:
@@ -177,7 +193,11 @@ class SiteBoard:
         return [(self._names[place], float(left[place])) for place in order.tolist()]
 
     def _values(self, now: float) -> FloatArray:
-        return self._rows.values(now)
+        if self._groups is None:
+            return self._rows.values(now)
+        rows = self._rows
+        turn = rows.known & (np.maximum(rows.begins, rows.due) <= now)
+        return as_floats(np.where(turn, now - rows.due + 1.0, 0.0))
 
     def _task(self, place: int, why: Why) -> Task:
         site = self._names[place]

@@ -37,6 +37,8 @@ class SiteRows:
     """Seconds; infinite: nothing."""
     importance: FloatArray
     speed: FloatArray
+    due: FloatArray
+    """Its turn by groups; where there are none, long ago."""
     begins: FloatArray
     curves: FloatArray
     oldest: FloatArray
@@ -50,7 +52,7 @@ class SiteRows:
 
         return cls(
             np.zeros(places, bool), np.zeros(places, bool), np.zeros(places, np.int_),
-            zeros(), np.full(places, np.inf), np.ones(places), np.ones(places), zeros(),
+            zeros(), np.full(places, np.inf), np.ones(places), np.ones(places), zeros(), zeros(),
             np.zeros((places, len(KNOTS_SECONDS))), np.full(places, np.inf), zeros(),
         )  # fmt: skip
 

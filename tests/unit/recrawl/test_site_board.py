@@ -88,12 +88,12 @@ def test_a_host_that_somebody_is_at_is_left_alone() -> None:
     sites = board(
         a=(shared, outlook(3.0)), b=(SiteTerms(hosts=("h",)), outlook(2.0)), c=(PLAIN, outlook(1.0))
     )
-    sites.begin("a")
+    sites.begin("a", 1.0)
     task = sites.next_task(1.0)
     assert task is not None
     assert task.site == "c"
     with pytest.raises(ValueError, match="visited already"):
-        sites.begin("a")
+        sites.begin("a", 1.0)
     sites.end("a")
     again = sites.next_task(1.0)
     assert again is not None
@@ -109,7 +109,7 @@ def test_a_pause_ends_by_itself_and_a_user_does_not_wait() -> None:
     task = sites.next_task(49.0)
     assert task is not None
     assert task.why is Why.USER
-    sites.begin("a")
+    sites.begin("a", 1.0)
     sites.end("a")
     assert sites.next_task(49.0) is None
     assert sites.next_task(50.0) is not None
@@ -117,7 +117,7 @@ def test_a_pause_ends_by_itself_and_a_user_does_not_wait() -> None:
 
 def test_a_site_that_is_dropped_in_its_visit_leaves_nothing_behind() -> None:
     sites = board(a=(SiteTerms(hosts=("h",)), outlook()), b=(SiteTerms(hosts=("h",)), outlook()))
-    sites.begin("a")
+    sites.begin("a", 1.0)
     sites.drop("a")
     assert sites.next_task(1.0) is None
     sites.end("a")
@@ -184,7 +184,7 @@ class BoardUnderUse(RuleBasedStateMachine):
         task = self.board.next_task(self.now)
         if task is not None:
             self.visits[task.site] = self.sites[task.site][0].hosts
-            self.board.begin(task.site)
+            self.board.begin(task.site, self.now)
 
     @precondition(lambda self: self.visits)
     @rule(data=st.data(), value=st.integers(1, 50))

@@ -66,7 +66,7 @@ class Kept:
             visit = chosen_visit(site, self.policy, self.moment)
             if visit is not None:
                 self.at = task.site
-                self.board.begin(self.at)
+                self.board.begin(self.at, self.moment)
                 found: list[int] = self.numbers[self.at][visit.pages].tolist()
                 return found
             # By the prior of now its pages may wait longer.

@@ -8,11 +8,9 @@ beforehand."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from headgate.lab.papers.freshness.changes import DAYS
 from headgate.lab.papers.freshness.kept import Kept
@@ -20,14 +18,11 @@ from headgate.lab.papers.freshness.replay import STEP_DAYS, PageLook, Policy, We
 from headgate.model.keeping import Staleness
 from headgate.recrawl import nutch
 from headgate.recrawl.arrays import FloatArray
-from headgate.recrawl.groups import Counts, Groups, reassignment_due
-from headgate.recrawl.icr import Icr
-from headgate.recrawl.iir import Iir
+from headgate.recrawl.channel_groups import ChannelGroups, MakeStrategy, fixed, icr, iir
 
 __all__ = ["HEADGATE", "POLICIES", "UNIFORM"]
 
 UNIFORM, HEADGATE = "uniform", "headgate"
-_GROUPS = 5
 
 
 @dataclass(slots=True)
@@ -68,70 +63,38 @@ class _Nutch:
             self.due[look.page] = look.time + max(interval, STEP_DAYS)
 
 
-class _Strategy(Protocol):
-    """Gives groups new intervals: IIR, ICR."""
-
-    def reassigned(self, groups: Groups, counts: Counts, now: float) -> Groups: ...
-
-
 @dataclass(slots=True)
 class _Grouped:
-    """Priority groups of SARSS: fixed intervals, or those that a strategy reassigns."""
+    """Priority groups of SARSS, each page a channel."""
 
-    groups: Groups
-    strategy: _Strategy | None
-    counts: Counts
+    groups: ChannelGroups
     due: FloatArray
-    waiting_since: FloatArray
-    """Infinite: not waiting."""
-    _now: float = field(default=0.0)
 
     @classmethod
-    def of(cls, web: Web, strategy: Callable[[FloatArray], _Strategy | None]) -> _Grouped:
-        groups = _by_rate(web)
-        due = groups.intervals[groups.members] * np.linspace(0, 1, len(web.pages))
-        waiting = np.full(len(due), np.inf)
-        counts = Counts.none(len(due), 0.0)
-        return cls(groups, strategy(groups.intervals), counts, due, waiting)
+    def of(cls, web: Web, strategy: MakeStrategy) -> _Grouped:
+        made = cls(ChannelGroups(strategy), np.zeros(len(web.pages)))
+        for number, page in enumerate(web.pages):
+            rate = (len(page.changes) + 0.5) / DAYS
+            made.due[number] = number / len(web.pages) / rate  # not all on one day
+            made.groups.put(str(number), rate, STEP_DAYS, made.due[number])
+        return made
 
     def next_pages(self, now: float) -> Sequence[int]:
-        if now > self._now:
-            self._now = now
-            self._submit(now)
-        page = int(np.argmin(self.waiting_since))
-        return (page,) if np.isfinite(self.waiting_since[page]) else ()
+        page = int(np.argmin(self.due))
+        return (page,) if self.due[page] <= now else ()
 
     def looked(self, looks: Sequence[PageLook]) -> None:
         for look in looks:
-            self.waiting_since[look.page] = np.inf
-            self.counts.updated[look.page] += 1
-
-    def _submit(self, now: float) -> None:
-        due = self.due <= now
-        self.counts.submitted[due] += 1
-        # A task that still waits is replaced by the new one, which keeps its place.
-        self.waiting_since[due] = np.minimum(self.waiting_since[due], now)
-        self.due[due] = now + self.groups.intervals[self.groups.members[due]]
-        if self.strategy is not None and reassignment_due(self.groups, self.counts):
-            self.groups = self.strategy.reassigned(self.groups, self.counts, now)
-            self.counts = Counts.none(len(due), now)
-
-
-def _by_rate(web: Web) -> Groups:
-    """Five groups of equal size by true change rate, each looked at as often as it changes."""
-    rates = np.array([(len(page.changes) + 0.5) / DAYS for page in web.pages])
-    ranks = np.argsort(np.argsort(-rates, kind="stable"), kind="stable")
-    members: npt.NDArray[np.int_] = ranks * _GROUPS // len(rates)
-    means = np.array([rates[members == group].mean() for group in range(_GROUPS)])
-    return Groups(members, np.maximum(1 / means, STEP_DAYS))
+            self.groups.visited(str(look.page), look.time)
+            self.due[look.page] = self.groups.due(str(look.page))
 
 
 POLICIES: dict[str, Callable[[Web], Policy]] = {
     UNIFORM: lambda web: _LongestUnseen(np.zeros(len(web.pages))),
     "Nutch adaptive": _Nutch.of,
-    "FIXED": lambda web: _Grouped.of(web, lambda _: None),
-    "IIR, δ = 0.5": lambda web: _Grouped.of(web, lambda _: Iir(0.5)),
-    "ICR, δ = 0.5": lambda web: _Grouped.of(web, lambda first: Icr(first, 0.5)),
+    "FIXED": lambda web: _Grouped.of(web, fixed),
+    "IIR, δ = 0.5": lambda web: _Grouped.of(web, iir),
+    "ICR, δ = 0.5": lambda web: _Grouped.of(web, icr),
     "freshness index": lambda web: Kept.of(web, Staleness.FRESHNESS),
     HEADGATE: lambda web: Kept.of(web, Staleness.AGE),
 }

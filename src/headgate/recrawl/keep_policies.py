@@ -1,0 +1,46 @@
+"""The policies that a collection can be kept by, by name.
+
+Each has two halves: among the pages of a site (`page_policies`), and among sites, by the values of
+their curves or by groups (`channel_groups`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headgate.model.errors import UserMistake
+from headgate.model.keeping import Staleness
+from headgate.recrawl.channel_groups import ChannelGroups, fixed, icr, iir
+from headgate.recrawl.page_policies import ByIndex, ByNutch, PagePolicy, Uniform, WholeChannel
+
+__all__ = ["DEFAULT_POLICY", "POLICY_NAMES", "KeepPolicy", "keep_policy"]
+
+DEFAULT_POLICY = "index"
+_BY_GROUPS = {"fixed": fixed, "iir": iir, "icr": icr}
+POLICY_NAMES = (DEFAULT_POLICY, *_BY_GROUPS, "nutch", "uniform")
+
+
+@dataclass(frozen=True, slots=True)
+class KeepPolicy:
+    name: str
+    pages: PagePolicy
+    groups: ChannelGroups | None = None
+    """None: the site worth most is next."""
+
+
+def keep_policy(name: str, staleness: Staleness = Staleness.AGE) -> KeepPolicy:
+    """``staleness`` is what the index makes small.
+
+    >>> keep_policy("uniform").pages
+    Uniform(riding=0.9)
+    """
+    if name in _BY_GROUPS:
+        return KeepPolicy(name, WholeChannel(), ChannelGroups(_BY_GROUPS[name]))
+    pages: dict[str, PagePolicy] = {
+        DEFAULT_POLICY: ByIndex(staleness),
+        "nutch": ByNutch(),
+        "uniform": Uniform(),
+    }
+    if name not in pages:
+        raise UserMistake(f"{name!r} is no policy to keep by; choose {', '.join(POLICY_NAMES)}")
+    return KeepPolicy(name, pages[name])
