@@ -18,7 +18,7 @@ from headgate.fetching.faults import FetchFault
 from headgate.fetching.origin import Origin
 from headgate.model.fetch import FailureKind
 
-__all__ = ["Tls", "TlsStream"]
+__all__ = ["Tls", "TlsStream", "trusting_context"]
 
 _REMEMBERED_SESSIONS = 2048
 _PIECE = 32 * 1024
@@ -106,8 +106,13 @@ class Tls:
             self._sessions[origin] = session
 
 
+def trusting_context(authorities: str | None = None) -> ssl.SSLContext:
+    """What verifies servers as Headgate does everywhere."""
+    return ssl.create_default_context(cafile=authorities or _store())
+
+
 def _context(verify: bool, authorities: str | None) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=authorities or _store())
+    context = trusting_context(authorities)
     context.set_alpn_protocols(["http/1.1"])
     if not verify:
         context.check_hostname = False

@@ -14,19 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headgate.jobs.changed_page import changed_page
 from headgate.model.page_change import Change, PageChange
-from headgate.reading.content import decode_content
-from headgate.reading.counted_text import text_lines
-from headgate.reading.line_difference import line_difference
 from headgate.reading.noise import Noise
 from headgate.storage.collection import RunFolder
-from headgate.storage.page_states import PageState, page_states, read_body
+from headgate.storage.page_state import PageState
+from headgate.storage.page_states import page_states
 
-__all__ = ["Comparison", "Noises", "changed_page"]
-
-_MOST_BYTES = 4_000_000
-_MOST_DIFFERENCE = 200
-"""Lines told of one page."""
+__all__ = ["Comparison", "Noises"]
 
 Page = tuple[str, str]
 """Site and URL."""
@@ -123,36 +118,3 @@ def _add_versions(
                 versions[page].append(last)
             versions[page].append(look)
         known[page] = look
-
-
-def changed_page(
-    collection: Path, page: Page, old: PageState, new: PageState, noise: Noise
-) -> PageChange | None:
-    """What changed from one version of a page to another; None: nothing that counts."""
-    site, url = page
-    lines = [_lines(collection, url, state, noise) for state in (old, new)]
-    difference: list[str] = []
-    if lines[0] is not None and lines[1] is not None:
-        difference = line_difference(lines[0], lines[1], noise)
-        if not difference:
-            return None
-    return PageChange(
-        Change.CHANGED,
-        site,
-        url,
-        new.title or old.title,
-        new.seen_at,
-        old.seen_at,
-        tuple(difference[:_MOST_DIFFERENCE]),
-        max(len(difference) - _MOST_DIFFERENCE, 0),
-    )
-
-
-def _lines(collection: Path, url: str, state: PageState, noise: Noise) -> list[str] | None:
-    """None: it is no text, or the archive's copy cannot be read."""
-    response = read_body(collection, url, state)
-    if response is None:
-        return None
-    coding = response.header("content-encoding") or ""
-    content = decode_content(response.payload, coding, _MOST_BYTES)
-    return text_lines(content.data, response.header("content-type") or "", noise)

@@ -1,4 +1,4 @@
-"""How runs found pages, each as often as it was looked at, and the bodies that they archived.
+"""How runs found pages, each as often as it was looked at.
 
 A run that is over is read from its table, one that is not from its journals."""
 
@@ -6,23 +6,21 @@ from __future__ import annotations
 
 from base64 import b32decode
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headgate.model.errors import WorldFault
-from headgate.model.fetch import Fetched
 from headgate.storage.collection import RunFolder
 from headgate.storage.faults import reading
 from headgate.storage.own_files import opened
 from headgate.storage.page import PageRow
+from headgate.storage.page_state import PageState
 from headgate.storage.site_journal import site_journals
-from headgate.storage.stored_response import read_response
 
-__all__ = ["PageState", "page_states", "read_body"]
+__all__ = ["page_states"]
 
 _GONE = (404, 410)
 _THERE = (200, 304)
@@ -31,24 +29,6 @@ _COLUMNS = (
     "original_url", "original_file", "original_offset", "warc_file", "warc_offset",
 )  # fmt: skip
 _BATCH = 5_000
-
-
-class PageState(NamedTuple):
-    """As a look found a page."""
-
-    seen_at: float
-    title: str
-    content_type: str
-    digest: bytes
-    """Empty: it was gone."""
-    file: str
-    """Within the collection, with the record at ``offset``, archived as ``record_url``."""
-    offset: int
-    record_url: str
-
-    @property
-    def there(self) -> bool:
-        return bool(self.digest)
 
 
 def page_states(run: RunFolder, site: str | None = None) -> Iterator[tuple[str, str, PageState]]:
@@ -80,14 +60,6 @@ def _from_table(run: RunFolder, site: str | None) -> Iterator[tuple[str, str, Pa
         raise WorldFault(
             f"cannot read {path}: {error}; put the file back or move it away"
         ) from None
-
-
-def read_body(collection: Path, url: str, state: PageState) -> Fetched | None:
-    """The response that was archived; None: it cannot be had."""
-    file = collection / state.file
-    if not file.resolve().is_relative_to(collection.resolve()):
-        return None
-    return read_response(file, state.offset, url, state.digest)
 
 
 def _state(run: RunFolder, row: dict[str, Any]) -> PageState:
