@@ -51,8 +51,8 @@ def script(folder: Path, text: str) -> str:
     return f"{sys.executable} '{path}' 'two words'"
 
 
-def telling(folder: Path, **more: float) -> ChangeNotices:
-    return ChangeNotices(folder, SystemClock(), AGENT, **more)
+def telling(folder: Path, seconds: float = 60.0) -> ChangeNotices:
+    return ChangeNotices(folder, SystemClock(), AGENT, seconds)
 
 
 @asynccontextmanager
