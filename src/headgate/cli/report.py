@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headgate.cli.keep_showing import show_kept
 from headgate.cli.speaking import show, show_json
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ __all__ = ["configure", "run"]
 _DESCRIPTION = """\
 Say what a run promised and what it kept, or what a survey found, and write it as one page,
 report.html, into the folder of the run. The page needs neither network nor any other file. Of a run
-that is under way or was broken off, it shows what is stored so far.
+that is under way or was broken off, it shows what is stored so far. Of a collection that is kept, the
+page is keep.html in the collection, over all its time; --run names one volume.
 """
 
 _EXAMPLES = """\
@@ -50,9 +52,12 @@ def run(args: argparse.Namespace) -> int:
     from headgate.jobs.report_pages import PAGE, write_report_page
     from headgate.model.run_report import RunReport
     from headgate.storage.chosen_run import chosen_run, file_of_run, is_survey
+    from headgate.storage.keep_state import is_kept
     from headgate.storage.stored_report import read_report
     from headgate.views.report_text import report_text
 
+    if args.run is None and is_kept(args.folder):
+        return show_kept(args.folder, as_json=args.json)
     chosen = chosen_run(args.folder, args.run)
     if is_survey(chosen):
         return _show_survey(file_of_run(chosen, "report.json"), as_json=args.json)

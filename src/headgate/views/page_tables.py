@@ -11,7 +11,7 @@ from headgate.views.site_colours import colour_class
 __all__ = ["Cell", "data_table", "table"]
 
 _LONGEST_NAME = 40
-_IN_WORDS = frozenset(("state", "meaning", "on", "site", "reason", "such as"))
+_IN_WORDS = frozenset(("state", "meaning", "on", "site", "reason", "such as", "what", "what to do"))
 """Columns that read from the left."""
 
 

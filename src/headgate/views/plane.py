@@ -54,6 +54,8 @@ class Axis:
     by_powers: bool = False
     whole: bool = False
     """Only whole numbers are marked."""
+    steps: tuple[float, ...] = ()
+    """From mark to mark, the smallest first; none: round numbers."""
 
     @classmethod
     def of_powers(
@@ -79,6 +81,11 @@ class Axis:
         if self.by_powers:
             powers = range(round(math.log10(self.low)), round(math.log10(self.high)) + 1)
             values = [10.0**power for power in powers]
+        elif self.steps:
+            span = self.high - self.low
+            step = next((step for step in self.steps if span / step <= most), self.steps[-1])
+            first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+            values = [step * k for k in range(first, last + 1)]
         else:
             values = round_ticks(self.low, self.high, most)
         if self.whole:

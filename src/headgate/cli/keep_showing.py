@@ -1,0 +1,36 @@
+"""How a keeper fares, shown to whoever asks: in words with a page, or as JSON."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from headgate.cli.speaking import show, show_json
+from headgate.model.errors import UserMistake
+
+__all__ = ["show_kept"]
+
+
+def show_kept(folder: Path, *, as_json: bool) -> int:
+    """Works beside a keeper that runs."""
+    import msgspec
+
+    from headgate.jobs.keep_pages import write_keep_page
+    from headgate.storage.collection import Collection
+    from headgate.storage.keep_state import load_status
+    from headgate.views.keep_text import status_text
+
+    if not folder.is_dir():
+        raise UserMistake(f"{folder}: there is no such folder")
+    status = load_status(folder)
+    if status is None:
+        raise UserMistake(
+            f"{folder}: nothing is kept there; start with 'headgate keep FILE --out {folder}'"
+        )
+    if as_json:
+        show_json(msgspec.json.format(msgspec.json.encode(status)))
+        return 0
+    alive, now = Collection(folder).in_use, time.time()
+    page = write_keep_page(folder, status, now, alive=alive)
+    show(status_text(status, now, alive=alive, page=str(page)))
+    return 0
