@@ -161,9 +161,14 @@ def test_a_run_may_visit_a_site_again_and_again(reopen: Reopen) -> None:
     visits = [make_visit("volume", 100.0 + number, visit=number) for number in (1, 2, 3)]
     catalog.record_visits(visits)
     catalog.record_visits([make_visit("volume", 102.0, visit=2, errors={"dns": 7}, changed=4)])
-    found = reopen().history("docs")
+    catalog = reopen()
+    found = catalog.history("docs")
     assert [visit.visit for visit in found] == [3, 2, 1]
     assert (found[1].errors, found[1].changed) == ({"dns": 7}, 4)
+    assert [(visit.visit, visit.changed) for visit in catalog.visits_of("volume")] == [
+        (1, 0), (2, 4), (3, 0),
+    ]  # fmt: skip
+    assert catalog.visits_of("another") == []
     assert found[2].errors == {"404": 2, "dns": 1}
 
 

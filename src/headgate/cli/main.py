@@ -23,6 +23,7 @@ __all__ = ["COMMANDS", "command_parser", "main"]
 
 COMMANDS = {
     "crawl": "crawl sites within a bandwidth and by their deadlines",
+    "keep": "keep a collection fresh within the budget, for months",
     "survey": "servers and the links between them, for the least load",
     "survey diff": "what has changed between two surveys",
     "plan": "can all deadlines be met, and how? Rates, start and end of every site",

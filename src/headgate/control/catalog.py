@@ -161,6 +161,10 @@ class Catalog(Protocol):
         """The last visits to a site, the newest first."""
         ...
 
+    def visits_of(self, run: str) -> Sequence[Visit]:
+        """All that a run recorded, in the order of sites and numbers; without their errors."""
+        ...
+
     def add_line_use(self, bytes_by_slot: Mapping[int, int]) -> None:
         """What came over the line since the last time, by quarter of an hour."""
         ...

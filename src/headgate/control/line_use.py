@@ -36,7 +36,7 @@ class LineUse:
     slots: Counter[int]
     _fresh: Counter[int] = field(default_factory=Counter)
     _came: dict[str, int] = field(default_factory=dict)
-    """In this run, up to the last look at each site."""
+    """Up to the last look at each site that runs."""
 
     @classmethod
     def of(cls, saved: Mapping[int, int]) -> LineUse:
@@ -49,6 +49,8 @@ class LineUse:
             came = report.arrived_bytes - report.earlier_wire_bytes
             fresh += max(came - self._came.get(report.site, 0), 0)
             self._came[report.site] = came
+            if report.ended is not None:
+                del self._came[report.site]  # it may come again, and counts from 0 then
         if fresh:
             self.add(fresh, wall)
 

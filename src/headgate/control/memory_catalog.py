@@ -85,6 +85,11 @@ class MemoryCatalog:
         visits.sort(key=lambda visit: (visit.started, visit.run, visit.visit), reverse=True)
         return visits[:limit]
 
+    def visits_of(self, run: str) -> list[Visit]:
+        found = [visit for visit in self._visits.values() if visit.run == run]
+        found.sort(key=lambda visit: (visit.site, visit.visit))
+        return [replace(visit, errors={}) for visit in found]
+
     def add_line_use(self, bytes_by_slot: Mapping[int, int]) -> None:
         self._line.update(bytes_by_slot)
 

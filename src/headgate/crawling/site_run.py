@@ -32,6 +32,7 @@ from headgate.crawling.held_pages import HeldPages
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Clock, Fetcher, Known, SiteStore
 from headgate.crawling.progress import Harvest, Progress, SiteState
+from headgate.crawling.robots_cache import RobotsCache
 from headgate.crawling.run_tasks import RunTasks
 from headgate.crawling.second_reader import SecondReader
 from headgate.crawling.understanding import Understanding
@@ -47,8 +48,10 @@ from headgate.frontier.commands import (
     Wait,
 )
 from headgate.frontier.events import (
+    Asked,
     Event,
     Found,
+    NotNow,
     PageFetched,
     Recalled,
     Redirected,
@@ -64,8 +67,9 @@ from headgate.frontier.scope import host_of, origin_of
 from headgate.frontier.scored_todo import Scores, score_of
 from headgate.model.fetch import Fetched, FetchFailure
 from headgate.model.page import Page, Role
-from headgate.model.run_report import MAX_TIME
+from headgate.model.run_report import ENOUGH_NEW, MAX_TIME
 from headgate.model.task import Task
+from headgate.reading.sitemaps import Sitemap
 
 __all__ = ["SiteRun", "Tools"]
 
@@ -98,6 +102,8 @@ class Tools:
     """Shared with other sites."""
     commit: Callable[[], Awaitable[object]] | None = None
     """Commits the store together with others; None: it is committed alone."""
+    robots_cache: RobotsCache | None = None
+    """Given where sites are visited again and again."""
 
 
 class SiteRun:
@@ -126,6 +132,7 @@ class SiteRun:
             tools.clock,
             self._keep,
             self._hear,
+            cache=tools.robots_cache,
         )
         self._held = HeldPages()
         self._slots = self._in_flight = 0
@@ -135,8 +142,12 @@ class SiteRun:
         self._explored = False
         """An origin at least, in this leg."""
         self._resumed = False
-        self._took_up_rest = site.depth is not None
-        self._recalled_all = False
+        self._asks, self._kept = task.asks, task.kept
+        self._took_up_rest = site.depth is not None or self._kept is not None
+        self._recalled_all = self._kept is not None
+        self._asked = frozenset(task.asks or ())
+        self._new_bytes = 0
+        """On the line, for pages that a keeper's visit found."""
         self._told = True
         """The frontier, of something since the last look."""
         self._took_seconds = 0.0
@@ -165,7 +176,7 @@ class SiteRun:
         self.progress.state = SiteState.DONE if reason == FINISHED else SiteState.STOPPED
         self.progress.reason = reason
         self.progress.ended = ended
-        if reason == FINISHED:
+        if reason == FINISHED or self._kept is not None:
             self.progress.remembered = await asyncio.to_thread(self._tools.remember)
         return self.progress
 
@@ -247,8 +258,18 @@ class SiteRun:
             landed = landed or entry.outcome not in (Outcome.FOUND, Outcome.REDIRECT)
         if landed:  # before the interruption; perhaps nothing is left that will
             self._take_up_rest()
-        self._tell(Seeds(self._site.seeds))
+        self._tell_what_is_wanted()
         self.rate_changed()
+
+    def _tell_what_is_wanted(self) -> None:
+        """A visit that asks for some pages meets those and new ones; all others are met already."""
+        if self._asks is None:
+            self._tell(Seeds(self._site.seeds))
+        else:
+            for depth, urls in self._tools.known.by_depth(self._asks):
+                self._tell(Asked(urls, depth))
+        if self._kept is not None:
+            self._tell(NotNow(self._tools.known.hashes()))
 
     def _tell(self, event: Event) -> list[Command]:
         commands = self._handle(event)
@@ -344,12 +365,21 @@ class SiteRun:
             sitemap = await self._understanding.sitemap(outcome)
             focus = self._tools.focus
             scores = None if focus is None else focus.of_urls(sitemap.pages)
+            if self._kept is not None:
+                self._note_dates(sitemap)
             await self._tell_of(sitemap.pages, 1, scores)
             if fetch.sitemap == NAMED_BY_SITE and sitemap.sitemaps:
                 self._hear(SitemapsNamed(sitemap.sitemaps, by_index=True))
             event = SitemapRead(fetch.url, outcome.first_byte_seconds)
         if event is not None:
             self._hear(event)
+
+    def _note_dates(self, sitemap: Sitemap) -> None:
+        """When known pages changed, as a sitemap says."""
+        known = self._tools.known
+        dates = [(url, at.timestamp()) for url, at in sitemap.modified.items() if known.asked(url)]
+        if dates:
+            self._store(JournalEntry(Outcome.FOUND, modified=dates), None)
 
     async def _tell_most(self, event: PageFetched, depth: int) -> PageFetched:
         """Of a page with very many links, all but the last, which go with the page itself.
@@ -391,9 +421,17 @@ class SiteRun:
             self.progress.first_byte_seconds += outcome.first_byte_seconds
         next_fetch = self._perform(commands, page)
         self._asking.keep_to_bytes()
+        self._keep_to_new_bytes(outcome)
         if self.progress.fetches < _FIT_SLOTS_EVERY or not self.progress.fetches % _FIT_SLOTS_EVERY:
             self._fit_slots()
         return next_fetch
+
+    def _keep_to_new_bytes(self, outcome: Fetched | FetchFailure) -> None:
+        """What a visit is for goes first; of what it finds, it takes no more than it may."""
+        if self._kept is not None and outcome.url not in self._asked:
+            self._new_bytes += outcome.wire_bytes
+            if self._new_bytes > self._kept.new_bytes:
+                self._tasks.end(ENOUGH_NEW)
 
     def _count_outcome(self, outcome: Fetched | FetchFailure, role: Role) -> None:
         if isinstance(outcome, Fetched):

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +26,6 @@ from headgate.control.catalog import Catalog
 from headgate.control.conducting import Conducting
 from headgate.control.forecast import Forecast
 from headgate.control.learning import Learning
-from headgate.control.making_way import MakingWay
 from headgate.control.manager import LOOK_SECONDS, Manager
 from headgate.control.planning_ahead import with_what_is_left
 from headgate.control.run_report import RunLog, make_report, standing
@@ -35,15 +34,14 @@ from headgate.crawling.ports import Clock, Fleet
 from headgate.crawling.progress import Progress
 from headgate.fetching.http import FetcherSettings
 from headgate.grid.heartbeat import beating
-from headgate.grid.yielding_fleet import YieldingFleet
 from headgate.jobs.budget_keeping import BudgetKeeping, is_unlimited
 from headgate.jobs.forecasting import forecast_sites
 from headgate.jobs.mending import mend_crawl_memories
-from headgate.jobs.node import NodeJob
 from headgate.jobs.opening import JobKind, open_run
 from headgate.jobs.parts import Parts
 from headgate.jobs.report_saving import ReportSaving
 from headgate.jobs.run_time import RunTime, time_left
+from headgate.jobs.upkeep import FleetTerms, Upkeep, open_working_fleet
 from headgate.jobs.wrapping_up import Finished, wrap_up
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
@@ -133,7 +131,7 @@ class _Crawl:
         self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
         self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
         self._plan: Plan | None = None
-        self._leg: _Leg | None = None
+        self._leg: Upkeep | None = None
 
     async def run(self) -> RunReport:
         try:
@@ -167,7 +165,7 @@ class _Crawl:
         self._saving.begin(self._time.now)
         async with self._fleet(manager) as fleet:
             conducting = Conducting(manager, fleet, clock, self._look, beside=asyncio.to_thread)
-            self._leg = leg = _Leg(conducting, keeping, learning)
+            self._leg = leg = Upkeep(conducting, keeping, learning)
             self._watcher.attach(conducting)
             planning = asyncio.create_task(self._plan_beside(leg, forecasts))
             await conducting.run()
@@ -199,7 +197,7 @@ class _Crawl:
     def _report(self) -> RunReport:
         return make_report(self._job.sites, self._job.budget.crawlers, self._plan, self._log)
 
-    async def _plan_beside(self, leg: _Leg, forecasts: Mapping[str, Forecast]) -> None:
+    async def _plan_beside(self, leg: Upkeep, forecasts: Mapping[str, Forecast]) -> None:
         """The crawl begins with the sites in order of deadline; the plan takes a second, and waits
         for the first looks at sites nobody knows."""
         conducting, manager = leg.conducting, leg.conducting.manager
@@ -218,29 +216,17 @@ class _Crawl:
         if not conducting.interrupted:
             conducting.follow(self._plan.order)
 
-    @contextlib.asynccontextmanager
-    async def _fleet(self, manager: Manager) -> AsyncIterator[Fleet]:
-        """Those who crawl, made to step back for others where that is wanted."""
-        budget, settings = self._job.budget, self._job.fetcher
-        node = NodeJob(
-            self._job.out,
-            self._run.stamp,
-            dataclasses.replace(settings, smooth=budget.make_way),
-            (("software", settings.user_agent),),
-            many_sites=len(self._job.sites) > _FEW_SITES,
+    def _fleet(self, manager: Manager) -> AbstractAsyncContextManager[Fleet]:
+        job = self._job
+        many = len(job.sites) > _FEW_SITES
+        terms = FleetTerms(job.out, self._run.stamp, job.fetcher, many, job.processes)
+        return open_working_fleet(
+            self._parts, terms, job.budget, manager.bytes_left, self._tell_line
         )
-        open_fleet = self._parts.open_fleet
-        async with open_fleet(node, manager.bytes_left, self._job.processes) as fleet:
-            if not budget.make_way:
-                yield fleet
-                return
-            yielding = YieldingFleet(fleet, self._parts.open_prober, floor=budget.make_way_floor)
-            async with yielding.at_work(self._tell_line):
-                yield yielding
 
     def _tell_line(self, rate: float, held_back: bool) -> None:
-        if self._leg is not None and not self._leg.conducting.manager.done:
-            self._leg.conducting.set_line(rate, held_back=held_back)
+        if self._leg is not None:
+            self._leg.tell_line(rate, held_back)
 
     def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
         assert self._leg is not None
@@ -253,9 +239,7 @@ class _Crawl:
         self._keep_budget(now, reports)
         if self._saving.look(run_now, len(log.started) + len(log.finished)):
             leg.keeping.save(run_now)
-        tallies = leg.conducting.fleet.servers()
-        wall = self._parts.clock.wall()
-        leg.learning.look(tallies, reports, granted, self._time.awake(now), wall)
+        leg.learn(reports, granted, self._time.awake(now), self._parts.clock.wall())
         rate = leg.keeping.rate_at(now)
         log.budget_is(run_now, rate)
         use = leg.keeping.use
@@ -266,7 +250,7 @@ class _Crawl:
                 granted,
                 measured,
                 rate,
-                leg.way is not None and leg.way.making_way,
+                leg.making_way,
                 use if use is not None and use.spent else None,
                 self._standing,
                 {site: run_now + end - now for site, end in leg.conducting.manager.ends.items()},
@@ -275,14 +259,10 @@ class _Crawl:
 
     def _keep_budget(self, now: float, reports: Sequence[Progress]) -> None:
         assert self._leg is not None
-        conducting, keeping = self._leg.conducting, self._leg.keeping
-        changed = keeping.look(now, reports)
-        self._log.quota = keeping.use
-        if conducting.manager.done or conducting.interrupted:
-            return
-        if changed:
-            conducting.set_budget(keeping.capacity)
-        use = keeping.pause_began()
+        leg = self._leg
+        leg.keep_budget(now, reports)
+        self._log.quota = leg.keeping.use
+        use = None if leg.over else leg.keeping.pause_began()
         if use is not None:
             ends = self._time.now + (use.resets - use.moment).total_seconds()
             self._watcher.paused(use, [site.name for site in self._too_late_by(ends)])
@@ -299,26 +279,12 @@ class _Crawl:
             and site.name not in self._log.finished
         ]  # fmt: skip
 
-    def _wrap_up(self, leg: _Leg) -> RunReport:
+    def _wrap_up(self, leg: Upkeep) -> RunReport:
         report = self._report()
         finished = Finished(report, self._log.progress, leg.learning.alphas.alpha)
         remarks = wrap_up(self._run, self._catalog, finished, self._parts.clock.wall(), leg.keeping)
         self._watcher.mended(remarks)
         return report
-
-
-@dataclass(frozen=True, slots=True)
-class _Leg:
-    """What is at work from the first fetch of a leg to its last."""
-
-    conducting: Conducting
-    keeping: BudgetKeeping
-    learning: Learning
-
-    @property
-    def way(self) -> MakingWay | None:
-        fleet = self.conducting.fleet
-        return fleet.way if isinstance(fleet, YieldingFleet) else None
 
 
 def _load_weighing(job: CrawlJob) -> None:

@@ -14,6 +14,7 @@ from headgate.crawling.group_commit import GroupCommit
 from headgate.crawling.node import Node
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Clock, Fetcher
+from headgate.crawling.robots_cache import RobotsCache
 from headgate.crawling.second_reader import SecondReader
 from headgate.crawling.site_run import SiteRun, Tools
 from headgate.fetching.http import FetcherSettings
@@ -26,14 +27,16 @@ from headgate.frontier.traps import TrapRules
 from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
 from headgate.model.site import Site
-from headgate.model.task import Task
+from headgate.model.task import KeptVisit, Task
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journal import Owner
 from headgate.storage.known_pages import KnownPages
-from headgate.storage.remembering import remember
-from headgate.storage.shared_files import SharedFiles
+from headgate.storage.remembering import mend, remember
+from headgate.storage.shared_files import SharedByRun
+from headgate.storage.site_memory import DamagedMemory
 from headgate.storage.spill import DiskSpill
 from headgate.storage.spool import SiteSpool, begin_together
+from headgate.storage.visit_memory import remember_visit
 
 __all__ = ["NodeJob", "NodeParts", "OpenFetcher", "open_node"]
 
@@ -46,7 +49,7 @@ class NodeJob:
 
     collection: Path
     stamp: str
-    """The run's."""
+    """The run's; of a keeper, whose tasks name theirs, empty."""
     fetcher: FetcherSettings
     warcinfo: tuple[tuple[str, str], ...] = field(default=())
     many_sites: bool = False
@@ -55,6 +58,14 @@ class NodeJob:
     @property
     def run(self) -> RunFolder:
         return RunFolder(self.collection, self.stamp)
+
+    def run_of(self, task: Task) -> RunFolder:
+        """That holds what a task stores."""
+        return self.run if task.kept is None else RunFolder(self.collection, task.kept.volume)
+
+    def shares(self, task: Task) -> bool:
+        """Whether it shares files with others while it is small. Visits of a keeper all do."""
+        return task.kept is not None or self.many_sites or bool(self.run.shared_numbers())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,33 +83,37 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
     clock = parts.clock
     opened: dict[str, ExitStack] = {}
     second = parts.second_reader()
-    shares = job.many_sites or bool(job.run.shared_numbers())
-    shared = SharedFiles.claim(job.run, job.warcinfo) if shares else None
+    shared = SharedByRun(job.warcinfo)
     together = GroupCommit(begin_together)
+    robots = RobotsCache()
     async with parts.open_fetcher(job.fetcher) as fetcher:
 
         def open_run(task: Task, waited: float) -> SiteRun:
             site, name = task.site, task.name
             files = opened[name] = ExitStack()
-            spool = SiteSpool(job.run.place(name, job.warcinfo), shared)
+            run = job.run_of(task)
+            owner = Owner(name, task.visit if task.kept is not None else 0)
+            sharing = files.enter_context(shared.by(run)) if job.shares(task) else None
+            spool = SiteSpool(run.place(name, job.warcinfo, visit=owner.visit), sharing)
             files.callback(spool.close)
             known = KnownPages(Collection(job.collection), name)
             files.callback(known.close)
-            spill = DiskSpill(job.run.spool)
+            spill = DiskSpill(run.spool)
             files.callback(spill.close)
             focus = focus_of(site)
             if focus is not None and isinstance(focus.scorer, OwnScorer):
                 files.callback(focus.scorer.close)
             scored = focus is not None and focus.scorer is not None
             rules = _rules(site, clock, scored=scored)
-            frontier = Frontier(Scope.of(site), spill, rules, known.asked)
+            frontier = Frontier(_scope(task, known), spill, rules, _waits(task, known))
             reader = PageReader(with_words=focus is not None)
             tools = Tools(
                 frontier, fetcher, spool, known, reader, clock,
-                remember=lambda: remember(job.run, Owner(name), spool.commits()),
+                remember=partial(_remember, run, owner, spool, task.kept, clock),
                 focus=focus,
                 second_reader=second,
                 commit=partial(_commit, together, spool),
+                robots_cache=None if task.kept is None else robots,
             )  # fmt: skip
             return SiteRun(task, tools, waited)
 
@@ -114,8 +129,39 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
                 second.close()
             for name in list(opened):
                 close_run(name)
-            if shared is not None:
-                shared.close()
+            shared.close()
+
+
+def _remember(
+    run: RunFolder, owner: Owner, spool: SiteSpool, kept: KeptVisit | None, clock: Clock
+) -> bool:
+    """What a site run met. A memory that was damaged is made again from all runs, this one too."""
+    if kept is None:
+        return remember(run, owner, spool.commits())
+    try:
+        remember_visit(run, owner, spool.commits, clock.wall(), believe=kept.believe)
+    except DamagedMemory:
+        mend(Collection(run.collection), owner.site)
+    return True
+
+
+def _scope(task: Task, known: KnownPages) -> Scope:
+    """Hosts that seeds redirected to were found by visits before."""
+    scope = Scope.of(task.site)
+    if task.asks and len(scope.candidates(task.asks)) < len(task.asks):
+        for depth, urls in known.pages():
+            for url in urls if depth == 0 else ():
+                scope.follows_seed(url)
+    return scope
+
+
+def _waits(task: Task, known: KnownPages) -> Callable[[str], bool]:
+    """Which URLs come after others: in a crawl those asked for before, in a visit all but its own.
+    What a first visit finds, it is for."""
+    if task.kept is None:
+        return known.asked
+    asks = frozenset(task.asks or ())
+    return lambda url: bool(asks) and url not in asks
 
 
 async def _commit(together: GroupCommit[SiteSpool], spool: SiteSpool) -> None:

@@ -20,11 +20,12 @@ class JobKind(StrEnum):
 
     CRAWL = "crawl"
     SURVEY = "survey"
+    KEEP = "keep"
 
     @property
     def state(self) -> str:
         """Under which name what was asked is kept."""
-        return "request" if self is JobKind.CRAWL else "survey"
+        return "request" if self is JobKind.CRAWL else self.value
 
 
 def kind_of(run: RunFolder) -> JobKind | None:
@@ -38,6 +39,12 @@ def open_run(
     """Needs the collection's lock."""
     unfinished = collection.unfinished_run()
     found = None if unfinished is None else kind_of(unfinished)
+    if found is JobKind.KEEP:
+        raise UserMistake(
+            f"{collection.path} is kept by 'headgate keep', which was not ended in order; start it"
+            " again, give its last volume up with 'headgate crawl --abandon', or name another"
+            " folder with --out"
+        )
     if unfinished is not None and found not in (None, kind):
         raise UserMistake(
             f"{collection.path} has an unfinished {found} ({unfinished.stamp}); finish it with"

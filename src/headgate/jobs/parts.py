@@ -21,6 +21,7 @@ from headgate.jobs.node import NodeJob, NodeParts, OpenFetcher
 from headgate.model.budget import Budget
 from headgate.model.plan import Plan
 from headgate.model.site import Site
+from headgate.storage.collection import RunFolder
 
 __all__ = ["MakePlan", "OpenFleet", "Parts"]
 
@@ -48,6 +49,8 @@ class Parts:
     open_fleet: OpenFleet
     open_prober: Callable[[Heard], Prober]
     make_plan: MakePlan
+    seal_volume: Callable[[RunFolder], Awaitable[None]]
+    """`headgate.jobs.sealing_child.seal_here`, done elsewhere."""
     second_reader: Callable[[], SecondReader | None] = lambda: None
 
     @property

@@ -18,6 +18,7 @@ from headgate.grid.processes import open_processes
 from headgate.jobs.node import NodeJob, open_node
 from headgate.jobs.parts import Parts
 from headgate.jobs.planning_child import plan_in_child
+from headgate.jobs.sealing_child import seal_in_child
 from headgate.storage.sqlite_catalog import SqliteCatalog
 
 __all__ = ["crawling_process", "real_parts"]
@@ -31,6 +32,7 @@ def real_parts() -> Parts:
         open_fleet=_open_fleet,
         open_prober=SiteProbe,
         make_plan=plan_in_child,
+        seal_volume=seal_in_child,
         second_reader=SecondReader,
     )
 

@@ -17,16 +17,19 @@ from headgate.fetching.http import FetcherSettings
 from headgate.grid.yielding_fleet import Heard
 from headgate.jobs.node import NodeJob, NodeParts, open_node
 from headgate.jobs.parts import Parts
+from headgate.jobs.sealing_child import seal_here
 from headgate.lab.worlds.simulated_web import Answering, Line, SimulatedWeb
 from headgate.lab.worlds.virtual_time import VirtualClock
 from headgate.model.budget import Budget
 from headgate.model.plan import Plan
 from headgate.model.site import Site
+from headgate.storage.collection import RunFolder
 from headgate.storage.sqlite_catalog import SqliteCatalog
 
 __all__ = ["virtual_parts"]
 
 _PLAN_SECONDS = 1.0
+_SEAL_SECONDS = 2.0
 
 
 def virtual_parts(clock: VirtualClock, answering: Answering, line: Line) -> Parts:
@@ -44,7 +47,7 @@ def virtual_parts(clock: VirtualClock, answering: Answering, line: Line) -> Part
         async with open_node(job, NodeParts(clock, open_fetcher)) as node:
             yield node
 
-    return Parts(clock, open_fetcher, SqliteCatalog, open_fleet, _Silence, _plan)
+    return Parts(clock, open_fetcher, SqliteCatalog, open_fleet, _Silence, _plan, _seal)
 
 
 async def _plan(
@@ -57,6 +60,11 @@ async def _plan(
 ) -> Plan:
     await asyncio.sleep(_PLAN_SECONDS)
     return plan_the_rest(sites, budget, forecasts, start, seconds, quota_used)
+
+
+async def _seal(run: RunFolder) -> None:
+    await asyncio.sleep(_SEAL_SECONDS)
+    seal_here(run)
 
 
 class _Silence:

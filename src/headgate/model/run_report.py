@@ -14,6 +14,7 @@ from headgate.model.plan import Foreseen, RateSegment
 
 __all__ = [
     "AT_DEADLINE",
+    "ENOUGH_NEW",
     "MAX_BYTES",
     "MAX_PAGES",
     "MAX_TIME",
@@ -30,6 +31,8 @@ __all__ = [
 AT_DEADLINE = "deadline"
 """The reason of a site that was stopped at its deadline."""
 MAX_PAGES, MAX_BYTES, MAX_TIME = "max_pages", "max_bytes", "max_time"
+ENOUGH_NEW = "enough_new"
+"""A keeper's visit has taken as many new pages as it may."""
 """The reasons of sites that came to the end that the user had set."""
 
 

@@ -6,7 +6,19 @@ from dataclasses import dataclass
 
 from headgate.model.site import Site
 
-__all__ = ["Task"]
+__all__ = ["KeptVisit", "Task"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVisit:
+    """What a keeper wants of a visit."""
+
+    volume: str
+    """The stamp of the run that holds what it stores."""
+    new_bytes: float
+    """On the line, for pages that it finds; what it does not come to waits for another visit."""
+    believe: bool = False
+    """However strange what it finds looks: it was found before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +32,8 @@ class Task:
     """Which visit of the site in this run; a crawl has one."""
     asks: tuple[str, ...] | None = None
     """The URLs that this visit asks for, best first; None: the whole site."""
+    kept: KeptVisit | None = None
+    """None: it is a crawl's."""
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
@@ -22,7 +23,7 @@ from headgate.storage.own_files import open_own
 from headgate.storage.site_journal import SiteJournal, shared_journals
 from headgate.storage.spool_files import SpoolFiles
 
-__all__ = ["SharedFiles"]
+__all__ = ["SharedByRun", "SharedFiles", "recover_shared"]
 
 
 class SharedFiles:
@@ -57,6 +58,35 @@ class SharedFiles:
     def close(self) -> None:
         self.files.close()
         os.close(self._lock)
+
+
+class SharedByRun:
+    """The shared files of each run that somebody writes to, claimed when the first one does. A
+    keeper's visits go to one volume after the other: those that nobody writes to any more are let
+    go when the next is begun."""
+
+    def __init__(self, warcinfo: tuple[tuple[str, str], ...] = ()) -> None:
+        self._warcinfo = warcinfo
+        self._open: dict[RunFolder, SharedFiles] = {}
+        self._writers: Counter[RunFolder] = Counter()
+
+    @contextmanager
+    def by(self, run: RunFolder) -> Iterator[SharedFiles]:
+        """Until whoever writes is done."""
+        if run not in self._open:
+            for idle in [other for other in self._open if not self._writers[other]]:
+                self._open.pop(idle).close()
+            self._open[run] = SharedFiles.claim(run, self._warcinfo)
+        self._writers[run] += 1
+        try:
+            yield self._open[run]
+        finally:
+            self._writers[run] -= 1
+
+    def close(self) -> None:
+        for files in self._open.values():
+            files.close()
+        self._open.clear()
 
 
 def recover_shared(run: RunFolder) -> None:

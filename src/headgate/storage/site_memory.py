@@ -104,6 +104,8 @@ class VisitCounts(msgspec.Struct):
     """Looks at pages that a sitemap said had changed, where that was so, ..."""
     dates_wrong: int = 0
     """... and where it was not."""
+    doubted: bool = False
+    """One new content stood for nearly all pages; those looks were passed over."""
 
     def count(self, before: PageMemory | None, page: PageMemory, look: Look) -> None:
         self.asked += 1
@@ -359,10 +361,12 @@ def merge(
     *,
     soon: bool = False,
     visit: int = 0,
+    doubted: bool = False,
 ) -> MemorySummary:
     """Write ``path`` anew: what ``old`` knows, and then what a run met, in the run's order.
 
-    ``soon``: without waiting for the disk. ``visit``: whose sightings they are; 0: not kept."""
+    ``soon``: without waiting for the disk. ``visit``: whose sightings they are; 0: not kept.
+    ``doubted``: of the visit."""
     if not path.parent.exists():
         with writing(path):
             path.parent.mkdir(exist_ok=True)
@@ -371,6 +375,7 @@ def merge(
 
     def written(file: BinaryIO, met: _Met) -> MemorySummary:
         merging = _Merging(file, old, files)
+        merging.visited.doubted = doubted
         merging.take(met)
         return merging.finish(run, max(visit, met.visit, old.summary.visit))
 
@@ -459,7 +464,7 @@ class _Merging:
         self._old = old
         self._files = files
         self._counts = _Counts(old.summary)
-        self._visited = VisitCounts()
+        self.visited = VisitCounts()
         self._purging = old.summary.gone > old.summary.pages + _MOST_GONE
         self._place = 0
         """Old entries before this one are done with."""
@@ -488,9 +493,9 @@ class _Merging:
             counts.gone,
             self._files.names,
             visit,
-            self._visited,
-            self._old.summary.dates_right + self._visited.dates_right,
-            self._old.summary.dates_wrong + self._visited.dates_wrong,
+            self.visited,
+            self._old.summary.dates_right + self.visited.dates_right,
+            self._old.summary.dates_wrong + self.visited.dates_wrong,
         )
         self._starts.append(self._end)
         self._write(bytes(-self._end % _WORD_BYTES))  # words lie better where they are aligned
@@ -542,7 +547,7 @@ class _Merging:
             before = pages.get(sighting.url)
             page = pages[sighting.url] = after(before, sighting)
             if sighting.look is not None and page is not before:
-                self._visited.count(before, page, sighting.look)
+                self.visited.count(before, page, sighting.look)
         for page in pages.values():
             self._counts.count(page, 1)
             self._add(key, _encode(page))

@@ -132,6 +132,12 @@ class SqliteCatalog:
             rows = self._db.execute(_QUERIES["history"], {"site": site, "limit": limit}).fetchall()
             return [_checked(Visit(**{**row, **self._details(row)})) for row in rows]
 
+    def visits_of(self, run: str) -> list[Visit]:
+        """All that a run recorded, in the order of sites and numbers; without their errors."""
+        with self._sound():
+            rows = self._db.execute(_QUERIES["visits_of"], {"run": run})
+            return [_checked(Visit(**{**row, "complete": bool(row["complete"])})) for row in rows]
+
     def add_line_use(self, bytes_by_slot: Mapping[int, int]) -> None:
         """What came over the line since the last time, by quarter of an hour."""
         rows = [{"slot": slot, "bytes": bytes_} for slot, bytes_ in bytes_by_slot.items()]

@@ -15,10 +15,8 @@ Two things are looked at besides single pages:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
-
-import msgspec
 
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journal import Commit, Owner
@@ -26,57 +24,55 @@ from headgate.storage.page_memory import Look, Sighting
 from headgate.storage.remembering import sightings
 from headgate.storage.site_memory import Files, SiteMemory, VisitCounts, merge
 
-__all__ = ["VisitMemory", "left_out", "remember_visit"]
+__all__ = ["remember_visit"]
 
 _SUSPICIOUS_PART = 0.9
 _SUSPICIOUS_LOOKS = 5
 """Fewer pages may well be made one by their owner."""
 LEFT_OUT = "left-out"
-
-
-class VisitMemory(msgspec.Struct, frozen=True):
-    """What became of a visit."""
-
-    counts: VisitCounts
-    suspicious: bool = False
-    """One new content stood for nearly all; those looks were passed over."""
+"""The error of a look that was none."""
 
 
 def remember_visit(
-    run: RunFolder, owner: Owner, commits: Iterable[Commit], ended: float, *, believe: bool = False
-) -> VisitMemory:
-    """Merge an ended visit, durably; ``commits`` are gone through three times.
+    run: RunFolder,
+    owner: Owner,
+    read: Callable[[], Iterable[Commit]],
+    ended: float,
+    *,
+    believe: bool = False,
+) -> VisitCounts:
+    """Merge an ended visit, durably; ``read`` gives all that it stored, again and again.
 
     Raises `DamagedMemory` where the memory must be mended first. ``ended``: seconds since 1970."""
     site, visit = owner
     path = Collection(run.collection).memory(site)
     with SiteMemory.checked(path, site) as old:
         if visit <= old.summary.visit:
-            return VisitMemory(old.summary.visited)
-        doubted = b"" if believe else _one_for_all(old, commits)
+            return old.summary.visited
+        doubted = b"" if believe else _one_for_all(old, read())
 
         def met(files: Files) -> Iterator[Sighting]:
-            for sighting in sightings(run, commits, files):
+            for sighting in sightings(run, read(), files):
                 look = sighting.look
                 if look is None or not doubted or look.content != doubted:
                     yield sighting
-            yield from left_out(commits, ended)
+            yield from _left_out(read, ended)
 
-        made = merge(path, old, run.stamp, met, visit=visit)
-    return VisitMemory(made.visited, bool(doubted))
+        made = merge(path, old, run.stamp, met, visit=visit, doubted=bool(doubted))
+    return made.visited
 
 
-def left_out(commits: Iterable[Commit], ended: float) -> Iterator[Sighting]:
+def _left_out(read: Callable[[], Iterable[Commit]], ended: float) -> Iterator[Sighting]:
     """URLs that a finished visit found, or was to ask for, and did not settle."""
     found: dict[str, int] = {}
     finished = False
-    for group, _, _ in commits:
+    for group, _, _ in read():
         finished = finished or group.finished
         for entry in group.entries:
             found.update(dict.fromkeys(entry.found, entry.depth))
     if not finished:
         return
-    for group, rows, _ in commits:
+    for group, rows, _ in read():
         for entry in group.entries:
             found.pop(entry.url, None)
         for row in rows:

@@ -22,9 +22,9 @@ from headgate.storage.remembering import mend
 from headgate.storage.sealing import seal_volume
 from headgate.storage.shared_files import SharedFiles
 from headgate.storage.site_journal import site_journals
-from headgate.storage.site_memory import SiteMemory
+from headgate.storage.site_memory import SiteMemory, VisitCounts
 from headgate.storage.spool import SiteSpool
-from headgate.storage.visit_memory import VisitMemory, remember_visit
+from headgate.storage.visit_memory import remember_visit
 
 DAY = 86_400.0
 
@@ -38,7 +38,7 @@ def visit(
     shared: SharedFiles | None = None,
     finished: bool = True,
     believe: bool = False,
-) -> VisitMemory:
+) -> VisitCounts:
     """A visit that finds pages as given, None: no answer; a day after the one before."""
     spool = SiteSpool(run.place("docs", visit=number), shared)
     spool.record(JournalEntry(Outcome.FOUND, found=[make_url(page) for page in asks], depth=1))
@@ -55,10 +55,10 @@ def visit(
     if finished:
         spool.finish()
     spool.commit()
-    commits = list(spool.commits())
-    spool.close()
     ended = NOON + number * DAY + 60
-    return remember_visit(run, Owner("docs", number), commits, ended, believe=believe)
+    found = remember_visit(run, Owner("docs", number), spool.commits, ended, believe=believe)
+    spool.close()
+    return found
 
 
 @pytest.fixture
@@ -98,13 +98,13 @@ def test_a_volume_holds_every_version_and_says_of_which_visit(run: RunFolder) ->
 
 
 def test_a_visit_counts_what_it_found_and_is_merged_once(run: RunFolder) -> None:
-    assert visit(run, 1, {0: old(0), 1: old(1), 2: None}).counts.new == 2
-    found = visit(run, 2, {0: new(0), 1: old(1), 3: old(3), 2: None}).counts
+    assert visit(run, 1, {0: old(0), 1: old(1), 2: None}).new == 2
+    found = visit(run, 2, {0: new(0), 1: old(1), 3: old(3), 2: None})
     assert (found.asked, found.changed, found.same, found.new, found.failed) == (4, 1, 1, 1, 1)
     path = Collection(run.collection).memory("docs")
     before = path.read_bytes()
     for owner, journal in site_journals(run).items():
-        assert remember_visit(run, owner, list(journal.commits()), NOON).counts == found
+        assert remember_visit(run, owner, journal.commits, NOON) == found
     assert path.read_bytes() == before, "after a crash all visits may be merged again"
 
 
@@ -125,22 +125,22 @@ def test_one_text_for_all_pages_is_not_believed_at_once(run: RunFolder) -> None:
     visit(run, 1, {page: old(page) for page in range(10)})
     path = Collection(run.collection).memory("docs")
     sorry = dict.fromkeys(range(10), b"<p>Sorry, we are down for an hour")
-    assert visit(run, 2, sorry).suspicious
+    assert visit(run, 2, sorry).doubted
     with SiteMemory(path, "docs") as memory:
         assert {page.looks for page in memory} == {1}, "passed over"
-    assert not visit(run, 3, {page: old(page) for page in range(10)}).suspicious
+    assert not visit(run, 3, {page: old(page) for page in range(10)}).doubted
     with SiteMemory(path, "docs") as memory:
         assert {page.changes for page in memory} == {0}
     believed = visit(run, 4, sorry, believe=True)
-    assert (believed.suspicious, believed.counts.changed) == (False, 10)
+    assert (believed.doubted, believed.changed) == (False, 10)
 
 
 def test_a_few_pages_may_well_become_one(run: RunFolder) -> None:
     visit(run, 1, {page: old(page) for page in range(4)})
-    assert not visit(run, 2, dict.fromkeys(range(4), b"<p>moved")).suspicious
+    assert not visit(run, 2, dict.fromkeys(range(4), b"<p>moved")).doubted
     visit(run, 3, {page: old(page) for page in range(10, 20)})
     mixed = {page: b"<p>same" if page < 18 else old(page) for page in range(10, 20)}
-    assert not visit(run, 4, mixed).suspicious
+    assert not visit(run, 4, mixed).doubted
 
 
 @pytest.mark.parametrize("sealed", [False, True])
@@ -167,6 +167,6 @@ def test_robots_and_sitemaps_are_no_looks(run: RunFolder) -> None:
     spool.put(Page(make_fetched(0), 0, role=Role.ROBOTS))
     spool.finish()
     spool.commit()
-    found = remember_visit(run, Owner("docs", 1), list(spool.commits()), NOON)
+    found = remember_visit(run, Owner("docs", 1), spool.commits, NOON)
     spool.close()
-    assert found.counts.asked == 0
+    assert found.asked == 0

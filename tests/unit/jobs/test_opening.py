@@ -21,7 +21,7 @@ def opened(folder: Path, kind: JobKind, *, resume: bool = False) -> RunFolder:
         return open_run(collection, kind, b"{}", STARTED, resume=resume)
 
 
-@pytest.mark.parametrize("kind", JobKind)
+@pytest.mark.parametrize("kind", OTHER)
 def test_an_unfinished_run_is_gone_on_with_by_its_own_kind_alone(
     tmp_path: Path, kind: JobKind
 ) -> None:
@@ -51,3 +51,11 @@ def test_a_run_killed_at_birth_is_anybodys(tmp_path: Path, kind: JobKind) -> Non
     with collection.lock():
         born = collection.new_run(STARTED)
     assert opened(tmp_path, kind) == born
+
+
+@pytest.mark.parametrize("kind", OTHER)
+@pytest.mark.parametrize("resume", [True, False])
+def test_what_a_keeper_left_is_the_keepers(tmp_path: Path, kind: JobKind, resume: bool) -> None:
+    opened(tmp_path, JobKind.KEEP)
+    with pytest.raises(UserMistake, match="is kept by 'headgate keep'"):
+        opened(tmp_path, kind, resume=resume)

@@ -153,6 +153,12 @@ SELECT site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, 
        visit, why, asked, changed, same, new, gone, saved_bytes
 FROM visits WHERE site = :site ORDER BY started DESC, run DESC, visit DESC LIMIT :limit;
 
+-- name: visits_of
+-- All visits of a run.
+SELECT site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, alpha, complete,
+       visit, why, asked, changed, same, new, gone, saved_bytes
+FROM visits WHERE run = :run ORDER BY site, visit;
+
 -- name: errors
 -- Error counts of one visit.
 SELECT kind, count FROM visit_errors WHERE site = :site AND run = :run AND visit = :visit

@@ -1,0 +1,159 @@
+"""``headgate keep``: keeps a collection fresh, for months, within the budget."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from headgate.cli.arguments import at_least_one, named_folder
+from headgate.cli.interrupts import ending_at_once
+from headgate.cli.proxies import say_that_proxies_are_not_used
+from headgate.cli.site_files import read_text
+from headgate.cli.speaking import show, show_json
+from headgate.model.errors import UserMistake
+from headgate.model.units import parse_duration
+
+__all__ = ["configure", "run"]
+
+DEFAULT_OUT = Path("headgate-data")
+POLICIES = ("index", "fixed", "iir", "icr", "nutch", "uniform")
+OBJECTIVES = ("age", "freshness")
+
+_DESCRIPTION = """\
+Keep the sites of a file fresh: look at each page as often as it is worth it within the budget,
+fetch only what changed, keep the promises of the file (fresh_within). It runs until it is stopped;
+the file is read again when it changes. Every version stays in the archive.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate keep sites.toml --bandwidth 200KB/s
+  headgate keep sites.toml --once                       look at what is due, then end
+  headgate keep sites.toml --for 30d --out archive
+  headgate keep --status                                how it fares, also while it runs
+  headgate keep --pause wiki 2d                         leave a site alone
+  headgate keep --visit wiki                            look at all of it now
+  headgate keep --rebuild wiki                          make what is known of it again
+
+Ctrl-C or SIGTERM: visits end with what they have, volumes are sealed, exit code 0. A second one
+ends at once; nothing stored is lost. SIGHUP: the file is read again.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a site file (TOML)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
+    )
+    parser.add_argument("--bandwidth", metavar="RATE", help="the budget, like '1.5 MB/s'")
+    parser.add_argument("--quota", metavar="SIZE/PERIOD", help="like '20 GB/month' or '500 MB/day'")
+    parser.add_argument(
+        "--crawlers", metavar="N", type=at_least_one, help="sites visited at once (5)"
+    )
+    parser.add_argument(
+        "--make-way", action="store_true", help="step back when others need the line"
+    )
+    parser.add_argument(
+        "--policy", choices=POLICIES, default="index", help="whose turn it is (index)"
+    )
+    parser.add_argument("--objective", choices=OBJECTIVES, help="what is made small (age)")
+    parser.add_argument(
+        "--contact", metavar="WHO", default="",
+        help="URL or mail address told to servers: who runs this?",
+    )  # fmt: skip
+    parser.add_argument("--for", metavar="TIME", dest="duration", help="end after so long")
+    parser.add_argument("--once", action="store_true", help="end when nothing is due")
+    parser.add_argument(
+        "--status", metavar="DIR", nargs="?", type=Path, const=DEFAULT_OUT,
+        help="how the keeper of a collection fares",
+    )  # fmt: skip
+    parser.add_argument(
+        "--pause", metavar=("SITE", "TIME"), nargs=2, help="leave a site alone; 0 ends a pause"
+    )
+    parser.add_argument("--visit", metavar="SITE", help="look at all pages of a site now")
+    parser.add_argument("--rebuild", metavar="SITE", help="make a site's memory again")
+    parser.add_argument("--json", action="store_true", help="print the state as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no word but of troubles")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Keep, or say how it fares, or leave a wish for the keeper that runs."""
+    others = [args.status, args.pause, args.visit, args.rebuild]
+    asked = sum(other is not None for other in others)
+    if asked + bool(args.file) > 1:
+        raise UserMistake("say one thing: a FILE to keep, --status, --pause, --visit or --rebuild")
+    if args.status is not None:
+        return _show_status(args)
+    if asked:
+        return _wish(args)
+    if not args.file:
+        raise UserMistake("say what to keep: a site file (see headgate keep --help)")
+    say_that_proxies_are_not_used()
+    with ending_at_once():
+        import uvloop
+
+        from headgate.cli.keep_watch import keep_watched
+        from headgate.jobs.keep_request import KeepRequest
+
+    request = KeepRequest(
+        Path(args.file), lambda path: read_text(str(path)), args.bandwidth, args.quota,
+        args.crawlers, args.make_way, args.objective, args.policy, args.contact, args.duration,
+        args.once,
+    )  # fmt: skip
+    with ending_at_once():
+        job = request.job(args.out)
+    status = uvloop.run(keep_watched(job, quiet=args.quiet))
+    if args.json:
+        import msgspec
+
+        show_json(msgspec.json.encode(status))
+    return 0
+
+
+def _show_status(args: argparse.Namespace) -> int:
+    import msgspec
+
+    from headgate.storage.keep_state import load_status
+
+    status = load_status(args.status)
+    if status is None:
+        raise UserMistake(
+            f"{args.status}: nothing is kept there; start with 'headgate keep FILE --out DIR'"
+        )
+    if args.json:
+        show_json(msgspec.json.encode(status))
+        return 0
+    from headgate.cli.keep_watch import status_line
+
+    show(status_line(status))
+    return 0
+
+
+def _wish(args: argparse.Namespace) -> int:
+    from headgate.storage.collection import Collection
+    from headgate.storage.keep_wishes import Wish, WishKind, leave_wish
+
+    collection = Collection(args.out)
+    site, until = args.visit or args.rebuild, 0.0
+    if args.pause is not None:
+        site, duration = args.pause
+        until = time.time() + parse_duration(duration)
+    if not collection.catalog.is_file():
+        raise UserMistake(f"{args.out}: nothing is kept there; name the folder with --out DIR")
+    if not collection.memory(site).exists():
+        raise UserMistake(f"{site}: no such site is kept in {args.out}")
+    kind = WishKind.PAUSE if args.pause else WishKind.VISIT if args.visit else WishKind.REBUILD
+    if kind is WishKind.REBUILD and not collection.in_use:
+        from headgate.storage.remembering import mend
+
+        with collection.lock():
+            show("\n".join(mend(collection, site)) or f"{site}: no run has a page of it")
+        return 0
+    leave_wish(args.out, Wish(kind, site, until))
+    when = "within seconds" if collection.in_use else "when the keeper runs next"
+    show(f"{site}: {kind} {when}")
+    return 0

@@ -1,0 +1,72 @@
+"""Looking on while a keeper runs: a line where something happens, signals become what they mean."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Sequence
+
+from headgate.cli.speaking import say
+from headgate.jobs.keep import Keeper, KeepJob, keep
+from headgate.jobs.real_parts import real_parts
+from headgate.model.keep_status import KeepStatus
+from headgate.model.units import format_size
+
+__all__ = ["KeepWatch", "keep_watched", "status_line"]
+
+_ENDED_AT_ONCE = 130
+
+
+class KeepWatch:
+    """The adapter of `headgate.jobs.keep.KeepWatcher` for a person, or a log."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._keeper: Keeper | None = None
+        self._stops = 0
+        self._visits = 0
+
+    def told(self, words: Sequence[str]) -> None:
+        for word in words:
+            say(word)
+
+    def state(self, status: KeepStatus) -> None:
+        if self._quiet:
+            return
+        say(status_line(status))
+
+    def attach(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        if self._stops:
+            keeper.stop()
+
+    def stop(self) -> None:
+        """The first time: end in order. The second: at once; what is stored is stored."""
+        self._stops += 1
+        if self._stops > 1:
+            os._exit(_ENDED_AT_ONCE)
+        if self._keeper is not None:
+            self._keeper.stop()
+
+    def look_again(self) -> None:
+        if self._keeper is not None:
+            self._keeper.look_again()
+
+
+def status_line(status: KeepStatus) -> str:
+    day = status.last_day
+    return (
+        f"{status.pages:,} pages of {status.sites} sites; last day: {day.visits:,} visits,"
+        f" {day.asked:,} looks, {day.changed:,} changed, {day.new:,} new,"
+        f" {format_size(day.wire_bytes)}"
+    )
+
+
+async def keep_watched(job: KeepJob, *, quiet: bool) -> KeepStatus:
+    watch = KeepWatch(quiet=quiet)
+    loop = asyncio.get_running_loop()
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(sign, watch.stop)
+    loop.add_signal_handler(signal.SIGHUP, watch.look_again)
+    return await keep(job, real_parts(), watch)

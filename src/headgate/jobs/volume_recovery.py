@@ -1,0 +1,71 @@
+"""A volume whose keeper died: files are cut to what was stored, and visits that were under way end
+with what they had stored. What they did not come to is still due, so nothing has to be resumed.
+
+Done again, it changes nothing.
+"""
+
+from __future__ import annotations
+
+from headgate.control.catalog import Catalog, Visit
+from headgate.crawling.progress import Harvest
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journal import Owner, read_owner
+from headgate.storage.remembering import mend
+from headgate.storage.shared_files import recover_shared
+from headgate.storage.site_journal import SiteJournal, site_journals
+from headgate.storage.site_memory import DamagedMemory, VisitCounts
+from headgate.storage.spool_files import SpoolFiles
+from headgate.storage.visit_memory import remember_visit
+
+__all__ = ["recover_files", "remember_all"]
+
+_MOST_VISITS = 1_000_000
+
+
+def recover_files(run: RunFolder) -> None:
+    """Journals and WARC files, as far as nobody writes to them."""
+    recover_shared(run)
+    for path in run.journals():
+        owner = read_owner(path)
+        if owner is not None:
+            SpoolFiles(run.place(owner.site, visit=owner.visit)).close()
+    told_of = {path.stem for path in run.spool.glob("*.journal")}
+    for file in run.warc.glob("*.warc.gz"):
+        if file.name.rpartition("-")[0] not in told_of:
+            file.unlink()  # nothing of it was ever reported stored
+
+
+def remember_all(run: RunFolder, catalog: Catalog, wall: float) -> list[str]:
+    """Merge visits into the memories of their sites, and tell the catalog of those that it does not
+    know; what had to be mended, a sentence each."""
+    collection = Collection(run.collection)
+    remarks: list[str] = []
+    journals = site_journals(run)
+    for site in dict.fromkeys(owner.site for owner in journals):
+        mine = sorted(owner for owner in journals if owner.site == site)
+        known = {v.visit for v in catalog.history(site, _MOST_VISITS) if v.run == run.stamp}
+        for owner in mine:
+            try:
+                counts = remember_visit(run, owner, journals[owner].commits, wall)
+            except DamagedMemory:
+                remarks += mend(collection, site)
+                counts = VisitCounts()
+            if owner.visit not in known:
+                catalog.record_visits([_visit(run, owner, journals[owner], counts)])
+    return remarks
+
+
+def _visit(run: RunFolder, owner: Owner, journal: SiteJournal, counts: VisitCounts) -> Visit:
+    harvest, wire_bytes, moments = Harvest(), 0, []
+    for rows in journal.pages():
+        for row in rows:
+            harvest.count(row.role, row.status, row.error, row.payload_bytes)
+            wire_bytes += row.wire_bytes
+            moments.append(row.fetched_at)
+    started, finished = min(moments, default=0.0), max(moments, default=0.0)
+    return Visit(
+        owner.site, run.stamp, started, finished, finished - started, harvest.pages,
+        harvest.payload_bytes, wire_bytes, None, complete=False, errors=dict(harvest.errors),
+        visit=owner.visit, asked=counts.asked, changed=counts.changed, same=counts.same,
+        new=counts.new, gone=counts.gone, saved_bytes=counts.saved_bytes,
+    )  # fmt: skip

@@ -1,0 +1,38 @@
+"""How long a page is left alone that could not be looked at, or is not there.
+
+A look in vain says nothing about a page, so it is tried again, each time after four times as long:
+from the shortest interval that its site allows up to three days. What robots.txt forbids is tried
+when that is read again. A page that only leads elsewhere is followed up once a week. One that is
+gone is asked for after 7, 28 and 112 days (`gone_pages.gone_until`).
+"""
+
+from __future__ import annotations
+
+from headgate.recrawl.gone_pages import gone_until
+from headgate.recrawl.kept_site import DAY_SECONDS
+
+__all__ = ["not_before"]
+
+_LONGER = 4.0
+_LONGEST = 3 * DAY_SECONDS
+_REDIRECT = 7 * DAY_SECONDS
+_MOST_DOUBLINGS = 30
+
+
+def not_before(
+    asked: float, *, missing: int, failing: int, redirects: bool, left_out: bool, shortest: float
+) -> float:
+    """Seconds since 1970; 0: at any time. ``missing``, ``failing``: looks in a row.
+
+    >>> not_before(0.0, missing=0, failing=2, redirects=False, left_out=False, shortest=60.0)
+    240.0
+    """
+    if gone := gone_until(asked, missing):
+        return gone
+    if not failing:
+        return 0.0
+    if redirects:
+        return asked + _REDIRECT
+    if left_out:
+        return asked + DAY_SECONDS
+    return asked + min(shortest * _LONGER ** min(failing - 1, _MOST_DOUBLINGS), _LONGEST)
