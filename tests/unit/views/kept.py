@@ -36,11 +36,11 @@ def made_up(hours: int, seed: int = 1) -> tuple[KeepStatus, list[KeepHour]]:
             asked, changed = int(chance.poisson(20)), int(chance.poisson(2))
             same = asked - changed
             wire, spared = 600 * asked + 15_000 * changed, 20_000 * same
-            counts = KeepCounts(1, asked, changed, same, hour % 24 == 3, 0, wire, spared)
+            counts = KeepCounts(1, asked, changed, same, int(hour % 24 == 3), 0, wire, spared)
             log.visited(site, counts)
         for probability in chance.beta(0.5, 3, 60):
             log.looked(float(probability), changed=bool(chance.random() < probability))
-        age = 3600.0 * 5 * (1.05 - fresh) * 10
+        age = float(3600.0 * 5 * (1.05 - fresh) * 10)
         log.estimated(Fresh(float(fresh), float(min(fresh + 0.02, 1)), age, 5 * age))
         log.promised(kept=bool(chance.random() < 0.95))
         now = BEGAN + (hour + 1) * HOUR - 20
