@@ -15,11 +15,13 @@ import pytest
 import uvloop
 from tests.acceptance.small_web import SmallWeb, serving
 
+from headgate.crawling.clock import SystemClock
 from headgate.crawling.ports import Fleet
 from headgate.crawling.progress import Progress
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.site_probe import SiteProbe
 from headgate.grid.processes import open_processes
+from headgate.grid.spawning import spawning
 from headgate.grid.yielding_fleet import YieldingFleet
 from headgate.jobs.node import NodeJob, open_node
 from headgate.jobs.real_parts import crawling_process, real_parts
@@ -40,7 +42,9 @@ async def _node(job: NodeJob) -> AsyncIterator[Fleet]:
 
 @contextlib.asynccontextmanager
 async def _processes(job: NodeJob) -> AsyncIterator[Fleet]:
-    async with open_processes(partial(crawling_process, job), lambda _: 1.0, 2) as fleet:
+    async with open_processes(
+        spawning(partial(crawling_process, job)), lambda _: 1.0, 2, SystemClock()
+    ) as fleet:
         yield fleet
         await fleet.close("interrupted")
 

@@ -14,9 +14,11 @@ import pytest
 import uvloop
 from tests.acceptance.small_web import SmallWeb, serving
 
+from headgate.crawling.clock import SystemClock
 from headgate.fetching.http import FetcherSettings
 from headgate.grid import processes
 from headgate.grid.processes import ProcessFleet, open_processes
+from headgate.grid.spawning import spawning
 from headgate.jobs.node import NodeJob
 from headgate.jobs.real_parts import crawling_process
 from headgate.model.errors import WorldFault
@@ -33,7 +35,9 @@ def test_a_process_that_is_stopped_is_not_waited_for(
     collection, pids = Collection(tmp_path), list[int]()
 
     async def crawl(job: NodeJob, site: Site, web: SmallWeb) -> None:
-        async with open_processes(partial(crawling_process, job), lambda _: 1.0, 2) as fleet:
+        async with open_processes(
+            spawning(partial(crawling_process, job)), lambda _: 1.0, 2, SystemClock()
+        ) as fleet:
             fleet.start(Task(site))
             fleet.set_rates({site.name: 1e6})
             while len(web.served) < 3:

@@ -7,8 +7,8 @@ The web's own log is the truth; tables, report and catalog are held against it.
   says of a URL is what the web said to it last, and its bytes are in the archive.
 - **Nothing counted twice or never.** The report's pages and fetches are the table's rows. Bytes of
   sites, of the line and of the quota are those that arrived, short of at most what arrived in the
-  moments before the machine died. Those that servers' speeds are learned from are the whole
-  responses'.
+  moments before the machine or a worker died. Those that servers' speeds are learned from are the
+  whole responses'.
 - **No second above the budget**, no day above the quota.
 - **Deadlines** are said to be met exactly when they were, and stop those who are to stop then,
   over all legs.
@@ -27,6 +27,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from tests.simulation.faulty_world import FaultyWorld, Leg
 
+from headgate.lab.worlds.simulated_web import Exchange
 from headgate.model.run_report import RunReport, SiteReport
 from headgate.model.site import OnDeadline
 from headgate.storage.collection import Collection
@@ -37,6 +38,9 @@ __all__ = ["check"]
 
 _UNSAVED_SECONDS = 12.0
 """Of what is in no journal: reports are saved every ten seconds, line use every five."""
+_UNTOLD_SECONDS = 1.5
+"""Of what a worker that died had not told: it tells four times a second, to who looks twice."""
+_UNTOLD_OF_SERVERS_SECONDS = 3.0
 _HEARD_SECONDS = 1.0
 """Until a new rate of the user's holds: two looks."""
 _FRAME = 1514
@@ -142,16 +146,37 @@ class _Loss:
 
 
 def _may_be_lost(world: FaultyWorld, seconds: float) -> _Loss:
-    """What had arrived, and was neither stored nor looked at, when a leg ended badly."""
+    """What had arrived, and was neither stored nor looked at, when a leg ended badly or a worker
+    died."""
     lost: Counter[str] = Counter()
     starts = [leg.exchanges_from for leg in world.legs] + [len(world.line.exchanges)]
     for leg, first, end in zip(world.legs, starts, starts[1:], strict=False):
+        bad = leg.ending in ("died", "fault")
         for exchange in world.line.exchanges[first:end]:
-            if leg.ending not in ("died", "fault"):
-                continue
-            if exchange.ended is None or exchange.ended > leg.seconds - seconds:
+            late = exchange.ended is None or exchange.ended > leg.seconds - seconds
+            if (bad and late) or _with_a_worker(leg, exchange):
                 lost[exchange.site] += exchange.wire_bytes
     return _Loss(lost)
+
+
+def _with_a_worker(leg: Leg, exchange: Exchange) -> bool:
+    """Whether nobody but a worker may have known of its bytes when it died."""
+    return any(
+        exchange.site in running and _lately(exchange, moment, _UNTOLD_SECONDS)
+        for moment, running, _ in leg.deaths
+    )
+
+
+def _untold_of_a_server(leg: Leg, exchange: Exchange) -> bool:
+    return any(
+        exchange.site in asked and _lately(exchange, moment, _UNTOLD_OF_SERVERS_SECONDS)
+        for moment, _, asked in leg.deaths
+    )
+
+
+def _lately(exchange: Exchange, moment: float, seconds: float) -> bool:
+    ended = math.inf if exchange.ended is None else exchange.ended
+    return exchange.at <= moment and ended > moment - seconds
 
 
 def _check_bytes(world: FaultyWorld, report: RunReport) -> None:
@@ -178,12 +203,18 @@ def _check_bytes(world: FaultyWorld, report: RunReport) -> None:
 def _check_measures(world: FaultyWorld) -> None:
     starts = [leg.exchanges_from for leg in world.legs] + [len(world.line.exchanges)]
     for leg, first, end in zip(world.legs, starts, starts[1:], strict=False):
-        whole = sum(
-            exchange.wire_bytes
+        came = [
+            exchange
             for exchange in world.line.exchanges[first:end]
             if exchange.ended is not None and exchange.fault is None
+        ]
+        whole = sum(exchange.wire_bytes for exchange in came)
+        least = (
+            0
+            if leg.ending in ("died", "fault")
+            else whole
+            - sum(exchange.wire_bytes for exchange in came if _untold_of_a_server(leg, exchange))
         )
-        least = 0 if leg.ending in ("died", "fault") else whole
         assert least <= leg.measured_bytes <= whole, (
             f"{leg.measured_bytes} bytes measured of servers that sent {whole}"
         )
@@ -202,7 +233,8 @@ def _check_seconds(world: FaultyWorld) -> None:
             before = [rate for at, rate in rates if at <= second - _HEARD_SECONDS]
             lately = [rate for at, rate in rates if second - _HEARD_SECONDS < at < second + 1]
             most = max(before[-1], *lately) if lately else before[-1]
-            bound = most + 3 * max(0.01 * most, 2 * _FRAME) + max(LEAST_WINDOW, 0.01 * most)
+            each = 3 * max(0.01 * most, 2 * _FRAME) + max(LEAST_WINDOW, 0.01 * most)
+            bound = most + world.workers * each
             assert carried <= bound, f"{carried} bytes in second {second} at {most:.0f} B/s"
         told = rates[-1][1]
 
@@ -225,7 +257,8 @@ def _check_quota(world: FaultyWorld) -> None:
     for leg, first, end in zip(world.legs, starts, starts[1:], strict=False):
         for at, amount in world.line.arrivals[first:end]:
             days[(leg.wall + _awake_and_asleep(leg, at)) // 86400] += amount
-    assert max(days.values()) <= quota.bytes, f"{days} of {quota}"
+    untold = _may_be_lost(world, 0.0).total
+    assert max(days.values()) <= quota.bytes + untold, f"{days} of {quota}, {untold} untold"
 
 
 @dataclass(slots=True)

@@ -2,7 +2,8 @@
 
 It stands in the place of ``os`` in the two modules that make things durable, `storage.appending`
 and `storage.replacing`: every write and every sync of theirs is an operation, and a plan says at
-which of them what goes wrong. When the machine dies, nothing is written any more; of every file it
+which of them what goes wrong; a worker that is dead writes nothing either (`mortal_workers`), and
+what it wrote before stays. When the machine dies, nothing is written any more; of every file it
 leaves what a disk may leave: all that was synced, and any part of the rest.
 """
 
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+
+from tests.simulation.mortal_workers import acting
 
 from headgate.storage import appending, replacing
 
@@ -45,6 +48,7 @@ class FaultyDisk:
         return getattr(os, name)
 
     def write(self, fd: int, data: memoryview) -> int:
+        _refuse_the_dead()
         path = _path(fd)
         if path not in self._synced or self._synced[path][0] != os.fstat(fd).st_ino:
             self._synced[path] = (os.fstat(fd).st_ino, os.fstat(fd).st_size)
@@ -75,6 +79,7 @@ class FaultyDisk:
         self._note(fd)
 
     def ftruncate(self, fd: int, length: int) -> None:
+        _refuse_the_dead()
         if self.dead:
             raise OSError(errno.EIO, "the machine is dead")
         os.ftruncate(fd, length)
@@ -103,6 +108,8 @@ class FaultyDisk:
             self.die()
         if self.dead:
             raise OSError(errno.EIO, "the machine is dead")
+        if (worker := acting()) is not None:
+            worker.operate()
         if self.full_for:
             self.full_for -= 1
             raise OSError(errno.ENOSPC, "no space")
@@ -110,6 +117,11 @@ class FaultyDisk:
     def _note(self, fd: int) -> None:
         status = os.fstat(fd)
         self._synced[_path(fd)] = (status.st_ino, status.st_size)
+
+
+def _refuse_the_dead() -> None:
+    if (worker := acting()) is not None:
+        worker.refuse_if_dead()
 
 
 def _path(fd: int) -> Path:

@@ -2,8 +2,9 @@
 
 A run is played leg by leg. In each leg something ends it before its time, by the seed: the user
 interrupts it, the machine dies at a moment or in the middle of a write, the disk is full. Meanwhile
-servers fail and lie, clocks jump, the machine sleeps, the user changes the budget. Then the run is
-resumed; the last leg is left in peace.
+servers fail and lie, clocks jump, the machine sleeps, the user changes the budget; where the crawl
+has worker processes, some of them die, at a moment or in the middle of a write. Then the run is
+resumed; of the last leg only workers die.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 from tests.simulation.faulty_disk import FaultyDisk
+from tests.simulation.mortal_workers import MortalWorker, MortalWorkers, acting
 
 from headgate.control.catalog import Catalog
 from headgate.control.conducting import Conducting
@@ -29,6 +31,7 @@ from headgate.control.planning_ahead import plan_the_rest
 from headgate.control.snapshots import Look
 from headgate.jobs.crawl import CrawlJob, crawl
 from headgate.jobs.from_python import fetcher_settings
+from headgate.jobs.node import NodeParts
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.seeded_servers import SeededServers, ServerManner
 from headgate.lab.worlds.simulated_web import Answer, Line
@@ -53,6 +56,10 @@ __all__ = ["FaultyWorld", "Leg"]
 EVENING = 1_794_786_900.0
 """2026-11-15 23:55 UTC: a quota of the day begins anew in five minutes."""
 MOST_DISTURBED = 3
+WITH_WORKERS = 0.4
+"""Of all seeds."""
+MOST_DEATHS = 3
+"""Of a leg: a site that lost more processes would be given up."""
 MOST_SECONDS = 3600.0
 """Of a leg: webs are small, and a pause of the quota lasts minutes."""
 UTC_ZONE = ZoneInfo("UTC")
@@ -78,6 +85,8 @@ class Leg:
     clock_set: bool = False
     asleep: list[tuple[float, float]] = field(default_factory=list)
     """(loop's second, length of a sleep)."""
+    deaths: list[tuple[float, frozenset[str], frozenset[str]]] = field(default_factory=list)
+    """(loop's second, sites that the worker ran when it died, sites that it ever did)."""
 
 
 class FaultyWorld:
@@ -85,6 +94,10 @@ class FaultyWorld:
 
     def __init__(self, seed: int, folder: Path) -> None:
         self.rng = rng = np.random.default_rng(seed)
+        self.fates = fates = np.random.default_rng([seed, 1])
+        """Of worker processes."""
+        self.workers = int(fates.integers(2, 4)) if fates.random() < WITH_WORKERS else 1
+        """1: the crawl is in one process with its parent."""
         self.folder = folder
         sites = int(rng.integers(1, 4))
         web = make_web(seed, sites, hosts=20, most_pages=int(rng.integers(8, 20)))
@@ -172,6 +185,8 @@ class _Play:
         job = CrawlJob(world.sites, world.budget, world.folder, settings, resume=resume)
         parts = virtual_parts(self.clock, self._answer, world.line)
         parts = replace(parts, open_catalog=self._catalog, make_plan=_plan)
+        if world.workers > 1:
+            parts = replace(parts, open_fleet=self._mortal(loop, parts.node).open_fleet)
         self._task = asyncio.ensure_future(crawl(job, parts, self))
         if self._disturbed:
             self._disturb(loop)
@@ -181,6 +196,29 @@ class _Play:
         finally:
             for handle in self._handles:
                 handle.cancel()
+
+    def _mortal(self, loop: VirtualLoop, parts: NodeParts) -> MortalWorkers:
+        fates = self._world.fates
+        workers = MortalWorkers(
+            self._world.workers, parts, lambda: float(fates.exponential(0.3)), self._worker_died
+        )
+
+        def kill() -> None:
+            if at_work := workers.at_work:
+                at_work[int(fates.integers(len(at_work)))].kill()
+
+        def tear() -> None:
+            if at_work := workers.at_work:
+                worker = at_work[int(fates.integers(len(at_work)))]
+                worker.dies_at = worker.operations + int(fates.integers(1, 12))
+
+        for _ in range(int(fates.integers(0, MOST_DEATHS + 1))):
+            loop.call_later(float(fates.exponential(4.0)), (kill, tear)[int(fates.integers(2))])
+        return workers
+
+    def _worker_died(self, worker: MortalWorker) -> None:
+        moment = asyncio.get_running_loop().time()
+        self._leg.deaths.append((moment, worker.sites, frozenset(worker.asked)))
 
     def _unheard(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """An error that nobody waits for any more; of a dead machine nobody hears anything."""
@@ -230,8 +268,11 @@ class _Play:
         self._task.cancel()
 
     def _answer(self, request: FetchRequest, wall: float) -> Answer:
-        if self.disk.dead:
+        worker = acting()
+        if self.disk.dead or (worker is not None and not worker.alive):
             return Answer(first_byte_seconds=1e9)
+        if worker is not None:
+            worker.asked.add(request.site)
         return self._world.servers.answer(request, wall)
 
     @contextmanager

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from headgate.control.arrivals import Arrivals
 from headgate.crawling.progress import Progress
 from headgate.model.quota import SLOT_SECONDS, Quota, QuotaUse
 
@@ -35,8 +36,7 @@ class LineUse:
 
     slots: Counter[int]
     _fresh: Counter[int] = field(default_factory=Counter)
-    _came: dict[str, int] = field(default_factory=dict)
-    """Up to the last look at each site that runs."""
+    _counted: Arrivals = field(default_factory=Arrivals)
 
     @classmethod
     def of(cls, saved: Mapping[int, int]) -> LineUse:
@@ -44,13 +44,7 @@ class LineUse:
 
     def look(self, reports: Sequence[Progress], wall: float) -> None:
         """Count what came since the last look."""
-        fresh = 0
-        for report in reports:
-            came = report.arrived_bytes - report.earlier_wire_bytes
-            fresh += max(came - self._came.get(report.site, 0), 0)
-            self._came[report.site] = came
-            if report.ended is not None:
-                del self._came[report.site]  # it may come again, and counts from 0 then
+        fresh = sum(map(self._counted.fresh, reports))
         if fresh:
             self.add(fresh, wall)
 

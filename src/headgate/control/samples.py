@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
+from headgate.control.arrivals import Arrivals
 from headgate.crawling.progress import Progress
 from headgate.model.run_report import TimelinePoint
 
@@ -42,7 +43,7 @@ class Samples:
         """Of earlier legs: stored, but in none of their points."""
         self._taken_up: set[str] = set()
         """Sites whose earlier bytes are known."""
-        self._before: dict[str, int] = {}
+        self._counted = Arrivals()
         self._last_time = start
         self._left_before = 0.0
         self._came = 0
@@ -87,10 +88,7 @@ class Samples:
         came: dict[str, int] = {}
         for report in reports:
             self._find_unlogged(report)
-            arrived = report.arrived_bytes - report.earlier_wire_bytes
-            fresh = arrived - self._before.get(report.site, 0)
-            self._before[report.site] = arrived
-            if fresh > 0:
+            if fresh := self._counted.fresh(report):
                 came[report.site] = fresh
         self._booked.update(came)
         return came

@@ -31,12 +31,12 @@ class Node:
 
     def __init__(
         self,
-        open_run: Callable[[Task, float], SiteRun],
+        open_run: Callable[[Task, float | None], SiteRun],
         fetcher: Fetcher,
         close_run: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``open_run`` is also told how many seconds ago the task was started; ``close_run`` of
-        each site whose run has ended, however it did."""
+        """``open_run`` is also told when the task was started, if not now; ``close_run`` of each
+        site whose run has ended, however it did."""
         self._open_run = open_run
         self._close_run = close_run
         self._fetcher = fetcher
@@ -47,11 +47,11 @@ class Node:
         self._total = math.inf
         self._ended: asyncio.Queue[asyncio.Task[Progress]] = asyncio.Queue()
 
-    def start(self, task: Task, waited: float = 0.0) -> None:
-        """``waited``: seconds since it was started elsewhere."""
+    def start(self, task: Task, at: float | None = None) -> None:
+        """``at``: when it was started elsewhere, by the clock of the machine; None: here."""
         site = task.name
         assert site not in self._runs, f"{site} runs already"
-        run = self._runs[site] = self._open_run(task, waited)
+        run = self._runs[site] = self._open_run(task, at)
         running = self._tasks[site] = asyncio.get_running_loop().create_task(run.run())
         running.add_done_callback(partial(self._note_end, site))
 

@@ -111,6 +111,11 @@ class Progress(msgspec.Struct):
         self.errors = harvest.errors
 
     @property
+    def life(self) -> tuple[int, int]:
+        """Which one this is: the next visit, or the same after a restart, counts anew."""
+        return self.visit, self.restarts
+
+    @property
     def arrived_bytes(self) -> int:
         """All that came over the line until now."""
         return self.wire_bytes + self.under_way_bytes

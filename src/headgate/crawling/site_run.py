@@ -109,12 +109,12 @@ class Tools:
 class SiteRun:
     """One task, within one event loop."""
 
-    def __init__(self, task: Task, tools: Tools, waited: float = 0.0) -> None:
-        """``waited``: seconds since the task was started, where that was not just now."""
+    def __init__(self, task: Task, tools: Tools, started: float | None = None) -> None:
+        """``started``: when the task was, by the clock; None: now."""
         self._site = site = task.site
         self.progress = Progress(site.name, visit=task.visit)
         self._tools = tools
-        self._task_started = tools.clock.now() - waited
+        self._started = tools.clock.now() if started is None else started
         self._tasks = RunTasks()
         self._wakes = -math.inf
         """When the timer goes off."""
@@ -218,7 +218,7 @@ class SiteRun:
 
     @property
     def _seconds(self) -> float:
-        return self._tools.clock.now() - self._task_started
+        return self._tools.clock.now() - self._started
 
     def _waits_for_its_delay(self) -> bool:
         if self._exploring:

@@ -30,7 +30,7 @@ from headgate.grid.messages import (
 )
 from headgate.model.errors import HeadgateError
 
-__all__ = ["OpenNode", "work"]
+__all__ = ["OpenNode", "live", "work"]
 
 OpenNode = Callable[[], AbstractAsyncContextManager[Node]]
 """The node of a process."""
@@ -49,11 +49,15 @@ def work(open_node: OpenNode, end: socket.socket) -> None:
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
         die_with_parent(parent.pid)
-    uvloop.run(_live(open_node, end))
+    uvloop.run(_live_over(end, open_node))
 
 
-async def _live(open_node: OpenNode, end: socket.socket) -> None:
-    stream: Stream[Order] = await Stream.over(end, Order)
+async def _live_over(end: socket.socket, open_node: OpenNode) -> None:
+    await live(open_node, await Stream.over(end, Order))
+
+
+async def live(open_node: OpenNode, stream: Stream[Order]) -> None:
+    """Obey until the end is ordered or the parent is gone, within an event loop."""
     stream.send(Hello(version()))
     try:
         await _serve(open_node, stream)
@@ -86,7 +90,7 @@ async def _obey(node: Node, stream: Stream[Order]) -> None:
     while True:
         match await stream.receive():
             case Start(task=task, at=at):
-                node.start(task, max(asyncio.get_running_loop().time() - at, 0.0))
+                node.start(task, at)
             case SetRates(rates=rates):
                 node.set_rates(rates)
             case SetTotal(rate=rate):

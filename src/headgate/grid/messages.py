@@ -47,8 +47,8 @@ _Received = TypeVar("_Received")
 class Start(msgspec.Struct, frozen=True, tag=True, array_like=True):
     task: Task
     at: float
-    """When it was first given to a process, by the time of the event loops: the machine's processes
-    have it in common."""
+    """When it was first given to a process, by the clock that the machine's processes have in
+    common."""
 
 
 class SetRates(msgspec.Struct, frozen=True, tag=True, array_like=True):

@@ -11,15 +11,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import multiprocessing
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing.process import BaseProcess
 
 from msgspec import structs
 
+from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress, SiteState
 from headgate.grid.messages import (
     Close,
@@ -34,15 +32,13 @@ from headgate.grid.messages import (
     Word,
     version,
 )
+from headgate.grid.spawning import Begin, Process
 from headgate.model.errors import WorldFault
 from headgate.model.task import Task
 from headgate.model.units import Seconds
 from headgate.traffic.server_tally import ServerTally
 
-__all__ = ["ProcessFleet", "Work", "open_processes"]
-
-Work = Callable[[socket.socket], None]
-"""A process's whole life, at its end of the stream; can be sent to another process."""
+__all__ = ["ProcessFleet", "open_processes"]
 
 _SILENT_SECONDS = 30.0
 """A process that says nothing for so long is stuck; it tells something four times a second."""
@@ -61,7 +57,7 @@ _NOTHING = ServerTally()
 class _Worker:
     """A place for a process: when one dies, another takes it."""
 
-    process: BaseProcess
+    process: Process
     stream: Stream[Word]
     sites: set[str] = field(default_factory=set)
     """Running there now."""
@@ -104,7 +100,7 @@ class _Running:
     task: Task
     worker: _Worker
     began: float
-    """By the event loop's time."""
+    """By the clock."""
     rate: float = 0.0
     progress: Progress | None = None
     """The newest; None: its process has told nothing of it."""
@@ -123,11 +119,11 @@ class _Running:
 
 @contextlib.asynccontextmanager
 async def open_processes(
-    work: Work, left: Callable[[str], float], count: int
+    begin: Begin, left: Callable[[str], float], count: int, clock: Clock
 ) -> AsyncIterator[ProcessFleet]:
     """``left`` says how many bytes of an unfinished site are still to come."""
-    workers = [await _start(work) for _ in range(count)]
-    fleet = ProcessFleet(workers, left, partial(_replace, work))
+    workers = [_Worker(*await begin()) for _ in range(count)]
+    fleet = ProcessFleet(workers, left, partial(_replace, begin), clock)
     hearing = [asyncio.create_task(fleet.hear(worker)) for worker in workers]
     try:
         yield fleet
@@ -136,37 +132,14 @@ async def open_processes(
             task.cancel()
             worker.stream.close()
         await asyncio.gather(*hearing, return_exceptions=True)
-        await asyncio.gather(*(asyncio.to_thread(_end, worker) for worker in workers))
+        patience = ((worker, 0.0 if worker.silent else _ENDING_SECONDS) for worker in workers)
+        await asyncio.gather(*(worker.process.end(seconds) for worker, seconds in patience))
 
 
-async def _start(work: Work) -> _Worker:
-    process, ours = _begin(work)
-    return _Worker(process, await Stream.over(ours, Word))
-
-
-async def _replace(work: Work, worker: _Worker) -> None:
-    """Nobody writes to the journals of its sites any more when another begins to."""
+async def _replace(begin: Begin, worker: _Worker) -> None:
     worker.stream.close()
-    worker.process.kill()
-    await asyncio.to_thread(worker.process.join)
-    worker.process, ours = _begin(work)
-    worker.stream = await Stream.over(ours, Word)
-
-
-def _begin(work: Work) -> tuple[BaseProcess, socket.socket]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = socket.socketpair()
-    process = context.Process(target=work, args=(theirs,), daemon=True)
-    process.start()
-    theirs.close()
-    return process, ours
-
-
-def _end(worker: _Worker) -> None:
-    """What is stored is stored, however it ends."""
-    worker.process.join(0.0 if worker.silent else _ENDING_SECONDS)
-    worker.process.kill()
-    worker.process.join()
+    await worker.process.end(0.0)
+    worker.process, worker.stream = await begin()
 
 
 class ProcessFleet:
@@ -180,10 +153,12 @@ class ProcessFleet:
         workers: Sequence[_Worker],
         left: Callable[[str], float],
         replace: Callable[[_Worker], Awaitable[None]],
+        clock: Clock,
     ) -> None:
         self._workers = workers
         self._left = left
         self._replace = replace
+        self._clock = clock
         self._started: list[Task] = []
         """Not yet given to a process."""
         self._running: dict[str, _Running] = {}
@@ -201,7 +176,7 @@ class ProcessFleet:
 
     def _give_out(self) -> None:
         """Tasks that were started together, the largest first: so processes get equal parts."""
-        now = asyncio.get_running_loop().time()
+        now = self._clock.now()
         for task in sorted(self._started, key=lambda task: self._left(task.name), reverse=True):
             worker = min(self._workers, key=self._load)
             worker.sites.add(task.name)
@@ -303,7 +278,7 @@ class ProcessFleet:
                 known = known or Progress(task.name, visit=task.visit)
                 self._end(structs.replace(known, state=SiteState.STOPPED, reason=_DIED))
         await self._replace(worker)
-        restarted, now = self._running_in(worker), asyncio.get_running_loop().time()
+        restarted, now = self._running_in(worker), self._clock.now()
         for running in restarted:
             worker.stream.send(running.order(now))
         worker.stream.send(SetRates({running.task.name: running.rate for running in restarted}))

@@ -88,7 +88,7 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
     robots = RobotsCache()
     async with parts.open_fetcher(job.fetcher) as fetcher:
 
-        def open_run(task: Task, waited: float) -> SiteRun:
+        def open_run(task: Task, started: float | None) -> SiteRun:
             site, name = task.site, task.name
             files = opened[name] = ExitStack()
             run = job.run_of(task)
@@ -115,7 +115,7 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
                 commit=partial(_commit, together, spool),
                 robots_cache=None if task.kept is None else robots,
             )  # fmt: skip
-            return SiteRun(task, tools, waited)
+            return SiteRun(task, tools, started)
 
         def close_run(name: str) -> None:
             files = opened.pop(name, None)  # a run that fails as the node closes is closed twice

@@ -15,6 +15,7 @@ from headgate.fetching.http import HttpFetcher
 from headgate.fetching.site_probe import SiteProbe
 from headgate.grid.crawling_child import work
 from headgate.grid.processes import open_processes
+from headgate.grid.spawning import spawning
 from headgate.jobs.node import NodeJob, open_node
 from headgate.jobs.parts import Parts
 from headgate.jobs.planning_child import plan_in_child
@@ -43,8 +44,8 @@ async def _open_fleet(
 ) -> AsyncIterator[MeasuredFleet]:
     gc.freeze()  # what ten thousand sites are known by stays; nobody need look through it again
     if processes > 1:
-        work_there = partial(crawling_process, job)
-        async with open_processes(work_there, left, processes) as fleet:
+        spawned = spawning(partial(crawling_process, job))
+        async with open_processes(spawned, left, processes, SystemClock()) as fleet:
             yield fleet
     else:
         async with open_node(job, real_parts().node) as node:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from headgate.crawling.clock import SystemClock
 from headgate.crawling.progress import Progress, SiteState
 from headgate.grid.messages import Hello, News, SetRates, SetTotal, Start, Stop, Word, version
 from headgate.grid.processes import ProcessFleet, _Worker
@@ -69,7 +70,7 @@ def divided(play: Callable[[ProcessFleet, list[_Worker]], None]) -> list[Heard]:
 
     async def run() -> None:
         workers = [_Worker(None, stream) for stream in heard]  # type: ignore[arg-type]
-        play(ProcessFleet(workers, BYTES_LEFT.__getitem__, _nobody_dies), workers)
+        play(ProcessFleet(workers, BYTES_LEFT.__getitem__, _nobody_dies, SystemClock()), workers)
 
     asyncio.run(run())
     return heard
@@ -153,7 +154,7 @@ def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> N
             await asyncio.sleep(0.01)
             worker.stream = reborn  # type: ignore[assignment]
 
-        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced)
+        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced, SystemClock())
         fleet.set_total(1000.0)
         fleet.start(Task(Site("a", max_time=Seconds(60.0)), visit=3))
         fleet.start(Task(Site("b")))
@@ -195,7 +196,7 @@ def test_a_site_that_kills_its_process_each_time_is_stopped() -> None:
             if len(replacements) > 3:
                 worker.stream.speak.append(None)  # type: ignore[attr-defined]
 
-        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced)
+        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced, SystemClock())
         begin(fleet, {"a": 10.0})
         hearing = asyncio.create_task(fleet.hear(worker))
         ended = await fleet.wait(5.0)
@@ -214,7 +215,7 @@ def test_a_site_that_kills_its_process_each_time_is_stopped() -> None:
 def test_a_process_that_cannot_be_talked_to_ends_the_crawl(words: list[Word], fault: str) -> None:
     async def play() -> None:
         worker = _Worker(None, Speaking(words))  # type: ignore[arg-type]
-        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, _nobody_dies)
+        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, _nobody_dies, SystemClock())
         await fleet.hear(worker)
         await fleet.wait(0.0)
 
