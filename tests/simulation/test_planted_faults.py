@@ -1,7 +1,7 @@
 """That the fault simulation finds what is wrong: faults planted in the code that it must not miss.
 
-Each is played seed by seed until one fails: most faults are found by the first dozen, and those that
-take longer begin some seeds before the one that finds them.
+Each is played seed by seed until one fails: most faults are found by the first dozen, and those
+that take longer begin some seeds before the one that finds them.
 """
 
 from __future__ import annotations
