@@ -8,7 +8,7 @@ __all__ = ["Arrivals"]
 
 
 class Arrivals:
-    """One entry per site, however often it is visited."""
+    """Of sites that run: one that has ended is forgotten with its last report."""
 
     def __init__(self) -> None:
         self._counted: dict[str, tuple[tuple[int, int], int]] = {}
@@ -19,5 +19,8 @@ class Arrivals:
         beginning: what it found stored came in another, or in another leg."""
         came = report.arrived_bytes - report.earlier_wire_bytes
         life, counted = self._counted.get(report.site, (report.life, 0))
-        self._counted[report.site] = (report.life, came)
+        if report.ended is None:
+            self._counted[report.site] = (report.life, came)
+        else:  # told once; the site may come again, in another run even
+            self._counted.pop(report.site, None)
         return max(came - counted, 0) if life == report.life else came

@@ -26,7 +26,7 @@ def test_the_next_visit_of_a_site_is_counted_whole() -> None:
         done = Progress("a", SiteState.DONE, 0.0, 1.0, wire_bytes=100, visit=visit)
         use.look([done], 0.0)
     assert use.unsaved() == {0: 100_000}
-    assert len(use._counted._counted) == 1, "and nothing grows with visits"
+    assert not use._counted._counted, "and nothing is kept of what has ended"
 
 
 def test_samples_count_a_restarted_site_on() -> None:

@@ -87,13 +87,16 @@ def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
         log.budget_is(elapsed, BUDGET)
         saved_until = leg.seconds - leg.lost
         moments = [0.01, *(float(k) for k in range(1, math.ceil(saved_until))), saved_until]
+        last = -1.0
         for moment in moments:
             looks = [
                 Progress(script.name)
                 if moment < 0.1 and number
                 else script.at(moment, stored.get(script.name, (0, 0)))
                 for script in leg.sites
+                if script.ends is None or last < script.ends  # an end is told once
             ]
+            last = moment
             log.look(elapsed + moment, looks, {script.name: elapsed for script in leg.sites})
         log.interrupted, log.stalls, log.quota = leg.interrupted, leg.stalls, leg.quota
         earlier = msgspec.json.decode(
