@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from headgate.cli.arguments import read_by
 from headgate.cli.examples import example_file
 from headgate.cli.pictures import plot_path, save_plot
+from headgate.cli.plan_keep import check_options, plan_to_keep, print_plan_to_keep
 from headgate.cli.proxies import say_that_proxies_are_not_used
 from headgate.cli.site_files import OpenedSiteFile, open_site_file
 from headgate.cli.speaking import say, show
@@ -49,6 +50,7 @@ examples:
   headgate plan sites.toml --history headgate-data     by what earlier runs learned
   headgate plan sites.toml --compare                   every policy side by side
   headgate plan sites.toml --plot plan.svg             the same as a picture
+  headgate plan sites.toml --keep                      do promises of freshness hold together?
   headgate plan sites.toml --json | jq .late_sites     for scripts
   headgate plan --example six-sites                    a file that comes with Headgate
   headgate plan sites.toml --strict && start-crawl     exit code 3 when it is not feasible
@@ -93,6 +95,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--compare", action="store_true", help="plan by every policy that fits, side by side"
     )
     how.add_argument(
+        "--keep",
+        action="store_true",
+        help="for headgate keep: whether every fresh_within holds within the budget",
+    )
+    how.add_argument(
         "--scout",
         action="store_true",
         help="look at sites of unknown size first: robots.txt, the sitemap, a few pages",
@@ -132,11 +139,17 @@ def run(args: argparse.Namespace) -> int:
     """Plan as asked, print, and say by the exit code whether it is feasible."""
     if args.compare and args.policy:
         raise UserMistake("--compare plans by every policy; drop --policy, or drop --compare")
+    if args.keep:
+        check_options(args)
     opened = open_site_file(_file(args), bandwidth=args.bandwidth)
     budget = _budget(args, opened.contents.budget)
     learned = args.scout or args.history is not None
     start = _start(args.start, budget, matters=learned)
     forecasts = _forecasts(args, opened, budget, start) if learned else {}
+    if args.keep:
+        kept = plan_to_keep(opened, budget, start, forecasts, args.seed)
+        print_plan_to_keep(kept, _began(start), as_json=args.json)
+        return NOT_FEASIBLE if args.strict and not kept.holds else 0
     sites = _with_sizes(opened, forecasts)
     for site in sites:
         _warn_of_pace(site)

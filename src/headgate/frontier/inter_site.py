@@ -1,0 +1,103 @@
+"""Links from one site to another: given to the site they belong to, and only once.
+
+As channels do in SARSS: a visit tells of outside links that it had not told of before (it is given
+digests of those known), and whoever keeps the channels passes each on to the channel whose pages it
+is one of, as a further seed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xxhash import xxh3_64_intdigest
+
+from headgate.frontier.scope import Scope, host_of, is_web_url
+from headgate.model.site import Site
+
+__all__ = ["Channels", "KnownLinks"]
+
+_MOST_LINKS = 50_000
+"""Eight bytes each: the 400 kB of the paper."""
+
+
+class Channels:
+    """Which site a URL belongs to."""
+
+    def __init__(self, sites: Iterable[Site]) -> None:
+        self._on_host: defaultdict[str, list[tuple[str, Scope]]] = defaultdict(list)
+        self._anywhere: list[tuple[str, Scope]] = []
+        """Sites with an expression that names hosts itself."""
+        for site in sites:
+            named = site.name, Scope.of(site)
+            for host in {_host(seed) for seed in site.seeds if is_web_url(seed)}:
+                self._on_host[host].append(named)
+            if any("://" in pattern.replace("\\", "") for pattern in site.include):
+                self._anywhere.append(named)
+
+    def of(self, url: str) -> str | None:
+        """The first site, in their order, that the URL is a page of; None: it is outside of all.
+
+        >>> docs = Site("docs", seeds=("https://a.org/docs/",), include=("/docs/",))
+        >>> found = Channels([docs, Site("b", seeds=("https://b.org/",))])
+        >>> found.of("https://a.org/docs/x"), found.of("https://a.org/"), found.of("http://b.org/y")
+        ('docs', None, 'b')
+        """
+        if not is_web_url(url):
+            return None
+        for name, scope in [*self._on_host.get(_host(url), ()), *self._anywhere]:
+            if scope.inside(scope.candidates([url])):
+                return name
+        return None
+
+    def given_out(self, urls: Sequence[str], found_by: str) -> dict[str, list[str]]:
+        """By site, those that are pages of another one than the finder's."""
+        given: defaultdict[str, list[str]] = defaultdict(list)
+        for url in urls:
+            owner = self.of(url)
+            if owner is not None and owner != found_by:
+                given[owner].append(url)
+        return dict(given)
+
+
+@dataclass(slots=True)
+class KnownLinks:
+    """Digests of outside links that a site has told of; the oldest are forgotten beyond 50,000."""
+
+    _digests: dict[int, None] = field(default_factory=dict)
+
+    @classmethod
+    def from_bytes(cls, packed: bytes) -> KnownLinks:
+        numbers = memoryview(packed[: len(packed) // 8 * 8])
+        words = (numbers[at : at + 8] for at in range(0, len(numbers), 8))
+        return cls(dict.fromkeys(int.from_bytes(word, "little") for word in words))
+
+    def to_bytes(self) -> bytes:
+        return b"".join(digest.to_bytes(8, "little") for digest in self._digests)
+
+    def __len__(self) -> int:
+        return len(self._digests)
+
+    def new(self, urls: Iterable[str]) -> list[str]:
+        """Those not told of before, each once; from now on they are known.
+
+        >>> links = KnownLinks()
+        >>> links.new(["https://b.org/", "https://b.org/", "https://c.org/"])
+        ['https://b.org/', 'https://c.org/']
+        >>> links.new(["https://c.org/", "https://d.org/"])
+        ['https://d.org/']
+        """
+        found = []
+        for url in urls:
+            digest = xxh3_64_intdigest(url)
+            if digest not in self._digests:
+                self._digests[digest] = None
+                found.append(url)
+        for oldest in list(self._digests)[: max(len(self._digests) - _MOST_LINKS, 0)]:
+            del self._digests[oldest]
+        return found
+
+
+def _host(url: str) -> str:
+    return host_of(url).removeprefix("www.")
