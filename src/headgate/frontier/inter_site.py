@@ -46,7 +46,8 @@ class Channels:
         """
         if not is_web_url(url):
             return None
-        for name, scope in [*self._on_host.get(_host(url), ()), *self._anywhere]:
+        here = self._on_host[_host(url)] if _host(url) in self._on_host else []
+        for name, scope in here + self._anywhere:
             if scope.inside(scope.candidates([url])):
                 return name
         return None
@@ -90,7 +91,7 @@ class KnownLinks:
         """
         found = []
         for url in urls:
-            digest = xxh3_64_intdigest(url)
+            digest = xxh3_64_intdigest(url.encode())
             if digest not in self._digests:
                 self._digests[digest] = None
                 found.append(url)
