@@ -46,7 +46,7 @@ class Channels:
         """
         if not is_web_url(url):
             return None
-        here = self._on_host[_host(url)] if _host(url) in self._on_host else []
+        here: list[tuple[str, Scope]] = self._on_host.get(_host(url), [])
         for name, scope in here + self._anywhere:
             if scope.inside(scope.candidates([url])):
                 return name
