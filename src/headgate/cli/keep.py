@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headgate.cli.arguments import at_least_one, named_folder
 from headgate.cli.interrupts import ending_at_once
+from headgate.cli.keep_showing import show_kept
 from headgate.cli.proxies import say_that_proxies_are_not_used
 from headgate.cli.site_files import read_text
 from headgate.cli.speaking import show, show_json
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     if asked + bool(args.file) > 1:
         raise UserMistake("say one thing: a FILE to keep, --status, --pause, --visit or --rebuild")
     if args.status is not None:
-        return _show_status(args)
+        return show_kept(args.status, as_json=args.json)
     if asked:
         return _wish(args)
     if not args.file:
@@ -111,25 +112,6 @@ def run(args: argparse.Namespace) -> int:
         import msgspec
 
         show_json(msgspec.json.encode(status))
-    return 0
-
-
-def _show_status(args: argparse.Namespace) -> int:
-    import msgspec
-
-    from headgate.storage.keep_state import load_status
-
-    status = load_status(args.status)
-    if status is None:
-        raise UserMistake(
-            f"{args.status}: nothing is kept there; start with 'headgate keep FILE --out DIR'"
-        )
-    if args.json:
-        show_json(msgspec.json.encode(status))
-        return 0
-    from headgate.cli.keep_watch import status_line
-
-    show(status_line(status))
     return 0
 
 

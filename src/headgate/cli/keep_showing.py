@@ -20,8 +20,6 @@ def show_kept(folder: Path, *, as_json: bool) -> int:
     from headgate.storage.keep_state import load_status
     from headgate.views.keep_text import status_text
 
-    if not folder.is_dir():
-        raise UserMistake(f"{folder}: there is no such folder")
     status = load_status(folder)
     if status is None:
         raise UserMistake(

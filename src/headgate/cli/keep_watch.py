@@ -11,9 +11,9 @@ from headgate.cli.speaking import say
 from headgate.jobs.keep import Keeper, KeepJob, keep
 from headgate.jobs.real_parts import real_parts
 from headgate.model.keep_status import KeepStatus
-from headgate.model.units import format_size
+from headgate.views.keep_text import status_line
 
-__all__ = ["KeepWatch", "keep_watched", "status_line"]
+__all__ = ["KeepWatch", "keep_watched"]
 
 _ENDED_AT_ONCE = 130
 
@@ -52,15 +52,6 @@ class KeepWatch:
     def look_again(self) -> None:
         if self._keeper is not None:
             self._keeper.look_again()
-
-
-def status_line(status: KeepStatus) -> str:
-    day = status.last_day
-    return (
-        f"{status.pages:,} pages of {status.sites} sites; last day: {day.visits:,} visits,"
-        f" {day.asked:,} looks, {day.changed:,} changed, {day.new:,} new,"
-        f" {format_size(day.wire_bytes)}"
-    )
 
 
 async def keep_watched(job: KeepJob, *, quiet: bool) -> KeepStatus:

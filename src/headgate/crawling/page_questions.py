@@ -27,12 +27,13 @@ class Question(msgspec.Struct, frozen=True, gc=False, array_like=True):
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    ignore: tuple[str, ...] | None = None
 
     def read(self) -> ReadPage:
         fetched = Fetched(
             self.url, self.status, self.headers, b"", b"", self.body, "", 0.0, 0.0, 0.0, 0
         )
-        return PageReader(self.agent).read(fetched, self.body)
+        return PageReader(self.agent, ignore=self.ignore).read(fetched, self.body)
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):

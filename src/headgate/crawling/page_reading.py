@@ -13,9 +13,11 @@ from headgate.model.fetch import Fetched
 from headgate.model.page import Links
 from headgate.reading.charset import decoded
 from headgate.reading.content import decode_content
+from headgate.reading.counted_text import counted_digest
 from headgate.reading.digests import content_digest
 from headgate.reading.directives import x_robots_tag
 from headgate.reading.links import links_in
+from headgate.reading.noise import noise_of
 from headgate.reading.page_words import LinkWords, page_words
 from headgate.reading.references import refresh_target
 from headgate.reading.sitemaps import MOST_BYTES, Sitemap, read_sitemap
@@ -58,6 +60,8 @@ class PageReader:
     agent: str = field(default="headgate")
     with_words: bool = False
     """There is a focus that wants to know what pages say."""
+    ignore: tuple[str, ...] | None = None
+    """Rules of what counts for nothing: the digest is of what counts. None: every byte does."""
 
     def read(self, fetched: Fetched, body: bytes | None = None) -> ReadPage:
         """Read a response that is neither redirect nor error; its body is decoded if not given."""
@@ -67,8 +71,8 @@ class PageReader:
             body = decode_content(fetched.payload, fetched.coding, _MOST_DECODED_BYTES).data
         refresh = self._refresh(fetched)
         further = (refresh,) if refresh else ()
-        digest = content_digest(body) if body else b""
         kind = fetched.header("content-type") or ""
+        digest = self._digest(body, kind) if body else b""
         if not body or not is_html(kind, body):
             return ReadPage(links=Links(further), to_follow=further, digest=digest)
         decoded_page = decoded(body, kind)
@@ -90,6 +94,13 @@ class PageReader:
             return read
         text, link_words = page_words(decoded_page.text, page.base, decoded_page.codec)
         return structs.replace(read, text=text, link_words=link_words)
+
+    def _digest(self, body: bytes, kind: str) -> bytes:
+        if self.ignore is None:
+            return content_digest(body)
+        if "/" not in kind and not is_html(kind, body):
+            kind = "application/octet-stream"
+        return counted_digest(body, kind, noise_of(self.ignore))
 
     def read_sitemap(self, fetched: Fetched, body: bytes | None = None) -> Sitemap:
         if body is None:

@@ -67,7 +67,9 @@ class SecondReader:
         """There or here; ``body`` is without its content coding."""
         pages = self._pages
         if pages is not None and pages.has_room and not reader.with_words:
-            question = Question(reader.agent, fetched.url, fetched.status, fetched.headers, body)
+            question = Question(
+                reader.agent, fetched.url, fetched.status, fetched.headers, body, reader.ignore
+            )
             answer = await pages.ask(question)
             if answer is not None:
                 return answer.page()

@@ -46,6 +46,7 @@ from headgate.recrawl.keep_policies import KeepPolicy
 from headgate.recrawl.site_board import Why
 from headgate.site_file.parsing import SiteFile
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.ignore_rules import save_ignore_rules
 from headgate.storage.keep_wishes import Wish, WishKind, take_wishes
 from headgate.storage.remembering import mend
 
@@ -381,6 +382,7 @@ class Keeper:
         hosts now, so that a new leg begins with them."""
         changed = self.desk.sites.keys() ^ {site.name for site in sites}
         self.desk.take_sites(sites, self._wall)
+        save_ignore_rules(self._collection.path, sites)
         self._job = dataclasses.replace(self._job, sites=tuple(sites))
         if self._leg is not None and changed:
             self._leg.conducting.interrupt("new sites")

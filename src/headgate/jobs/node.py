@@ -106,7 +106,9 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
             scored = focus is not None and focus.scorer is not None
             rules = _rules(site, clock, scored=scored)
             frontier = Frontier(_scope(task, known), spill, rules, _waits(task, known))
-            reader = PageReader(with_words=focus is not None)
+            # Of a site that is kept it is asked whether pages changed, noise left out.
+            ignore = None if task.kept is None else site.keeping.ignore
+            reader = PageReader(with_words=focus is not None, ignore=ignore)
             tools = Tools(
                 frontier, fetcher, spool, known, reader, clock,
                 remember=partial(_remember, run, owner, spool, task.kept, clock),

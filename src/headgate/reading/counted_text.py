@@ -1,7 +1,8 @@
 """What of a page counts when it is asked whether the page has changed.
 
-Of text, the lines that a reader sees, without noise; of anything else, every byte. Two copies of a
-page have the same `counted_digest` where `line_difference` finds nothing to tell of them.
+Of text, the lines that a reader sees, without noise; of anything else, and of pages that show no
+text at all, every byte. Two copies of a page with text have the same `counted_digest` where
+`line_difference` finds nothing to tell of them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def counted_digest(body: bytes, content_type: str, noise: Noise) -> bytes:
     False
     """
     lines = text_lines(body, content_type, noise)
-    if lines is None:
+    if not lines:
         return content_digest(body)
     counted = (noise.without(line) for line in lines)
     text = "\n".join(line for line in counted if line)

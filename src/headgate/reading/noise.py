@@ -16,13 +16,14 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from headgate.model.keeping import CSS_MARK
 from headgate.model.selector import parse_selectors
 from headgate.reading.without_elements import ElementNames
 from headgate.site_file.keeping_values import check_ignore_rule
 
-__all__ = ["EXACT", "Noise"]
+__all__ = ["EXACT", "Noise", "noise_of"]
 
 _DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
@@ -97,6 +98,12 @@ class Noise:
 
 EXACT = Noise(usual=False)
 """Every letter counts."""
+
+
+@lru_cache(maxsize=1_000)
+def noise_of(ignore: tuple[str, ...]) -> Noise:
+    """`Noise.of`, made once for all pages of a site."""
+    return Noise.of(ignore)
 
 
 def _pattern(rule: str) -> re.Pattern[str]:
