@@ -1,0 +1,1 @@
+"""Pechnikov et al. 2017: crawling scheduling problems."""
