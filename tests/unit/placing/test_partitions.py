@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -25,7 +26,7 @@ PARTITIONS: dict[str, Partition] = {
     "LPT": lpt,
     "MULTIFIT": multifit,
     "best batch": best_batch,
-    **{r: (lambda w, s, r=r: pechnikov(w, s, r)) for r in Remainder},
+    **{r.value: partial(pechnikov, remainder=r) for r in Remainder},
 }
 works = st.lists(st.floats(0.01, 1e4), min_size=1, max_size=40).map(np.array)
 speeds = st.lists(st.floats(0.1, 10.0), min_size=1, max_size=6).map(np.array)
