@@ -38,6 +38,7 @@ examples:
   headgate lab diligenti2004 --out diligenti2004.html
   headgate lab diligenti2004 --simulated   in seconds, on any machine
   headgate lab nakahira2008 --instances 1  one virtual web
+  headgate lab pechnikov2017               sites over machines of unequal speed
   headgate lab freshness                   which policy keeps real pages fresh
 """
 
@@ -52,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_at_least(1),
         help="random instances of each kind (zhu2020: 40, half as many with caps; "
-        "nakahira2008: 10 webs; freshness: 3)",
+        "nakahira2008: 10 webs; pechnikov2017: 200; freshness: 3)",
     )
     parser.add_argument(
         "--seed", metavar="N", type=_at_least(0), default=1, help="for all lots (default: 1)"
@@ -142,6 +143,16 @@ def _nakahira2008(args: argparse.Namespace) -> None:
     _show(args, reproduction, report_html, as_json, print_reproduction)
 
 
+def _pechnikov2017(args: argparse.Namespace) -> None:
+    from headgate.lab.papers.pechnikov2017.report import report_html
+    from headgate.lab.papers.pechnikov2017.reproduction import as_json, reproduce
+    from headgate.lab.papers.pechnikov2017.text import print_reproduction
+
+    with _mapper(args.jobs) as mapper:
+        reproduction = reproduce(args.instances or 200, args.seed, mapper, _say)
+    _show(args, reproduction, report_html, as_json, print_reproduction)
+
+
 def _freshness(args: argparse.Namespace) -> None:
     from headgate.lab.papers.freshness.report import report_html
     from headgate.lab.papers.freshness.reproduction import as_json, reproduce
@@ -156,6 +167,7 @@ _REPRODUCTIONS = {
     "zhu2020": _zhu2020,
     "diligenti2004": _diligenti2004,
     "nakahira2008": _nakahira2008,
+    "pechnikov2017": _pechnikov2017,
     "freshness": _freshness,
 }
 
