@@ -61,7 +61,7 @@ def _pulled(
 
 
 def _large_first(found: Instance) -> list[int]:
-    return longest_first(found.estimates).tolist()
+    return [int(site) for site in longest_first(found.estimates)]
 
 
 def _small_first(found: Instance) -> list[int]:
