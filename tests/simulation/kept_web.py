@@ -111,7 +111,7 @@ def keep_job(out: Path, sites: Sequence[Site], days: float, **changes: Any) -> K
     rate = changes.pop("rate", None)
     volume = changes.pop("volume", VolumeBounds())
     budget = Budget(UNLIMITED if rate is None else BytesPerSecond(rate), volume=volume)
-    values = {"seconds": days * DAY, "tend_seconds": 60.0, **changes}
+    values = {"seconds": days * DAY, "tend_seconds": 300.0, **changes}
     return KeepJob(tuple(sites), budget, out, "test", keep_policy("index"), **values)
 
 

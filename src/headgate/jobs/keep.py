@@ -27,7 +27,6 @@ from headgate.control.forecast import Forecast, Source
 from headgate.control.learning import Learning
 from headgate.control.manager import LOOK_SECONDS, Manager
 from headgate.crawling.progress import Progress
-from headgate.grid.heartbeat import beating
 from headgate.jobs.budget_keeping import BudgetKeeping
 from headgate.jobs.from_python import fetcher_settings
 from headgate.jobs.keep_desk import Desk, PlannedVisit
@@ -41,7 +40,7 @@ from headgate.model.errors import HeadgateError
 from headgate.model.keep_status import KeepStatus
 from headgate.model.site import Site
 from headgate.model.task import KeptVisit, Task
-from headgate.model.units import Seconds
+from headgate.model.units import Seconds, format_duration
 from headgate.recrawl.keep_policies import KeepPolicy
 from headgate.recrawl.site_board import Why
 from headgate.site_file.parsing import SiteFile
@@ -53,14 +52,16 @@ from headgate.storage.remembering import mend
 __all__ = ["KeepJob", "KeepWatcher", "keep"]
 
 _STATE_SECONDS = 60.0
+_SELDOM = 12.0
 _FILE_SECONDS = 2.0
-_AFTER_FAULT_SECONDS = 60.0
+_AFTER_FAULT_SECONDS, _LONGEST_AFTER_FAULT = 60.0, 3600.0
 _VISIT_SECONDS = 600.0
 """So long a visit may take by its bytes; what is left is another's."""
 _FIRST_BYTES = 20e6
 """Of a site that nobody knows, at once."""
 _FIRST_RANGE = (1e4, 1e9)
 _LEAST_NEW_BYTES = 200e3
+_SET_BACK_SECONDS = 60.0
 _FORGET_DAYS = 400.0
 _DAY = 86_400.0
 FILE_TROUBLE = "file"
@@ -141,8 +142,12 @@ class Keeper:
         self._ended: list[Progress] = []
         self._woken = asyncio.Event()
         self._leg: Upkeep | None = None
+        self._faults = 0
+        """Of this machine, since a visit ended well."""
         self._state_at = self._file_at = -math.inf
         self._started = parts.clock.now()
+        self._ahead = parts.clock.wall() - self._started
+        """The clock on the wall, before the one that never jumps."""
 
     def stop(self, reason: str = "stopped") -> None:
         """End in order: visits end with what they have, and all is sealed."""
@@ -160,13 +165,12 @@ class Keeper:
         self._tell(self.volumes.recover())
         self._take_sites(self._job.sites)
         self._catalog.forget_before(self._wall - _FORGET_DAYS * _DAY)
-        async with beating(self._time.clocks):
-            while not self._stopped:
-                try:
-                    await self._keep()
-                except (HeadgateError, OSError) as fault:
-                    await self._sit_out(fault)
-            await self._end()
+        while not self._stopped:
+            try:
+                await self._keep()
+            except (HeadgateError, OSError) as fault:
+                await self._sit_out(fault)
+        await self._end()
         return self._save_state(running=False)
 
     @property
@@ -218,11 +222,13 @@ class Keeper:
         self.state.troubled(
             "machine", str(fault), "make room on the disk, or mend what is named; it goes on then"
         )
-        self._tell([f"{fault}; Headgate tries again in a minute"])
+        wait = min(_AFTER_FAULT_SECONDS * 2.0**self._faults, _LONGEST_AFTER_FAULT)
+        self._faults = min(self._faults + 1, 10)
+        self._tell([f"{fault}; Headgate tries again in {format_duration(wait)}"])
         with contextlib.suppress(HeadgateError, OSError):
             self._save_state(running=True)
         waited = 0.0
-        while waited < _AFTER_FAULT_SECONDS and not self._stopped:
+        while waited < wait and not self._stopped:
             await asyncio.sleep(1.0)
             waited += 1.0
         with contextlib.suppress(HeadgateError, OSError):
@@ -263,6 +269,7 @@ class Keeper:
         try:
             while not leg.conducting.interrupted:
                 self._woken.clear()
+                self._look_at_clock()
                 await self._take_ended()
                 self._obey_wishes()
                 self._look_at_file()
@@ -279,6 +286,13 @@ class Keeper:
         except Exception as fault:
             leg.conducting.interrupt(str(fault))
             raise
+
+    def _look_at_clock(self) -> None:
+        """One that was set back leaves moments in the future that nobody should wait for."""
+        ahead = self._wall - self._clock.now()
+        if ahead < self._ahead - _SET_BACK_SECONDS:
+            self.desk.look_at_all_again(self._wall)
+        self._ahead = ahead
 
     @property
     def _look_seconds(self) -> float:
@@ -335,6 +349,7 @@ class Keeper:
                 self.desk.learn, under_way.planned, under_way.volume, progress, wall
             )
             self.desk.record(end)
+            self._faults = 0
             self.volumes.leave(under_way.volume)
             self.state.visited(end)
         self._tell(self.desk.take_remarks())
@@ -347,7 +362,7 @@ class Keeper:
 
     def _tell_state(self) -> None:
         now = self._clock.now()
-        if now - self._state_at >= _STATE_SECONDS:
+        if now - self._state_at >= max(_STATE_SECONDS, _SELDOM * self._job.tend_seconds):
             self._state_at = now
             self._save_state(running=True)
 

@@ -18,6 +18,7 @@ import numpy as np
 from headgate.control.catalog import Catalog, KeptPromise, SiteState, Visit
 from headgate.crawling.progress import Progress
 from headgate.crawling.progress import SiteState as RunState
+from headgate.frontier.scope import host_of
 from headgate.jobs.kept_memory import (
     KnownSite,
     decode_outlook,
@@ -50,6 +51,7 @@ _PLAIN_CONNECTION_BYTES = 300.0
 """Without TLS."""
 _SECURE_CONNECTION_BYTES = 6_000.0
 _REQUEST_BYTES, _LOOK_SECONDS = 600.0, 0.5
+_AHEAD_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,9 @@ class Desk:
         summary = read_summary(self.collection.memory(name), name)
         outlook = None if state is None else decode_outlook(state.outlook)
         self.board.put(name, terms_of(site), outlook if summary is not None else None)
+        if state is not None and state.asked > now + _AHEAD_SECONDS:
+            state = self.states[name] = dataclasses.replace(state, paused_until=0.0)
+            outlook = None  # the clock was set back since
         if state is not None:
             self.board.pause(name, state.paused_until)
         if summary is None and (state is None or not state.visit):
@@ -133,6 +138,16 @@ class Desk:
             self._save_anew(name)
         else:
             self.prior.counted(name, np.array(outlook.rate_weights))
+
+    def look_at_all_again(self, now: float) -> None:
+        """The clock was set back: what was to come then has no meaning any more."""
+        for name, state in self.states.items():
+            if state.paused_until > now + _DOWN_HOURS[-1] * _HOUR:
+                self.states[name] = dataclasses.replace(state, paused_until=0.0)
+                self.board.pause(name, 0.0)
+        for name in self.sites:
+            if self.board.outlook(name) is not None:
+                self.refresh(name, now)
 
     def refresh(self, name: str, now: float) -> KnownSite | None:
         """Read a site's memory again; None: it has no pages."""
@@ -219,8 +234,7 @@ class Desk:
         summary = read_summary(self.collection.memory(name), name)
         merged = summary is not None and summary.visit == planned.visit
         counts = summary.visited if summary is not None and merged else VisitCounts()
-        told = counts.changed + counts.same + counts.new + counts.gone
-        down = not told and bool(progress.given_up) and not counts.doubted
+        down = _is_down(progress, counts)
         state = self._state(planned, before, progress, counts, now, down=down)
         self.states[name] = state
         known = self.refresh(name, now) if name in self.sites else None
@@ -273,8 +287,7 @@ class Desk:
         if down:
             hours = _DOWN_HOURS[min(downs, len(_DOWN_HOURS)) - 1]
             paused = now + hours * _HOUR
-            host, why = next(iter(progress.given_up.items()))
-            trouble = f"{host}: {why}"
+            trouble = _why_down(planned.site, progress)
         elif counts.doubted:
             paused = now + _DOUBT_HOURS[min(doubts, len(_DOUBT_HOURS)) - 1] * _HOUR
             trouble = "nearly all pages have become one and the same"
@@ -304,6 +317,22 @@ class Desk:
                 if page is not None and page.told >= planned.began:
                     found.append((said, page.changed >= planned.began))
         return tuple(found)
+
+
+def _is_down(progress: Progress, counts: VisitCounts) -> bool:
+    """Nobody answered: neither a page nor an error status came."""
+    told = counts.changed + counts.same + counts.new + counts.gone
+    if told or counts.doubted:
+        return False
+    statuses = any(kind.isdigit() for kind in progress.errors)
+    return bool(progress.given_up) or (bool(progress.errors) and not statuses)
+
+
+def _why_down(site: Site, progress: Progress) -> str:
+    if progress.given_up:
+        host, why = next(iter(progress.given_up.items()))
+        return f"{host}: {why}"
+    return f"{host_of(site.seeds[0])}: {next(iter(progress.errors))}"
 
 
 def _learned(

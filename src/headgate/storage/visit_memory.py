@@ -5,8 +5,8 @@ last. Merged again after a crash, a visit changes nothing.
 
 Two things are looked at besides single pages:
 
-- What a finished visit found and never settled was left out: by robots.txt, or because its host
-  went silent. That counts as a look in vain, or the same pages would be chosen at once again.
+- What a finished visit found and never settled was left out, by robots.txt for one. Where the site
+  answered at all, that counts as a look in vain, or the same pages would be chosen at once again.
 - Where nine in ten of a visit's looks show one new content, a server has begun to answer everything
   with the same text, most likely for an hour. Those looks are passed over, unless the visit is to
   be believed: it was repeated, and the same was found.
@@ -29,6 +29,7 @@ __all__ = ["remember_visit"]
 _SUSPICIOUS_PART = 0.9
 _SUSPICIOUS_LOOKS = 5
 """Fewer pages may well be made one by their owner."""
+_SERVER_ERROR = 500
 LEFT_OUT = "left-out"
 """The error of a look that was none."""
 
@@ -65,12 +66,13 @@ def remember_visit(
 def _left_out(read: Callable[[], Iterable[Commit]], ended: float) -> Iterator[Sighting]:
     """URLs that a finished visit found, or was to ask for, and did not settle."""
     found: dict[str, int] = {}
-    finished = False
-    for group, _, _ in read():
+    finished = answered = False
+    for group, rows, _ in read():
         finished = finished or group.finished
+        answered = answered or any(0 < row.status < _SERVER_ERROR for row in rows)
         for entry in group.entries:
             found.update(dict.fromkeys(entry.found, entry.depth))
-    if not finished:
+    if not (finished and answered):
         return
     for group, rows, _ in read():
         for entry in group.entries:

@@ -1,0 +1,233 @@
+"""A keeper that is killed again and again loses no version and stores none twice.
+
+    python -m bench.keep_kills [--kills 100] [--seed 1]
+
+A small web on loopback has pages that change by themselves. `headgate keep` is started, left alone
+for a moment and ended with SIGKILL, now and then only its sealing child; in the end it runs once
+more in peace. Then: every version that the server sent whole and whose answer was followed by
+another request of the same visit is in the archive; no line is twice in an index; memory and
+catalog agree on the last visit; every volume has its report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from headgate.cli.keep_watch import keep_watched
+from headgate.jobs.keep_request import KeepRequest
+from headgate.model.keeping import VolumeBounds
+from headgate.model.units import Seconds
+from headgate.storage.collection import Collection
+from headgate.storage.site_memory import SiteMemory
+from headgate.storage.sqlite_catalog import SqliteCatalog
+
+PAGES = 12
+CHANGES_SECONDS = 2.0
+VOLUME_SECONDS = 4.0
+
+
+@dataclass(slots=True)
+class _Web:
+    """Pages with a version that is the time since the start, each at its own pace."""
+
+    began: float = field(default_factory=time.monotonic)
+    port: int = 0
+
+    def version(self, page: int) -> int:
+        return int((time.monotonic() - self.began) / (CHANGES_SECONDS * (1 + page % 4)))
+
+    def body(self, page: int) -> bytes:
+        links = "".join(f'<a href="/{other}">{other}</a>' for other in range(PAGES))
+        text = f"<title>{page}</title><p>version {self.version(page)} of {page}</p>{links}"
+        return (text + "x" * 3000).encode()
+
+
+@contextmanager
+def _serving(web: _Web) -> Iterator[None]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            name = self.path.strip("/") or "0"
+            if not name.isdigit():
+                self.send_error(404)
+                return
+            body = web.body(int(name))
+            etag = f'"{web.version(int(name))}"'
+            same = self.headers.get("If-None-Match") == etag
+            self.send_response(304 if same else 200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("ETag", etag)
+            self.send_header("Content-Length", "0" if same else str(len(body)))
+            self.end_headers()
+            if not same:
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """Whoever asked was killed."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    web.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    kills: int
+    sealers: int
+    visits: int
+    volumes: int
+    problems: list[str]
+
+
+def keep_and_kill(folder: Path, kills: int, seed: int) -> Killed:
+    """``problems`` is empty where all is as it should be."""
+    chance = random.Random(seed)
+    web, out, sites = _Web(), folder / "kept", folder / "sites.toml"
+    stored: set[tuple[str, str]] = set()
+    sealers = 0
+    with _serving(web):
+        sites.write_text(
+            f'[site.wiki]\nseeds = ["http://127.0.0.1:{web.port}/"]\n'
+            'min_interval = "1s"\nfresh_within = "10s"\n'
+        )
+        for _ in range(kills):
+            process = _start(sites, out)
+            time.sleep(chance.uniform(0.3, 4.0))
+            if chance.random() < 0.3:
+                sealers += _kill_sealer(process.pid)
+                time.sleep(chance.uniform(0.0, 1.0))
+            process.kill()
+            process.wait()
+            stored |= _stored(out)
+        peace = _start(sites, out, "6s")
+        peace.wait(timeout=120)
+    problems = [] if peace.returncode == 0 else [f"the last keeper ended with {peace.returncode}"]
+    problems += problems_of(out, stored)
+    with SqliteCatalog(Collection(out).catalog) as catalog:
+        visits = len(catalog.history("wiki", 1_000_000))
+    return Killed(kills, sealers, visits, len(Collection(out).runs()), problems)
+
+
+def _start(sites: Path, out: Path, duration: str = "1h") -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "bench.keep_kills", "--keep", str(sites), str(out), duration],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def _keep_here(sites: str, out: str, duration: str) -> None:
+    """As the command does, with volumes shorter than a user may have them."""
+    request = KeepRequest(Path(sites), lambda path: path.read_text(), duration=duration)
+    job = request.job(Path(out))
+    budget = replace(job.budget, volume=VolumeBounds(Seconds(VOLUME_SECONDS), None))
+    asyncio.run(keep_watched(replace(job, budget=budget), quiet=True))
+
+
+def _kill_sealer(keeper: int) -> int:
+    """The keeper's own child that seals, if there is one."""
+    with suppress(OSError):
+        children = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
+        for child in children:
+            if b"sealing_child" in Path(f"/proc/{child}/cmdline").read_bytes():
+                os.kill(int(child), signal.SIGKILL)
+                return 1
+    return 0
+
+
+def _stored(out: Path) -> set[tuple[str, str]]:
+    """URL and content of all versions that the memory names now: they were reported stored."""
+    path = Collection(out).memory("wiki")
+    if not path.exists():
+        return set()
+    with SiteMemory(path, "wiki") as memory:
+        return {(page.url, page.digest.hex()) for page in memory if page.digest}
+
+
+def problems_of(out: Path, stored: set[tuple[str, str]]) -> list[str]:
+    from base64 import b32decode
+
+    problems = []
+    collection = Collection(out)
+    found: set[tuple[str, str]] = set()
+    for run in collection.runs():
+        if run.unfinished:
+            problems.append(f"{run.stamp} is not sealed")
+            continue
+        if not (run.path / "report.json").is_file():
+            problems.append(f"{run.stamp} has no report")
+        lines = (run.path / "index.cdxj").read_text().splitlines()
+        places = []
+        for line in lines:
+            fields = json.loads(line.split(" ", 2)[2])
+            places.append((fields["filename"], fields["offset"]))
+            if fields["digest"] != "-":
+                digest = b32decode(fields["digest"].removeprefix("sha1:"))
+                found.add((fields["url"], digest.hex()))
+        if len(places) != len(set(places)):
+            problems.append(f"{run.stamp}: a record is twice in the index")
+    problems += [f"lost: {url}" for url, _ in sorted(stored - found)]
+    with (
+        SqliteCatalog(collection.catalog) as catalog,
+        SiteMemory.checked(collection.memory("wiki"), "wiki") as memory,
+    ):
+        state = catalog.site_states()["wiki"]
+        if state.visit != memory.summary.visit:
+            problems.append(f"catalog: visit {state.visit}, memory: {memory.summary.visit}")
+        numbers = [visit.visit for visit in catalog.history("wiki", 1_000_000)]
+        if len(numbers) != len(set(numbers)):
+            problems.append("a visit is twice in the catalog")
+    return problems
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", nargs=3, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.keep:
+        _keep_here(*args.keep)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        done = keep_and_kill(Path(folder), args.kills, args.seed)
+    print(
+        f"{done.kills} kills of the keeper, {done.sealers} of its sealer: {done.visits} visits in"
+        f" {done.volumes} volumes"
+    )
+    for problem in done.problems:
+        print(f"PROBLEM: {problem}")
+    print("no version lost, none twice" if not done.problems else "NOT AS IT SHOULD BE")
+    return bool(done.problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

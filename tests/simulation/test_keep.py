@@ -1,0 +1,271 @@
+"""A keeper over days of virtual time: what it keeps, and what it lives through."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.simulation.kept_web import (
+    BEGIN,
+    DAY,
+    HOUR,
+    ChangingPages,
+    Onlooker,
+    keep_job,
+    keep_virtually,
+    site,
+)
+
+from headgate.lab.worlds.virtual_time import VirtualClock
+from headgate.model.errors import UserMistake, WorldFault
+from headgate.model.keeping import VolumeBounds
+from headgate.model.units import Seconds
+from headgate.storage import sealing
+from headgate.storage.collection import Collection
+from headgate.storage.site_memory import SiteMemory
+from headgate.storage.sqlite_catalog import SqliteCatalog
+
+HOST = "a.example"
+
+
+def page_of(url: str) -> int:
+    path = urlsplit(url).path
+    return 0 if path == "/" else int(path.strip("/p"))
+
+
+def indexed(out: Path) -> Counter[str]:
+    """Lines of pages in all indexes, by URL; none twice."""
+    lines = [
+        line for index in (out / "runs").glob("*/index.cdxj")
+        for line in index.read_text().splitlines()
+    ]  # fmt: skip
+    assert len(lines) == len(set(lines))
+    urls = Counter(json.loads(line.split(" ", 2)[2])["url"] for line in lines)
+    return Counter({url: n for url, n in urls.items() if not url.endswith((".txt", ".xml"))})
+
+
+def test_every_version_that_was_sent_is_archived_once(tmp_path: Path) -> None:
+    web = ChangingPages(["a.example", "b.example"])
+    status, _, line = keep_virtually(keep_job(tmp_path, [site(h) for h in web.hosts], 6.0), web)
+    assert indexed(tmp_path) == {url: len(sent) for url, sent in web.sent.items()}
+    assert not Collection(tmp_path).unfinished_run(), "all volumes are sealed"
+    assert status.last_day.wire_bytes <= line.wire_bytes
+    assert (status.running, status.pages, status.visiting) == (False, 16, ())
+    with SqliteCatalog(Collection(tmp_path).catalog) as catalog:
+        for host in web.hosts:
+            visits = catalog.history(host, 1000)
+            looks = sum(len(at) for url, at in web.asked.items() if host in url)
+            assert sum(visit.asked for visit in visits) == looks
+            assert len({visit.visit for visit in visits}) == len(visits)
+
+
+def test_pages_that_change_often_are_looked_at_more_often(tmp_path: Path) -> None:
+    web = ChangingPages([HOST], pages=6, rates=(0.02, 3.0))
+    keep_virtually(keep_job(tmp_path, [site(HOST)], 14.0), web)
+    looks = {page_of(url): len(at) for url, at in web.asked.items()}
+    seldom = [n for page, n in looks.items() if page % 2 == 0]
+    often = [n for page, n in looks.items() if page % 2]
+    assert min(often) > 2 * max(seldom)
+
+
+def test_all_is_the_same_again(tmp_path: Path) -> None:
+    found = []
+    for name in ("first", "second"):
+        web = ChangingPages(["a.example", "b.example"])
+        job = keep_job(tmp_path / name, [site(host) for host in web.hosts], 2.0, rate=2e3)
+        status, _, line = keep_virtually(job, web)
+        found.append((status, line.wire_bytes, dict(web.asked)))
+    assert found[0] == found[1]
+
+
+def test_a_promise_is_kept_and_told(tmp_path: Path) -> None:
+    web = ChangingPages([HOST])
+    promised = site(HOST, fresh_within=Seconds(2 * HOUR))
+    status, _, _ = keep_virtually(keep_job(tmp_path, [promised], 1.0), web)
+    assert status.promises.late == 0
+    assert status.promises.kept >= 10
+    for moments in web.asked.values():
+        gaps = [after - before for before, after in pairwise(moments)]
+        assert max(gaps) <= 2 * HOUR
+
+
+def test_a_site_that_is_down_is_left_alone_for_longer_and_longer(tmp_path: Path) -> None:
+    back = BEGIN + 4 * DAY
+    web = ChangingPages([HOST], down=lambda _, now: BEGIN + 0.5 * DAY < now < back)
+    status, onlooker, _ = keep_virtually(keep_job(tmp_path, [site(HOST)], 6.0), web)
+    with SqliteCatalog(Collection(tmp_path).catalog) as catalog:
+        visits = [visit for visit in catalog.history(HOST, 100) if not visit.pages]
+    starts = sorted(visit.started for visit in visits)
+    gaps = [round((after - before) / HOUR) for before, after in pairwise(starts)]
+    assert gaps[:3] == [1, 4, 16]
+    assert not status.troubles
+    assert any(trouble.site == HOST for state in onlooker.states for trouble in state.troubles)
+    assert max(max(at) for at in web.asked.values()) > back
+    with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
+        assert all(page.failing == 0 for page in memory)
+
+
+def test_one_text_for_all_is_doubted_twice_and_then_believed(tmp_path: Path) -> None:
+    web = ChangingPages([HOST], rates=(0.0,))
+    hour = [BEGIN + 2.5 * DAY, BEGIN + 2.5 * DAY + 0.5 * HOUR]
+    web.sorry = lambda _, now: hour[0] < now < hour[1]
+    job = keep_job(tmp_path / "hour", [site(HOST)], 5.0)
+    keep_virtually(job, web)
+    with SiteMemory(Collection(tmp_path / "hour").memory(HOST), HOST) as memory:
+        assert {page.changes for page in memory} == {0}
+    web = ChangingPages([HOST], rates=(0.0,), sorry=lambda _, now: now > BEGIN + 1.5 * DAY)
+    keep_virtually(keep_job(tmp_path / "ever", [site(HOST)], 5.0), web)
+    with SiteMemory(Collection(tmp_path / "ever").memory(HOST), HOST) as memory:
+        assert {page.changes for page in memory} == {1}
+
+
+def test_a_server_that_ignores_conditions_costs_whole_pages(tmp_path: Path) -> None:
+    web = ChangingPages([HOST], rates=(0.0,), heeds=False)
+    status, _, _ = keep_virtually(keep_job(tmp_path, [site(HOST)], 4.0), web)
+    assert status.last_day.changed == 0
+    with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
+        assert not any(page.heeds_conditions for page in memory)
+
+
+@pytest.mark.parametrize("by_seconds", [-365 * DAY, -DAY, 30 * DAY])
+def test_a_clock_that_is_set_does_not_stop_it(tmp_path: Path, by_seconds: float) -> None:
+    web = ChangingPages([HOST])
+    seen: list[int] = []
+
+    async def set_clock(clock: VirtualClock, _: Onlooker) -> None:
+        await asyncio.sleep(2 * DAY)
+        seen.append(sum(map(len, web.asked.values())))
+        clock.set_wall(by_seconds)
+
+    status, _, _ = keep_virtually(keep_job(tmp_path, [site(HOST)], 5.0), web, meanwhile=set_clock)
+    looks = sum(map(len, web.asked.values()))
+    assert looks > seen[0] + 8, "each page was looked at since"
+    assert not status.troubles
+    assert indexed(tmp_path)
+
+
+def test_a_machine_that_sleeps_for_a_week_goes_on(tmp_path: Path) -> None:
+    web = ChangingPages([HOST])
+    promised = site(HOST, fresh_within=Seconds(6 * HOUR))
+
+    async def sleep(clock: VirtualClock, _: Onlooker) -> None:
+        await asyncio.sleep(DAY)
+        clock.sleep(7 * DAY)
+
+    job = keep_job(tmp_path, [promised], 9.0)
+    status, _, _ = keep_virtually(job, web, meanwhile=sleep)
+    assert status.promises.late == 1, "told of once"
+    assert status.promises.worst_late_seconds == pytest.approx(6.75 * DAY, rel=0.1)
+
+
+def test_a_volume_that_cannot_be_sealed_waits_and_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web = ChangingPages([HOST])
+    tries: list[str] = []
+    seal = sealing.seal_volume
+
+    def failing(run: object) -> None:
+        tries.append(str(run))
+        if len(tries) <= 3:
+            raise WorldFault("the disk is full")
+        seal(run)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sealing, "seal_volume", failing)
+    status, onlooker, _ = keep_virtually(keep_job(tmp_path, [site(HOST)], 4.0), web)
+    told = [state for state in onlooker.states if state.troubles]
+    assert "cannot be sealed: the disk is full" in told[0].troubles[0].what
+    assert told[0].troubles[0].remedy
+    assert not status.troubles
+    assert indexed(tmp_path) == {url: len(sent) for url, sent in web.sent.items()}
+
+
+def test_a_full_disk_is_lived_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be made durable for an hour in the second day."""
+    web = ChangingPages([HOST], rates=(4.0,))
+    full = [False]
+    sync = os.fdatasync
+
+    def failing(fd: int) -> None:
+        if full[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(fd)
+
+    monkeypatch.setattr(os, "fdatasync", failing)
+
+    async def fill(_: VirtualClock, __: Onlooker) -> None:
+        await asyncio.sleep(0.9 * DAY)
+        full[0] = True
+        await asyncio.sleep(0.3 * DAY)
+        full[0] = False
+
+    status, onlooker, _ = keep_virtually(keep_job(tmp_path, [site(HOST)], 4.0), web, meanwhile=fill)
+    assert any("No space left" in word for word in onlooker.words)
+    assert not status.troubles
+    assert max(max(at) for at in web.asked.values()) > BEGIN + 3 * DAY
+    assert indexed(tmp_path)
+
+
+def test_volumes_are_many_and_no_file_is_held_for_each(tmp_path: Path) -> None:
+    web = ChangingPages([HOST], pages=2, rates=(20.0,))
+    job = keep_job(
+        tmp_path, [site(HOST, min_interval=Seconds(60.0))], 1.0,
+        volume=VolumeBounds(Seconds(300.0), None),
+    )  # fmt: skip
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    most: list[int] = []
+
+    async def count(_: VirtualClock, __: Onlooker) -> None:
+        while True:
+            await asyncio.sleep(HOUR)
+            most.append(len(list(Path("/proc/self/fd").iterdir())))
+
+    status, _, _ = keep_virtually(job, web, meanwhile=count)
+    assert status.volumes.sealed > 30
+    assert max(most) <= before + 16
+    assert indexed(tmp_path) == {url: len(sent) for url, sent in web.sent.items()}
+
+
+def test_a_second_start_goes_on_where_the_first_ended(tmp_path: Path) -> None:
+    web = ChangingPages([HOST])
+    keep_virtually(keep_job(tmp_path, [site(HOST)], 1.5), web)
+    looks = {url: len(at) for url, at in web.asked.items()}
+    job = keep_job(tmp_path, [site(HOST)], 0.01)
+    status, _, _ = keep_virtually(job, web, begin=BEGIN + 1.5 * DAY + 60)
+    assert {url: len(at) for url, at in web.asked.items()} == looks, "nothing was due"
+    assert (status.pages, status.since) == (8, BEGIN)
+
+
+def test_sites_and_a_file_that_come_and_go(tmp_path: Path) -> None:
+    web = ChangingPages(["a.example", "b.example"])
+    sites = [site(host) for host in web.hosts]
+    job = keep_job(tmp_path, sites[:1], 3.0)
+    files = iter([None] * 200 + [UserMistake("sites.toml:3: no good")] * 30 + [sites[1:]])
+
+    def reread() -> object:
+        found = next(files, None)
+        if isinstance(found, Exception):
+            raise found
+        return found if found is None else _file(job.budget, found)
+
+    _, onlooker, _ = keep_virtually(replace(job, reread=reread), web)  # type: ignore[arg-type]
+    assert any("no good; the sites stay as they were" in word for word in onlooker.words)
+    a, b = ([at for url, ats in web.asked.items() if host in url for at in ats]
+            for host in web.hosts)  # fmt: skip
+    assert max(a) < min(b)
+    assert any(state.troubles for state in onlooker.states)
+    assert not onlooker.states[-1].troubles
+
+
+def _file(budget: object, sites: object) -> object:
+    from headgate.site_file.parsing import SiteFile
+
+    return SiteFile(budget, tuple(sites))  # type: ignore[arg-type]
