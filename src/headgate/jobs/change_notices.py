@@ -31,6 +31,7 @@ from headgate.model.page_change import Change, PageChange
 from headgate.reading.noise import Noise
 from headgate.storage.notice_log import NoticeLog
 from headgate.storage.page_state import PageState
+from headgate.storage.visit_news import take_news
 
 __all__ = ["ChangeNotices"]
 
@@ -61,7 +62,8 @@ class ChangeNotices:
     """What hooks are told is asking."""
     seconds: float = _SECONDS
     _queue: NoticeQueue = field(default_factory=NoticeQueue)
-    _log: NoticeLog = field(init=False)
+    _log: NoticeLog | None = None
+    """Opened with the first notice."""
     _faults: dict[str, Trouble] = field(default_factory=dict)
     """By who could not be told last."""
     _dropped_since: float = 0.0
@@ -69,10 +71,9 @@ class ChangeNotices:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def __aenter__(self) -> Self:
-        self._log = NoticeLog(self.collection)
-        for number, notice in list(self._log.open.items()):
-            if not self._queue.add(number, notice.to):
-                self._log.done(number)
+        if NoticeLog.is_in(self.collection):
+            self._open()
+        self.take()
         self._begin(self._go_on())
         return self
 
@@ -85,7 +86,13 @@ class ChangeNotices:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._log.close()
+        if self._log is not None:
+            self._log.close()
+
+    def take(self) -> None:
+        """Tell of what visits have left since the last time."""
+        for notice in take_news(self.collection):
+            self.tell(notice)
 
     def tell(self, notice: ChangeNotice) -> None:
         """Whoever is named there, soon. Never waits and never fails."""
@@ -93,7 +100,7 @@ class ChangeNotices:
             self._drop()
             return
         try:
-            number = self._log.add(notice)
+            number = self._open().add(notice)
         except WorldFault:
             self._drop()
             return
@@ -113,6 +120,14 @@ class ChangeNotices:
             remedy = f"headgate changes {self.collection} --since 1d tells them; see to on_change"
             found.append(Trouble(what, self._dropped_since, remedy))
         return tuple(found)
+
+    def _open(self) -> NoticeLog:
+        if self._log is None:
+            self._log = NoticeLog(self.collection)
+            for number, notice in list(self._log.open.items()):
+                if not self._queue.add(number, notice.to):
+                    self._log.done(number)
+        return self._log
 
     def _drop(self) -> None:
         if not self._queue.dropped:
@@ -137,7 +152,8 @@ class ChangeNotices:
                 pass
 
     async def _try(self, to: str, number: int) -> None:
-        tried = await self._told(self._log.open[number])
+        log = self._open()
+        tried = await self._told(log.open[number])
         if not tried.problem:
             self._faults.pop(to, None)
         else:
@@ -147,7 +163,7 @@ class ChangeNotices:
         if self._queue.ended(to, tried.outcome, self.clock.now()):
             # Where the disk takes no more it is told once more after a restart.
             with suppress(WorldFault):
-                self._log.done(number)
+                log.done(number)
         self._news.set()
 
     async def _told(self, notice: ChangeNotice) -> _Try:

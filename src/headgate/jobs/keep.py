@@ -28,6 +28,7 @@ from headgate.control.learning import Learning
 from headgate.control.manager import LOOK_SECONDS, Manager
 from headgate.crawling.progress import Progress
 from headgate.jobs.budget_keeping import BudgetKeeping
+from headgate.jobs.change_notices import ChangeNotices
 from headgate.jobs.from_python import fetcher_settings
 from headgate.jobs.keep_desk import Desk, PlannedVisit
 from headgate.jobs.keep_state import KeepState
@@ -108,9 +109,11 @@ async def keep(job: KeepJob, parts: Parts, watcher: KeepWatcher) -> KeepStatus:
     """Until it is stopped, or has come to the end that the job has; the last state of it."""
     collection = Collection(job.out)
     with collection.lock(), parts.open_catalog(collection.catalog) as catalog:
-        keeper = Keeper(job, collection, catalog, parts, watcher)
-        watcher.attach(keeper)
-        return await keeper.run()
+        agent = fetcher_settings(job.sites, job.contact).user_agent
+        async with ChangeNotices(collection.path, parts.clock, agent) as notices:
+            keeper = Keeper(job, collection, catalog, parts, watcher, notices)
+            watcher.attach(keeper)
+            return await keeper.run()
 
 
 class Keeper:
@@ -123,8 +126,10 @@ class Keeper:
         catalog: Catalog,
         parts: Parts,
         watcher: KeepWatcher,
+        notices: ChangeNotices,
     ) -> None:
         self._job = job
+        self._notices = notices
         self._budget = job.budget
         self._collection = collection
         self._catalog = catalog
@@ -352,6 +357,8 @@ class Keeper:
             self._faults = 0
             self.volumes.leave(under_way.volume)
             self.state.visited(end)
+            if under_way.planned.site.keeping.on_change:
+                self._notices.take()
         self._tell(self.desk.take_remarks())
 
     def _tend_volumes(self, leg: Upkeep) -> None:
@@ -369,7 +376,7 @@ class Keeper:
     def _save_state(self, *, running: bool) -> KeepStatus:
         visits = {site: (one.planned, one.progress) for site, one in self._visits.items()}
         keeping = None if self._leg is None else self._leg.keeping
-        status = self.state.save(self._wall, visits, keeping, running=running)
+        status = self.state.save(self._wall, visits, keeping, self._notices, running=running)
         self._watcher.state(status)
         return status
 

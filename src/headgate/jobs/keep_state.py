@@ -15,6 +15,7 @@ from headgate.control.catalog import Catalog
 from headgate.control.keep_log import KeepLog
 from headgate.crawling.progress import Progress
 from headgate.jobs.budget_keeping import BudgetKeeping
+from headgate.jobs.change_notices import ChangeNotices
 from headgate.jobs.keep_desk import Desk, PlannedVisit, VisitEnd
 from headgate.jobs.keep_volumes import KeepVolumes
 from headgate.model.keep_status import (
@@ -99,6 +100,7 @@ class KeepState:
         now: float,
         visits: Mapping[str, tuple[PlannedVisit, Progress | None]],
         keeping: BudgetKeeping | None,
+        notices: ChangeNotices,
         *,
         running: bool,
     ) -> KeepStatus:
@@ -127,7 +129,8 @@ class KeepState:
                 self._volumes.waiting,
                 self._volumes.sealed,
             ),
-            troubles=self._all_troubles(),
+            notices=notices.counts,
+            troubles=(*self._all_troubles(), *notices.troubles()),
             hour=log.open_hour(),
             policy=self._job.policy.name,
             objective=str(self._job.budget.staleness),

@@ -27,7 +27,7 @@ from headgate.frontier.traps import TrapRules
 from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
 from headgate.model.site import Site
-from headgate.model.task import KeptVisit, Task
+from headgate.model.task import Task
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journal import Owner
 from headgate.storage.known_pages import KnownPages
@@ -37,6 +37,7 @@ from headgate.storage.site_memory import DamagedMemory
 from headgate.storage.spill import DiskSpill
 from headgate.storage.spool import SiteSpool, begin_together
 from headgate.storage.visit_memory import remember_visit
+from headgate.storage.visit_news import leave_news
 
 __all__ = ["NodeJob", "NodeParts", "OpenFetcher", "open_node"]
 
@@ -111,7 +112,7 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
             reader = PageReader(with_words=focus is not None, ignore=ignore)
             tools = Tools(
                 frontier, fetcher, spool, known, reader, clock,
-                remember=partial(_remember, run, owner, spool, task.kept, clock),
+                remember=partial(_remember, run, owner, spool, task, clock),
                 focus=focus,
                 second_reader=second,
                 commit=partial(_commit, together, spool),
@@ -134,14 +135,16 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
             shared.close()
 
 
-def _remember(
-    run: RunFolder, owner: Owner, spool: SiteSpool, kept: KeptVisit | None, clock: Clock
-) -> bool:
+def _remember(run: RunFolder, owner: Owner, spool: SiteSpool, task: Task, clock: Clock) -> bool:
     """What a site run met. A memory that was damaged is made again from all runs, this one too."""
+    kept, site = task.kept, task.site
     if kept is None:
         return remember(run, owner, spool.commits())
     try:
-        remember_visit(run, owner, spool.commits, clock.wall(), believe=kept.believe)
+        remember_visit(
+            run, owner, spool.commits, clock.wall(), believe=kept.believe,
+            beside=lambda old: leave_news(run, owner, site, old, spool.commits),
+        )  # fmt: skip
     except DamagedMemory:
         mend(Collection(run.collection), owner.site)
     return True

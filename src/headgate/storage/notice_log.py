@@ -45,6 +45,11 @@ class NoticeLog:
         self._fd = -1
         self._tidy()
 
+    @staticmethod
+    def is_in(collection: Path) -> bool:
+        """Whether there ever was one."""
+        return (collection / _NAME).exists()
+
     def add(self, notice: ChangeNotice) -> int:
         """The number that it has from now on."""
         number = self._next

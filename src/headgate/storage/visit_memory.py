@@ -41,9 +41,11 @@ def remember_visit(
     ended: float,
     *,
     believe: bool = False,
+    beside: Callable[[SiteMemory], None] = lambda _: None,
 ) -> VisitCounts:
     """Merge an ended visit, durably; ``read`` gives all that it stored, again and again.
 
+    ``beside`` is given the memory as it was, unless nothing of the visit is believed.
     Raises `DamagedMemory` where the memory must be mended first. ``ended``: seconds since 1970."""
     site, visit = owner
     path = Collection(run.collection).memory(site)
@@ -51,6 +53,8 @@ def remember_visit(
         if visit <= old.summary.visit:
             return old.summary.visited
         doubted = b"" if believe else _one_for_all(old, read())
+        if not doubted:
+            beside(old)
 
         def met(files: Files) -> Iterator[Sighting]:
             for sighting in sightings(run, read(), files):
