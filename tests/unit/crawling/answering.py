@@ -33,9 +33,10 @@ RULES = FrontierRules(
     DispatchRules(pace=PaceRules(first_failure_pause=0.0, first_busy_pause=0.0)),
     AT_ONCE,
 )
-Answer = tuple[int, str, int] | int | None
-"""(status, body, wire bytes), or the wire bytes of a connection that broke off. None: it does not
-come any more, and the site is stopped as soon as nothing else is under way."""
+Answer = tuple[int, str, int] | tuple[int, str, int, str] | int | None
+"""(status, body, wire bytes, how it was truncated if it was), or the wire bytes of a connection
+that broke off before there was an answer. None: it does not come any more, and the site is stopped
+as soon as nothing else is under way."""
 
 
 @dataclass
@@ -87,13 +88,13 @@ class Answers:
             self.came += answer
             kind = FailureKind.CLOSED
             return FetchFailure(request.url, kind, "", 0.0, 0.0, answer)
-        status, body, wire_bytes = answer
+        status, body, wire_bytes, *truncated = answer
         self.came += wire_bytes
         headers = (("content-type", "text/html"),)
         head = b"HTTP/1.1 200 OK\r\n\r\n"
         return Fetched(
             request.url, status, headers, head, head, body.encode(), "192.0.2.1", 0.0, 0.0, 0.0,
-            wire_bytes,
+            wire_bytes, *truncated,
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.crawling.answering import AT_ONCE, Answer, Answers, crawled
 
-from headgate.crawling import discovery
+from headgate.crawling import asking, discovery
 from headgate.crawling.memory_store import Shelf
 from headgate.crawling.progress import SiteState
 
@@ -13,6 +13,7 @@ from headgate.crawling.progress import SiteState
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "_RETRIES", AT_ONCE)
+    monkeypatch.setattr(asking, "_RETRIES", AT_ONCE)
 
 
 def test_tries_that_failed_count_beside_the_one_that_did_not() -> None:
@@ -28,6 +29,16 @@ def test_tries_that_failed_count_beside_the_one_that_did_not() -> None:
     assert progress.pages == 2
     assert len(web.asked) == 7 + 1, "and a sitemap, which is not there"
     assert progress.wire_bytes == web.came == 2150
+
+
+@pytest.mark.parametrize("again", [(200, "<a href=/a>", 1000), 500])
+def test_a_page_that_broke_off_counts_beside_its_second_try(again: Answer) -> None:
+    broken: Answer = (200, "<a href=/a>", 400, "disconnect")
+    web = Answers({"/": [broken, again], "/a": [(200, "a", 200)]})
+    progress = crawled(web, Shelf())
+    assert progress.pages == 2
+    assert web.asked.count("http://site.test/") == 2
+    assert progress.wire_bytes == web.came
 
 
 def test_a_resumed_site_knows_what_it_had_moved_and_asks_for_nothing_twice() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from headgate.model.page import Page
+from headgate.model.page import Earlier, Page
 from headgate.storage.archive import SiteArchive
+from headgate.storage.records import payload_digest
 from headgate.storage.warc import WarcFiles, WarcWriter
 
 from .making import NOON, make_body, make_fetched, make_url
@@ -33,6 +34,19 @@ def test_what_was_cut_short_is_nobodys_original_and_no_revisit(tmp_path: Path) -
         archive = SiteArchive(writer)
         rows = [archive.store(Page(page, 0)) for page in (cut[0], make_fetched(1, body), cut[1])]
     assert [row.original_url for row in rows] == ["", "", ""]
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_page_is_a_revisit_of_the_last_run_only_where_it_is_the_same(
+    tmp_path: Path, changed: bool
+) -> None:
+    """Else its payload would be nowhere."""
+    body = make_body(1, 4000)
+    digest = payload_digest(make_body(2, 4000) if changed else body)
+    earlier = Earlier(make_url(0), NOON, digest, file="runs/before/warc/docs.warc.gz", offset=7)
+    with closing(WarcWriter(WarcFiles(tmp_path, "docs"))) as writer:
+        row = SiteArchive(writer).store(Page(make_fetched(0, body), 0, earlier=earlier))
+    assert row.original_url == ("" if changed else make_url(0))
 
 
 @pytest.mark.parametrize(("room", "file"), [(0, 2), (1, 1)])
