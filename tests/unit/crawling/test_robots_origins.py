@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from tests.unit.crawling.answering import Answer, Answers, crawled
 
 from headgate.crawling import discovery
 from headgate.crawling.memory_store import Shelf
+from headgate.crawling.robots import learn_robots
 from headgate.frontier.retries import RetryRules
+from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 
 FORBIDS = "User-agent: *\nDisallow: /private"
 
@@ -36,4 +40,23 @@ def test_each_origin_of_a_site_goes_by_its_own_rules() -> None:
     web = Answers(pages)
     crawled(web, Shelf(), seeds=("http://site.test/", "http://site.test:81/open"))
     asked = {url.removeprefix("http://site.test") for url in web.asked}
-    assert asked - {"/sitemap.xml", ":81/sitemap.xml"} == pages.keys() - {"/private"}
+    sitemaps = {"/sitemap.xml", ":81/sitemap.xml"}
+    assert asked == pages.keys() - {"/private"} | sitemaps
+
+
+def test_rules_that_a_redirect_leads_to_are_those_of_the_origin_that_was_asked() -> None:
+    """Wherever they lie; the place they came from is asked for nothing of its own."""
+    moved = (("location", "http://other.test/rules.txt"),)
+    asked: list[str] = []
+
+    async def fetch(request: FetchRequest) -> Fetched | FetchFailure:
+        asked.append(request.url)
+        there = request.url.startswith("http://other.test/")
+        status, headers = (200, ()) if there else (301, moved)
+        body = FORBIDS.encode() if there else b""
+        return Fetched(request.url, status, headers, b"", b"", body, "192.0.2.1", 0.0, 0.0, 0.0, 1)
+
+    found = asyncio.run(learn_robots("http://site.test", "site", fetch, "headgate"))
+    assert asked == ["http://site.test/robots.txt", "http://other.test/rules.txt"]
+    assert not found.rules.allows("http://site.test/private")
+    assert found.rules.allows("http://site.test/open")
