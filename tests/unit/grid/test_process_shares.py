@@ -83,7 +83,9 @@ def begin(fleet: ProcessFleet, rates: Mapping[str, float]) -> None:
 
 
 def test_sites_go_where_the_least_is_left_to_do() -> None:
-    one, two = divided(lambda fleet, _: begin(fleet, dict.fromkeys(BYTES_LEFT, 10.0)))
+    """Of those started together the largest goes first, in whatever order they were."""
+    rates = dict.fromkeys(reversed(BYTES_LEFT), 10.0)
+    one, two = divided(lambda fleet, _: begin(fleet, rates))
     assert (one.begun, two.begun) == (["a"], ["b", "c", "d"]), "900 here, 500 + 300 + 100 there"
 
 
