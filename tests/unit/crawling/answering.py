@@ -94,7 +94,7 @@ class Answers:
         head = b"HTTP/1.1 200 OK\r\n\r\n"
         return Fetched(
             request.url, status, headers, head, head, body.encode(), "192.0.2.1", 0.0, 0.0, 0.0,
-            wire_bytes, *truncated,
+            wire_bytes, "".join(truncated),
         )  # fmt: skip
 
 
