@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 
 from headgate.fetching.channel import Buffers, Channel
+from headgate.fetching.crumbs import CrumbTurns
 from headgate.fetching.exchange import Exchange
 from headgate.fetching.faults import FetchFault
 from headgate.fetching.limits import Limits
@@ -40,6 +41,7 @@ class Surroundings:
     def __init__(self, limits: Limits, meter: Meter) -> None:
         self.limits = limits
         self.meter = meter
+        self.crumbs = CrumbTurns(meter)
         self.buffers = Buffers()
         self.dropped: Callable[[Connection], None] = lambda _: None
         """Told of idle connections that ended."""
@@ -109,6 +111,7 @@ class Connection:
             self._fail(exchange, fault)
         elif exchange.tap is not None:
             exchange.tap.reconcile()
+            self._gives_way(exchange, exchange.tap)
 
     def close(self) -> None:
         """Drop the connection; an exchange under way is settled as cut off."""
@@ -131,6 +134,8 @@ class Connection:
             self._receive(_AT_ONCE)
             return
         amount = exchange.tap.allowance(self._resume)
+        if self._gives_way(exchange, exchange.tap):
+            return
         if amount:
             self._receive(amount)
         else:
@@ -154,12 +159,21 @@ class Connection:
             return
         line = self.channel.line
         more = tap.reconcile()
+        if self._gives_way(exchange, tap):
+            return
         if tap.crumbs:
             line.shut()
         else:
             line.acknowledge()
         if look == 0 or (more and look < _LOOKS):
             self._guard(tap, since, look + 1)
+
+    def _gives_way(self, exchange: Exchange, tap: Tap) -> bool:
+        """Whether the response comes in crumbs while others have their turn: it is broken off."""
+        if not tap.crumbs or self._around.crumbs.has_turn(exchange):
+            return False
+        self._fail(exchange, FetchFault(FailureKind.CLOSED, "it comes in crumbs", later=True))
+        return True
 
     def _follow_rates(self, exchange: Exchange) -> None:
         """A limit may have come since the request was sent: the rest of the response pays."""

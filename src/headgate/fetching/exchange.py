@@ -87,7 +87,8 @@ class Exchange:
     def fail(self, fault: FetchFault) -> None:
         """End it: as a truncated body where one broke off and is wanted, else with the fault."""
         body = self.reply.body
-        if self.partial and fault.kind in _PARTIAL and body is not None and not body.empty:
+        kept = self.partial and fault.kind in _PARTIAL and not fault.later
+        if kept and body is not None and not body.empty:
             body.truncated = _PARTIAL[fault.kind]
             body.clean = False
             self.succeed()

@@ -11,11 +11,15 @@ __all__ = ["FetchFault"]
 class FetchFault(WorldFault):
     """Why no response could be had."""
 
-    def __init__(self, kind: FailureKind, detail: str, *, untouched: bool = False) -> None:
+    def __init__(
+        self, kind: FailureKind, detail: str, *, untouched: bool = False, later: bool = False
+    ) -> None:
         super().__init__(f"{kind}: {detail}")
         self.kind = kind
         self.detail = detail
         self.untouched = untouched
         """Whether a kept connection ended before a byte of the response: worth a fresh one."""
+        self.later = later
+        """Whether we broke it off ourselves, to ask again in its turn."""
         self.wire_bytes = 0
         """What the line carried for nothing."""

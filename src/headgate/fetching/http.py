@@ -43,6 +43,8 @@ from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["FetcherSettings", "HttpFetcher"]
 
+_TURNS = 3
+"""So often a response may be put off: once, unless its server is now this way and now that."""
 _TICKS_PER_TIMEOUT = 8
 _SLOWEST_TICK_SECONDS = 0.25
 _FIELD_VALUE = re.compile(r"[!-~\xa0-\xff](?:[\t -~\xa0-\xff]*[!-~\xa0-\xff])?")
@@ -177,13 +179,16 @@ class HttpFetcher:
     async def _fetch(self, request: FetchRequest, origin: Origin, target: str) -> Fetched:
         head = self._request_head(request, origin, target)
         connection = self._fitting(origin, request) or await self._open(origin, request)
-        try:
-            return await self._exchange(request, connection, head, target)
-        except FetchFault as fault:
-            if not fault.untouched:
-                raise
-        connection = await self._open(origin, request)
-        return await self._exchange(request, connection, head, target)
+        untouched, later = 1, _TURNS
+        while True:
+            try:
+                return await self._exchange(request, connection, head, target)
+            except FetchFault as fault:
+                untouched, later = untouched - fault.untouched, later - fault.later
+                if not (fault.untouched or fault.later) or min(untouched, later) < 0:
+                    raise
+                self._cut_off[request.site] += fault.wire_bytes
+            connection = await self._open(origin, request)
 
     def _fitting(self, origin: Origin, request: FetchRequest) -> Connection | None:
         """A kept connection, as wide as today's rates ask for; others are closed on the way."""
@@ -216,6 +221,7 @@ class HttpFetcher:
                 line = connection.channel.line
                 most = self._limits.connections_per_host
                 exchange.tap = Tap(self.meter, request.site, line, request.expected_bytes, most)
+                await self._around.crumbs.turn(connection.origin.host, exchange)
                 await exchange.tap.pay_for_request()
             self._under_way[request.site].add(connection)
             left = time.time()
@@ -230,6 +236,7 @@ class HttpFetcher:
             raise
         finally:
             self._leave(request.site, connection)
+            self._around.crumbs.leave(connection.origin.host, exchange)
             self._carried += exchange.wire_bytes
         self._count(connection, exchange, asked, began)
         self._release(connection, exchange)
@@ -293,6 +300,7 @@ class HttpFetcher:
         now = time.monotonic()
         for connection in list(chain.from_iterable(self._under_way.values())):
             connection.look_after(now)
+        self._around.crumbs.look(now)
         self._pool.sweep(now)
         self._ticker = asyncio.get_running_loop().call_later(self._tick_seconds(), self._tick)
 

@@ -27,7 +27,7 @@ from headgate.fetching.origin import Origin
 from headgate.fetching.tcp import Line, open_socket
 from headgate.fetching.tls import Tls
 from headgate.model.fetch import FailureKind, FetchRequest
-from headgate.traffic.window import Opening, fits, opening
+from headgate.traffic.window import NARROWEST, Opening, fits, opening
 
 __all__ = ["Opener"]
 
@@ -58,7 +58,7 @@ class Opener:
         host, line = connection.origin.host, connection.channel.line
         if not self._may_use(host, connection.address, request.site):
             return False
-        return fits(line.window, self._wanted(request, self._rtts.get(host, 0.0)))
+        return fits(line.window, self._wanted(host, request, self._rtts.get(host, 0.0)))
 
     async def open(self, origin: Origin, request: FetchRequest) -> Connection:
         """A fresh connection, its handshakes done."""
@@ -115,21 +115,23 @@ class Opener:
             raise FetchFault(FailureKind.FORBIDDEN_ADDRESS, f"{host} is at {found[0]}")
         return allowed[:_MOST_ADDRESSES]
 
-    def _wanted(self, request: FetchRequest, rtt: float) -> Opening | None:
+    def _wanted(self, host: str, request: FetchRequest, rtt: float) -> Opening | None:
         meter, most = self._around.meter, self._around.limits.connections_per_host
         if meter.governor.free(request.site):
             return None
+        if self._around.crumbs.from_host(host):
+            return NARROWEST
         return opening(meter.demand(request.site, rtt, request.expected_bytes, most))
 
     def _opening(self, host: str, request: FetchRequest) -> Opening | None:
-        return self._wanted(request, self._rtts.get(host, 0.0))
+        return self._wanted(host, request, self._rtts.get(host, 0.0))
 
     def _unfit(self, host: str, request: FetchRequest, line: Line) -> bool:
         known = self._rtts.get(host)
         if known is None and len(self._rtts) >= _REMEMBERED_TRIPS:
             self._rtts.clear()
         self._rtts[host] = min(line.rtt, known or line.rtt)
-        return known is None and not fits(line.window, self._wanted(request, line.rtt))
+        return known is None and not fits(line.window, self._wanted(host, request, line.rtt))
 
 
 async def _connected(address: str, port: int, wanted: Opening | None) -> Line:

@@ -65,6 +65,11 @@ class Tap:
         """Whether the response was seen to come in segments that are mostly headers."""
         return self._credit.crumbs
 
+    @property
+    def arrived(self) -> int:
+        """Wire bytes of the response so far."""
+        return self._line.arrivals()[1] - self._line.settled
+
     async def pay_for_request(self) -> None:
         due = self._credit.due_before_request()
         await self._meter.pay(self._site, due)
@@ -122,8 +127,6 @@ class Tap:
         if unpaid > 0:
             credit.owe(unpaid)
             self._meter.settle(self._site, -unpaid)
-        elif credit.crumbs and (surplus := credit.refund(arrived)) > 0:
-            self._meter.settle(self._site, surplus)
 
     def close(self, *, whole: bool) -> int:
         """Settle; the wire bytes that arrived for this response."""

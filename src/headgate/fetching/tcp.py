@@ -5,8 +5,8 @@ not, and segments, from which the frame headers follow.
 
 A window bounds bytes, not segments: a server that sends a byte per segment may send sixty times
 what the window says. Such a connection is shut while it has to wait. A filter in the kernel then
-drops data before TCP sees it, so the server has to stop after its congestion window, and what it
-sends again later, it sends in full segments.
+drops crumbs before TCP sees them, so the server has to stop after its congestion window, and what
+it sends later, it sends in full segments. Those are let in: they are bounded by the window.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import ctypes
 import socket
 import struct
 
-from headgate.traffic.window import FRAME_HEADERS, SEGMENT, Opening
+from headgate.traffic.window import FRAME_HEADERS, NARROWEST, SEGMENT, Opening
 
 __all__ = ["Line", "open_socket", "round_trip_seconds"]
 
@@ -30,7 +30,9 @@ _TIME_STAMPS = 12
 _SO_ATTACH_FILTER, _SO_DETACH_FILTER, _SO_MEMINFO = 26, 27, 55
 _DROPS = struct.Struct("=32xI")
 _INSTRUCTION = struct.Struct("=HBBI")
-_DROP_DATA = ctypes.create_string_buffer(
+_CRUMB = FRAME_HEADERS // 2
+"""Bytes of payload from which on a segment is let in."""
+_DROP_CRUMBS = ctypes.create_string_buffer(
     b"".join(
         _INSTRUCTION.pack(*instruction)
         for instruction in (
@@ -40,13 +42,14 @@ _DROP_DATA = ctypes.create_string_buffer(
             (0x07, 0, 0, 0),
             (0x80, 0, 0, 0),  # the length of the segment
             (0x1C, 0, 0, 0),  # less that of the header
-            (0x15, 0, 1, 0),  # nothing left: an acknowledgement or an end
+            (0x15, 1, 0, 0),  # nothing left: an acknowledgement or an end
+            (0x35, 0, 1, _CRUMB),  # or enough
             (0x06, 0, 0, 0xFFFFFFFF),  # let it in
             (0x06, 0, 0, 0),  # drop it
         )
     )
 )
-_FILTER = struct.pack("HP", len(_DROP_DATA) // _INSTRUCTION.size, ctypes.addressof(_DROP_DATA))
+_FILTER = struct.pack("HP", len(_DROP_CRUMBS) // _INSTRUCTION.size, ctypes.addressof(_DROP_CRUMBS))
 
 
 class Line:
@@ -55,7 +58,6 @@ class Line:
     __slots__ = (
         "_dropped_bytes",
         "_drops",
-        "_just_shut",
         "_last",
         "_shut",
         "read",
@@ -79,17 +81,13 @@ class Line:
         self._drops = 0
         """Segments that the filter was seen to have dropped."""
         self._dropped_bytes = 0
-        self._just_shut = False
-        """Until the filter is seen to have dropped something."""
         self._shut: bool | None = None
         """None: it never was."""
 
     def arrivals(self) -> tuple[int, int]:
         """Stream bytes and wire bytes that came since the connection began.
 
-        What the filter drops right after it is attached is the rest of a flight of crumbs, and its
-        headers count. What it drops later was gathered and sent again; crumbs are less than their
-        headers, so as much is counted for them.
+        What the filter drops are crumbs, and counted as if of one byte: most are.
         """
         if self._last is not None:
             return self._last
@@ -99,8 +97,7 @@ class Line:
             drops = self.sock.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _DROPS.size)
             fresh = _DROPS.unpack(drops)[0] - self._drops
             self._drops += fresh
-            self._dropped_bytes += fresh * FRAME_HEADERS * (1 if self._just_shut else 2)
-            self._just_shut = self._just_shut and not fresh
+            self._dropped_bytes += fresh * (FRAME_HEADERS + 1)
         wire = stream + FRAME_HEADERS * segments + _HANDSHAKE_OPTIONS
         return stream, wire + self._dropped_bytes
 
@@ -119,9 +116,8 @@ class Line:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
 
     def shut(self) -> None:
-        """Let no more data in."""
+        """Let no crumbs in."""
         self.sock.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, _FILTER)
-        self._just_shut = self._just_shut or not self._shut
         self._shut = True
 
     def reopen(self) -> None:
@@ -143,10 +139,11 @@ class Line:
         """Open a narrow connection wider while it runs, as far as that goes.
 
         What a narrow window may become was settled when the connection began: it was too small to
-        need scaling, so 64 KB is the most. Wider takes a new connection.
+        need scaling, so 64 KB is the most. Wider takes a new connection. One for crumbs stays as
+        it is.
         """
         wider = min(opening.window, _WIDEST_UNSCALED)
-        if self.window is None or self.window >= wider:
+        if self.window is None or self.window >= wider or self.window == NARROWEST.window:
             return
         self.window = wider
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, Opening(wider).buffer)

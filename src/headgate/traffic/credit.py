@@ -14,8 +14,10 @@ was guessed — segment sizes, the kernel's window, the response's length — is
 step and, at the latest, at the end.
 
 A window bounds bytes, not segments, and segments cost their headers. Where a response comes in
-``crumbs``, a filter lets in what is paid for and keeps out the rest, so the account is another:
-nothing comes while it is shut, and before it is opened a few segments are paid ahead.
+``crumbs``, a filter keeps them out while it waits, and before it is opened a few are paid ahead.
+Whole segments are let in, within the window; they come when the server's own timer says so. Paid
+for in full, the windows of many such responses would be filled at once some time later; not paid
+for at all, they would come on top of the rest. A quarter is paid ahead, and what comes is owed.
 
 The connection's owner asks `due`, waits for the governor, calls `pay`, then acts. At the end
 `balance` says what to give back (positive) or to owe (negative).
@@ -25,11 +27,13 @@ from __future__ import annotations
 
 from headgate.traffic.window import FRAME_HEADERS, SEGMENT, Opening, wire_bytes
 
-__all__ = ["Credit"]
+__all__ = ["CRUMBS_AHEAD", "Credit"]
 
 _INITIAL_CONGESTION_WINDOW = 10 * SEGMENT
-_CRUMBS_AHEAD = 10.0 * (FRAME_HEADERS + 1)
-"""Wire bytes of a first congestion window in segments of one byte."""
+CRUMBS_AHEAD = 3.0 * (FRAME_HEADERS + 1)
+"""Wire bytes of a few segments of one byte."""
+_PART_OF_WINDOW = 0.25
+"""Chosen on ten servers that send nothing but crumbs, at 50 KB/s (`bench.bandwidth`)."""
 _WORTH_WAITING = 256
 """Less than this is left to the next step or to the end."""
 _STREAM_PART = SEGMENT / (SEGMENT + FRAME_HEADERS)
@@ -82,19 +86,13 @@ class Credit:
         but many do: a server may send a byte per segment.
         """
         if self.crumbs:
-            return max(0.0, arrived + _CRUMBS_AHEAD - self.paid)
+            return self.unpaid(read, received, arrived + CRUMBS_AHEAD)
         due = self.unpaid(read, received, arrived)
         return due if due and due + self._owed >= _WORTH_WAITING else 0.0
 
     def unpaid(self, read: int, received: int, arrived: float) -> float:
         """What came or will come unpaid when this much has been read."""
         return max(0.0, arrived + self._coming(read, received) - self.paid)
-
-    def refund(self, arrived: float) -> float:
-        """What was paid for a window and is not needed where crumbs are let in a few at a time."""
-        surplus = max(0.0, self.paid - arrived - _CRUMBS_AHEAD) if self.crumbs else 0.0
-        self.paid -= surplus
-        return surplus
 
     def pay(self, amount: float) -> None:
         self.paid += amount
@@ -116,10 +114,9 @@ class Credit:
 
     def _coming(self, read: int, received: int) -> float:
         """Wire bytes that may still arrive without another step of ours."""
-        if self.crumbs:
-            return 0.0
         permitted = min(read + self._announced(received), self._foreseen(read, received))
-        return wire_bytes(min(max(0.0, permitted - received), self._congestion_window(received)))
+        coming = wire_bytes(min(max(0.0, permitted - received), self._congestion_window(received)))
+        return coming * _PART_OF_WINDOW if self.crumbs else coming
 
     def _announced(self, received: int) -> float:
         """The kernel begins with what was asked of it and goes up to the window as bytes come."""

@@ -99,6 +99,8 @@ class Opening:
     @property
     def buffer(self) -> int:
         """The SO_RCVBUF that makes Linux announce this window."""
+        if self.window < LEAST_WINDOW:
+            return self.window
         return max(int(self.window / ANNOUNCED_PER_BUFFER), _LEAST_BUFFER)
 
     @property
@@ -108,6 +110,8 @@ class Opening:
         >>> Opening(3 * 1448).announced, Opening(4 * 1448).announced
         (2920, 4380)
         """
+        if self.window < LEAST_WINDOW:
+            return self.window
         return self.buffer // _FIRST_SEGMENT * _FIRST_SEGMENT
 
 
@@ -154,6 +158,10 @@ def opening(demand: Demand) -> Opening | None:
     wanted = demand.standing / (_streams(demand) - 1) + SEGMENT
     segments = math.ceil(min(max(wanted, LEAST_WINDOW), WIDEST_WINDOW) / SEGMENT)
     return Opening(segments * SEGMENT)
+
+
+NARROWEST = Opening(1152)
+"""The least that Linux announces: of it a server makes two segments."""
 
 
 def fits(window: int | None, wanted: Opening | None) -> bool:
