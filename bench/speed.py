@@ -2,7 +2,7 @@
 
     python -m bench.speed                     everything, some six minutes on two cores
     python -m bench.speed --only headgate     a part: headgate, wget, scrapy, crawlee
-    python -m bench.speed --before PYTHON     and an older Headgate, by its interpreter, on one site
+    python -m bench.speed --against 772d084   and Headgate as of a commit, in turns, on one site
 
 Eleven sites of documentation from Debian's packages (`bench.documentation`), 13,900 pages of 24 KB
 in the mean, served by nginx on loopback, each at an address of its own. Headgate archives what it
@@ -16,14 +16,17 @@ as a multiple. Runs of less than ten seconds are done three times and the median
 told. The clock is shared with nginx and whatever else the machine does: where it seems odd, CPU
 tells more.
 
-Needs nginx and openssl; wget and wget2 are left out where they are missing. Scrapy and Crawlee are
-installed into a virtual environment of their own in the user's cache folder.
+Where Debian's own Python is another one than ours, the first line is told for both. Runs that are
+held against each other by a few per cent are done in turns.
+
+Needs nginx and openssl; wget and wget2 are left out where they are missing. Scrapy and Crawlee, and
+Headgate as of a commit or under Debian's Python, are installed into virtual environments of their
+own in the user's cache folder.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import platform
 import subprocess
@@ -31,7 +34,6 @@ import sys
 import sysconfig
 import tempfile
 import time
-import venv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -41,6 +43,7 @@ from shutil import rmtree, which
 
 from bench.documentation import SITES, Documentation
 from bench.speed_peers.cost import Cost, cost_of
+from bench.speed_peers.environments import headgate_under, other_interpreter, peers, revision
 from bench.speed_peers.web import Web, nginx_program, served
 
 PEER_PACKAGES = ("scrapy", "crawlee[parsel]", "uvloop")
@@ -75,6 +78,8 @@ class Runner:
     """The pages it got, by its folder and its output."""
     processes: int = 1
     """Of Headgate, that it is held against."""
+    in_turn_with: str = ""
+    """Its runs alternate with those of this one, so that both meet the same machine."""
     to_last_page: bool = False
     """Its time is up to the last page that it wrote, not to its end."""
 
@@ -106,6 +111,7 @@ HEADING = f"{'':<32} {'pages':>7} {'s':>7} {'pages/s':>8} {'CPU µs':>8} {'MB':>
 ONE, TWO = "Headgate, one process", "Headgate, two processes"
 ALONE, OVER_TLS = "Headgate, one site", "Headgate, one site by https"
 BEFORE, TEN = "Headgate before, one site", "Headgate, ten pages"
+DEBIANS = "Headgate, Debian's Python"
 WGET, WGET2 = "wget, one per site", "wget2, one per site"
 SCRAPY, SCRAPYS = "Scrapy, fastest", "Scrapy, fastest, two processes"
 
@@ -124,10 +130,12 @@ def main(arguments: Sequence[str]) -> int:
         with served(folder, options.cache, sites) as web:
             runners = [
                 runner
-                for runner in _runners(web, sites, options.before)
+                for runner in _runners(web, sites, options.against)
                 if not options.only or runner.family in options.only
             ]
             print(f"{_interpreter()}; {_versions(runners)}; {os.cpu_count()} cores\n\n{HEADING}")
+            for missing in sorted(_missing(runners, options.only)):
+                print(f"{missing:<32} NOT HERE, not measured")
             os.environ["SSL_CERT_FILE"] = str(web.certificate)
             results = _measure(runners, folder)
     return _judge({result.runner.name: result for result in results})
@@ -140,7 +148,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", choices=("headgate", "scrapy", "crawlee", "wget"), default=[]
     )
-    parser.add_argument("--before", metavar="PYTHON", default="")
+    parser.add_argument("--against", metavar="REVISION", default="", help="one of git's names")
     parser.add_argument(
         "--cache", metavar="FOLDER", type=Path,
         default=Path(tempfile.gettempdir()) / "headgate-documentation",
@@ -149,7 +157,14 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _runners(web: Web, sites: Sequence[Documentation], before: str) -> Iterator[Runner]:
+def _missing(runners: Sequence[Runner], only: Sequence[str]) -> set[str]:
+    """What was asked for and cannot be had on this machine."""
+    families = {DEBIANS: "headgate", WGET: "wget", WGET2: "wget"}
+    asked = {name for name, family in families.items() if not only or family in only}
+    return asked - {runner.name for runner in runners}
+
+
+def _runners(web: Web, sites: Sequence[Documentation], against: str) -> Iterator[Runner]:
     seeds = list(web.seeds.values())
     small, large = seeds[0], seeds[-1]
     halves = [
@@ -158,10 +173,15 @@ def _runners(web: Web, sites: Sequence[Documentation], before: str) -> Iterator[
     ]
     ours = partial(Runner, family="headgate", count=_stored_by_headgate)
     yield ours(ONE, command=partial(_headgate, seeds))
+    debians = other_interpreter()
+    if debians is not None:
+        python = headgate_under(debians)
+        yield ours(DEBIANS, command=partial(_headgate, seeds, python=python), in_turn_with=ONE)
     yield ours(TWO, command=partial(_headgate, seeds, "--processes", "2"))
     yield ours(ALONE, command=partial(_headgate, [large]))
-    if before:
-        yield ours(BEFORE, command=partial(_headgate, [large], python=before))
+    if against:
+        python = revision(against)
+        yield ours(BEFORE, command=partial(_headgate, [large], python=python), in_turn_with=ALONE)
     yield ours(OVER_TLS, command=partial(_headgate, [web.over_tls]))
     yield ours(TEN, command=partial(_headgate, [web.ten_pages]))
     for program, name in (("wget", WGET), ("wget2", WGET2)):
@@ -177,8 +197,17 @@ def _runners(web: Web, sites: Sequence[Documentation], before: str) -> Iterator[
 
 
 def _headgate(urls: Sequence[str], *options: str, python: str = sys.executable) -> list[str]:
-    program = [python, "-m", "headgate", "crawl", *urls, "--crawlers", str(len(urls))]
-    return [*program, "--delay", "0", "--quiet", "--contact", "bench@example.org", *options]
+    program = [python, *(["-E"] if python != sys.executable else []), "-m", "headgate", "crawl"]
+    delay = ["--delay", "0"] if _has_delay(python) else []
+    wanted = [*urls, "--crawlers", str(len(urls)), *delay, *options]
+    return [*program, *wanted, "--quiet", "--contact", "bench@example.org"]
+
+
+@cache
+def _has_delay(python: str) -> bool:
+    """Headgate once had no polite delay to be left out."""
+    asking = [python, "-E", "-m", "headgate", "crawl", "--help"]
+    return python == sys.executable or "--delay" in subprocess.check_output(asking, text=True)
 
 
 def _wgets(program: str, seeds: Sequence[str]) -> Iterator[list[str]]:
@@ -204,19 +233,12 @@ def _at_once(*commands: Sequence[str]) -> list[str]:
 
 @cache
 def _peer_python() -> str:
-    """The peers' own Python, of the same interpreter as ours; set up when first needed."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    interpreter = hashlib.sha1(os.path.realpath(sys.executable).encode()).hexdigest()[:8]
-    home = cache / "headgate-peers" / interpreter
-    ready = home / "ready"
-    if not ready.exists():
-        venv.create(home, with_pip=True)
-        subprocess.run([home / "bin/pip", "install", "--quiet", *PEER_PACKAGES], check=True)
-        ready.touch()
-    return str(home / "bin/python")
+    return peers(PEER_PACKAGES)
 
 
 def _interpreter() -> str:
+    if Path("/etc/debian_version").exists() and sys.base_prefix == "/usr":
+        return f"Python {platform.python_version()}, Debian's own, profile-guided"
     how = sysconfig.get_config_var("CONFIG_ARGS") or ""
     optimised = "with" if "--enable-optimizations" in how else "without"
     return f"Python {platform.python_version()} {optimised} profile-guided optimisation"
@@ -270,29 +292,45 @@ def _files(folder: Path, _: Cost) -> int:
 def _measure(runners: Sequence[Runner], folder: Path) -> list[Result]:
     results: list[Result] = []
     by_processes: dict[int, Result] = {}
-    for runner in runners:
-        result = _median_run(runner, folder / "work")
-        print(result.line(by_processes.get(runner.processes)), flush=True)
-        if result.cost.exit_code or not result.got:
-            print("\n".join(result.cost.output.splitlines()[-5:]), file=sys.stderr)
-        results.append(result)
-        if runner.name in (ONE, TWO):
-            by_processes[1 if runner.name == ONE else 2] = result
+    for group in _in_turns(runners):
+        for result in _median_runs(group, folder / "work"):
+            print(result.line(by_processes.get(result.runner.processes)), flush=True)
+            if result.cost.exit_code or not result.got:
+                print("\n".join(result.cost.output.splitlines()[-5:]), file=sys.stderr)
+            results.append(result)
+            if result.runner.name in (ONE, TWO):
+                by_processes[1 if result.runner.name == ONE else 2] = result
     return results
 
 
-def _median_run(runner: Runner, place: Path) -> Result:
-    """Of three, where one is short."""
-    runs: list[Result] = []
-    while len(runs) < 3 and (not runs or runs[0].cost.seconds < SHORT_SECONDS):
-        place.mkdir()
-        began = time.time()
-        cost = cost_of(runner.command(), place, MOST_SECONDS)
-        if runner.to_last_page:
-            cost = replace(cost, seconds=max(map(_written, place.rglob("*.htm*"))) - began)
-        runs.append(Result(runner, cost, runner.count(place, cost)))
-        rmtree(place)
-    return sorted(runs, key=lambda run: run.cost.seconds)[len(runs) // 2]
+def _in_turns(runners: Sequence[Runner]) -> list[list[Runner]]:
+    groups: list[list[Runner]] = []
+    for runner in runners:
+        if groups and runner.in_turn_with == groups[-1][0].name:
+            groups[-1].append(runner)
+        else:
+            groups.append([runner])
+    return groups
+
+
+def _median_runs(group: Sequence[Runner], place: Path) -> list[Result]:
+    """Of each the median of three, where runs are short or are done in turns."""
+    rounds = [[_run(runner, place) for runner in group]]
+    if len(group) > 1 or rounds[0][0].cost.seconds < SHORT_SECONDS:
+        rounds += [[_run(runner, place) for runner in group] for _ in range(2)]
+    each = (sorted(runs, key=lambda run: run.cost.seconds) for runs in zip(*rounds, strict=True))
+    return [runs[len(runs) // 2] for runs in each]
+
+
+def _run(runner: Runner, place: Path) -> Result:
+    place.mkdir()
+    began = time.time()
+    cost = cost_of(runner.command(), place, MOST_SECONDS)
+    if runner.to_last_page:
+        cost = replace(cost, seconds=max(map(_written, place.rglob("*.htm*"))) - began)
+    result = Result(runner, cost, runner.count(place, cost))
+    rmtree(place)
+    return result
 
 
 def _judge(by_name: dict[str, Result]) -> int:
@@ -301,8 +339,9 @@ def _judge(by_name: dict[str, Result]) -> int:
     verdicts = [*_times(by_name), *_of_ten_pages(by_name), *_whole(by_name)]
     for text, kept in verdicts:
         print("kept  " if kept else "MISSED", text)
-    if TWO in by_name and WGET2 in by_name:
-        print(f"       two processes {by_name[TWO].rate / by_name[WGET2].rate:.2f} × {WGET2}")
+    for ours, other in ((TWO, WGET2), (ONE, DEBIANS)):
+        if ours in by_name and other in by_name:
+            print(f"       {ours}: {by_name[ours].rate / by_name[other].rate:.2f} × {other}")
     return 0 if all(kept for _, kept in verdicts) else 1
 
 
