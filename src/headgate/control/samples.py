@@ -46,7 +46,8 @@ class Samples:
         self._counted = Arrivals()
         self._last_time = start
         self._left_before = 0.0
-        self._came = 0
+        self.came = 0
+        """Bytes, in this leg."""
         self._recent = deque(((start, 0),))
         """(moment, bytes until then) of this leg, as far back as a stretch of a second needs."""
 
@@ -103,13 +104,13 @@ class Samples:
             self._booked[report.site] += more
 
     def _note_peak(self, time: float, came: int) -> None:
-        self._came += came
+        self.came += came
         while len(self._recent) > 1 and time - self._recent[1][0] >= SECOND:
             self._recent.popleft()
         start, before = self._recent[0]
         if time - start >= SECOND:
-            self.peak_rate = max(self.peak_rate, (self._came - before) / (time - start))
-        self._recent.append((time, self._came))
+            self.peak_rate = max(self.peak_rate, (self.came - before) / (time - start))
+        self._recent.append((time, self.came))
 
     def _halve(self) -> None:
         odd = self._points[len(self._points) // 2 * 2 :]

@@ -237,7 +237,8 @@ class _Crawl:
         begun = {site: at - start for site, at in leg.conducting.begun.items()}
         measured = log.look(run_now, reports, begun)
         self._keep_budget(now, reports)
-        if self._saving.look(run_now, len(log.started) + len(log.finished)):
+        events = len(log.started) + len(log.finished)
+        if self._saving.look(run_now, events, log.samples.came):
             leg.keeping.save(run_now)
         leg.learn(reports, granted, self._time.awake(now), self._parts.clock.wall())
         rate = leg.keeping.rate_at(now)

@@ -32,7 +32,7 @@ def report_so_far(run: RunFolder, *, under_way: bool) -> RunReport | None:
     saved = load_report(run)
     if saved is None:
         return None
-    now = saved.seconds if under_way else max(saved.seconds, load_elapsed(run))
+    now = max(saved.seconds, load_elapsed(run))
     stored = site_journals(run)
     sites = tuple(
         _with_stored(site, stored.get(Owner(site.name)), now, under_way=under_way)
