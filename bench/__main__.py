@@ -22,6 +22,7 @@ TIMES = {
 }
 PARTS = {
     "__main__",
+    "arguments",
     "closure",
     "documentation",
     "line_user",

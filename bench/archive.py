@@ -1,4 +1,4 @@
-"""What storing costs, against the writers others use. Run: python bench/archive.py
+"""What storing costs, against the writers others use. Run: python -m bench.archive
 
 Prints, in one run and as CPU time of the fastest of some repeats: gzip libraries on 14 KB pages; a
 request and its response written by us, by warcio and by FastWARC, each with digests of block and
@@ -27,6 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from bench.arguments import parser
 from isal import isal_zlib
 from rich.console import Console
 from rich.table import Table
@@ -396,6 +397,7 @@ def bench_spool(fetched: list[Fetched], folder: Path) -> None:
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
     bodies = html_pages()
     fetched = fetched_pages(bodies)
     with tempfile.TemporaryDirectory() as name:

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from bench.arguments import parser
 from bench.closure import Closure, closure
 from rich.console import Console
 from rich.table import Table
@@ -72,6 +73,7 @@ MODES = [Mode(processes, killed) for processes in (1, 2) for killed in (False, T
 
 
 def main() -> int:
+    parser(__doc__).parse_args()
     install_missing()
     with tempfile.TemporaryDirectory(prefix="headgate-") as name, serving(Path(name)) as web:
         expected = {site: expect(site, seed) for site, seed in web.seeds.items()}

@@ -32,6 +32,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pyarrow.parquet as pq
+from bench.arguments import parser
 from bench.coverage import CONSOLE, DOCUMENTS, HEADGATE, install_missing, serving
 from rich.table import Table
 
@@ -116,7 +117,12 @@ class Document:
         )
 
 
-def main(sites: Sequence[str]) -> int:
+def main() -> int:
+    options = parser(__doc__)
+    options.add_argument("sites", metavar="SITE", nargs="*", help=f"of {', '.join(TOPICS)}; all")
+    sites = options.parse_args().sites
+    if unknown := set(sites) - set(TOPICS):
+        options.error(f"no such site: {', '.join(sorted(unknown))}")
     install_missing()
     table = Table("site", "topic", "relevant", "topic order", "links-in", "breadth-first")
     found = {lot: Counter[str]() for lot in ("all", "fresh")}
@@ -180,4 +186,4 @@ def share_until(order: Sequence[str], relevant: set[str]) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

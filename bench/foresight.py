@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import uvloop
+from bench.arguments import parser
 from bench.documentation import HELD_OUT, SITES, TUNED_ON, fetched, served
 from rich.console import Console
 from rich.table import Table
@@ -244,7 +245,9 @@ def missed(found: dict[str, Summary], told: Sequence[Told]) -> list[str]:
 
 def main() -> int:
     default = Path(tempfile.gettempdir()) / "headgate-documentation"
-    folders = fetched(Path(sys.argv[1]) if len(sys.argv) > 1 else default)
+    options = parser(__doc__)
+    options.add_argument("folder", metavar="FOLDER", nargs="?", type=Path, default=default)
+    folders = fetched(options.parse_args().folder)
     told: dict[str, Told] = {}
     with served(folders) as seeds:
         for site in SITES:

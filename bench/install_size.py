@@ -24,6 +24,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import distributions
 from pathlib import Path
 
+from bench.arguments import parser
+
 MOST_MB = 330.0
 ROOT = Path(__file__).parents[1]
 DEVELOPERS = frozenset({"dev", "all"})
@@ -32,6 +34,7 @@ LARGEST = 4
 
 
 def main() -> int:
+    parser(__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         wheel = _wheel(Path(folder))
         environment = Path(folder, "venv")

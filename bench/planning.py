@@ -1,4 +1,4 @@
-"""What planning costs as sites grow, and against a convex solver. Run: make bench
+"""What planning costs as sites grow, and against a convex solver. Run: python -m bench.planning
 
 Prints, in one run: the three allocations for 10^3 to 10^6 sites with peak memory, M-SUMT beside
 the convex solver Clarabel at 10^4 sites, the full schedule for 10^2 to 10^4 sites at 5
@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import cvxpy as cp
 import numpy as np
+from bench.arguments import parser
 from rich.console import Console
 from rich.table import Table
 
@@ -151,6 +152,7 @@ def bench_replan(full_plan: float, count: int = 10**4) -> None:
 
 
 if __name__ == "__main__":
+    parser(__doc__).parse_args()
     bench_allocations()
     bench_against_solver()
     bench_replan(bench_schedules())

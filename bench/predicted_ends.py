@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from bench.arguments import parser
 
 from headgate.lab.worlds.hourly_servers import HourlyWorld, SimulatedRun, crawl_once
 from headgate.model.budget import Budget
@@ -44,6 +45,7 @@ def runs(seed: int, hours: Sequence[int]) -> list[SimulatedRun]:
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
     for name, hours in PROGRAMMES.items():
         worlds = [runs(seed, hours) for seed in range(1, WORLDS + 1)]
         print(f"{name}: {WORLDS} worlds of 20 sites")
