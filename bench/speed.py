@@ -1,6 +1,6 @@
 """How fast is a crawl of real pages? Headgate beside others, in one run, nothing limited.
 
-    python -m bench.speed                     everything, some six minutes on two cores
+    python -m bench.speed                     everything, some ten minutes on two cores
     python -m bench.speed --only headgate     a part: headgate, wget, scrapy, crawlee
     python -m bench.speed --against 772d084   and Headgate as of a commit, in turns, on one site
 
