@@ -1,7 +1,7 @@
 """Names the benches: `python -m bench`, or `make bench`. Each says more at its head.
 
-How long one takes is what it says of itself, or was seen on two cores that others used, too: roughly.
-Those without a time were not timed.
+How long one takes is what it says of itself, or was seen, roughly, on two cores that others used,
+too. Those without a time were not timed.
 """
 
 from __future__ import annotations
