@@ -81,9 +81,13 @@ def _answer(path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Result:
+    """`tests.integration.strangers` has a small form of it."""
+
     asked: int
     begun_seconds: float
     """From the first request to the first of the last site."""
+    interrupted: float
+    """When, by the monotonic clock."""
     deaf_seconds: float
     ending_seconds: float
     peak_bytes: int
@@ -122,6 +126,7 @@ async def crawl(sites: int, answer_seconds: float, stay_seconds: float, folder: 
     return Result(
         asked,
         begun - seen.requests[0],
+        interrupted,
         max(seen.requests[-1] - interrupted, 0.0),
         ended - interrupted,
         peak,

@@ -68,6 +68,7 @@ class Beside:
 
     def reckon(self) -> None:
         """While the machine is watched."""
+        assert self.asked, "the honest site was never asked"
         seconds, first, end = self.machine.own_seconds, self.asked[0], self.interrupted
         self.waited = seconds(self.began, first)
         self.heard = seconds(end, max(self.asked[-1], end))
