@@ -21,7 +21,7 @@ _MOST_LOAD = 1.25
 
 
 def nearest(round_trips: FloatArray) -> Owners:
-    return np.argmin(round_trips, axis=1)
+    return np.asarray(np.argmin(round_trips, axis=1), dtype=np.int_)
 
 
 def bounded(round_trips: FloatArray) -> Owners:

@@ -21,7 +21,7 @@ class CanMachine(RuleBasedStateMachine):
         self.next = 0
 
     @rule(place=coordinates)
-    def join(self, place: np.ndarray) -> None:  # type: ignore[type-arg]
+    def join(self, place: np.ndarray) -> None:
         self.can.join(self.next, place)
         self.next += 1
 
@@ -42,7 +42,7 @@ class CanMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.can.places)
     @rule(lot=st.integers(0, 1000), key=coordinates)
-    def route(self, lot: int, key: np.ndarray) -> None:  # type: ignore[type-arg]
+    def route(self, lot: int, key: np.ndarray) -> None:
         way = self.can.route(sorted(self.can.places)[lot % len(self.can.places)], key)
         assert way[-1] == self.can.owner(key)
         assert len(way) <= 2 * len(self.can.places)
@@ -57,7 +57,7 @@ TestCanMachine.settings = settings(max_examples=60, stateful_step_count=25, dead
 
 
 @given(st.lists(coordinates, min_size=2, max_size=12, unique_by=lambda p: (p[0], p[1])))
-def test_only_joins_leave_every_machine_a_box_of_its_own(places: list[np.ndarray]) -> None:  # type: ignore[type-arg]
+def test_only_joins_leave_every_machine_a_box_of_its_own(places: list[np.ndarray]) -> None:
     can = Can((0.0, 0.0), (101.0, 101.0))
     for machine, place in enumerate(places):
         can.join(machine, place)

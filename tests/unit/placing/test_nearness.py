@@ -71,7 +71,7 @@ def test_can_takes_about_as_many_hops_as_theory_says(planetlab: Overlay) -> None
 
 
 @given(matrices)
-def test_bounds_of_load_are_kept(times: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_bounds_of_load_are_kept(times: np.ndarray) -> None:
     most = np.bincount(bounded(times), minlength=7).max()
     assert most <= np.ceil(1.25 * 40 / 7)
     assert weighed(times, 0.0).tolist() == nearest(times).tolist()
