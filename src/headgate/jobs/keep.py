@@ -286,11 +286,17 @@ class Keeper:
                     return
                 leg.conducting.look_seconds = self._look_seconds
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self._job.tend_seconds):
+                    async with asyncio.timeout(self._until_next()):
                         await self._woken.wait()
         except Exception as fault:
             leg.conducting.interrupt(str(fault))
             raise
+
+    def _until_next(self) -> float:
+        """Seconds until there may be something to do, if nobody says so before."""
+        soon = self.desk.board.next_moment(self._wall) - self._wall
+        most = self._job.tend_seconds
+        return soon if 0 < soon < most else most
 
     def _look_at_clock(self) -> None:
         """One that was set back leaves moments in the future that nobody should wait for."""
