@@ -18,7 +18,7 @@ from headgate.fetching.http import HttpFetcher
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
 from headgate.fetching.tcp import Line, open_socket
-from headgate.model.fetch import Fetched
+from headgate.model.fetch import Fetched, FetchRequest
 from headgate.traffic.window import SEGMENT, Opening
 
 from .scripted import PATIENT, Wire, asking, fetching, page, serving
@@ -207,3 +207,36 @@ def test_sites_have_their_own_rates() -> None:
         meter.close()
 
     uvloop.run(session())
+
+
+async def _drops(wire: Wire) -> None:
+    while await wire.said():
+        for byte in page(CRUMBLED):
+            await wire.say(bytes([byte]))
+
+
+CRUMBLED = bytes(range(256)) * 2
+
+
+def test_an_honest_site_keeps_its_rate_beside_segments_of_one_byte(machine: Machine) -> None:
+    """Ten such responses wait for each other, come whole, and nobody else waits for them."""
+
+    async def session() -> Span:
+        meter = Meter(200_000.0)
+        meter.set_site("site", 100_000.0)
+        meter.set_site("bad", 100_000.0)
+        async with (
+            serving(_pages) as honest,
+            serving(_drops) as crumbling,
+            fetching(Limits(), meter) as fetcher,
+        ):
+            bad = FetchRequest(crumbling.url(host="named.test"), "bad", 5_000, 1_000_000)
+            strange = [asyncio.ensure_future(fetcher.fetch(bad)) for _ in range(10)]
+            took = await _all(fetcher, [honest.url("/10000")] * 15, 10_500)
+            for outcome in await asyncio.gather(*strange):
+                assert isinstance(outcome, Fetched), outcome
+                assert outcome.payload == CRUMBLED
+            return took
+
+    took = uvloop.run(session())
+    assert machine.own_seconds(*took) < 3.0, "it is a second and a half at its rate"
