@@ -39,6 +39,7 @@ examples:
   headgate lab diligenti2004 --simulated   in seconds, on any machine
   headgate lab nakahira2008 --instances 1  one virtual web
   headgate lab pechnikov2017               sites over machines of unequal speed
+  headgate lab sarss2010                   who is near a host, on measured round trips
   headgate lab freshness                   which policy keeps real pages fresh
 """
 
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_at_least(1),
         help="random instances of each kind (zhu2020: 40, half as many with caps; "
-        "nakahira2008: 10 webs; pechnikov2017: 200; freshness: 3)",
+        "nakahira2008: 10 webs; pechnikov2017: 200; sarss2010, freshness: 3)",
     )
     parser.add_argument(
         "--seed", metavar="N", type=_at_least(0), default=1, help="for all lots (default: 1)"
@@ -153,6 +154,16 @@ def _pechnikov2017(args: argparse.Namespace) -> None:
     _show(args, reproduction, report_html, as_json, print_reproduction)
 
 
+def _sarss2010(args: argparse.Namespace) -> None:
+    from headgate.lab.papers.sarss2010.report import report_html
+    from headgate.lab.papers.sarss2010.reproduction import as_json, reproduce
+    from headgate.lab.papers.sarss2010.text import print_reproduction
+
+    with _mapper(args.jobs) as mapper:
+        reproduction = reproduce(args.instances or 3, args.seed, mapper, _say)
+    _show(args, reproduction, report_html, as_json, print_reproduction)
+
+
 def _freshness(args: argparse.Namespace) -> None:
     from headgate.lab.papers.freshness.report import report_html
     from headgate.lab.papers.freshness.reproduction import as_json, reproduce
@@ -168,6 +179,7 @@ _REPRODUCTIONS = {
     "diligenti2004": _diligenti2004,
     "nakahira2008": _nakahira2008,
     "pechnikov2017": _pechnikov2017,
+    "sarss2010": _sarss2010,
     "freshness": _freshness,
 }
 

@@ -1,0 +1,83 @@
+"""The overlay on measured round trips: coordinates, who fetches what, CAN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from headgate.lab.papers.claim import Claim
+from headgate.lab.papers.mapping import Mapper
+from headgate.lab.papers.sarss2010.overlay import MEASURED, Fit, Overlay, fit, overlay
+from headgate.lab.papers.sarss2010.round_trips import NETS
+
+__all__ = ["Reproduction", "as_json", "reproduce"]
+
+_MOST_ERROR = {"planetlab490": 0.10, "seattle99": 0.19}
+_MOST_MILLISECONDS, _MOST_LOAD = 50.0, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    fits: list[list[Fit]]
+    """By net, of each seed."""
+    overlays: list[list[Overlay]]
+    aims: list[Claim]
+
+
+def reproduce(
+    draws: int, seed: int, mapper: Mapper, say: Callable[[str], object] = lambda _: None
+) -> Reproduction:
+    """``draws`` of crawlers and hosts from each net, seeded ``seed``, ``seed + 1`` ..."""
+    say(f"sarss2010: the overlay, {draws} draws of {len(NETS)} nets")
+    tasks = [(net, seed + k) for net in NETS for k in range(draws)]
+    found = list(mapper(_of_task, tasks))
+    by_net = [found[k : k + draws] for k in range(0, len(found), draws)]
+    fits = [[one for one, _ in rows] for rows in by_net]
+    overlays = [[one for _, one in rows] for rows in by_net]
+    return Reproduction(fits, overlays, _aims(fits, overlays))
+
+
+def _of_task(task: tuple[str, int]) -> tuple[Fit, Overlay]:
+    return fit(*task), overlay(*task)
+
+
+def _aims(fits: list[list[Fit]], overlays: list[list[Overlay]]) -> list[Claim]:
+    found = []
+    for rows in fits:
+        most, net = max(row.with_height for row in rows), rows[0].net
+        text = f"median relative error with height at most {_MOST_ERROR[net]:.2f}"
+        numbers = f"{most:.3f} at the most, {max(row.without for row in rows):.3f} without height"
+        found.append(Claim(net, text, most <= _MOST_ERROR[net], numbers))
+    planetlab = overlays[0]
+    measured = [one for row in planetlab for one in row.assignments if one.way == MEASURED]
+    times = max(one.mean_milliseconds for one in measured)
+    load = max(one.most_over_mean for one in measured)
+    found.append(
+        Claim(
+            planetlab[0].net,
+            f"12 connect times and load: at most {_MOST_MILLISECONDS:g} ms in the mean, at most"
+            f" {_MOST_LOAD:g} times the mean load",
+            times <= _MOST_MILLISECONDS and load <= _MOST_LOAD,
+            f"{times:.1f} ms and {load:.1f} times at the most",
+        )
+    )
+    hops = [row.can.mean_hops / row.can.theory_hops for row in planetlab]
+    found.append(
+        Claim(
+            planetlab[0].net,
+            "CAN takes as many hops as theory says, (d/4)·n^(1/d), within 30 %",
+            all(abs(ratio - 1) <= 0.3 for ratio in hops),
+            f"{min(hops):.2f} to {max(hops):.2f} of {planetlab[0].can.theory_hops:.1f}",
+        )
+    )
+    return found
+
+
+def as_json(reproduction: Reproduction) -> dict[str, Any]:
+    return {
+        "paper": "sarss2010",
+        "fits": [asdict(one) for rows in reproduction.fits for one in rows],
+        "overlays": [asdict(one) for rows in reproduction.overlays for one in rows],
+        "aims": [asdict(aim) for aim in reproduction.aims],
+    }
