@@ -1,11 +1,12 @@
 """The manager's decisions: events in, commands out; no clock, no I/O.
 
-It keeps the planner's state of the crawl (planning/replan.py) true to what nodes report: bytes
-that came, what is still to come and how sure that is, servers slower or faster than thought, sites
-that wait for their own delay. At every event it asks the planner for rates and passes on those that
-changed. To `look` is quick; to `decide` may take some hundredths of a second. A task is started
-when its site gets its first rate; a site that is given 0 is parked. Tasks may `arrive` at any time,
-also of a site that has ended; a crawl has all of its tasks from the beginning.
+It keeps the planner's state of the crawl (planning/replan.py) true to what nodes report: bytes that
+came, what is still to come and how sure that is, servers slower or faster than thought, sites that
+wait for their own delay. At every event it asks the planner for rates and passes on those that
+changed (rate_setting.py). To `look` is quick; to `decide` may take some hundredths of a second. A
+task is started when its site gets its first rate; a site that is given 0 is parked. Tasks may
+`arrive` at any time, also of a site that has ended; a crawl has all of its tasks from the
+beginning.
 
 Sites nobody knows are looked at first (first_looks.py); they join the plan when their look is over.
 An unlimited budget needs no planner: m sites run without limit, in the order of the plan.
@@ -15,13 +16,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headgate.control.first_looks import FirstLooks
 from headgate.control.forecast import Forecast, Source
-from headgate.control.glimpses import with_glimpses
-from headgate.control.lending import lent_rates, worth_lending
+from headgate.control.rate_setting import RateSetting
+from headgate.control.site_stops import SiteStops
 from headgate.control.site_watch import SiteWatch
 from headgate.crawling.progress import Progress
 from headgate.model.site import Site
@@ -34,13 +35,7 @@ from headgate.planning.replan import (
     SiteArrived,
     SiteEnded,
     Started,
-    begin,
-    deadlines_ahead,
-    open_next,
-    serve_in_order,
-    set_rates,
     take_in,
-    warm_up,
 )
 
 __all__ = [
@@ -60,10 +55,6 @@ _WORTH_TELLING = 0.01
 """Relative gain of a rate below which nobody is told."""
 _LOOKS_PART = 0.5
 """Of the budget: for first looks while sites that are known are crawled."""
-_SLOW = 0.05
-"""Of an equal share: a server that gives no more keeps no crawler from others."""
-_MOST_LENT = 200
-"""Sites beyond the number of crawlers that may be open for others' idleness: memory is bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +109,11 @@ class Manager:
     held_back: bool = False
     """At this moment it has even less: how fast a server is cannot be told now."""
     looks: FirstLooks = field(default_factory=FirstLooks)
-    loans: Mapping[str, float] = field(default_factory=dict)
-    """What sites have beyond what the planner gave them, from what others leave of theirs."""
-    ends: Mapping[str, float] = field(default_factory=dict)
-    """When sites will end, by the last decision; of those that it cannot tell, nothing."""
     _state: CrawlState = field(init=False)
+    _setting: RateSetting = field(init=False)
     _watched: dict[str, SiteWatch] = field(default_factory=dict)
     _to_start: dict[str, Task] = field(default_factory=dict)
-    _to_stop: deque[SiteWatch] = field(default_factory=deque)
-    """Sites that end at their deadlines, the next one first; those that have ended may be there."""
+    _to_stop: SiteStops = field(init=False)
     _sharing: int = 1
     """Sites that can be crawled at once."""
     _told: dict[str, float] = field(default_factory=dict)
@@ -149,7 +136,9 @@ class Manager:
             {}, deque(), budget, slots, look_seconds=LOOK_SECONDS, may_park=True
         )
         manager._sharing = max(min(slots, len(sites)), 1)
-        manager._note_stops(manager._watched.values())
+        manager._to_stop = SiteStops(manager._watched)
+        manager._to_stop.note(manager._watched.values())
+        manager._setting = RateSetting(manager._state, manager._watched)
         looks = manager._has_deadlines
         for name, watched in manager._watched.items():
             if looks and _is_unknown(watched, forecasts[name]):
@@ -167,6 +156,16 @@ class Manager:
     def rates(self) -> Mapping[str, float]:
         """What the sites that were started have now."""
         return self._told
+
+    @property
+    def loans(self) -> Mapping[str, float]:
+        """What sites have beyond what the planner gave them, from what others leave of theirs."""
+        return self._setting.loans
+
+    @property
+    def ends(self) -> Mapping[str, float]:
+        """When sites will end, by the last decision; of those that it cannot tell, nothing."""
+        return self._setting.ends
 
     @property
     def left(self) -> Mapping[str, SizeRange]:
@@ -195,7 +194,7 @@ class Manager:
         self._to_start[name] = task
         watched = self._watched[name] = SiteWatch.of(task.site, known, now)
         self._sharing = max(self._sharing, min(self.slots, len(self._watched)))
-        self._note_stops([watched])
+        self._to_stop.note([watched])
         if self._has_deadlines and _is_unknown(watched, known):
             self.looks.want(name, now, watched.deadline)
         else:
@@ -215,22 +214,7 @@ class Manager:
     def next_turn(self, now: float) -> float:
         """When the budget changes or a site's time is up; infinity: never."""
         turn = math.inf if self.capacity is None else self.capacity.next_turn(now)
-        return min(turn, self._next_stop())
-
-    def _next_stop(self) -> float:
-        while self._to_stop and not self._is_open(self._to_stop[0]):
-            self._to_stop.popleft()
-        return self._to_stop[0].deadline if self._to_stop else math.inf
-
-    def _note_stops(self, arrived: Iterable[SiteWatch]) -> None:
-        stops = [watched for watched in arrived if watched.stops]
-        if stops:
-            stops += filter(self._is_open, self._to_stop)
-            self._to_stop = deque(sorted(stops, key=lambda watched: watched.deadline))
-
-    def _is_open(self, watched: SiteWatch) -> bool:
-        """Its site may have come again since."""
-        return self._watched.get(watched.site.name) is watched
+        return min(turn, self._to_stop.next())
 
     def set_budget(self, capacity: Capacity | None, now: float) -> list[Command]:
         """The user changed the budget."""
@@ -279,22 +263,13 @@ class Manager:
                 now,
                 first_look=report.site in self.looks.under_way,
                 held_back=self.held_back,
-                lent=report.site in self.loans,
+                lent=report.site in self._setting.loans,
             )
             if self.looks.look(report, now, watched.look_bytes(report)):
                 watched.speed.conclude()
                 self._join(report.site, now)
         take_in(self._state, Started(now))
-        share = self._equal_share
-        slow = _SLOW * self._state.capacity.rate_at(self._state.now) / self.slots
-        running = frozenset(self._state.running)
-        lent = sum(self._lends(name) for name in running)
-        for report in reports:
-            if report.site in self._state.sites:
-                lends = report.site in running and self._lends(report.site)
-                may_lend = lends or (report.site in running and lent < _MOST_LENT)
-                self._refresh(report, share, slow, may_lend=may_lend)
-                lent += (report.site in running and self._lends(report.site)) - lends
+        self._setting.refresh(reports, self._told, self._equal_share)
 
     @property
     def _has_deadlines(self) -> bool:
@@ -313,27 +288,9 @@ class Manager:
         state = self._watched[name].state(self._equal_share)
         take_in(self._state, SiteArrived(now, name, state))
 
-    def _refresh(
-        self, report: Progress, equal_share: float, slow_cap: float, *, may_lend: bool
-    ) -> None:
-        """``slow_cap``: bytes per second below which a server is too slow to be waited for."""
-        state = self._state.sites[report.site]
-        self._watched[report.site].refresh(state, equal_share)
-        # One that was given nothing waits for us: its robots.txt, say, cannot come.
-        waits = report.pausing and (state.idle or self._told[report.site] > 0)
-        slow = state.cap < slow_cap
-        state.idle = may_lend and waits
-        state.slow = may_lend and slow
-
-    def _lends(self, name: str) -> bool:
-        """Whether a running site leaves its crawler to others."""
-        site = self._state.sites[name]
-        return site.idle or site.slow
-
     def _stops(self, now: float) -> list[Command]:
         commands: list[Command] = []
-        while self._next_stop() <= now:
-            name = self._to_stop.popleft().site.name
+        while (name := self._to_stop.due(now)) is not None:
             if name in self._told:
                 commands.append(StopSite(name, "deadline"))
             else:
@@ -354,7 +311,7 @@ class Manager:
     def _rates_after(self, event: _PlannerEvent, *, weigh: bool = True) -> list[Command]:
         take_in(self._state, event)
         if self.capacity is None:
-            rates = self._unlimited()
+            rates = self._setting.unlimited()
         else:
             rates = self._limited(event.now, weigh=weigh)
         parked = dict.fromkeys(self._told.keys() - rates.keys(), 0.0)
@@ -382,82 +339,15 @@ class Manager:
         return 1.0 if self.capacity is None or not given else min(self._budget(now) / given, 1.0)
 
     def _limited(self, now: float, *, weigh: bool) -> dict[str, float]:
-        if weigh and deadlines_ahead(self._state):
-            from headgate.planning.mending import mend
-
-            mend(self._state)
-        if weigh:
-            set_rates(self._state)
-            self.ends = self._foreseen_ends()
-        else:
-            serve_in_order(self._state)
-        warm_up(self._state)
-        rates = self._with_glimpses(now) if weigh else self._rates()
-        rates = self._with_the_rest(rates, now)
-        return self._with_loans(rates, now) if self.looks.over else self._with_looks(rates, now)
-
-    def _foreseen_ends(self) -> Mapping[str, float]:
-        """Of one site alone, its rate says as much, and NumPy need not be loaded."""
-        if len(self._state.sites) <= 1:
-            return {}
-        from headgate.planning.foreseen import foreseen_ends
-
-        return foreseen_ends(self._state)
-
-    def _rates(self) -> dict[str, float]:
-        return {name: self._state.sites[name].rate for name in self._state.running}
-
-    def _with_glimpses(self, now: float) -> dict[str, float]:
-        if self._state.can_guard:
-            little_known = self._little_known([*self._state.running, *self._state.waiting])
-            begin(self._state, [name for name in self._state.waiting if name in little_known])
-        rates = self._rates()
-        return with_glimpses(rates, self._little_known(list(rates)), self._budget(now))
-
-    def _little_known(self, names: Sequence[str]) -> list[str]:
-        """What was told of sizes is tried unless it leaves just enough time; a range always is."""
-        busy = [name for name in names if not self._state.sites[name].idle]
-        unseen = [name for name in busy if self._watched[name].unseen]
-        if unseen and self._state.is_tight(busy):
-            unseen = []
-        return [name for name in busy if self._watched[name].vague or name in unseen]
-
-    def _with_the_rest(self, rates: dict[str, float], now: float) -> dict[str, float]:
-        """Caps are mostly estimates. What they leave of the budget is offered to those who run, up
-        to the user's own bounds: a server faster than thought is found out, and none is wasted."""
-        busy = [site for site in rates if not self._state.sites[site].idle]
-        rest = self._budget(now) - sum(rates[site] for site in busy)
-        served = sorted(
-            (site for site in busy if rates[site] > 0),
-            key=lambda site: self._watched[site].speed.most - rates[site],
-        )
-        more = dict(rates)
-        for place, site in enumerate(served):
-            if rest <= 0:
-                break
-            room = self._watched[site].speed.most - rates[site]
-            part = min(rest / (len(served) - place), room)
-            more[site] += part
-            rest -= part
-        return more
-
-    def _with_loans(self, rates: dict[str, float], now: float) -> dict[str, float]:
-        """What some leave of their rates, as was seen at the last look, for others to use."""
         budget = self._budget(now)
-        busy = [site for site in rates if not self._state.sites[site].idle]
-        speeds = {site: self._watched[site].speed for site in busy}
-        unused = {site: part for site in busy if (part := speeds[site].unused(rates[site])) > 0}
-        if worth_lending(sum(unused.values()), budget):
-            open_next(self._state)
-            for site in self._state.running[len(rates) :]:
-                rates[site], speeds[site] = 0.0, self._watched[site].speed
-        room = {site: min(s.cap, s.most, budget) - rates[site] for site, s in speeds.items()}
-        self.loans = lent_rates(unused, room, budget)
-        return {site: rate + self.loans.get(site, 0.0) for site, rate in rates.items()}
+        rates = self._setting.rates(budget, weigh=weigh)
+        if self.looks.over:
+            return self._setting.with_loans(rates, budget)
+        return self._with_looks(rates, now)
 
     def _with_looks(self, rates: dict[str, float], now: float) -> dict[str, float]:
         """First looks share a part of the budget while others run, all of it while none does."""
-        self.loans = {}
+        self._setting.loans = {}
         busy = sum(rate > 0 and not self._state.sites[site].idle for site, rate in rates.items())
         self.looks.begin(max(self.slots - busy, 1), now)
         if not self.looks.under_way:
@@ -473,14 +363,6 @@ class Manager:
     def _budget(self, now: float) -> float:
         assert self.capacity is not None
         return min(self.capacity.rate_at(now), self.line)
-
-    def _unlimited(self) -> dict[str, float]:
-        free = self._state.free_crawlers
-        while self._state.waiting and free > 0:
-            name = self._state.waiting.popleft()
-            self._state.running.append(name)
-            free -= not self._lends(name)
-        return dict.fromkeys(self._state.running, math.inf)
 
 
 def _is_unknown(watched: SiteWatch, known: Forecast) -> bool:

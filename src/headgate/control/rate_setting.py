@@ -1,0 +1,166 @@
+"""What each site that runs gets of the budget: by the planner, and then by what was seen.
+
+The planner's rates go by priority, deadlines and caps (planning/replan.py). Sites of which little
+is known get a glimpse (glimpses.py), what caps leave is offered to all who run, and what some were
+seen to leave of theirs is lent to others (lending.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headgate.control.glimpses import with_glimpses
+from headgate.control.lending import lent_rates, worth_lending
+from headgate.control.site_watch import SiteWatch
+from headgate.crawling.progress import Progress
+from headgate.planning.replan import (
+    CrawlState,
+    begin,
+    deadlines_ahead,
+    open_next,
+    serve_in_order,
+    set_rates,
+    warm_up,
+)
+
+__all__ = ["RateSetting"]
+
+_SLOW = 0.05
+"""Of an equal share: a server that gives no more keeps no crawler from others."""
+_MOST_LENT = 200
+"""Sites beyond the number of crawlers that may be open for others' idleness: memory is bounded."""
+
+
+@dataclass(slots=True)
+class RateSetting:
+    """Over the planner's state, which its owner keeps true to events; ``watched`` has every
+    unfinished site."""
+
+    state: CrawlState
+    watched: Mapping[str, SiteWatch]
+    loans: Mapping[str, float] = field(default_factory=dict)
+    """What sites have beyond what the planner gave them, from what others leave of theirs."""
+    ends: Mapping[str, float] = field(default_factory=dict)
+    """When sites will end, by the last decision; of those that it cannot tell, nothing."""
+
+    def refresh(
+        self, reports: Sequence[Progress], told: Mapping[str, float], equal_share: float
+    ) -> None:
+        """Sites were looked at: correct what the planner has of them. ``told``: the rates that
+        they have."""
+        state = self.state
+        slow = _SLOW * state.capacity.rate_at(state.now) / state.slots
+        running = frozenset(state.running)
+        lent = sum(self._lends(name) for name in running)
+        for report in reports:
+            if report.site in state.sites:
+                lends = report.site in running and self._lends(report.site)
+                may_lend = lends or (report.site in running and lent < _MOST_LENT)
+                self.watched[report.site].refresh(state.sites[report.site], equal_share)
+                self._note_idleness(report, told.get(report.site, 0.0), slow, may_lend=may_lend)
+                lent += (report.site in running and self._lends(report.site)) - lends
+
+    def rates(self, budget: float, *, weigh: bool) -> dict[str, float]:
+        """Of those that run from now on; others are started where there is room. Unless deadlines
+        are weighed up, sites are served in their order."""
+        state = self.state
+        if not weigh:
+            serve_in_order(state)
+            warm_up(state)
+            return self._with_the_rest(self._planned(), budget)
+        if deadlines_ahead(state):
+            from headgate.planning.mending import mend
+
+            mend(state)
+        set_rates(state)
+        self.ends = self._foreseen_ends()
+        warm_up(state)
+        return self._with_the_rest(self._with_glimpses(budget), budget)
+
+    def unlimited(self) -> dict[str, float]:
+        """Without a budget as many run as there are crawlers, in the order of the plan."""
+        free = self.state.free_crawlers
+        while self.state.waiting and free > 0:
+            name = self.state.waiting.popleft()
+            self.state.running.append(name)
+            free -= not self._lends(name)
+        return dict.fromkeys(self.state.running, math.inf)
+
+    def with_loans(self, rates: dict[str, float], budget: float) -> dict[str, float]:
+        """What some leave of their rates, as was seen at the last look, for others to use."""
+        busy = self._busy(rates)
+        speeds = {site: self.watched[site].speed for site in busy}
+        unused = {site: part for site in busy if (part := speeds[site].unused(rates[site])) > 0}
+        if worth_lending(sum(unused.values()), budget):
+            open_next(self.state)
+            for site in self.state.running[len(rates) :]:
+                rates[site], speeds[site] = 0.0, self.watched[site].speed
+        room = {site: min(s.cap, s.most, budget) - rates[site] for site, s in speeds.items()}
+        self.loans = lent_rates(unused, room, budget)
+        return {site: rate + self.loans.get(site, 0.0) for site, rate in rates.items()}
+
+    def _note_idleness(
+        self, report: Progress, rate: float, slow_cap: float, *, may_lend: bool
+    ) -> None:
+        """``slow_cap``: bytes per second below which a server is too slow to be waited for."""
+        site = self.state.sites[report.site]
+        # One that was given nothing waits for us: its robots.txt, say, cannot come.
+        waits = report.pausing and (site.idle or rate > 0)
+        slow = site.cap < slow_cap
+        site.idle = may_lend and waits
+        site.slow = may_lend and slow
+
+    def _lends(self, name: str) -> bool:
+        """Whether a running site leaves its crawler to others."""
+        site = self.state.sites[name]
+        return site.idle or site.slow
+
+    def _busy(self, names: Sequence[str] | Mapping[str, float]) -> list[str]:
+        return [name for name in names if not self.state.sites[name].idle]
+
+    def _planned(self) -> dict[str, float]:
+        return {name: self.state.sites[name].rate for name in self.state.running}
+
+    def _foreseen_ends(self) -> Mapping[str, float]:
+        """Of one site alone, its rate says as much, and NumPy need not be loaded."""
+        if len(self.state.sites) <= 1:
+            return {}
+        from headgate.planning.foreseen import foreseen_ends
+
+        return foreseen_ends(self.state)
+
+    def _with_glimpses(self, budget: float) -> dict[str, float]:
+        if self.state.can_guard:
+            little_known = self._little_known([*self.state.running, *self.state.waiting])
+            begin(self.state, [name for name in self.state.waiting if name in little_known])
+        rates = self._planned()
+        return with_glimpses(rates, self._little_known(list(rates)), budget)
+
+    def _little_known(self, names: Sequence[str]) -> list[str]:
+        """What was told of sizes is tried unless it leaves just enough time; a range always is."""
+        busy = self._busy(names)
+        unseen = [name for name in busy if self.watched[name].unseen]
+        if unseen and self.state.is_tight(busy):
+            unseen = []
+        return [name for name in busy if self.watched[name].vague or name in unseen]
+
+    def _with_the_rest(self, rates: dict[str, float], budget: float) -> dict[str, float]:
+        """Caps are mostly estimates. What they leave of the budget is offered to those who run, up
+        to the user's own bounds: a server faster than thought is found out, and none is wasted."""
+        busy = self._busy(rates)
+        rest = budget - sum(rates[site] for site in busy)
+        served = sorted(
+            (site for site in busy if rates[site] > 0),
+            key=lambda site: self.watched[site].speed.most - rates[site],
+        )
+        more = dict(rates)
+        for place, site in enumerate(served):
+            if rest <= 0:
+                break
+            room = self.watched[site].speed.most - rates[site]
+            part = min(rest / (len(served) - place), room)
+            more[site] += part
+            rest -= part
+        return more
