@@ -4,18 +4,21 @@ A look is the beginning of the site's own crawl: what it fetches is stored like 
 nothing is fetched twice. It is over when it has brought `SiteWatch.look_bytes`, not before a second
 is over, and after `_LONGEST_SECONDS` in any case; by then links and sizes say more than any guess,
 and a server that does not use its part of the line has shown how slow it is. So that the part is
-large enough for that, only two sites are looked at at once, in order of their deadlines. All looks
+large enough for that, only two sites are looked at at once, in order of their deadlines; those that
+stop at theirs come last, for they cannot be late, and what they take makes others so. All looks
 together take no more than a fifth of the time to the first of the deadlines that wait for them.
+Meanwhile sites that were looked at share the rest of the line, the most urgent first.
 """
 
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from headgate.crawling.progress import Progress
 
-__all__ = ["FirstLooks"]
+__all__ = ["FirstLooks", "beside_looks"]
 
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 0.9, 3.0
 _AT_ONCE = 2
@@ -28,6 +31,7 @@ _LEAST_SECONDS = 1.0
 class _Unknown:
     site: str
     deadline: float
+    stops: bool
     latest: float
     """When looks are to be over, as far as this one's deadline goes."""
 
@@ -37,7 +41,7 @@ class FirstLooks:
     """Every unknown site is in ``_waiting`` or ``under_way`` until its look is over."""
 
     _waiting: list[_Unknown] = field(default_factory=list)
-    """In order of deadline."""
+    """In order of deadline; those that stop there at the end."""
     under_way: dict[str, float] = field(default_factory=dict)
     """When each began."""
 
@@ -45,10 +49,11 @@ class FirstLooks:
     def over(self) -> bool:
         return not self._waiting and not self.under_way
 
-    def want(self, site: str, arrived: float, deadline: float) -> None:
-        """A site arrived that nobody knows."""
+    def want(self, site: str, arrived: float, deadline: float, *, stops: bool) -> None:
+        """A site arrived that nobody knows; ``stops``: it ends at its deadline."""
         latest = arrived + max(_PART_OF_TIME * (deadline - arrived), _LEAST_SECONDS)
-        insort(self._waiting, _Unknown(site, deadline, latest), key=lambda known: known.deadline)
+        unknown = _Unknown(site, deadline, stops, latest)
+        insort(self._waiting, unknown, key=lambda other: (other.stops, other.deadline))
 
     def begin(self, crawlers: int, now: float) -> None:
         """Look at the next sites besides those under way, as far as there are crawlers for it."""
@@ -78,3 +83,19 @@ class FirstLooks:
 
     def _time_left(self, now: float) -> bool:
         return now <= min(unknown.latest for unknown in self._waiting)
+
+
+def beside_looks(
+    rates: Mapping[str, float], idle: Collection[str], total: float
+) -> dict[str, float]:
+    """What is left of the rates of sites, in order of priority, where looks leave them ``total``.
+    Idle ones ask for nothing at the moment and take it from nobody.
+
+    >>> beside_looks({"slow": 20.0, "wakes": 50.0, "fast": 80.0}, ["wakes"], 50.0)
+    {'slow': 20.0, 'wakes': 30.0, 'fast': 30.0}
+    """
+    kept = {}
+    for site, rate in rates.items():
+        kept[site] = min(rate, total)
+        total -= 0.0 if site in idle else kept[site]
+    return kept

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headgate.control.first_looks import FirstLooks
+from headgate.control.first_looks import FirstLooks, beside_looks
 from headgate.control.forecast import Forecast, Source
 from headgate.control.rate_setting import RateSetting
 from headgate.control.site_stops import SiteStops
@@ -142,7 +142,7 @@ class Manager:
         looks = manager._has_deadlines
         for name, watched in manager._watched.items():
             if looks and _is_unknown(watched, forecasts[name]):
-                manager.looks.want(name, 0.0, watched.deadline)
+                manager.looks.want(name, 0.0, watched.deadline, stops=watched.stops)
             else:
                 manager._state.sites[name] = watched.state(manager._equal_share)
                 manager._state.waiting.append(name)
@@ -196,7 +196,7 @@ class Manager:
         self._sharing = max(self._sharing, min(self.slots, len(self._watched)))
         self._to_stop.note([watched])
         if self._has_deadlines and _is_unknown(watched, known):
-            self.looks.want(name, now, watched.deadline)
+            self.looks.want(name, now, watched.deadline, stops=watched.stops)
         else:
             self._join(name, now)
         return self._rates_after(Started(now))
@@ -356,7 +356,8 @@ class Manager:
             return rates
         part = _LOOKS_PART if busy else 1.0
         each = part * self._budget(now) / len(self.looks.under_way)
-        shared = {site: rate * (1 - part) if busy else 0.0 for site, rate in rates.items()}
+        idle = [site for site in rates if self._state.sites[site].idle]
+        shared = beside_looks(rates, idle, (1 - part) * self._budget(now))
         looks = {site: min(each, self._watched[site].speed.most) for site in self.looks.under_way}
         return shared | looks
 

@@ -102,12 +102,16 @@ class SiteWatch:
     @property
     def vague(self) -> bool:
         """Whether its deadline depends on what nobody can say yet."""
-        return self.left.high > _WIDE * self.left.likely and not math.isinf(self.deadline)
+        return self.left.high > _WIDE * self.left.likely and self._may_be_late
 
     @property
     def unseen(self) -> bool:
         """Whether its deadline depends on a size that was told, and no page has borne out."""
-        return not self._pages and not math.isinf(self.deadline)
+        return not self._pages and self._may_be_late
+
+    @property
+    def _may_be_late(self) -> bool:
+        return not self.stops and not math.isinf(self.deadline)
 
     def look(self, report: Progress) -> None:
         """What is still to come, by what has come since the last look, if anything."""

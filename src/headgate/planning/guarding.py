@@ -17,6 +17,11 @@ deadlines are taken later by the least part of what serving in order would miss 
 part for all, as the plan does, and guarded in the same way with all the others. Sites that stop at
 theirs get what the order would leave them with.
 
+Where two sites or more will be late, what they share makes each of them later. If the crawl itself
+has shown how large they are, give or take, the order stands, which has the least lateness in all
+(mending.py). Of a size that was told nothing was seen: there all of them are kept going as above,
+and show whether it is true.
+
 Rates that were set so stand for a while, if they keep deadlines within reach: changes cost. Where a
 site is in danger they do not: its server may be faster than thought, and only a rate shows that.
 
@@ -59,6 +64,8 @@ _RESERVES = (
 _AT_BEST = Reserve(-1.0, 0.0, 1.0)
 _BUSY_PART = 0.85
 """Of the time to its deadline in which a site is served that may be late."""
+_CERTAIN_PART = 0.8
+"""Of what is likely: a site that is no smaller at best is one whose size was told."""
 _HALVINGS = 6
 _MOST_SITES_EASED = 30
 """Easing deadlines looks ten times at all sites."""
@@ -76,6 +83,8 @@ def guarded_rates(
     in_danger = _in_danger(problem)
     late, eased = in_danger, None
     if in_danger.any():
+        if in_danger.sum() > 1 and not (in_danger & _taken_on_trust(problem)).any():
+            return None
         held = None
         if deadlines_can_be_met(_at_best(problem, _RESERVES[-1], in_danger)):
             late = np.zeros_like(in_danger)
@@ -112,6 +121,12 @@ def _in_danger(problem: _WithReserve) -> BoolArray:
     if deadlines_can_be_met(problem(_RESERVES[-1])):
         return np.zeros(len(likely), dtype=np.bool_)
     return _in_order(likely).shortfall(likely) > 0
+
+
+def _taken_on_trust(problem: _WithReserve) -> BoolArray:
+    """Sites whose size was told for certain: a range shows what was seen of it."""
+    best, likely = problem(_AT_BEST), problem(NO_RESERVE)
+    return best.work >= _CERTAIN_PART * likely.work
 
 
 def _at_best(problem: _WithReserve, reserve: Reserve, sites: BoolArray) -> Problem:
