@@ -326,6 +326,27 @@ def test_looks_end_where_nothing_comes_and_are_skipped_where_time_is_short() -> 
     assert late.looks.over, "a fifth of the time to the deadline is over"
 
 
+def test_sites_that_stop_are_looked_at_last() -> None:
+    """They cannot be late; what they take makes others so."""
+    stop = Site("stop", deadline=Seconds(20.0), on_deadline=OnDeadline.STOP)
+    others = [Site(f"s{k}", deadline=Seconds(30.0 + k)) for k in range(2)]
+    unknown = Forecast(1e6, Source.GUESS, bytes_range=(3e4, 3e7))
+    sites = [stop, *others]
+    manager = managed(sites, {site.name: unknown for site in sites}, 100e3)
+    manager.begin(0.0)
+    assert set(manager.looks.under_way) == {"s0", "s1"}
+
+
+def test_a_trickle_is_for_sites_that_may_be_late() -> None:
+    def watch(on_deadline: OnDeadline) -> SiteWatch:
+        site = Site("a", deadline=Seconds(20.0), on_deadline=on_deadline)
+        return SiteWatch.of(site, Forecast(1e6, Source.GUESS, bytes_range=(3e4, 3e7)))
+
+    late, stops = watch(OnDeadline.GO_ON), watch(OnDeadline.STOP)
+    assert (late.vague, late.unseen) == (True, True)
+    assert (stops.vague, stops.unseen) == (False, False)
+
+
 def test_a_site_whose_deadline_comes_before_its_look_is_not_waited_for() -> None:
     """The others' looks would never be over, and the plan would wait for them for ever."""
     sites = [Site(f"s{k}", deadline=Seconds(10.0)) for k in range(2)]

@@ -87,6 +87,23 @@ def test_deadlines_that_can_be_kept_are_kept_beside_one_that_cannot() -> None:
     assert rates["fine"] >= 44.0
 
 
+def test_of_several_that_a_crawl_shows_will_be_late_one_is_served_first() -> None:
+    """What they share makes each of them later."""
+    seen = {
+        name: OpenSite(work, 5.0, cap=70.0, least=0.3 * work, most=2 * work)
+        for name, work in (("small", 400.0), ("large", 900.0))
+    }
+    state = state_of(**seen)
+    assert replan(state, Started(0.0)) == {"small": 70.0, "large": 30.0}
+
+
+def test_of_several_that_will_be_late_by_what_was_told_all_are_kept_going() -> None:
+    """What was told may be wrong, and only a crawl shows it."""
+    told = {name: OpenSite(400.0, 5.0, cap=90.0) for name in ("first", "second", "third")}
+    rates = replan(state_of(**told), Started(0.0))
+    assert min(rates.get(name, 0.0) for name in ("first", "second")) > 10.0
+
+
 def test_what_an_idle_site_may_take_is_not_taken_from_others() -> None:
     state = state_of(2, idle=OpenSite(100.0), a=OpenSite(100.0), b=OpenSite(100.0))
     replan(state, Started(0.0))
