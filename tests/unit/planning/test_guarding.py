@@ -89,19 +89,22 @@ def test_deadlines_that_can_be_kept_are_kept_beside_one_that_cannot() -> None:
 
 def test_of_several_that_a_crawl_shows_will_be_late_one_is_served_first() -> None:
     """What they share makes each of them later."""
-    seen = {
-        name: OpenSite(work, 5.0, cap=70.0, least=0.3 * work, most=2 * work)
-        for name, work in (("small", 400.0), ("large", 900.0))
-    }
-    state = state_of(**seen)
+
+    def seen(work: float) -> OpenSite:
+        return OpenSite(work, 5.0, cap=70.0, least=0.3 * work, most=2 * work)
+
+    state = state_of(small=seen(400.0), large=seen(900.0))
     assert replan(state, Started(0.0)) == {"small": 70.0, "large": 30.0}
 
 
 def test_of_several_that_will_be_late_by_what_was_told_all_are_kept_going() -> None:
     """What was told may be wrong, and only a crawl shows it."""
-    told = {name: OpenSite(400.0, 5.0, cap=90.0) for name in ("first", "second", "third")}
-    rates = replan(state_of(**told), Started(0.0))
-    assert min(rates.get(name, 0.0) for name in ("first", "second")) > 10.0
+
+    def told() -> OpenSite:
+        return OpenSite(400.0, 5.0, cap=90.0)
+
+    rates = replan(state_of(first=told(), second=told(), third=told()), Started(0.0))
+    assert min(rates["first"], rates["second"]) > 10.0
 
 
 def test_what_an_idle_site_may_take_is_not_taken_from_others() -> None:
