@@ -40,7 +40,11 @@ _EXAMPLES = """\
 examples:
   headgate demo                          watch it, then open the report it names
   headgate demo --bandwidth 150KB/s      too little: which deadlines suffer, and by how much?
+  headgate demo --keep                   a web that changes by itself, kept fresh for a minute
 """
+
+
+_KEEP_SECONDS = 60.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,12 +55,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--bandwidth", metavar="RATE", default="300 KB/s", help="the budget (300 KB/s)"
     )
     parser.add_argument("--out", metavar="DIR", type=Path, help="(a new temporary folder)")
+    parser.add_argument(
+        "--keep", action="store_true",
+        help="another web, that changes by itself: kept fresh for a minute, beside a keeper that"
+        " looks at all pages alike",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the report as JSON at the end")
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve, crawl, report."""
+    if args.keep:
+        return _keep(args)
     import uvloop
 
     from headgate.cli.crawl_showing import conclude, crawl_watched
@@ -74,6 +85,16 @@ def run(args: argparse.Namespace) -> int:
             return await crawl_watched(_job(web.places, bandwidth, out), quiet=args.quiet)
 
     return conclude(uvloop.run(demonstrate()), out, as_json=args.json)
+
+
+def _keep(args: argparse.Namespace) -> int:
+    from headgate.cli.demo_keep import run_keep_demo
+
+    if args.json:
+        raise UserMistake("the demo of a keeper has a page, no JSON; leave --json out")
+    out = args.out or Path(tempfile.mkdtemp(prefix="headgate-demo-"))
+    out.mkdir(parents=True, exist_ok=True)
+    return run_keep_demo(out, _KEEP_SECONDS, quiet=args.quiet)
 
 
 def _introduction(places: Sequence[DemoPlace], bandwidth: BytesPerSecond) -> str:

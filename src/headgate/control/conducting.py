@@ -120,7 +120,9 @@ class Conducting:
             self.manager.look(running, self.now)
             await self._decide(lambda: self.manager.decide(self.now))
         ended, self._ended = self._ended, []
-        self.observe(self.now, [*running, *ended], dict(self.manager.rates))
+        # A task may have ended that the fleet has not told of: it is observed with its end.
+        going_on = [progress for progress in running if progress.ended is None]
+        self.observe(self.now, [*going_on, *ended], dict(self.manager.rates))
         for progress in ended:
             del self.begun[progress.site]
 

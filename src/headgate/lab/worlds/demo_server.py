@@ -78,7 +78,8 @@ class DemoServer:
             if isinstance(answer, Failing):
                 await _fail(answer, writer)
                 return
-            await self._say(writer, _rendered(answer, method, head))
+            validators = self.site.validators
+            await self._say(writer, _rendered(answer, method, head, validators=validators))
 
     async def _say(self, writer: asyncio.StreamWriter, data: bytes) -> None:
         for start in range(0, len(data), _PIECE_BYTES):
@@ -108,11 +109,11 @@ def _request_line(head: bytes) -> tuple[str, str]:
     return (words[0], words[1]) if len(words) == 3 else ("", "/")
 
 
-def _rendered(answer: Response, method: str, head: bytes) -> bytes:
+def _rendered(answer: Response, method: str, head: bytes, *, validators: bool) -> bytes:
     """Status line, headers and body; no body where the client has it or did not want it."""
     if method not in ("GET", "HEAD"):
         answer = Response(b"only GET\n", "text/plain", 405, (("Allow", "GET, HEAD"),))
-    known = f"\r\nif-none-match: {answer.etag}\r\n".encode() in head.lower()
+    known = validators and f"\r\nif-none-match: {answer.etag}\r\n".encode() in head.lower()
     status = 304 if known and answer.status == 200 else answer.status
     lines = [
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
@@ -120,7 +121,7 @@ def _rendered(answer: Response, method: str, head: bytes) -> bytes:
         f"Content-Type: {answer.content_type}",
         *(f"{name}: {value}" for name, value in answer.headers),
     ]
-    if answer.status == 200:
+    if answer.status == 200 and validators:
         lines += [f"ETag: {answer.etag}", f"Last-Modified: {_MODIFIED}"]
     if status != 304:
         lines.append(f"Content-Length: {len(answer.body)}")

@@ -49,6 +49,8 @@ class DemoSite:
     """Seconds before each answer."""
     server_rate: float | None = None
     """Bytes per second of all its connections together."""
+    validators: bool = True
+    """Whether the server can say that a page is as it was."""
 
 
 def demo_sites(seed: int, year: int) -> list[DemoSite]:

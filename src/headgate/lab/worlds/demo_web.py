@@ -11,12 +11,13 @@ Crawled at 300 KB/s, all of it takes about half a minute, and every suggested de
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from headgate.lab.worlds.demo_server import DemoServer
-from headgate.lab.worlds.demo_sites import demo_sites
+from headgate.lab.worlds.demo_sites import DemoSite, demo_sites
 
 __all__ = ["DemoPlace", "DemoWeb"]
 
@@ -42,9 +43,13 @@ class DemoPlace:
 class DemoWeb:
     """Serves inside ``async with``, in the loop that entered it."""
 
-    def __init__(self, seed: int = 1, year: int = 2026) -> None:
-        """``year`` is where the endless calendar begins: the year of the crawl."""
-        self._servers = [DemoServer(site) for site in demo_sites(seed, year)]
+    def __init__(
+        self, seed: int = 1, year: int = 2026, sites: Sequence[DemoSite] | None = None
+    ) -> None:
+        """``year`` is where the endless calendar begins: the year of the crawl. ``sites``: others
+        than the seven."""
+        chosen = demo_sites(seed, year) if sites is None else sites
+        self._servers = [DemoServer(site) for site in chosen]
 
     async def __aenter__(self) -> Self:
         for number, server in enumerate(self._servers):
