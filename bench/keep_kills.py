@@ -47,6 +47,7 @@ class _Web:
 
     began: float = field(default_factory=time.monotonic)
     port: int = 0
+    requests: int = 0
 
     def version(self, page: int) -> int:
         return int((time.monotonic() - self.began) / (CHANGES_SECONDS * (1 + page % 4)))
@@ -63,6 +64,7 @@ def _serving(web: _Web) -> Iterator[None]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            web.requests += 1
             name = self.path.strip("/") or "0"
             if not name.isdigit():
                 self.send_error(404)
@@ -121,7 +123,8 @@ def keep_and_kill(folder: Path, kills: int, seed: int) -> Killed:
         )
         for _ in range(kills):
             process = _start(sites, out)
-            time.sleep(chance.uniform(0.3, 4.0))
+            _until_asked(web)
+            time.sleep(chance.uniform(0.0, 4.0))
             if chance.random() < 0.3:
                 sealers += _kill_sealer(process.pid)
                 time.sleep(chance.uniform(0.0, 1.0))
@@ -135,6 +138,15 @@ def keep_and_kill(folder: Path, kills: int, seed: int) -> Killed:
     with SqliteCatalog(Collection(out).catalog) as catalog:
         visits = len(catalog.history("wiki", 1_000_000))
     return Killed(kills, sealers, visits, len(Collection(out).runs()), problems)
+
+
+def _until_asked(web: _Web) -> None:
+    """A keeper that has not begun yet has nothing to lose. One may have nothing to ask for long."""
+    before = web.requests
+    for _ in range(300):
+        if web.requests > before:
+            return
+        time.sleep(0.05)
 
 
 def _start(sites: Path, out: Path, duration: str = "1h") -> subprocess.Popen[bytes]:
