@@ -19,6 +19,8 @@ from headgate.recrawl.rate_grid import RateGrid
 __all__ = ["DAY_SECONDS", "HOUR_SECONDS", "KeptSite", "LookCosts", "SitePages", "SiteTerms"]
 
 DAY_SECONDS, HOUR_SECONDS = 86_400.0, 3600.0
+_RIPE = 0.5
+"""Of the promised time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,13 @@ class SiteTerms:
     """No page is asked again sooner."""
     hosts: tuple[str, ...] = ()
     """Two visits are never at one host."""
+
+    @property
+    def ripe(self) -> float:
+        """Seconds after a look at which the next one may be made for the promise; 0: no promise."""
+        if self.fresh_within is None:
+            return 0.0
+        return max(_RIPE * self.fresh_within, self.min_interval)
 
     @property
     def grid(self) -> RateGrid:

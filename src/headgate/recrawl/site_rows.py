@@ -35,6 +35,8 @@ class SiteRows:
     paused_until: FloatArray
     promised: FloatArray
     """Seconds; infinite: nothing."""
+    ripe: FloatArray
+    """Seconds after which a look for the promise may be made."""
     importance: FloatArray
     speed: FloatArray
     due: FloatArray
@@ -52,7 +54,8 @@ class SiteRows:
 
         return cls(
             np.zeros(places, bool), np.zeros(places, bool), np.zeros(places, np.int_),
-            zeros(), np.full(places, np.inf), np.ones(places), np.ones(places), zeros(), zeros(),
+            zeros(), np.full(places, np.inf), zeros(), np.ones(places), np.ones(places), zeros(),
+            zeros(),
             np.zeros((places, len(KNOTS_SECONDS))), np.full(places, np.inf), zeros(),
         )  # fmt: skip
 
@@ -67,6 +70,7 @@ class SiteRows:
     def set_terms(self, place: int, terms: SiteTerms) -> None:
         self.there[place] = True
         self.promised[place] = np.inf if terms.fresh_within is None else terms.fresh_within
+        self.ripe[place] = terms.ripe
         self.importance[place] = terms.importance
         self.speed[place] = terms.grid.speed
 
@@ -86,7 +90,8 @@ class SiteRows:
         """When the promise of each goes before everything else; infinite: never."""
         spare = np.maximum(_VISIT_SLACK * self.visit_seconds, _PROMISE_SLACK * self.promised)
         spare[np.isinf(spare)] = 0.0
-        return as_floats(self.oldest + self.promised - self.visit_seconds - spare)
+        left = self.promised - self.visit_seconds - spare
+        return as_floats(self.oldest + np.maximum(left, self.ripe))
 
     def slack(self, now: float) -> FloatArray:
         return as_floats(self.oldest + self.promised - now - self.visit_seconds)

@@ -25,9 +25,6 @@ from headgate.recrawl.page_policies import PagePolicy, Worth
 
 __all__ = ["Visit", "best_visit", "chosen_visit", "promised_visit"]
 
-_RIPE = 0.5
-"""Of the promised time."""
-
 
 @dataclass(frozen=True, slots=True)
 class Visit:
@@ -64,14 +61,10 @@ def best_visit(
 
 def promised_visit(site: KeptSite, now: float) -> Visit | None:
     """For the site's promise; None: no page has to be asked."""
-    promised = site.terms.fresh_within
-    if promised is None:
+    if site.terms.fresh_within is None:
         return None
     pages = site.pages
-    due = np.flatnonzero(
-        (now - pages.asked >= max(_RIPE * promised, site.terms.min_interval))
-        & (pages.not_before <= now)
-    )
+    due = np.flatnonzero((now - pages.asked >= site.terms.ripe) & (pages.not_before <= now))
     if not len(due):
         return None
     order = due[np.argsort(pages.asked[due], kind="stable")]

@@ -79,8 +79,16 @@ def test_promises_go_first_the_least_slack_before_others() -> None:
 
 def test_a_long_visit_presses_for_twice_its_time() -> None:
     terms = SiteTerms(fresh_within=DAY)
-    sites = board(a=(terms, outlook(oldest=0.0, begins=np.inf, promise_seconds=6 * 3600.0)))
-    assert sites.next_promise(0.0) == pytest.approx(DAY - 3 * 6 * 3600.0)
+    sites = board(a=(terms, outlook(oldest=0.0, begins=np.inf, promise_seconds=3 * 3600.0)))
+    assert sites.next_promise(0.0) == pytest.approx(DAY - 3 * 3 * 3600.0)
+
+
+def test_a_promise_presses_only_when_its_pages_may_be_asked() -> None:
+    """Else it would be named again and again, with nothing to ask."""
+    short = SiteTerms(fresh_within=3600.0, min_interval=3000.0)
+    sites = board(a=(short, outlook(oldest=0.0, begins=np.inf, promise_seconds=5000.0)))
+    assert sites.next_promise(0.0) == 3000.0
+    assert sites.next_task(2999.0) is None
 
 
 def test_a_host_that_somebody_is_at_is_left_alone() -> None:

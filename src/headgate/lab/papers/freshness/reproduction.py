@@ -9,32 +9,20 @@ from typing import Any
 
 from headgate.lab.papers.claim import Claim
 from headgate.lab.papers.freshness.changes import WatchedPage, halves, watched_pages
+from headgate.lab.papers.freshness.claims import Cell, estimation_claims, replay_claims
+from headgate.lab.papers.freshness.estimation import Estimation, estimate
 from headgate.lab.papers.freshness.replay import Outcome, Web, replay
-from headgate.lab.papers.freshness.rivals import HEADGATE, POLICIES, UNIFORM
+from headgate.lab.papers.freshness.rivals import POLICIES
 from headgate.lab.papers.mapping import Mapper
 
-__all__ = ["Cell", "Reproduction", "as_json", "reproduce"]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What is played: a web by seed, a budget."""
-
-    seed: int
-    alike: bool
-    """Whether all pages are equally important; otherwise importances are Pareto."""
-    budget_days: float
-
-    @property
-    def name(self) -> str:
-        kind = "equal importance" if self.alike else "Pareto importance"
-        return f"{self.budget_days:g} days, {kind}, seed {self.seed}"
+__all__ = ["Reproduction", "as_json", "reproduce"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
     pages: int
     outcomes: dict[Cell, dict[str, Outcome]]
+    estimations: Sequence[Estimation]
     claims: Sequence[Claim]
 
 
@@ -48,7 +36,10 @@ def reproduce(webs: int, seed: int, mapper: Mapper, say: Callable[[str], None]) 
         if not outcomes[cell]:
             say(f"freshness: {cell.name}")
         outcomes[cell][policy] = outcome
-    return Reproduction(len(_held_out()), outcomes, [*_claims(outcomes)])
+    say("freshness: how well rates are known")
+    estimations = [estimate(_held_out(), seed + n) for n in range(max(webs, 1))]
+    found = [*replay_claims(outcomes), *estimation_claims(estimations)]
+    return Reproduction(len(_held_out()), outcomes, estimations, found)
 
 
 @cache
@@ -62,49 +53,6 @@ def _played(task: tuple[Cell, str]) -> Outcome:
     return replay(web, POLICIES[policy](web), cell.budget_days)
 
 
-def _claims(outcomes: dict[Cell, dict[str, Outcome]]) -> Sequence[Claim]:
-    pairs = {cell: (found[HEADGATE], found[UNIFORM]) for cell, found in outcomes.items()}
-    stale = [
-        (1 - ours.weighted_freshness) / (1 - uniform.weighted_freshness)
-        for ours, uniform in pairs.values()
-    ]
-    aged = [ours.weighted_age / uniform.weighted_age for ours, uniform in pairs.values()]
-    rivals = [
-        (cell, name, found[name], found[UNIFORM])
-        for cell, found in outcomes.items()
-        for name in found
-        if name not in (HEADGATE, UNIFORM, "freshness index")
-    ]
-    better = [row for row in rivals if row[2].weighted_age < row[3].weighted_age]
-    spent = [found.used for by_name in outcomes.values() for found in by_name.values()]
-    return [
-        Claim(
-            "headgate",
-            "less stale than uniform looks for the same bytes, by importance",
-            max(stale) < 1,
-            f"{min(stale):.2f} to {max(stale):.2f} of uniform's staleness",
-        ),
-        Claim(
-            "headgate",
-            "copies are out of date for a shorter time than with uniform looks, by importance",
-            max(aged) < 1,
-            f"{min(aged):.2f} to {max(aged):.2f} of uniform's age",
-        ),
-        Claim(
-            "SARSS, Nutch",
-            "following the changes with intervals beats uniform looks",
-            len(better) == len(rivals),
-            f"a lower age in {len(better)} of {len(rivals)} cases",
-        ),
-        Claim(
-            "replay",
-            "nobody takes more bytes than the budget has",
-            max(spent) < 1.01,
-            f"{min(spent):.2f} to {max(spent):.2f} of it used",
-        ),
-    ]
-
-
 def as_json(reproduction: Reproduction) -> dict[str, Any]:
     return {
         "pages": reproduction.pages,
@@ -112,5 +60,6 @@ def as_json(reproduction: Reproduction) -> dict[str, Any]:
             {**asdict(cell), "policies": {name: asdict(found) for name, found in by_name.items()}}
             for cell, by_name in reproduction.outcomes.items()
         ],
+        "estimations": [asdict(found) for found in reproduction.estimations],
         "claims": [asdict(claim) for claim in reproduction.claims],
     }

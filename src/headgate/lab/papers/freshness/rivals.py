@@ -20,9 +20,9 @@ from headgate.recrawl import nutch
 from headgate.recrawl.arrays import FloatArray
 from headgate.recrawl.channel_groups import ChannelGroups, MakeStrategy, fixed, icr, iir
 
-__all__ = ["HEADGATE", "POLICIES", "UNIFORM"]
+__all__ = ["FRESHNESS", "HEADGATE", "POLICIES", "UNIFORM"]
 
-UNIFORM, HEADGATE = "uniform", "headgate"
+UNIFORM, HEADGATE, FRESHNESS = "uniform", "headgate", "freshness index"
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ POLICIES: dict[str, Callable[[Web], Policy]] = {
     "FIXED": lambda web: _Grouped.of(web, fixed),
     "IIR, δ = 0.5": lambda web: _Grouped.of(web, iir),
     "ICR, δ = 0.5": lambda web: _Grouped.of(web, icr),
-    "freshness index": lambda web: Kept.of(web, Staleness.FRESHNESS),
+    FRESHNESS: lambda web: Kept.of(web, Staleness.FRESHNESS),
     HEADGATE: lambda web: Kept.of(web, Staleness.AGE),
 }
 """By name; Headgate's default is the age index."""

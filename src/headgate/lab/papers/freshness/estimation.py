@@ -1,0 +1,118 @@
+"""How well change rates are known from looks: errors on made pages, calibration on real ones.
+
+**Errors**: rates lognormal(0, 1) around one change in ten days, looks ten days apart on average at
+random times, 2,000 pages, the prior learned from them. **Calibration**: the held-out pages, looks
+twelve days apart on average; before each look the probability that the page has changed is said,
+and compared with what the look finds, over the second half of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.lab.papers.freshness.changes import DAYS, WatchedPage
+from headgate.recrawl.arrays import FloatArray, as_floats
+from headgate.recrawl.page_histories import (
+    Histories,
+    history_likelihoods,
+    no_histories,
+    with_looks,
+)
+from headgate.recrawl.rate_grid import RateGrid
+from headgate.recrawl.rate_posterior import posterior
+from headgate.recrawl.rate_prior import RatePrior
+from headgate.recrawl.staleness import probability_changed
+
+__all__ = ["Estimation", "estimate"]
+
+_PAGES = 2000
+_LOOKS = (5, 10, 30)
+_MADE_DAYS, _REAL_DAYS = 10.0, 12.0
+_BINS = 10
+_FEW = 100
+"""A bin with fewer looks says little."""
+_DAY_SECONDS = 86_400.0
+_GRID = RateGrid()
+
+
+@dataclass(frozen=True, slots=True)
+class Estimation:
+    errors: tuple[float, ...]
+    """Root of the mean squared error of the rate's logarithm after 5, 10 and 30 looks."""
+    log_loss: float
+    largest_gap: float
+    """Between what was said and what was found, of ten bins by what was said."""
+    looks: int
+
+
+def estimate(pages: Sequence[WatchedPage], seed: int) -> Estimation:
+    loss, gap, looks = _calibration(pages, np.random.default_rng(seed))
+    return Estimation(_errors(np.random.default_rng(seed)), loss, gap, looks)
+
+
+def _posteriors(histories: Histories, prior: RatePrior) -> FloatArray:
+    found = posterior(prior.probabilities(_GRID), history_likelihoods(_GRID, histories))
+    prior.counted("all", as_floats(found.sum(axis=0)))
+    prior.renew()
+    return found
+
+
+def _errors(rng: np.random.Generator) -> tuple[float, ...]:
+    true = rng.lognormal(0, 1, _PAGES) / _MADE_DAYS
+    histories, prior = no_histories(_PAGES), RatePrior()
+    errors = []
+    for look in range(1, max(_LOOKS) + 1):
+        gaps = rng.exponential(_MADE_DAYS, _PAGES)
+        changed = rng.random(_PAGES) < -np.expm1(-true * gaps)
+        histories = with_looks(histories, gaps * _DAY_SECONDS, changed)
+        known = _posteriors(histories, prior)
+        if look in _LOOKS:
+            wrong = known @ np.log(_GRID.rates) - np.log(true)
+            errors.append(float(np.sqrt(np.mean(wrong**2))))
+    return tuple(errors)
+
+
+def _calibration(
+    pages: Sequence[WatchedPage], rng: np.random.Generator
+) -> tuple[float, float, int]:
+    most_looks = int(2 * DAYS / _REAL_DAYS)
+    moments = np.cumsum(rng.exponential(_REAL_DAYS, (len(pages), most_looks)), axis=1)
+    histories, prior = no_histories(len(pages)), RatePrior()
+    asked = np.zeros(len(pages))
+    said, found = [], []
+    for now in moments.T:
+        there = now <= DAYS
+        if not there.any():
+            break
+        known = _posteriors(histories, prior)
+        gaps = now - asked
+        expected = np.einsum("pk,pk->p", known, probability_changed(_GRID.rates, gaps[:, None]))
+        changed = np.array([
+            _changed(page, before, at) for page, before, at in zip(pages, asked, now, strict=True)
+        ])  # fmt: skip
+        late = there & (now > DAYS / 2)
+        said.append(expected[late])
+        found.append(changed[late])
+        histories = with_looks(histories, gaps * _DAY_SECONDS, changed)
+        asked = now
+    return _judged(np.concatenate(said), np.concatenate(found))
+
+
+def _changed(page: WatchedPage, before: float, now: float) -> bool:
+    first, last = np.searchsorted(page.changes, (before, now), side="right")
+    return bool(last > first)
+
+
+def _judged(said: FloatArray, found: FloatArray) -> tuple[float, float, int]:
+    said = np.clip(said, 1e-6, 1 - 1e-6)
+    loss = -float(np.mean(np.where(found, np.log(said), np.log(1 - said))))
+    bins = np.minimum((said * _BINS).astype(int), _BINS - 1)
+    gaps = [
+        abs(float(said[bins == b].mean() - found[bins == b].mean()))
+        for b in range(_BINS)
+        if (bins == b).sum() >= _FEW
+    ]
+    return loss, max(gaps), len(said)

@@ -1,0 +1,159 @@
+"""A collection kept in virtual time, by the product's board and estimates, with a simple line.
+
+So many visits are under way at once, beside those for promises, for which others are parked; the
+one due soonest has the whole line until it is done, then the next. Pages change by Poisson processes and cost what `LookCosts` says. Nothing is fetched, so
+months take minutes, and what decisions cost can be measured alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from headgate.lab.worlds.looked_pages import Look, take_in
+from headgate.recrawl.arrays import FloatArray
+from headgate.recrawl.keep_policies import KeepPolicy
+from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite
+from headgate.recrawl.rate_prior import RatePrior
+from headgate.recrawl.site_board import SiteBoard, Task, Why
+from headgate.recrawl.site_outlook import outlook_of
+from headgate.recrawl.visit_choice import chosen_visit, promised_visit
+
+__all__ = ["KeptWorld", "Tally"]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Of what was done."""
+
+    visits: dict[Why, int] = field(default_factory=lambda: dict.fromkeys(Why, 0))
+    looks: int = 0
+    sent: float = 0.0
+    late: list[float] = field(default_factory=list)
+    """Seconds, of looks that came after their promise, by visit the latest."""
+
+
+@dataclass(slots=True)
+class _Visit:
+    task: Task
+    pages: npt.NDArray[np.int_]
+    costs: FloatArray
+    done: int = 0
+    """Pages looked at."""
+    left: float = 0.0
+    """Bytes of the next one."""
+    looks: list[Look] = field(default_factory=list)
+
+    @property
+    def order(self) -> float:
+        return math.inf if self.task.due is None else self.task.due
+
+
+@dataclass(slots=True)
+class KeptWorld:
+    """``rates`` are changes per day of each site's pages."""
+
+    sites: dict[str, KeptSite]
+    rates: dict[str, FloatArray]
+    policy: KeepPolicy
+    bytes_per_second: float
+    now: float
+    rng: np.random.Generator
+    slots: int = 5
+    board: SiteBoard = field(init=False)
+    prior: RatePrior = field(default_factory=RatePrior)
+    tally: Tally = field(default_factory=Tally)
+    _visits: list[_Visit] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.board = SiteBoard(self.policy.groups)
+        for name, site in self.sites.items():
+            outlook = outlook_of(site, self.policy.pages, self.now)
+            self.prior.counted(name, np.array(outlook.rate_weights, np.float32))
+            self.board.put(name, site.terms, outlook)
+        self.prior.renew()
+
+    def run(self, until: float) -> None:
+        while self.now < until:
+            self._begin_visits()
+            if not self._visits:
+                self.now = min(max(self.board.next_moment(self.now), self.now + 1.0), until)
+                continue
+            self._transfer(min(until, self._asks_again()))
+
+    def _asks_again(self) -> float:
+        full = len(self._visits) >= self.slots
+        ready = self.board.next_promise if full else self.board.next_moment
+        return max(ready(self.now), self.now + 60.0)
+
+    def _begin_visits(self) -> None:
+        while (task := self.board.next_task(self.now)) is not None:
+            if task.why is not Why.PROMISE and len(self._visits) >= self.slots:
+                return
+            site = self.sites[task.site]
+            site.prior = self.prior.probabilities(site.terms.grid)
+            visit = promised_visit(site, self.now) if task.why is Why.PROMISE else None
+            if visit is None:
+                spare = self.board.next_promise(self.now) - self.now
+                most = spare * self.bytes_per_second
+                visit = chosen_visit(site, self.policy.pages, self.now, most)
+            if visit is None:
+                self.board.remember(task.site, outlook_of(site, self.policy.pages, self.now))
+                continue
+            self.board.begin(task.site, self.now)
+            self.tally.visits[task.why] += 1
+            changed = self._changed(task.site, visit.pages)
+            self._visits.append(self._opened(task, visit.pages, changed))
+
+    def _changed(self, name: str, pages: npt.NDArray[np.int_]) -> npt.NDArray[np.bool_]:
+        since = (self.now - self.sites[name].pages.known_at[pages]) / DAY_SECONDS
+        chance = -np.expm1(-self.rates[name][pages] * since)
+        return np.asarray(self.rng.random(len(pages)) < chance)
+
+    def _opened(
+        self, task: Task, pages: npt.NDArray[np.int_], changed: npt.NDArray[np.bool_]
+    ) -> _Visit:
+        site = self.sites[task.site]
+        sent = changed | ~site.pages.validators[pages]
+        costs = site.costs.request + np.where(sent, site.pages.sizes[pages], 0.0)
+        costs[0] += site.costs.connection
+        looks = [Look(int(p), 0.0, bool(c)) for p, c in zip(pages, changed, strict=True)]
+        return _Visit(task, pages, costs, 0, float(costs[0]), looks)
+
+    def _transfer(self, until: float) -> None:
+        """The line carries the visit due soonest until it is done, or something else may begin."""
+        visit = min(self._visits, key=lambda each: each.order)
+        while visit.done < len(visit.pages):
+            seconds = visit.left / self.bytes_per_second
+            if self.now + seconds > until:
+                visit.left -= (until - self.now) * self.bytes_per_second
+                self.now = until
+                return
+            self.now += seconds
+            look = visit.looks[visit.done]
+            visit.looks[visit.done] = Look(look.page, self.now, look.changed)
+            visit.done += 1
+            if visit.done < len(visit.pages):
+                visit.left = float(visit.costs[visit.done])
+        self._end(visit)
+
+    def _end(self, visit: _Visit) -> None:
+        name = visit.task.site
+        site = self.sites[name]
+        promised = site.terms.fresh_within
+        if promised is not None:
+            gaps = [look.at - site.pages.asked[look.page] for look in visit.looks]
+            worst = max(gaps) - promised
+            if worst > 0:
+                self.tally.late.append(float(worst))
+        take_in(site, visit.looks)
+        self.tally.looks += len(visit.pages)
+        self.tally.sent += float(visit.costs.sum())
+        outlook = outlook_of(site, self.policy.pages, self.now)
+        self.prior.visited(name, np.array(outlook.rate_weights, np.float32))
+        self.board.remember(name, outlook)
+        self.board.end(name)
+        self._visits.remove(visit)
