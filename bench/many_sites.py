@@ -131,7 +131,7 @@ def served() -> Iterator[tuple[int, Seen]]:
     try:
         yield ours.recv(), Seen(mmap.mmap(fd, mmap.PAGESIZE))
     finally:
-        process.terminate()
+        process.kill()  # whoever forked it may have left a handler that heeds no less
         process.join()
 
 

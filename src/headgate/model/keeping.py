@@ -1,14 +1,14 @@
 """How a site is kept fresh: what matters, what was promised, what counts as a change and who is
-told of it, and how long versions stay."""
+told of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from headgate.model.units import Bytes, Seconds
 
-__all__ = ["CSS_MARK", "Keeping", "Staleness", "Versions", "VolumeBounds", "is_web_hook"]
+__all__ = ["CSS_MARK", "Keeping", "Staleness", "VolumeBounds", "is_web_hook"]
 
 CSS_MARK = "css:"
 """What an ignore rule begins with that is a CSS selector; any other is a regular expression."""
@@ -24,20 +24,6 @@ class Staleness(StrEnum):
     """The time since a page's first change that was not fetched yet."""
     FRESHNESS = "freshness"
     """The share of pages that are not as they were fetched."""
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """Which versions of a page stay in the archive. Its newest always does."""
-
-    newest: int | None = None
-    """So many; None: however many. 1 or more."""
-    within: Seconds | None = None
-    """Those that were the newest at some moment of the last so long; None: however old."""
-
-    @property
-    def all(self) -> bool:
-        return self.newest is None and self.within is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +49,6 @@ class Keeping:
     """Noise of its own beside the usual: with `CSS_MARK` selectors, else regular expressions."""
     on_change: str = ""
     """A command or a URL that is told of every change; empty: none."""
-    keep_versions: Versions = field(default=Versions())
 
 
 def is_web_hook(on_change: str) -> bool:

@@ -15,7 +15,6 @@ from headgate.model.keeping import (
     CSS_MARK,
     Keeping,
     Staleness,
-    Versions,
     VolumeBounds,
     is_web_hook,
 )
@@ -29,7 +28,6 @@ from headgate.site_file.values import (
     shown,
     strings,
     web_address,
-    whole_number,
 )
 
 __all__ = [
@@ -38,7 +36,6 @@ __all__ = [
     "read_fresh_within",
     "read_ignore",
     "read_importance",
-    "read_keep_versions",
     "read_min_interval",
     "read_objective",
     "read_on_change",
@@ -124,19 +121,6 @@ def read_on_change(value: object) -> str:
     except ValueError:
         raise UserMistake(f"{told!r} has a quote that is not closed; close it") from None
     return told
-
-
-def read_keep_versions(value: object) -> Versions:
-    if value == "all":
-        return Versions()
-    if isinstance(value, str) and _HAS_TIME_UNIT.fullmatch(value):
-        within = quantity(parse_duration, value, "duration", "90d")
-        if not within:
-            raise UserMistake("of 0 time nothing would stay; write '90d', or 1 for the newest")
-        return Versions(within=within)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Versions(newest=whole_number(value, least=1))
-    raise UserMistake(f"""{shown(value)} is no choice; write "all", a time like "90d", or 10""")
 
 
 def read_volume(value: object) -> VolumeBounds:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError, UserMistake
-from headgate.model.keeping import Keeping, Staleness, Versions, VolumeBounds
+from headgate.model.keeping import Keeping, Staleness, VolumeBounds
 from headgate.model.local_time import Calendar
 from headgate.model.site import TOPIC, OnDeadline, Site
 from headgate.model.timetable import Timetable
@@ -25,7 +25,6 @@ from headgate.site_file.keeping_values import (
     read_fresh_within,
     read_ignore,
     read_importance,
-    read_keep_versions,
     read_min_interval,
     read_objective,
     read_on_change,
@@ -109,7 +108,6 @@ SITE_KEYS = (
     "min_interval",
     "ignore",
     "on_change",
-    "keep_versions",
 )
 
 _Value = TypeVar("_Value")
@@ -300,7 +298,6 @@ def _keeping(table: _Table) -> Keeping:
         min_interval=table.read("min_interval", read_min_interval, _USUAL_KEEPING.min_interval),
         ignore=table.read("ignore", read_ignore, ()),
         on_change=table.read("on_change", read_on_change, ""),
-        keep_versions=table.read("keep_versions", read_keep_versions, Versions()),
     )
     if problem := promise_problem(keeping):
         raise table.error(problem, "fresh_within")

@@ -8,7 +8,7 @@ from tests.unit.site_file.test_site_file import BUDGET, problem
 from headgate.jobs.keep_file import read_keep_file
 from headgate.model.budget import Budget, Objective
 from headgate.model.errors import SiteFileError
-from headgate.model.keeping import Keeping, Staleness, Versions, VolumeBounds
+from headgate.model.keeping import Keeping, Staleness, VolumeBounds
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 from headgate.site_file.parsing import parse_site_file
 
@@ -30,7 +30,6 @@ fresh_within = "24h"
 min_interval = "10m"
 ignore = ["Offer \\d+", "css:.clock, #ad > b"]
 on_change = "notify --to 'the desk'"
-keep_versions = 10
 """
     assert keeping(lines) == Keeping(
         importance=2.0,
@@ -38,26 +37,12 @@ keep_versions = 10
         min_interval=Seconds(600),
         ignore=(r"Offer \d+", "css:.clock, #ad > b"),
         on_change="notify --to 'the desk'",
-        keep_versions=Versions(newest=10),
     )
 
 
 def test_what_is_left_out_has_its_default() -> None:
     assert keeping("") == Keeping()
-    assert Keeping().keep_versions.all
     assert Keeping().min_interval == Seconds(3600)
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ('"all"', Versions()),
-        ('"90d"', Versions(within=Seconds(90 * 86400))),
-        ("1", Versions(newest=1)),
-    ],
-)
-def test_versions(value: str, expected: Versions) -> None:
-    assert keeping(f"keep_versions = {value}").keep_versions == expected
 
 
 @pytest.mark.parametrize(
@@ -115,11 +100,6 @@ MISTAKES = [
     ("""on_change = "notify 'me" """, "has a quote that is not closed"),
     ('on_change = "https://"', "on_change: 'https://' is not a URL"),
     ('on_change = "a\\nb"', "on_change: a command is one line"),
-    ('keep_versions = "some"', "keep_versions: 'some' is no choice"),
-    ("keep_versions = 0", "keep_versions: 0 is too small; it must be 1 or more"),
-    ("keep_versions = 1.5", "keep_versions: 1.5 is no choice"),
-    ("keep_versions = true", "keep_versions: true is no choice"),
-    ('keep_versions = "0d"', "keep_versions: of 0 time nothing would stay"),
     ('volume = "1d"', "volume: there is no such key; it belongs under [budget]"),
 ]
 
