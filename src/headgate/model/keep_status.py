@@ -117,8 +117,6 @@ class Volumes(msgspec.Struct, frozen=True):
     """The stamp of the one that is filled; empty: none yet."""
     sealing: tuple[str, ...] = ()
     sealed: int = 0
-    bytes: int = 0
-    """On disk, of all of them."""
 
 
 class Visiting(msgspec.Struct, frozen=True):

@@ -75,13 +75,16 @@ class KeepWords:
         return f"visiting {_listed(named, len(visits))}{due}"
 
     def _budget(self) -> str:
+        how = f"policy {self._status.policy}, for {self._status.objective}"
+        if not self._status.running:  # what it may use, it finds out when it starts
+            return how
         budget = self._status.budget
         rate = "no limit" if budget.rate is None else format_rate(budget.rate)
         left = budget.quota_left
         quota = "" if left is None else f"; {format_size(left)} of the quota left"
         if budget.paused_until is not None:
             quota += f", nothing until {moment(budget.paused_until)}"
-        return f"{rate}{quota}; policy {self._status.policy}, for {self._status.objective}"
+        return f"{rate}{quota}; {how}"
 
     def _promises(self) -> str:
         promises = self._status.promises
@@ -102,7 +105,7 @@ class KeepWords:
             parts.append(f"{len(volumes.sealing)} being sealed")
         if volumes.open:
             parts.append(f"{volumes.open} being filled")
-        return f"{', '.join(parts)}; {format_size(volumes.bytes)} on disk"
+        return ", ".join(parts)
 
     def _notices(self) -> str:
         notices = self._status.notices

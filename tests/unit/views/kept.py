@@ -59,7 +59,7 @@ def made_up(hours: int, seed: int = 1) -> tuple[KeepStatus, list[KeepHour]]:
         fresh=past[-1].fresh,
         checked=log.checked(),
         promises=KeepPromises(kept, len(past) - kept, 754.0, (AtRisk("rules", now + 300, 12.0),)),
-        volumes=Volumes("2026-11-17T00-00-00", ("2026-11-16T00-00-00",), 12, 4_200_000_000),
+        volumes=Volumes("2026-11-17T00-00-00", ("2026-11-16T00-00-00",), 12),
         notices=NoticeCounts(told=34, waiting=2),
         troubles=(
             Trouble("the host did not answer", now - 7000, "nothing; asked again in 4 h", SITES[3]),
