@@ -306,7 +306,7 @@ def index_faults(out: Path) -> list[str]:
     records = dict(archived(out))
     (path,) = out.glob("runs/*/index.cdxj")
     lines = [json.loads(line.split(" ", 2)[2]) for line in path.read_text().splitlines()]
-    named = Counter(line["url"] for line in lines)
+    named = Counter(line["url"] for line in lines if not is_robots(line["url"]))
     held = Counter(url for url, _ in records.values() if not is_robots(url))
     faults = [url for count in (named, held) for url, times in count.items() if times > 1]
     for line in lines:
