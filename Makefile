@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-NEEDS  := chromium ethtool gcc iproute2 libc6-dev nginx-light openssl postgresql-doc-15 python3-dev
+NEEDS  := chromium dokuwiki ethtool gcc iproute2 libc6-dev microsocks nginx-light openssl php-cli php-xml postgresql-15 postgresql-doc-15 python3-dev tinyproxy
 
 .PHONY: setup demo test needs lint types contracts docs pytest simulate lab bench clean
 
@@ -11,7 +11,7 @@ test: needs lint types contracts docs pytest
 
 needs:
 	@dpkg -s $(NEEDS) >/dev/null 2>&1 \
-	  || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy --no-install-recommends $(NEEDS); } \
+	  || { [ "$$(id -u)" = 0 ] && apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $(NEEDS); } \
 	  || echo "make: tests that need one of $(NEEDS) are skipped"
 
 setup: $(VENV)/ready

@@ -12,11 +12,15 @@ from pathlib import Path
 TIMES = {
     "archive": "a minute",
     "bandwidth": "half an hour; --quick two minutes",
+    "grid_line": "--quick five minutes",
     "hostile_pages": "four minutes",
     "install_size": "some minutes",
+    "keep": "six minutes; --quick one and a half",
     "keep_board": "half a minute",
+    "keep_real": "twenty minutes; --quick five",
     "make_way": "ten minutes",
     "many_sites": "three minutes",
+    "policies": "twelve minutes",
     "promises": "an hour",
     "speed": "ten minutes",
     "tag_fuzz": "some minutes",
@@ -30,6 +34,7 @@ PARTS = {
     "documentation",
     "line_user",
     "line_web",
+    "postgres",
     "promised_web",
     "survey_graphs",
 }

@@ -170,11 +170,10 @@ def measure(cell: Cell, seconds: float) -> Result:
     times, addresses = (report.started, report.ended), cell.addresses
     result = summed_up(str(cell), readings.received(*times, *addresses), cell.rate)
     share = cell.rate / cell.sites
-    result.site_error = max(
-        float(np.abs(windows(bins, 5.0) / (5.0 * share) - 1.0).max())
-        for bins in (
-            readings.received(report.started + 1.0, report.ended, address) for address in addresses
-        )
+    after = [readings.received(report.started + 1.0, report.ended, site) for site in addresses]
+    errors = [np.abs(windows(bins, 5.0) / (5.0 * share) - 1.0) for bins in after]
+    result.site_error = float(
+        max((error.max() for error in errors if len(error)), default=math.nan)
     )
     result.connections = report.most_connections
     result.pause = readings.longest_pause(*times)

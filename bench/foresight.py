@@ -36,7 +36,7 @@ from headgate.crawling.clock import SystemClock
 from headgate.crawling.memory_known import MemoryKnown
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import StoredPage
-from headgate.crawling.progress import SiteState
+from headgate.crawling.progress import TaskState
 from headgate.crawling.site_run import SiteRun, Tools
 from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.frontier.frontier import Frontier
@@ -154,7 +154,7 @@ async def crawl(name: str, seed: str) -> Told:
         tools = Tools(frontier, fetcher, store, MemoryKnown(), PageReader(), SystemClock())
         store.run = SiteRun(Task(site), tools)
         report = await store.run.run()
-    if report.state is not SiteState.DONE:
+    if report.state is not TaskState.DONE:
         raise SystemExit(f"{name}: {report.reason}")
     twice = [url for url, times in store.asked.items() if times > 1]
     if twice:

@@ -107,7 +107,7 @@ def _measure(path: Path, pages: int) -> None:
         outlook = outlook_of(kept, _POLICY.pages, now)
         prior.visited(task.site, np.array(outlook.rate_weights, np.float32))
         board.remember(task.site, outlook)
-        board.end(task.site)
+        board.end(task.site, now)
         visits.append(time.process_time() - began)
         looks += len(visit.pages)
     print(f"{len(board):,} sites with {len(board) * pages:,} pages")

@@ -3,10 +3,11 @@
     python -m bench.keep_kills [--kills 100] [--seed 1]
 
 A small web on loopback has pages that change by themselves. `headgate keep` is started, left alone
-for a moment and ended with SIGKILL, now and then only its sealing child; in the end it runs once
-more in peace. Then: every version that the server sent whole and whose answer was followed by
-another request of the same visit is in the archive; no line is twice in an index; memory and
-catalog agree on the last visit; every volume has its report.
+for a moment and ended with SIGKILL. In every second round somebody waits until a volume is being
+sealed: then the sealing process is killed at a random moment of its work, and the keeper soon
+after, or the keeper alone in the midst of it. In the end it runs once more in peace. Then: every
+version that the memory ever named is in the archive; no record is twice in an index; memory and
+catalog agree on the last visit; every volume is sealed, and `headgate report` opens it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ from headgate.storage.sqlite_catalog import SqliteCatalog
 PAGES = 12
 CHANGES_SECONDS = 2.0
 VOLUME_SECONDS = 4.0
+SEAL_SECONDS = 1.5
+"""About so long a volume is being sealed, so kills within it hit the work at any point."""
 
 
 @dataclass(slots=True)
@@ -105,6 +108,9 @@ def _serving(web: _Web) -> Iterator[None]:
 class Killed:
     kills: int
     sealers: int
+    """Sealing processes that were killed while they worked."""
+    sealing: int
+    """Keepers that were killed while theirs worked."""
     visits: int
     volumes: int
     problems: list[str]
@@ -115,29 +121,34 @@ def keep_and_kill(folder: Path, kills: int, seed: int) -> Killed:
     chance = random.Random(seed)
     web, out, sites = _Web(), folder / "kept", folder / "sites.toml"
     stored: set[tuple[str, str]] = set()
-    sealers = 0
+    sealers = sealing = 0
     with _serving(web):
         sites.write_text(
             f'[site.wiki]\nseeds = ["http://127.0.0.1:{web.port}/"]\n'
             'min_interval = "1s"\nfresh_within = "10s"\n'
         )
-        for _ in range(kills):
+        for number in range(kills):
             process = _start(sites, out)
             _until_asked(web)
-            time.sleep(chance.uniform(0.0, 4.0))
-            if chance.random() < 0.3:
-                sealers += _kill_sealer(process.pid)
-                time.sleep(chance.uniform(0.0, 1.0))
+            if number % 2:
+                _until_sealing(process.pid)
+                time.sleep(chance.uniform(0.0, SEAL_SECONDS))
+                if chance.random() < 0.7:
+                    sealers += _kill_sealer(process.pid)
+                    time.sleep(chance.uniform(0.0, 1.0))
+            else:
+                time.sleep(chance.uniform(0.0, 4.0))
+            sealing += _sealer(process.pid) is not None
             process.kill()
             process.wait()
             stored |= _stored(out)
         peace = _start(sites, out, "6s")
-        peace.wait(timeout=120)
+        peace.wait(timeout=600)
     problems = [] if peace.returncode == 0 else [f"the last keeper ended with {peace.returncode}"]
     problems += problems_of(out, stored)
     with SqliteCatalog(Collection(out).catalog) as catalog:
         visits = len(catalog.history("wiki", 1_000_000))
-    return Killed(kills, sealers, visits, len(Collection(out).runs()), problems)
+    return Killed(kills, sealers, sealing, visits, len(Collection(out).runs()), problems)
 
 
 def _until_asked(web: _Web) -> None:
@@ -164,14 +175,31 @@ def _keep_here(sites: str, out: str, duration: str) -> None:
     asyncio.run(keep_watched(replace(job, budget=budget), quiet=True))
 
 
-def _kill_sealer(keeper: int) -> int:
-    """The keeper's own child that seals, if there is one."""
+def _until_sealing(keeper: int) -> None:
+    """Or until it takes too long."""
+    for _ in range(600):
+        if _sealer(keeper) is not None:
+            return
+        time.sleep(0.05)
+
+
+def _sealer(keeper: int) -> int | None:
+    """The keeper's own child that seals, if there is one that works."""
     with suppress(OSError):
         children = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
         for child in children:
             if b"sealing_child" in Path(f"/proc/{child}/cmdline").read_bytes():
-                os.kill(int(child), signal.SIGKILL)
-                return 1
+                return int(child)
+    return None
+
+
+def _kill_sealer(keeper: int) -> int:
+    child = _sealer(keeper)
+    if child is None:
+        return 0
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+        return 1
     return 0
 
 
@@ -194,8 +222,8 @@ def problems_of(out: Path, stored: set[tuple[str, str]]) -> list[str]:
         if run.unfinished:
             problems.append(f"{run.stamp} is not sealed")
             continue
-        if not (run.path / "report.json").is_file():
-            problems.append(f"{run.stamp} has no report")
+        if not _report_opens(out, run.stamp):
+            problems.append(f"{run.stamp}: 'headgate report' does not open it")
         lines = (run.path / "index.cdxj").read_text().splitlines()
         places = []
         for line in lines:
@@ -220,6 +248,14 @@ def problems_of(out: Path, stored: set[tuple[str, str]]) -> list[str]:
     return problems
 
 
+def _report_opens(out: Path, stamp: str) -> bool:
+    page = out / "runs" / stamp / "report.html"
+    page.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "headgate", "report", str(out), "--run", stamp]
+    done = subprocess.run(command, capture_output=True, check=False)
+    return done.returncode == 0 and stamp.encode() in done.stdout and page.stat().st_size > 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=100)
@@ -232,8 +268,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         done = keep_and_kill(Path(folder), args.kills, args.seed)
     print(
-        f"{done.kills} kills of the keeper, {done.sealers} of its sealer: {done.visits} visits in"
-        f" {done.volumes} volumes"
+        f"{done.kills} kills of the keeper, {done.sealing} of them while a volume was being sealed,"
+        f" and {done.sealers} of its sealer: {done.visits} visits in {done.volumes} volumes"
     )
     for problem in done.problems:
         print(f"PROBLEM: {problem}")

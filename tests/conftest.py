@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator, Iterator
 
 import pytest
+from bench.postgres import Postgres, installed, serving_postgres
 from hypothesis import settings
 from tests.machine import Machine, watched
 
@@ -22,6 +23,14 @@ def machine() -> Iterator[Machine]:
     """To tell how long something took without what others took of the processors."""
     with watched() as machine:
         yield machine
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    if not installed():
+        pytest.skip("postgresql-15 is not installed")
+    with serving_postgres() as server:
+        yield server
 
 
 @pytest.hookimpl(wrapper=True)

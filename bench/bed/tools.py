@@ -36,7 +36,8 @@ def tool_bins(
         listed = Path(folder, "urls")
         listed.write_text("\n".join(urls))
         command = _command(tool, int(rate), len(addresses), listed)
-        readings = run_tool(["timeout", f"{seconds:g}", *command], addresses, rtt)
+        # HTTrack, asked to end, may wait for its servers without end.
+        readings = run_tool(["timeout", "-k", "1", f"{seconds:g}", *command], addresses, rtt)
     begin, end = readings.span()
     return readings.received(begin, min(end, begin + seconds) - 0.1, *addresses)
 

@@ -16,7 +16,8 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in typing, which takes longer to load than all that is here
 
 if TYPE_CHECKING:
-    from headgate.jobs.from_python import crawl
+    from headgate.jobs.from_python import crawl, crawl_async, stream
+    from headgate.jobs.opened import open  # noqa: A004
     from headgate.jobs.survey_from_python import survey
     from headgate.model.budget import Budget, Objective
     from headgate.model.plan import Plan
@@ -47,10 +48,13 @@ __all__ = [
     "Timetable",
     "compare",
     "crawl",
+    "crawl_async",
     "m_maxt",
     "m_stet",
     "m_sumt",
+    "open",
     "plan",
+    "stream",
     "survey",
 ]
 
@@ -69,10 +73,13 @@ _HOMES = {
     "Timetable": "model.timetable",
     "compare": "planning.planner",
     "crawl": "jobs.from_python",
+    "crawl_async": "jobs.from_python",
     "m_maxt": "planning.maxt",
     "m_stet": "planning.stet",
     "m_sumt": "planning.sumt",
+    "open": "jobs.opened",
     "plan": "planning.planner",
+    "stream": "jobs.from_python",
     "survey": "jobs.survey_from_python",
 }
 

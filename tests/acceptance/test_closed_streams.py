@@ -152,7 +152,7 @@ def test_titles_do_not_reach_a_terminal_raw(
         done = in_shell('"$@"', "crawl", web.seed, "--out", tmp_path, "--quiet")
     assert done.returncode == 0, done.stderr
     for words in (
-        ("export", tmp_path, "--format", "csv", "--table", "links"),
+        ("export", tmp_path, "--as", "csv", "--table", "links"),
         ("report", tmp_path),
         ("report", tmp_path, "--json"),
         ("servers", tmp_path),
@@ -161,12 +161,12 @@ def test_titles_do_not_reach_a_terminal_raw(
         ("\x1b[31m",),
     ):
         assert not OBEYED.search(shown(*words)), words
-    lines = shown("export", tmp_path, "--format", "jsonl")
+    lines = shown("export", tmp_path, "--as", "jsonl")
     assert not OBEYED.search(lines)
     assert "a\x1b]0;owned\x07\x9b31m\x7f" in [
         json.loads(line)["title"] for line in lines.splitlines()
     ]
-    table = shown("export", tmp_path, "--format", "csv")
+    table = shown("export", tmp_path, "--as", "csv")
     assert not OBEYED.search(table)
     assert "a�]0;owned��31m�" in table
 

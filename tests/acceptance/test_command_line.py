@@ -27,10 +27,10 @@ def test_help_of_what_is_no_command() -> None:
 @pytest.mark.parametrize(
     ("option", "remedy"),
     [
-        ("--user-agent", "did you mean --contact?"),
+        ("--user-agnt", "did you mean --user-agent?"),
         ("--limit-rate=20k", "did you mean --bandwidth?"),
         ("--bandwith", "did you mean --bandwidth?"),
-        ("--cookies", "see headgate crawl --help"),
+        ("--javascript", "see headgate crawl --help"),
     ],
 )
 def test_options_are_suggested_by_meaning_or_for_a_typo(option: str, remedy: str) -> None:
@@ -50,6 +50,7 @@ def test_a_proxy_that_is_not_used_is_named(tmp_path: Path) -> None:
 
 
 def test_an_export_is_not_guessed_from_an_unknown_ending(tmp_path: Path) -> None:
-    done = headgate("export", tmp_path, "--to", tmp_path / "pages.txt")
+    done = headgate("export", tmp_path, "--to", tmp_path / "pages.pdf")
     assert done.returncode == 2
-    assert "its ending is none of csv, jsonl, parquet; add --format" in done.stderr
+    assert "pages.pdf: its ending is none of csv, db, jsonl," in done.stderr
+    assert "; add --as and one of csv, jsonl, parquet," in done.stderr

@@ -203,7 +203,7 @@ def test_two_crawls_on_one_folder_are_refused(tmp_path: Path) -> None:
         (["http://127.0.0.1:1/", "--crawlers", "-3"], "from 1 on"),
         (["http://127.0.0.1:1/", "--processes", "none"], "from 1 on"),
         (["http://127.0.0.1:0/"], "port 0"),
-        (["http://me:secret@127.0.0.1:1/"], "logging in is not supported"),
+        (["http://me:secret@127.0.0.1:1/"], "a URL is no place for a password"),
         (["http://[::1"], "not a URL of http"),
         ([""], "say what to crawl"),
         (["/tmp"], "this is a folder"),

@@ -139,6 +139,31 @@ def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(
         assert ended(process) == 0
 
 
+def test_what_a_crawl_made_is_gone_on_with_and_wishes_are_obeyed(
+    web: ChangingWeb, site_file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "kept"
+    site_file.write_text(f'[site.wiki]\nseeds = ["{web.url()}"]\n')
+    crawled = headgate("crawl", site_file, "--out", out, "--bandwidth", "1MB/s")
+    assert crawled.returncode == 0, crawled.stderr
+    web.asked.clear()
+    once = ("keep", site_file, "--out", out, "--once", "--json")
+    done = headgate(*once)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["pages"] == 3
+    assert not web.asked, "nothing is due within the hour"
+    assert headgate("keep", "--pause", "wiki", "2d", "--out", out).returncode == 0
+    assert headgate(*once).returncode == 0
+    rebuilt = headgate("keep", "--rebuild", "wiki", "--out", out)
+    assert rebuilt.returncode == 0
+    assert "was made again from its runs: 3 pages" in rebuilt.stdout
+    assert headgate("keep", "--visit", "wiki", "--out", out).returncode == 0
+    web.links = {**PAGES, "/a": ["/", "/b", "/new"], "/new": []}
+    assert headgate(*once).returncode == 0
+    assert web.asked["/new"] == 1, "a user's word ends the waiting"
+    assert len(versions(out, "/a")) == 2, "of the crawl, and of the keeper"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -86,7 +86,7 @@ def test_an_unfinished_run_has_no_report_yet(tmp_path: Path) -> None:
 
 
 def test_csv(collection: Path) -> None:
-    done = headgate("export", collection, "--format", "csv")
+    done = headgate("export", collection, "--as", "csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     table = pq.read_table(collection / "runs" / STAMP / "pages.parquet").to_pylist()
     assert [row["url"] for row in rows] == [row["url"] for row in table]
@@ -97,7 +97,7 @@ def test_csv(collection: Path) -> None:
 
 
 def test_lines_of_json(collection: Path) -> None:
-    done = headgate("export", collection, "--format", "jsonl", "--table", "links")
+    done = headgate("export", collection, "--as", "jsonl", "--table", "links")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert rows == pq.read_table(collection / "runs" / STAMP / "links.parquet").to_pylist()
 
@@ -107,7 +107,7 @@ def test_the_ending_of_a_file_tells_the_format(collection: Path, tmp_path: Path)
         done = headgate("export", collection, "--to", tmp_path / name)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     source = collection / "runs" / STAMP / "pages.parquet"
-    assert (tmp_path / "pages.parquet").read_bytes() == source.read_bytes()
+    assert pq.read_table(tmp_path / "pages.parquet").equals(pq.read_table(source))
     first = json.loads((tmp_path / "pages.jsonl").read_text().splitlines()[0])
     assert first["fetched_at"] == "2026-11-15T12:00:00.000Z"
     assert (tmp_path / "pages.csv").read_text().startswith('"site","url",')
@@ -117,7 +117,7 @@ def test_bad_exports_are_refused(collection: Path, tmp_path: Path) -> None:
     source = collection / "runs" / STAMP / "pages.parquet"
     assert "no such folder" in refused("export", collection, "--to", tmp_path / "no" / "x.csv")
     assert "is a folder" in refused("export", collection, "--to", tmp_path)
-    assert "the run's own table" in refused("export", collection, "--to", source)
+    assert "the run's own folder" in refused("export", collection, "--to", source)
     source.write_bytes(b"PAR1 is not enough")
     target = tmp_path / "pages.csv"
     assert "is damaged" in refused("export", collection, "--to", target)
@@ -126,7 +126,7 @@ def test_bad_exports_are_refused(collection: Path, tmp_path: Path) -> None:
 
 def test_a_reader_may_stop_reading(collection: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "headgate", "export", str(collection), "--format", "jsonl"],
+        [sys.executable, "-m", "headgate", "export", str(collection), "--as", "jsonl"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:

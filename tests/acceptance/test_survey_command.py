@@ -219,7 +219,7 @@ def test_report_and_export_know_surveys(tmp_path: Path) -> None:
     head, row = table.stdout.splitlines()
     assert head.startswith('"server","start"')
     assert row.startswith('"127.0.0.1"')
-    rows = headgate("export", tmp_path, "--format", "jsonl").stdout.splitlines()
+    rows = headgate("export", tmp_path, "--as", "jsonl").stdout.splitlines()
     assert json.loads(rows[0])["pages_by_depth"] == [1, 2, 4, 3]
     assert len(headgate("export", tmp_path, "--table", "links").stdout.splitlines()) == 1 + 11
     refused = headgate("export", tmp_path, "--table", "pages")

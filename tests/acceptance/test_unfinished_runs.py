@@ -60,7 +60,7 @@ def test_a_run_under_way_is_shown_and_exported_and_not_disturbed(tmp_path: Path)
         before = listing(tmp_path)
         said = headgate("report", tmp_path)
         rows = list(csv.DictReader(io.StringIO(headgate("export", tmp_path).stdout)))
-        links = headgate("export", tmp_path, "--table", "links", "--format", "jsonl")
+        links = headgate("export", tmp_path, "--table", "links", "--as", "jsonl")
         as_json = json.loads(headgate("report", tmp_path, "--json").stdout)
         assert listing(tmp_path) == before, "nothing of the crawl's own is touched"
         assert process.poll() is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from headgate.control.catalog import (
 from headgate.control.memory_catalog import MemoryCatalog
 from headgate.model.errors import HeadgateError
 from headgate.model.local_time import DayKind, LocalMoment
+from headgate.storage.postgres_catalog import PostgresCatalog
+from headgate.storage.sql_catalog import SqlCatalog
 from headgate.storage.sqlite_catalog import SqliteCatalog
 from headgate.traffic.server_speed import Measure, ServerSpeed
 
@@ -27,16 +30,23 @@ Reopen = Callable[[], Catalog]
 """The same catalog as whoever opens it next finds it."""
 
 
-@pytest.fixture(params=["memory", "SQLite"])
+@pytest.fixture(params=["memory", "SQLite", "PostgreSQL"])
 def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reopen]:
-    kept = MemoryCatalog()
+    if request.param == "memory":
+        kept = MemoryCatalog()
+        yield lambda: kept
+        return
+    if request.param == "SQLite":
+        make: Callable[[], SqlCatalog] = partial(SqliteCatalog, tmp_path / "catalog.sqlite")
+    else:
+        make = partial(PostgresCatalog, request.getfixturevalue("postgres").new_catalog())
     with ExitStack() as opened:
 
-        def on_disk() -> Catalog:
+        def again() -> Catalog:
             opened.close()
-            return opened.enter_context(SqliteCatalog(tmp_path / "catalog.sqlite"))
+            return opened.enter_context(make())
 
-        yield on_disk if request.param == "SQLite" else lambda: kept
+        yield again
 
 
 def make_visit(run: str, started: float, **changes: object) -> Visit:

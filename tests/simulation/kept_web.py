@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from headgate.jobs.keep import Keeper, KeepJob, keep
+from headgate.jobs.keep import Keeper, keep
+from headgate.jobs.keep_job import KeepJob, Stoppable
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.simulated_web import Answer, Line
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
@@ -99,7 +100,8 @@ class Onlooker:
     def state(self, status: KeepStatus) -> None:
         self.states.append(status)
 
-    def attach(self, keeper: Keeper) -> None:
+    def attach(self, keeper: Stoppable) -> None:
+        assert isinstance(keeper, Keeper)
         self.keeper = keeper
 
 

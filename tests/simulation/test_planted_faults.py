@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from tests.simulation.faults import play
 
+from headgate.control.arrivals import Arrivals
 from headgate.control.line_use import LineUse
-from headgate.crawling.asking import Asking
 from headgate.crawling.progress import Progress
+from headgate.crawling.site_requests import SiteRequests
 from headgate.fetching.metering import Meter
 from headgate.frontier.frontier import Frontier
 from headgate.grid.messages import Start
@@ -28,13 +30,13 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def tries_that_failed_are_not_counted(planting: pytest.MonkeyPatch) -> None:
-    async def request(asking: Asking, request: FetchRequest) -> Fetched | FetchFailure:
-        outcome = await asking._fetcher.fetch(request)
+    async def request(requests: SiteRequests, request: FetchRequest) -> Fetched | FetchFailure:
+        outcome = await requests._fetcher.fetch(request)
         if isinstance(outcome, Fetched):
-            asking._progress.wire_bytes += outcome.wire_bytes
+            requests._progress.wire_bytes += outcome.wire_bytes
         return outcome
 
-    planting.setattr(Asking, "request", request)
+    planting.setattr(SiteRequests, "request", request)
 
 
 def what_is_cut_off_is_not_counted(planting: pytest.MonkeyPatch) -> None:
@@ -76,7 +78,12 @@ def a_third_more_than_the_budget_may_pass(planting: pytest.MonkeyPatch) -> None:
 
 
 def what_came_after_a_restart_is_not_counted(planting: pytest.MonkeyPatch) -> None:
-    planting.setattr(Progress, "life", (1, 0))
+    fresh = Arrivals.fresh
+
+    def of_one_life(arrivals: Arrivals, report: Progress) -> int:
+        return fresh(arrivals, msgspec.structs.replace(report, restarts=0))
+
+    planting.setattr(Arrivals, "fresh", of_one_life)
 
 
 def a_restarted_task_begins_anew(planting: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ from bench.virtual_promises import crawl_virtually, lateness
         pytest.param("interrupted, resumed", 3, id="a server measured by its robots.txt"),
         pytest.param("star, chain, tree", 2, id="a chain parked for its likely bytes"),
         pytest.param("exact sizes", 1, id="a site at rate 0 taken for idle"),
+        pytest.param("nothing known", 4, id="the middle of a wide range taken as certain"),
+        pytest.param("one huge page", 0, id="a page under way counted as one of mean size"),
     ],
 )
 def test_a_deadline_that_hindsight_meets_is_met(scenario: str, run: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from headgate.cli.main import COMMANDS, command_parser
 from headgate.planning.policies import POLICY_NAMES
-from headgate.site_file.parsing import BUDGET_KEYS, SITE_KEYS
+from headgate.site_file.parsing import BUDGET_KEYS, GRID_KEYS, SITE_KEYS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PLAN = (DOCS / "plan.md").read_text(encoding="utf-8")
@@ -57,14 +57,18 @@ def test_every_policy_is_documented(policy: str) -> None:
     assert f"`{policy}`" in PLAN
 
 
-@pytest.mark.parametrize("key", [*BUDGET_KEYS, *SITE_KEYS])
+@pytest.mark.parametrize("key", [*BUDGET_KEYS, *SITE_KEYS, *GRID_KEYS])
 def test_every_key_of_the_site_file_is_documented(key: str) -> None:
     assert re.search(rf"^\| `{key}` \|", SITE_FILE, re.MULTILINE)
 
 
 def test_every_documented_key_exists() -> None:
     tables = SITE_FILE.split("## Units")[0]
-    assert re.findall(r"^\| `(\w+)` \|", tables, re.MULTILINE) == [*BUDGET_KEYS, *SITE_KEYS]
+    assert re.findall(r"^\| `(\w+)` \|", tables, re.MULTILINE) == [
+        *BUDGET_KEYS,
+        *SITE_KEYS,
+        *GRID_KEYS,
+    ]
 
 
 @pytest.mark.parametrize("page", ["plan.md", "python.md"])
@@ -72,6 +76,19 @@ def test_the_python_of_the_docs_runs(page: str) -> None:
     result = doctest.testfile(str(DOCS / page), module_relative=False)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_modules_that_are_named_exist(page: str) -> None:
+    named = re.findall(r"`([a-z_]+(?:/[a-z_0-9]+)+\.(?:py|c|sql))`", PAGES[page])
+    folders = (ROOT, ROOT / "src" / "headgate")
+    assert [name for name in named if not any((at / name).exists() for at in folders)] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_benches_that_are_named_exist(page: str) -> None:
+    named = re.findall(r"python -m (bench\.[a-z_]+)", PAGES[page])
+    assert [name for name in named if not (ROOT / f"{name.replace('.', '/')}.py").exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES)

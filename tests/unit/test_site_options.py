@@ -9,13 +9,18 @@ import pytest
 from headgate.cli.site_options import add_site_options, asked_options
 from headgate.jobs.crawl_request import CrawlRequest
 from headgate.jobs.site_defaults import SITE_DEFAULTS, with_defaults
+from headgate.model.access import Access
 from headgate.model.errors import UserMistake
-from headgate.model.site import OnDeadline, Site
+from headgate.model.site import OnDeadline, Requisites, Site
+from headgate.site_file.access_values import ACCESS_READERS
 
 ALL = (
     "--on-deadline stop --max-pages 5 --max-bytes 2MB --max-time 10m --max-page-size 1MB"
-    " --fetch text/html,image/* --max-queries 0 --connections 3 --delay 0"
+    " --fetch text/html,image/* --requisites page --max-queries 0 --connections 3 --delay 0"
 )
+ACCESS = """--user-agent Archive/1 --robots-agent archivebot --headers X-Team:archive
+ --cookies c.txt --login http://a/in --login-fields u=me --login-fields p=env:P
+ --proxy http://p:3128 --client-certificate c.pem --robots ignore"""
 
 
 def said(text: str) -> dict[str, object]:
@@ -28,13 +33,30 @@ def test_every_option_reaches_a_site_that_does_not_say() -> None:
     site = with_defaults(Site("a"), said(ALL))  # type: ignore[arg-type]
     assert site == Site(
         "a", on_deadline=OnDeadline.STOP, max_pages=5, max_bytes=2e6, max_time=600.0,  # type: ignore[arg-type]
-        max_page_size=1e6, fetch=("text/html", "image/*"), max_queries=0, connections=3, delay=0.0,  # type: ignore[arg-type]
+        max_page_size=1e6, fetch=("text/html", "image/*"), requisites=Requisites.PAGE,  # type: ignore[arg-type]
+        max_queries=0, connections=3, delay=0.0,  # type: ignore[arg-type]
     )  # fmt: skip
     assert with_defaults(site, said("--max-pages 9 --delay 5s --fetch */*")) == site  # type: ignore[arg-type]
 
 
+def said_of_access() -> dict[str, object]:
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add_site_options(parser)
+    words = [*ACCESS.split(), "--auth", "basic env:LOGIN"]
+    return dict(asked_options(parser.parse_args(words)))
+
+
 def test_the_options_are_the_keys_that_a_request_knows() -> None:
     assert said(ALL).keys() == SITE_DEFAULTS.keys()
+    assert said_of_access().keys() == ACCESS_READERS.keys()
+
+
+def test_who_asks_reaches_a_site_that_does_not_say() -> None:
+    site = with_defaults(Site("a", access=Access(proxy="socks5://q:1")), said_of_access())  # type: ignore[arg-type]
+    assert site.access == Access(
+        "Archive/1", "archivebot", ("X-Team:archive",), "basic env:LOGIN", "c.txt", "http://a/in",
+        ("u=me", "p=env:P"), "socks5://q:1", "c.pem", "ignore",
+    )  # fmt: skip
 
 
 def test_nothing_said_changes_nothing() -> None:

@@ -24,7 +24,8 @@ __all__ = ["configure", "run"]
 
 DEFAULT_OUT = Path("headgate-data")
 _REPLACEABLE = (
-    "bandwidth", "quota", "deadline", "crawlers", "objective", "make_way", "contact", "processes"
+    "bandwidth", "quota", "deadline", "crawlers", "objective", "policy", "make_way", "contact",
+    "processes",
 )  # fmt: skip
 """What a resumed run may be told anew."""
 
@@ -42,6 +43,7 @@ examples:
   headgate crawl https://a.org/ --focus "food safety"       the promising pages first
   headgate crawl --resume                                   go on with what was interrupted
   headgate crawl --abandon                                  or give it up; what is stored is kept
+  headgate crawl sites.toml --policy ReAlloc-MAXT           by a published algorithm
   headgate crawl sites.toml --json | jq .utilisation        for scripts
 
 exit codes:
@@ -67,6 +69,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--make-way", action="store_true", default=None, help="step back when others need the line"
+    )
+    parser.add_argument(
+        "--policy",
+        metavar="NAME",
+        help="who sets the rates, like ReAlloc-MAXT (headgate; headgate plan --compare names them)",
     )
     parser.add_argument("--objective", choices=[str(objective) for objective in Objective])
     parser.add_argument(
@@ -156,6 +163,7 @@ def _asked(args: argparse.Namespace) -> CrawlRequest:
         "deadline": args.deadline,
         "crawlers": args.crawlers,
         "objective": args.objective,
+        "policy": args.policy,
         "make_way": args.make_way,
         "contact": args.contact or "",
         "processes": 1 if args.processes is None else args.processes,

@@ -22,7 +22,7 @@ from headgate.views.report_text import report_text
 if TYPE_CHECKING:
     from headgate.views.progress_view import ProgressView
 
-__all__ = ["conclude", "crawl_watched"]
+__all__ = ["conclude", "crawl_watched", "progress_view"]
 
 INTERRUPTED, NOT_ON_TIME, NOTHING_FETCHED = 130, 3, 4
 
@@ -32,7 +32,7 @@ async def crawl_watched(
 ) -> RunReport:
     """Crawl and show how it goes."""
     words = opening or OpeningWords(quiet=quiet)
-    watch = CrawlWatch(job, view=None if quiet else _progress_view(), opening=words)
+    watch = CrawlWatch(job.sites, view=None if quiet else progress_view(), opening=words)
     loop = asyncio.get_running_loop()
     on_interrupt(loop, partial(watch.interrupt, loop))
     try:
@@ -43,7 +43,7 @@ async def crawl_watched(
         watch.close()
 
 
-def _progress_view() -> ProgressView:
+def progress_view() -> ProgressView:
     """Imported here: Rich takes a twentieth of a second."""
     from headgate.cli.consoles import progress_console
     from headgate.views.progress_view import ProgressView

@@ -15,11 +15,11 @@ from headgate.views.report_words import why_missed
 
 if TYPE_CHECKING:
     from headgate.cli.opening_words import OpeningWords
-    from headgate.control.conducting import Conducting
     from headgate.control.forecast import Forecast
-    from headgate.jobs.crawl import CrawlJob
+    from headgate.jobs.managing import Interruptible
     from headgate.model.plan import Plan
     from headgate.model.quota import QuotaUse
+    from headgate.model.site import Site
     from headgate.views.progress_view import ProgressView
 
 __all__ = ["CrawlWatch"]
@@ -30,17 +30,19 @@ INTERRUPTED = 130
 class CrawlWatch:
     """The adapter of `headgate.jobs.crawl.Watcher` for a person at a terminal."""
 
-    def __init__(self, job: CrawlJob, *, view: ProgressView | None, opening: OpeningWords) -> None:
-        self._job = job
+    def __init__(
+        self, sites: Sequence[Site], *, view: ProgressView | None, opening: OpeningWords
+    ) -> None:
+        self._names = [site.name for site in sites]
         self._opening = opening
         self._view = view
         self._snapshots = Snapshots(why_missed)
-        self._conducting: Conducting | None = None
+        self._conducting: Interruptible | None = None
         self._interrupts = 0
 
     def opened(self) -> None:
-        sites = [site.name for site in self._job.sites]
-        what = sites[0] if len(sites) == 1 else plural(len(sites), "site")
+        names = self._names
+        what = names[0] if len(names) == 1 else plural(len(names), "site")
         self._opening.say(f"Planning for {what} …")
 
     def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
@@ -76,7 +78,7 @@ class CrawlWatch:
             words += f"; deadlines before that: {', '.join(too_late)}"
         say(words)
 
-    def attach(self, conducting: Conducting) -> None:
+    def attach(self, conducting: Interruptible) -> None:
         self._opening.clear()
         self._conducting = conducting
         if self._interrupts:

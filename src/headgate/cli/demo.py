@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
+from headgate.model.extras import extra
 from headgate.model.site import Site
 from headgate.model.units import (
     Bytes,
@@ -40,11 +41,12 @@ _EXAMPLES = """\
 examples:
   headgate demo                          watch it, then open the report it names
   headgate demo --bandwidth 150KB/s      too little: which deadlines suffer, and by how much?
+  headgate demo --grid                   three nodes and a manager; one node is killed
   headgate demo --keep                   a web that changes by itself, kept fresh for a minute
 """
 
 
-_KEEP_SECONDS = 60.0
+_KEEP_SECONDS = 40.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -60,14 +62,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="another web, that changes by itself: kept fresh for a minute, beside a keeper that"
         " looks at all pages alike",
     )  # fmt: skip
+    parser.add_argument(
+        "--grid", action="store_true",
+        help="the same web, crawled by three nodes for a manager; one is killed in the middle",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the report as JSON at the end")
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve, crawl, report."""
+    if args.keep and args.grid:
+        raise UserMistake("--keep and --grid are two demos; say one of them")
     if args.keep:
         return _keep(args)
+    if args.grid:
+        return _grid(args)
     import uvloop
 
     from headgate.cli.crawl_showing import conclude, crawl_watched
@@ -95,6 +105,15 @@ def _keep(args: argparse.Namespace) -> int:
     out = args.out or Path(tempfile.mkdtemp(prefix="headgate-demo-"))
     out.mkdir(parents=True, exist_ok=True)
     return run_keep_demo(out, _KEEP_SECONDS, quiet=args.quiet)
+
+
+def _grid(args: argparse.Namespace) -> int:
+    for module in ("cryptography", "nats"):
+        extra(module, "grids", "grid")
+    from headgate.cli.demo_grid import run_grid_demo
+
+    out = args.out or Path(tempfile.mkdtemp(prefix="headgate-demo-"))
+    return run_grid_demo(out, quiet=args.quiet, as_json=args.json)
 
 
 def _introduction(places: Sequence[DemoPlace], bandwidth: BytesPerSecond) -> str:

@@ -1,46 +1,53 @@
-"""``headgate export``: a run's tables for other programs."""
+"""``headgate export``: a run's tables, texts and records for other programs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from headgate.cli.speaking import say
-from headgate.model.errors import UserMistake, WorldFault
+from headgate.model.errors import UserMistake
 
 if TYPE_CHECKING:
-    from headgate.storage.collection import RunFolder
+    from headgate.jobs.export import Exporting
 
 __all__ = ["configure", "run"]
 
-FORMATS = ("csv", "jsonl", "parquet")
-CRAWL_TABLES = ("pages", "links")
-SURVEY_TABLES = ("servers", "links", "depths")
+FORMS = ("csv", "jsonl", "parquet", "sqlite", "text", "markdown", "wacz")
+TABLES = ("pages", "links", "servers", "depths")
+CONTENTS = ("text", "markdown", "html")
+_ENDINGS = {
+    "csv": "csv", "db": "sqlite", "jsonl": "jsonl", "md": "markdown", "parquet": "parquet",
+    "sqlite": "sqlite", "txt": "text", "wacz": "wacz",
+}  # fmt: skip
+_FOR_FILES = ("parquet", "sqlite", "wacz")
+FAILED = 1
 
 _DESCRIPTION = """\
-Give out the table of a crawl's pages or links, or of a survey's servers, links or depths: as
-comma-separated values, as lines of JSON, or as the Parquet file that the run keeps anyway. Columns
-are explained in docs/collection.md and docs/survey.md. Rows are passed on as they are read, so that
-a table of any size needs little memory.
+Give out what a crawl stored: the table of its pages or links as CSV, lines of JSON, Parquet or a
+SQLite database; the main text of its pages as text or Markdown; or its records as a WACZ file that
+can be replayed. Of a survey: servers, links or depths. Rows are passed on as they are read, so that
+a table of any size needs little memory. What cannot be read is counted and told, with exit code 1.
 """
 
 _EXAMPLES = """\
 examples:
-  headgate export --format csv > pages.csv
-  headgate export --format jsonl --table links | head
+  headgate export --as csv > pages.csv
+  headgate export --as jsonl --table links | head
   headgate export archive --run 2026-11-15T19-20-03 --to pages.parquet
+  headgate export --as markdown --to docs/ --where "url like '%%/docs/%%'"
+  headgate export --as jsonl --content text --where "status = 200"
+  headgate export --run all --to everything.wacz
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = _DESCRIPTION
-    parser.epilog = _EXAMPLES
+    parser.epilog = _EXAMPLES.replace("%%", "%")
     parser.add_argument(
         "folder",
         metavar="DIR",
@@ -50,91 +57,95 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the collection, or the folder of one run (default: headgate-data)",
     )
     parser.add_argument(
-        "--format", choices=FORMATS, help="(default: by the ending of --to; to stdout csv)"
+        "--as",
+        dest="form",
+        choices=FORMS,
+        help="(default: by the ending of --to; to stdout csv)",
     )
     parser.add_argument(
-        "--table",
-        choices=tuple(dict.fromkeys((*CRAWL_TABLES, *SURVEY_TABLES))),
-        help="which table (default: pages; of a survey: servers)",
+        "--table", choices=TABLES, help="which table (default: pages; of a survey: servers)"
     )
-    parser.add_argument("--run", metavar="STAMP", help="which run (default: the newest)")
     parser.add_argument(
-        "--to", metavar="FILE", default="-", help="write there (default: -, to stdout)"
+        "--where",
+        metavar="CONDITION",
+        default="",
+        help='only rows that meet it: SQL on the table\'s columns, like "status = 200"',
+    )
+    parser.add_argument(
+        "--content", choices=CONTENTS, default="", help="add it as a column to the table of pages"
+    )
+    parser.add_argument(
+        "--run", metavar="STAMP", help="which run, or 'all' of them (default: the newest)"
+    )
+    parser.add_argument(
+        "--to",
+        metavar="FILE",
+        default="-",
+        help="write there; of text and Markdown also a folder, for a file per page"
+        " (default: -, to stdout)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Pass the table on."""
-    from headgate.storage.chosen_run import chosen_run, is_survey
-    from headgate.storage.exported_table import write_table
+    """Pass it on."""
+    form = args.form or _by_ending(args.to)
+    if form in _FOR_FILES and args.to == "-" and (form == "sqlite" or sys.stdout.isatty()):
+        raise UserMistake(f"{form} is nothing for a terminal; name a file with --to")
+    if args.content and (form in ("text", "markdown", "wacz") or args.table not in (None, "pages")):
+        raise UserMistake("--content is a column of pages; ask for them as csv, jsonl, parquet"
+                          " or sqlite")  # fmt: skip
+    if args.table and form in ("text", "markdown", "wacz"):
+        raise UserMistake(f"--as {form} gives out pages; leave --table out")
+    from headgate.jobs.export import Export, Exporting
 
-    form = args.format or _by_ending(args.to)
-    if form == "parquet" and args.to == "-" and sys.stdout.isatty():
-        raise UserMistake("Parquet is nothing for a terminal; name a file with --to")
-    chosen = chosen_run(args.folder, args.run)
-    tables = SURVEY_TABLES if is_survey(chosen) else CRAWL_TABLES
-    table = args.table or tables[0]
-    if table not in tables:
-        kind = "survey" if is_survey(chosen) else "crawl"
-        raise UserMistake(
-            f"run {chosen.stamp} is a {kind} and has no {table}; --table is one of"
-            f" {', '.join(tables)}"
-        )
-    own = chosen.path / f"{table}.parquet"
-    if args.to != "-" and Path(args.to).resolve() == own.resolve():
-        raise UserMistake(f"{args.to} is the run's own table; name another file with --to")
-    with _table(chosen, table) as source, _opened(args.to) as target:
-        write_table(source, form, target)
-    return 0
+    created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    exporting = Exporting(
+        Export(args.folder, args.run, form, args.table, args.where, args.content, created)
+    )
+    _write(exporting, form, args.to)
+    for remark in exporting.remarks:
+        say(remark)
+    return FAILED if exporting.unreadable else 0
 
 
-@contextmanager
-def _table(run: RunFolder, table: str) -> Iterator[Path]:
-    """The run's own file, or one made of what a crawl that is not finished has stored so far."""
-    from headgate.storage.chosen_run import file_of_run, is_survey
-    from headgate.storage.collection import Collection
-    from headgate.storage.sealing import write_run_table
+def _write(exporting: Exporting, form: str, to: str) -> None:
+    from headgate.storage.claimed_file import claiming
 
-    if run.unfinished and not is_survey(run):
-        with TemporaryDirectory() as folder:
-            part = Path(folder) / f"{table}.parquet"
-            try:
-                write_run_table(run, table, part)
-            except WorldFault:
-                if run.unfinished:
-                    raise
-            else:
-                state = "under way" if Collection(run.collection).in_use else "not finished"
-                say(f"run {run.stamp} is {state}; this is what it stored")
-                yield part
-                return
-    yield file_of_run(run, f"{table}.parquet")
-
-
-def _by_ending(target: str) -> str:
-    if target == "-" or Path(target).is_dir():  # a folder is refused when it is opened
-        return "csv"
-    ending = Path(target).suffix.lower().removeprefix(".")
-    if ending not in FORMATS:
-        raise UserMistake(
-            f"{target}: its ending is none of {', '.join(FORMATS)}; add --format and one of them"
-        )
-    return ending
-
-
-@contextmanager
-def _opened(target: str) -> Iterator[IO[bytes]]:
-    """Where to write; a file is there whole or not at all."""
-    from headgate.storage.faults import writing
-    from headgate.storage.replacing import replacing
-
-    if target == "-":
-        yield sys.stdout.buffer
+    if to == "-":
+        exporting.write(sys.stdout.buffer)
         return
-    path = Path(target)
+    path = Path(to)
     if not path.absolute().parent.is_dir():
-        raise UserMistake(f"{target}: there is no such folder")
-    if path.is_dir():
-        raise UserMistake(f"{target} is a folder; name a file")
-    with replacing(path) as part, writing(path), part.open("wb") as file:
-        yield file
+        raise UserMistake(f"{to}: there is no such folder")
+    if _is_folder(to):
+        if form not in ("text", "markdown"):
+            raise UserMistake(f"{to} is a folder; name a file")
+        path.mkdir(exist_ok=True)
+        with claiming(path / ".export"):
+            exporting.write_folder(path)
+        (path / ".export").unlink()
+        return
+    for run in exporting.runs:
+        if path.resolve().is_relative_to(run.path.resolve()):
+            raise UserMistake(f"{to} is in the run's own folder; name another file with --to")
+    with claiming(path) as (file, part):
+        if form == "sqlite":
+            exporting.write_database(part)
+        else:
+            exporting.write(file)
+
+
+def _is_folder(to: str) -> bool:
+    return Path(to).is_dir() or to.endswith("/")
+
+
+def _by_ending(to: str) -> str:
+    if to == "-" or _is_folder(to):
+        return "csv"
+    ending = Path(to).suffix.lower().removeprefix(".")
+    if ending not in _ENDINGS:
+        raise UserMistake(
+            f"{to}: its ending is none of {', '.join(_ENDINGS)}; add --as and one of"
+            f" {', '.join(FORMS)}"
+        )
+    return _ENDINGS[ending]

@@ -8,7 +8,8 @@ import signal
 from collections.abc import Sequence
 
 from headgate.cli.speaking import say
-from headgate.jobs.keep import Keeper, KeepJob, keep
+from headgate.jobs.keep import keep
+from headgate.jobs.keep_job import KeepJob, Stoppable
 from headgate.jobs.real_parts import real_parts
 from headgate.model.keep_status import KeepStatus
 from headgate.views.keep_text import status_line
@@ -23,7 +24,7 @@ class KeepWatch:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        self._keeper: Keeper | None = None
+        self._keeper: Stoppable | None = None
         self._stops = 0
         self._visits = 0
 
@@ -36,7 +37,7 @@ class KeepWatch:
             return
         say(status_line(status))
 
-    def attach(self, keeper: Keeper) -> None:
+    def attach(self, keeper: Stoppable) -> None:
         self._keeper = keeper
         if self._stops:
             keeper.stop()

@@ -15,6 +15,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
+from headgate.cli.environment import environment_words
 from headgate.cli.interrupts import raising
 from headgate.cli.speaking import say, show
 from headgate.model.errors import HeadgateError, UserMistake
@@ -24,6 +25,8 @@ __all__ = ["COMMANDS", "command_parser", "main"]
 COMMANDS = {
     "crawl": "crawl sites within a bandwidth and by their deadlines",
     "keep": "keep a collection fresh within the budget, for months",
+    "manager": "crawl with many machines: tasks to nodes, results into one collection",
+    "node": "lend this machine to a manager, within what its owner allows",
     "survey": "servers and the links between them, for the least load",
     "survey diff": "what has changed between two surveys",
     "plan": "can all deadlines be met, and how? Rates, start and end of every site",
@@ -31,7 +34,7 @@ COMMANDS = {
     "servers": "how fast each server is, by the hour, as crawls measured it",
     "report": "what a run promised and what it kept, in words and as a page",
     "changes": "which pages are new, changed or gone between crawls, and how",
-    "export": "a run's pages or links as CSV, lines of JSON or Parquet",
+    "export": "pages as text, Markdown, tables, SQLite or WACZ",
     "demo": "a small web of its own, crawled under a budget with deadlines",
     "lab": "reproduce the papers",
 }
@@ -40,14 +43,16 @@ COMMANDS = {
 _MEANT = {
     "--bwlimit": "--bandwidth",
     "--concurrency": "--crawlers",
+    "--cookie-jar": "--cookies",
     "--directory-prefix": "--out",
+    "--header": "--headers",
+    "--load-cookies": "--cookies",
     "--jobs": "--processes",
     "--level": "--depth",
     "--limit-rate": "--bandwidth",
     "--output": "--out",
     "--output-dir": "--out",
     "--rate-limit": "--bandwidth",
-    "--user-agent": "--contact",
     "--wait": "--delay",
     "--workers": "--processes",
 }
@@ -154,7 +159,7 @@ def _command(words: Sequence[str]) -> str:
 
 
 def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
-    args, unknown = parser.parse_known_args(words)
+    args, unknown = parser.parse_known_args([*environment_words(parser, words, os.environ), *words])
     if unknown:
         from difflib import get_close_matches
 

@@ -175,17 +175,18 @@ def _plans(
     start: datetime | None,
     forecasts: Mapping[str, Forecast],
 ) -> list[Plan]:
-    if forecasts and start is not None and not (args.compare or args.policy):
+    if forecasts and start is not None and not (args.compare or args.policy or budget.policy):
         from headgate.control.foresight import plan_ahead
 
         return [plan_ahead(sites, budget, forecasts, start)]
+    from headgate.jobs.chosen_policy import chosen_policy
     from headgate.planning.planner import compare, plan
-    from headgate.planning.policies import DEFAULT_POLICY
 
     if args.compare:
         plans = compare(sites, budget, start=start, seed=args.seed)
     else:
-        plans = [plan(sites, budget, args.policy or DEFAULT_POLICY, start=start, seed=args.seed)]
+        policy = chosen_policy(args.policy or budget.policy)
+        plans = [plan(sites, budget, policy, start=start, seed=args.seed)]
     if not forecasts:
         return plans
     from headgate.control.foresight import with_guesses

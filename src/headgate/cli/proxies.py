@@ -1,4 +1,4 @@
-"""Proxies that the environment names: Headgate goes to servers itself, and says so."""
+"""Proxies that the environment names: Headgate takes one only where it is told to, and says so."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ def say_that_proxies_are_not_used() -> None:
     """One line, where the environment names one."""
     named = [name for key in _NAMES for name in (key, key.upper()) if os.environ.get(name)]
     if named:
-        say(f"{named[0]} is set but not used: Headgate connects to servers directly")
+        say(f"{named[0]} is set but not used; --proxy env:{named[0]} would")

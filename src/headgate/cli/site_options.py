@@ -48,6 +48,11 @@ _OPTIONS = (
         {"type": lambda text: text.split(",")},
     ),
     _Option(
+        "requisites",
+        "WHICH",
+        "none; same-site or page: fetch the pictures, styles, scripts and fonts of pages, too",
+    ),
+    _Option(
         "max_queries",
         "N",
         "different queries of one path, like /list?page=2 (10000)",
@@ -60,6 +65,26 @@ _OPTIONS = (
         "between two requests to a host (what the server takes to answer; 100ms at the least, 10ms"
         " at a private address); 0 for servers of your own",
     ),
+    _Option("user_agent", "TEXT", "in place of Headgate's own name"),
+    _Option("robots_agent", "NAME", "the product token that robots.txt knows you by (headgate)"),
+    _Option(
+        "headers",
+        "'NAME: VALUE'",
+        "a header of your own, for hosts of seeds; VALUE may be env:NAME or file:PATH; repeatable",
+        {"action": "append"},
+    ),
+    _Option("auth", "HOW", "'basic env:NAME' (name:password) or 'bearer env:NAME', or file:PATH"),
+    _Option("cookies", "FILE", "cookies.txt in Netscape's format"),
+    _Option("login", "URL", "a page with a login form, filled in and posted once"),
+    _Option(
+        "login_fields",
+        "NAME=VALUE",
+        "of that form; the password as NAME=env:VARIABLE or NAME=file:PATH; repeatable",
+        {"action": "append"},
+    ),
+    _Option("proxy", "URL", "http://HOST:PORT or socks5://HOST:PORT, or env:NAME with one"),
+    _Option("client_certificate", "FILE", "a PEM file with certificate and key"),
+    _Option("robots", "ignore", "do not obey robots.txt on the seeds' hosts; the report says so"),
 )
 
 

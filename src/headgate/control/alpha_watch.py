@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headgate.control.server_watch import ServerWatch
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.frontier.scope import host_of
 from headgate.model.local_time import LocalMoment
 from headgate.model.site import Site
@@ -48,7 +48,7 @@ class AlphaWatch:
         since 1970."""
         seconds, self._looked = now - self._looked, now
         before, self._granted = self._granted, granted
-        running = [report for report in reports if report.state is SiteState.CRAWLING]
+        running = [report for report in reports if report.state is TaskState.CRAWLING]
         served = [
             (report, came)
             for report in running
@@ -77,9 +77,12 @@ class AlphaWatch:
 
     def _fresh(self, report: Progress) -> int:
         """What came of a site since the last look."""
-        known = self._came.get(report.site, report.arrived_bytes)
-        self._came[report.site] = report.arrived_bytes
-        return max(report.arrived_bytes - known, 0)  # less than known: begun anew
+        arrived = report.arrived_bytes
+        known = self._came.get(report.site)
+        if arrived == known:
+            return 0
+        self._came[report.site] = arrived
+        return 0 if known is None else max(arrived - known, 0)  # less than known: begun anew
 
     def alpha(self, site: str) -> float | None:
         """Of this visit; None: not enough is known."""

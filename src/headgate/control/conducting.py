@@ -25,7 +25,7 @@ from headgate.control.manager import (
     StopSite,
 )
 from headgate.crawling.ports import Clock, Fleet
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.model.task import Task
 from headgate.planning.capacity import Capacity
 
@@ -147,5 +147,5 @@ class Conducting:
                     self.fleet.stop(site, reason)
                 case DropSite(site=site, reason=reason):
                     self.begun[site] = self.clock.now()
-                    dropped = Progress(site, SiteState.STOPPED, ended=0.0, reason=reason)
+                    dropped = Progress(site, TaskState.STOPPED, ended=0.0, reason=reason)
                     self._ended.append(dropped)

@@ -22,12 +22,32 @@ __all__ = ["LineUse", "first_slot"]
 
 def first_slot(quota: Quota, wall: float) -> int:
     """The slot in which the quota's period of an instant began."""
-    began = quota.began(datetime.fromtimestamp(wall, UTC))
-    return _slot(began.timestamp())
+    return _Period.of(quota, wall).first_slot
 
 
 def _slot(wall: float) -> int:
     return math.floor(wall / SLOT_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Period:
+    """Of a quota; in seconds since 1970. Calendars take long, and are asked twice a second."""
+
+    quota: Quota
+    began: float
+    resets: float
+
+    @classmethod
+    def of(cls, quota: Quota, wall: float) -> _Period:
+        moment = datetime.fromtimestamp(wall, UTC)
+        return cls(quota, quota.began(moment).timestamp(), quota.resets(moment).timestamp())
+
+    def holds(self, quota: Quota, wall: float) -> bool:
+        return quota is self.quota and self.began <= wall < self.resets
+
+    @property
+    def first_slot(self) -> int:
+        return _slot(self.began)
 
 
 @dataclass(slots=True)
@@ -37,6 +57,8 @@ class LineUse:
     slots: Counter[int]
     _fresh: Counter[int] = field(default_factory=Counter)
     _counted: Arrivals = field(default_factory=Arrivals)
+    _period: _Period | None = None
+    """That the quota was last asked about in."""
 
     @classmethod
     def of(cls, saved: Mapping[int, int]) -> LineUse:
@@ -54,7 +76,9 @@ class LineUse:
 
     def of_quota(self, quota: Quota, wall: float) -> QuotaUse:
         """How the quota stands. A clock that was put back finds later slots used: they count."""
-        first = first_slot(quota, wall)
+        if self._period is None or not self._period.holds(quota, wall):
+            self._period = _Period.of(quota, wall)
+        first = self._period.first_slot
         used = sum(bytes_ for slot, bytes_ in self.slots.items() if slot >= first)
         return QuotaUse(quota, used, datetime.fromtimestamp(wall, UTC))
 

@@ -14,7 +14,7 @@ from typing import Self
 import msgspec
 
 from headgate.control.samples import SECOND, Samples
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.frontier.scope import host_of
 from headgate.model.left_out import LeftOut
 from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite
@@ -59,6 +59,9 @@ class RunLog:
     """As it stood at the last look; None: there is none."""
     stalls: Sequence[Stall] = ()
     """In this leg."""
+    policy: str = ""
+    """That the user chose to set the rates; empty: none."""
+    policy_fault: str = ""
     earlier_sites: Mapping[str, SiteReport] = field(init=False)
     """Of ``earlier``, by name."""
 
@@ -124,7 +127,8 @@ def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: Ru
         stamp=log.stamp,
         started_at=log.legs[0].started_at,
         seconds=log.seconds,
-        policy=before.policy if before else plan.policy if plan else "unlimited",
+        policy=_policy(plan, log),
+        policy_fault=log.policy_fault or (before.policy_fault if before else ""),
         budget=log.budget_changes[0][1] if log.budget_changes else None,
         budget_changes=tuple(log.budget_changes),
         crawlers=crawlers,
@@ -163,6 +167,14 @@ def deadline_met(site: SiteReport, now: float) -> bool | None:
     if site.state == "done" or site.at_its_bound:
         return in_time and site.pages > 0 and not site.given_up
     return False if site.stopped_at_deadline or not in_time else None
+
+
+def _policy(plan: Plan | None, log: RunLog) -> str:
+    if log.policy:
+        return log.policy
+    if log.earlier is not None:
+        return log.earlier.policy
+    return plan.policy if plan else "unlimited"
 
 
 def _quota(use: QuotaUse | None) -> QuotaReport | None:
@@ -226,8 +238,9 @@ def _as_it_stands(site: Site, before: SiteReport | None, log: RunLog) -> SiteRep
         met=None,
         planned_start=None,
         planned_end=None,
-        reason=progress.reason if progress.state is SiteState.STOPPED else "",
+        reason=progress.reason if progress.state is TaskState.STOPPED else "",
         given_up={**given_up, **progress.given_up},
+        robots_ignored=site.robots_ignored,
         to_do=progress.to_do,
         left_out=_left_out(progress),
         focus=progress.focus,
@@ -237,7 +250,7 @@ def _as_it_stands(site: Site, before: SiteReport | None, log: RunLog) -> SiteRep
 
 def _left_out(progress: Progress) -> dict[str, LeftOut]:
     """What the frontier left out, and what a stop leaves to do."""
-    left = progress.to_do if progress.state is SiteState.STOPPED else 0
+    left = progress.to_do if progress.state is TaskState.STOPPED else 0
     return {**progress.left_out, **_left_by_stop(progress.reason, left)}
 
 
@@ -253,7 +266,7 @@ def _not_taken_up(
     report = msgspec.structs.replace(before, deadline=site.deadline)
     if before.settled:
         return report
-    dropped = progress.state is SiteState.STOPPED
+    dropped = progress.state is TaskState.STOPPED
     left_out = {why: left for why, left in before.left_out.items() if why != before.reason}
     if dropped:
         left_out |= _left_by_stop(progress.reason, before.to_do)

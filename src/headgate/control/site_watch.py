@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from headgate.control.forecast import Forecast
+from headgate.control.grant_use import PAGES_JUDGED, GrantUse
 from headgate.control.site_bounds import within_bounds
 from headgate.control.sizing import SizeWatch
 from headgate.control.speed_watch import SpeedWatch
@@ -16,13 +17,6 @@ from headgate.planning.replan import OpenSite
 
 __all__ = ["SiteWatch"]
 
-_OPENING_SECONDS = 1.0
-"""A site's speed says nothing while its connections open, or when it goes on after it was parked;
-at a first look, for half as long."""
-_PAGES_JUDGED = 2.0
-"""Of the mean size: what must have been granted before it says how fast a server is."""
-_AT_ITS_PACE = 0.5
-"""Of the requests that politeness allows: where so many ended, it set the pace, not the server."""
 _WIDE = 10.0
 """Times what is likely: of a site that may be larger, too little is known."""
 _PAGES_KNOWN = 5
@@ -45,9 +39,9 @@ class SiteWatch:
     """From earlier visits; what the user told is a bound."""
     arrived: float = 0.0
     """Seconds from the start of the run; its deadline counts from then."""
+    grants: GrantUse = field(init=False)
+    """What its server made of what was granted."""
     _to_plan_for: float = field(init=False)
-    _started: float | None = None
-    """Or went on after it was parked."""
     _pages: int = 0
     """Responses that its size was last judged by."""
     _seen: tuple[int, ...] = ()
@@ -57,15 +51,10 @@ class SiteWatch:
     have ..."""
     _least_polite_cap: float = math.inf
     """... and by those that came."""
-    _arrived_bytes: int = 0
-    _fetches: int = 0
-    _looked: float = 0.0
-    _granted_bytes: float = 0.0
-    """Since the last look, up to ``_granted_at``."""
-    _granted_at: float = 0.0
 
     def __post_init__(self) -> None:
         self._to_plan_for = self.left.likely
+        self.grants = GrantUse(self.speed)
 
     @classmethod
     def of(cls, site: Site, known: Forecast, arrived: float = 0.0) -> SiteWatch:
@@ -143,43 +132,7 @@ class SiteWatch:
         its server answers."""
         if self.size.guessed:
             return self.size.look_bytes
-        return _PAGES_JUDGED * (report.mean_wire_bytes or math.inf)
-
-    def look_at_speed(
-        self,
-        report: Progress,
-        rate: float,
-        now: float,
-        *,
-        first_look: bool,
-        held_back: bool,
-        lent: bool,
-    ) -> None:
-        """How fast its server is, by what came of what was granted; ``rate`` is that of now.
-        ``lent``: others may have taken a part of it."""
-        seconds = now - self._looked
-        opening = _OPENING_SECONDS / 2 if first_look else _OPENING_SECONDS
-        begun_anew = report.arrived_bytes < self._arrived_bytes  # its process died
-        if self._started is None or begun_anew:
-            self._started = now
-        elif seconds > 0 and not held_back and now - self._started >= opening:
-            self.note_grant(rate, now)
-            if 0 < self._granted_bytes < _PAGES_JUDGED * (report.mean_wire_bytes or 0.0):
-                return  # too little for a page to come: counted on until it is enough
-            came = (report.arrived_bytes - self._arrived_bytes) / seconds
-            fetches = report.fetches - self._fetches
-            paced = 0 < _AT_ITS_PACE * seconds <= fetches * report.seconds_per_request
-            busy = report.to_do > 0 and not lent and not paced
-            self.speed.look(came, self._granted_bytes / seconds, busy=busy)
-        self._arrived_bytes, self._fetches, self._looked = report.arrived_bytes, report.fetches, now
-        self._granted_bytes, self._granted_at = 0.0, now
-
-    def note_grant(self, rate: float, now: float) -> None:
-        """The rate that held until now is about to change."""
-        if rate == 0 and self._started is not None:
-            self._started = now
-        self._granted_bytes += rate * max(now - self._granted_at, 0.0)
-        self._granted_at = now
+        return PAGES_JUDGED * (report.mean_wire_bytes or math.inf)
 
     def state(self, equal_share: float) -> OpenSite:
         """As the planner has it."""

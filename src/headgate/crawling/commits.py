@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from headgate.crawling.ports import SiteStore
-from headgate.crawling.progress import Harvest, Progress
+from headgate.crawling.progress import Landed, Progress
 
 __all__ = ["Commits"]
 
@@ -27,13 +27,13 @@ class Commits:
         self,
         store: SiteStore,
         store_all: Callable[[], Awaitable[object]],
-        harvest: Harvest,
+        landed: Landed,
         progress: Progress,
     ) -> None:
         """``store_all`` commits the store, off the event loop."""
         self._store = store
         self._store_all = store_all
-        self._harvest = harvest
+        self._landed = landed
         self._progress = progress
         self._any = asyncio.Event()
         """Something was given since the last commit began."""
@@ -55,7 +55,7 @@ class Commits:
     async def commit(self) -> None:
         self._any.clear()
         self._wanted.clear()
-        given = self._harvest.copy()  # with all that was given up to now, which is about to go
+        given = self._landed.copy()  # with all that was given up to now, which is about to go
         await self._store_all()
         self._progress.keep(given)
         async with self._committed:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Clock
@@ -23,6 +24,7 @@ from headgate.frontier.pacing import PaceRules
 from headgate.frontier.retries import RetryRules
 from headgate.model.fetch import Fetched, FetchFailure
 from headgate.model.page import Role
+from headgate.reading.robots import EVERYTHING
 
 __all__ = ["Discovery"]
 
@@ -46,6 +48,8 @@ class Discovery:
     cache: RobotsCache | None = None
     """Of a site that is visited often: what a visit before learned. Its sitemaps are then not
     looked into either."""
+    ignored: frozenset[str] = frozenset()
+    """Hosts whose robots.txt is not obeyed, as the user says; it may still name sitemaps."""
 
     async def explore(self, origin: str) -> str:
         """Learn an origin's rules and tell of its sitemaps; why that failed, or nothing."""
@@ -60,13 +64,15 @@ class Discovery:
         for outcome in found.outcomes:
             await self.keep(outcome, Role.ROBOTS)
         rules = found.rules
+        if urlsplit(origin).hostname in self.ignored:
+            rules = replace(EVERYTHING, sitemaps=rules.sitemaps)
         first = found.outcomes[0]
         public = isinstance(first, Fetched) and first.public
         if self.cache is not None:
             self.cache.keep(origin, rules, public=public, wall=wall)
         self.tell(RobotsLearned(origin, rules.allows, rules.crawl_delay, public, rules.unreachable))
         self.tell(SitemapsNamed(sitemaps_of(rules, origin)))
-        return found.trouble
+        return found.trouble if rules.unreachable else ""
 
     async def _robots(self, origin: str) -> RobotsFile:
         tries = 1

@@ -34,9 +34,12 @@ class Node:
         open_run: Callable[[Task, float | None], SiteRun],
         fetcher: Fetcher,
         close_run: Callable[[str], None] = lambda _: None,
+        *,
+        borrowing: bool = True,
     ) -> None:
         """``open_run`` is also told when the task was started, if not now; ``close_run`` of each
-        site whose run has ended, however it did."""
+        site whose run has ended, however it did. ``borrowing``: whether a site may take a little
+        more than its rate where others leave some of theirs."""
         self._open_run = open_run
         self._close_run = close_run
         self._fetcher = fetcher
@@ -44,8 +47,11 @@ class Node:
         self._runs: dict[str, SiteRun] = {}
         """Until they end: what is left of them then is their progress, told once by `wait`."""
         self._tasks: dict[str, asyncio.Task[Progress]] = {}
+        self._most = _BORROWING if borrowing else 1.0
         self._total = math.inf
-        self._ended: asyncio.Queue[asyncio.Task[Progress]] = asyncio.Queue()
+        self._ended: list[asyncio.Task[Progress]] = []
+        self._news: asyncio.Future[None] | None = None
+        """Of somebody who waits for an end."""
 
     def start(self, task: Task, at: float | None = None) -> None:
         """``at``: when it was started elsewhere, by the clock of the machine; None: here."""
@@ -59,7 +65,7 @@ class Node:
         running = {site: run for site in rates if (run := self._runs.get(site)) is not None}
         for site, run in running.items():
             rate = rates[site]
-            self._rates.set_site(site, rate, min(_BORROWING * rate, run.max_rate))
+            self._rates.set_site(site, rate, min(self._most * rate, run.max_rate))
         for run in running.values():
             run.rate_changed()
 
@@ -86,15 +92,21 @@ class Node:
         return self._fetcher.servers
 
     async def wait(self, seconds: float) -> Sequence[Progress]:
-        ended = []
-        try:
-            async with asyncio.timeout(max(seconds, 0.0)):
-                ended.append(await self._ended.get())
-        except TimeoutError:
-            return []
-        while not self._ended.empty():
-            ended.append(self._ended.get_nowait())
+        if not self._ended:
+            await self._wait_for_an_end(max(seconds, 0.0))
+        ended, self._ended = self._ended, []
         return [task.result() for task in ended]
+
+    async def _wait_for_an_end(self, seconds: float) -> None:
+        """Twice a second for hours: a timer and a future cost less than a task to be cancelled."""
+        loop = asyncio.get_running_loop()
+        self._news = news = loop.create_future()
+        timer = loop.call_later(seconds, _settle, news)
+        try:
+            await news
+        finally:
+            timer.cancel()
+            self._news = None
 
     async def close(self, reason: str) -> None:
         for run in self._runs.values():
@@ -106,6 +118,13 @@ class Node:
         del self._tasks[site], self._runs[site]
         self._close_run(site)
         self._rates.forget_site(site)
-        self._ended.put_nowait(ended)
+        self._ended.append(ended)
+        if self._news is not None:
+            _settle(self._news)
         if not ended.cancelled():
             ended.exception()  # is told once, though several runs find the same disk full
+
+
+def _settle(news: asyncio.Future[None]) -> None:
+    if not news.done():
+        news.set_result(None)

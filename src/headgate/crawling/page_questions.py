@@ -1,7 +1,8 @@
 """What a crawl and its second reader say to each other: a page, and what was read in it.
 
-Each is a length of four bytes and MessagePack. Here, and not beside the event loop that asks: the
-process that answers has none, and starts in half the time.
+A question is two lengths of four bytes, MessagePack, and the page's body as it is: packing it would
+be to copy it twice. An answer is a length and MessagePack. Here, and not beside the event loop that
+asks: the process that answers has none, and starts in half the time.
 """
 
 from __future__ import annotations
@@ -20,20 +21,17 @@ LENGTH_BYTES = 4
 
 
 class Question(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A page: what of its response is read."""
+    """A page: what of its response is read beside its body."""
 
     agent: str
     url: str
     status: int
     headers: tuple[tuple[str, str], ...]
-    body: bytes
     ignore: tuple[str, ...] | None = None
 
-    def read(self) -> ReadPage:
-        fetched = Fetched(
-            self.url, self.status, self.headers, b"", b"", self.body, "", 0.0, 0.0, 0.0, 0
-        )
-        return PageReader(self.agent, ignore=self.ignore).read(fetched, self.body)
+    def read(self, body: bytes) -> ReadPage:
+        fetched = Fetched(self.url, self.status, self.headers, b"", b"", body, "", 0.0, 0.0, 0.0, 0)
+        return PageReader(self.agent, ignore=self.ignore).read(fetched, body)
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -14,17 +14,21 @@ from headgate.model.page import Links
 from headgate.reading.charset import decoded
 from headgate.reading.content import decode_content
 from headgate.reading.counted_text import counted_digest
+from headgate.reading.css_references import css_references, style_references
 from headgate.reading.digests import content_digest
 from headgate.reading.directives import x_robots_tag
-from headgate.reading.links import links_in
+from headgate.reading.links import DEFAULT_OPTIONS, LinkOptions, links_in
 from headgate.reading.noise import noise_of
 from headgate.reading.page_words import LinkWords, page_words
 from headgate.reading.references import refresh_target
 from headgate.reading.sitemaps import MOST_BYTES, Sitemap, read_sitemap
 from headgate.reading.urls import in_header, join
 
-__all__ = ["PageReader", "ReadPage", "is_html"]
+__all__ = ["ROBOTS_AGENT", "PageReader", "ReadPage", "is_html"]
 
+ROBOTS_AGENT = "headgate"
+"""The product token that robots rules know us by."""
+_WITH_RESOURCES = LinkOptions(resources=True)
 _MOST_DECODED_BYTES = 16_000_000
 _HTML = ("text/html", "application/xhtml+xml")
 _NOT_MODIFIED = 304
@@ -51,15 +55,18 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
     text: str = ""
     """What a reader sees; if asked for, like the next."""
     link_words: LinkWords | None = None
+    requisites: Sequence[str] = ()
+    """What a page or style sheet needs to be shown; if asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageReader:
     """Knows us by the product token that robots rules use."""
 
-    agent: str = field(default="headgate")
+    agent: str = field(default=ROBOTS_AGENT)
     with_words: bool = False
     """There is a focus that wants to know what pages say."""
+    with_requisites: bool = False
     ignore: tuple[str, ...] | None = None
     """Rules of what counts for nothing: the digest is of what counts. None: every byte does."""
 
@@ -74,9 +81,12 @@ class PageReader:
         kind = fetched.header("content-type") or ""
         digest = self._digest(body, kind) if body else b""
         if not body or not is_html(kind, body):
-            return ReadPage(links=Links(further), to_follow=further, digest=digest)
+            needed = self._of_sheet(body, kind, fetched.url)
+            links = Links(further)
+            return ReadPage(links=links, to_follow=further, digest=digest, requisites=needed)
         decoded_page = decoded(body, kind)
-        page = links_in(decoded_page.text, fetched.url, decoded_page.codec)
+        options = _WITH_RESOURCES if self.with_requisites else DEFAULT_OPTIONS
+        page = links_in(decoded_page.text, fetched.url, decoded_page.codec, options)
         values = [value for name, value in fetched.headers if name == "x-robots-tag"]
         allowed = page.robots & x_robots_tag(values, self.agent) if values else page.robots
         to_follow: Sequence[str] = ()
@@ -90,10 +100,19 @@ class PageReader:
             rels = ["nofollow" if url in page.nofollow else "" for url in page.urls]
         links = Links(page.urls, rels)
         read = ReadPage(page.title, page.lang, links, to_follow, digest)
+        if self.with_requisites:
+            styles = _joined(style_references(decoded_page.text), page.base)
+            needed = tuple(dict.fromkeys((*page.resources, *styles)))
+            read = structs.replace(read, requisites=needed)
         if not self.with_words:
             return read
         text, link_words = page_words(decoded_page.text, page.base, decoded_page.codec)
         return structs.replace(read, text=text, link_words=link_words)
+
+    def _of_sheet(self, body: bytes, kind: str, url: str) -> Sequence[str]:
+        if not self.with_requisites or not kind.lower().lstrip().startswith("text/css"):
+            return ()
+        return _joined(css_references(decoded(body, kind).text), url)
 
     def _digest(self, body: bytes, kind: str) -> bytes:
         if self.ignore is None:
@@ -133,6 +152,11 @@ class PageReader:
             return max(parsedate_to_datetime(value).timestamp() - wall, 0.0)
         except (ValueError, OverflowError, OSError):
             return None
+
+
+def _joined(references: Sequence[str], base: str) -> Sequence[str]:
+    urls = (join(base, reference) for reference in references)
+    return tuple(dict.fromkeys(url for url in urls if url is not None))
 
 
 def is_html(kind: str, body: bytes) -> bool:

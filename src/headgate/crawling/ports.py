@@ -11,7 +11,8 @@
 | `SurveyLog` | `storage.survey_log.SurveyFile`; `crawling.memory_survey_log`  |
 
 Every adapter of a port passes the port's suite in ``tests/contract``. The catalog's port is
-`headgate.control.catalog`, its twin in memory `headgate.control.memory_catalog`.
+`headgate.control.catalog`, its twin in memory `headgate.control.memory_catalog`; where a node's
+tasks come from is `headgate.crawling.task_source`, its twin `headgate.crawling.memory_desk`.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from headgate.model.left_out import LeftOut
 from headgate.model.page import Role
 from headgate.model.run_report import FocusReport
 
-__all__ = ["REDIRECTS", "Harvest", "Progress", "SiteState"]
+__all__ = ["REDIRECTS", "Landed", "Progress", "TaskState"]
 
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
 
-class SiteState(StrEnum):
+class TaskState(StrEnum):
     WAITING = "waiting"
     CRAWLING = "crawling"
     DONE = "done"
@@ -28,7 +28,7 @@ class SiteState(StrEnum):
 
 
 @dataclass(slots=True)
-class Harvest:
+class Landed:
     """What came in, counted when it lands; `Progress` tells of it once it is durable."""
 
     pages: int = 0
@@ -47,8 +47,8 @@ class Harvest:
         elif role == Role.PAGE and status not in REDIRECTS:
             self.pages += 1
 
-    def copy(self) -> Harvest:
-        return Harvest(self.pages, self.payload_bytes, self.errors.copy())
+    def copy(self) -> Landed:
+        return Landed(self.pages, self.payload_bytes, self.errors.copy())
 
 
 class Progress(msgspec.Struct):
@@ -56,7 +56,7 @@ class Progress(msgspec.Struct):
     at every look."""
 
     site: str
-    state: SiteState = SiteState.WAITING
+    state: TaskState = TaskState.WAITING
     started: float | None = None
     """Seconds after its task was started, like ``ended``; None: it was not begun."""
     ended: float | None = None
@@ -104,16 +104,11 @@ class Progress(msgspec.Struct):
     remembered: bool = False
     """It is done, and what later runs know of the site has all that this one met."""
 
-    def keep(self, harvest: Harvest) -> None:
+    def keep(self, landed: Landed) -> None:
         """So much is durable now."""
-        self.pages = harvest.pages
-        self.payload_bytes = harvest.payload_bytes
-        self.errors = harvest.errors
-
-    @property
-    def life(self) -> tuple[int, int]:
-        """Which one this is: the next visit, or the same after a restart, counts anew."""
-        return self.visit, self.restarts
+        self.pages = landed.pages
+        self.payload_bytes = landed.payload_bytes
+        self.errors = landed.errors
 
     @property
     def arrived_bytes(self) -> int:

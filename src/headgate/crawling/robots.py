@@ -44,6 +44,8 @@ class RobotsFile:
         last = self.outcomes[-1]
         if isinstance(last, Fetched):
             return f"robots.txt cannot be had: status {last.status}"
+        if last.kind is FailureKind.LOGIN:
+            return f"login failed: {last.detail}"
         return f"robots.txt cannot be had: {_IN_WORDS.get(last.kind, last.kind)}"
 
     @property

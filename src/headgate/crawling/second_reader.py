@@ -68,9 +68,9 @@ class SecondReader:
         pages = self._pages
         if pages is not None and pages.has_room and not reader.with_words:
             question = Question(
-                reader.agent, fetched.url, fetched.status, fetched.headers, body, reader.ignore
+                reader.agent, fetched.url, fetched.status, fetched.headers, reader.ignore
             )
-            answer = await pages.ask(question)
+            answer = await pages.ask(question, body)
             if answer is not None:
                 return answer.page()
         began = self._clock()
@@ -117,14 +117,15 @@ class _Pages(asyncio.Protocol):
     def has_room(self) -> bool:
         return self._transport is not None and len(self._waiting) < _MOST_WAITING
 
-    async def ask(self, question: Question) -> Answer | None:
+    async def ask(self, question: Question, body: bytes) -> Answer | None:
         """None: it has to be read here."""
         assert self._transport is not None
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer | None] = loop.create_future()
         data = _encode(question)
+        lengths = len(data).to_bytes(LENGTH_BYTES) + len(body).to_bytes(LENGTH_BYTES)
         self._waiting.append(answer)
-        self._transport.writelines((len(data).to_bytes(LENGTH_BYTES), data))
+        self._transport.writelines((lengths, data, body))
         if self._watch is None:
             self._watch = loop.call_later(_PATIENCE_SECONDS, self._look_after, self._answered)
         return await answer
@@ -139,16 +140,15 @@ class _Pages(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._came += data
-        came, start = self._came, 0
-        while len(came) - start >= LENGTH_BYTES:
-            begin = start + LENGTH_BYTES
+        came, start = memoryview(self._came), 0
+        while (begin := start + LENGTH_BYTES) <= len(came):
             end = begin + int.from_bytes(came[start:begin])
             if len(came) < end:
                 break
-            answer = _decode(bytes(came[begin:end])) if end > begin else None
-            self._settle(answer)
+            self._settle(_decode(came[begin:end]) if end > begin else None)
             start = end
-        del came[:start]
+        came.release()
+        del self._came[:start]
 
     def connection_lost(self, _: Exception | None) -> None:
         self._transport = None

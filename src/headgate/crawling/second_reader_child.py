@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from contextlib import suppress
 from typing import IO
 
 import msgspec
@@ -25,16 +26,19 @@ _decode = msgspec.msgpack.Decoder(Question).decode
 
 
 def serve(questions: IO[bytes], answers: socket.socket) -> None:
-    """Until the parent has closed its end."""
-    while len(length := questions.read(LENGTH_BYTES)) == LENGTH_BYTES:
-        data = _answered(questions.read(int.from_bytes(length)))
-        answers.sendall(len(data).to_bytes(LENGTH_BYTES) + data)
+    """Until the parent has closed its end, be it while an answer is on its way."""
+    with suppress(ConnectionError):
+        while len(lengths := questions.read(2 * LENGTH_BYTES)) == 2 * LENGTH_BYTES:
+            question = questions.read(int.from_bytes(lengths[:LENGTH_BYTES]))
+            body = questions.read(int.from_bytes(lengths[LENGTH_BYTES:]))
+            data = _answered(question, body)
+            answers.sendall(len(data).to_bytes(LENGTH_BYTES) + data)
 
 
-def _answered(question: bytes) -> bytes:
+def _answered(question: bytes, body: bytes) -> bytes:
     """Empty where it goes wrong, or has no UTF-8, as half a surrogate pair has none."""
     try:
-        return _encode(Answer.of(_decode(question).read()))
+        return _encode(Answer.of(_decode(question).read(body)))
     except Exception:
         return b""
 

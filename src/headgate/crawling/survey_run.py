@@ -15,17 +15,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-import msgspec
-
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Clock, Fetcher, SurveyLog
 from headgate.crawling.reading_aside import read_response
 from headgate.crawling.robots import learn_robots
 from headgate.crawling.run_tasks import RunTasks
-from headgate.crawling.survey_reading import SurveyedPage, read_surveyed
+from headgate.crawling.survey_entries import (
+    changed,
+    conditions,
+    entry_of,
+    page_entry,
+    unchanged_entry,
+)
+from headgate.crawling.survey_reading import read_surveyed
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
-from headgate.reading.urls import host
-from headgate.surveying.answers import Harvest, RobotsAnswer
+from headgate.surveying.answers import RobotsAnswer
 from headgate.surveying.commands import Command, Done, Fetch, LearnRobots, Wait
 from headgate.surveying.entries import Ending, SurveyEntry
 from headgate.surveying.events import (
@@ -136,14 +140,15 @@ class SurveyRun:
             last.kind.value if isinstance(last, FetchFailure) else found.trouble,
         )
         url = f"{command.origin}/robots.txt"
-        entry = self._entry(command.server, url, 0, last, Ending.ROBOTS)
-        self._tools.log.put(_with(entry, requests=answer.requests, wire_bytes=answer.wire_bytes))
+        tree = self.surveyor.trees[command.server]
+        entry = entry_of(tree, url, 0, last, Ending.ROBOTS)
+        self._tools.log.put(changed(entry, requests=answer.requests, wire_bytes=answer.wire_bytes))
         self._tell(RobotsLearned(command.server, command.origin, answer))
 
     async def _fetch(self, command: Fetch) -> None:
         url = command.asked.url
         earlier = self._tools.earlier.find(url)
-        request = FetchRequest(url, SITE, _EXPECTED_BYTES, command.most_bytes, _conditions(earlier))
+        request = FetchRequest(url, SITE, _EXPECTED_BYTES, command.most_bytes, conditions(earlier))
         outcome = await self._tools.fetcher.fetch(request)
         entry, commands = await self._landed(command, outcome, earlier)
         self._tools.log.put(entry)
@@ -154,59 +159,38 @@ class SurveyRun:
         self, command: Fetch, outcome: Fetched | FetchFailure, earlier: SurveyEntry | None
     ) -> tuple[SurveyEntry, Sequence[Command]]:
         come = command.server, command.asked, outcome.wire_bytes
+        tree = self.surveyor.trees[command.server]
 
         def entry(ending: Ending) -> SurveyEntry:
             asked = command.asked
-            return self._entry(command.server, asked.url, asked.kind.depth, outcome, ending)
+            return entry_of(tree, asked.url, asked.kind.depth, outcome, ending)
 
         if isinstance(outcome, FetchFailure):
             decided = self._decide(Failed(*come, outcome.kind))
             return entry(Ending.FAILURE), decided.commands
         if outcome.status == _NOT_MODIFIED and earlier is not None:
             decided = self._decide(PageCame(*come, earlier.links))
-            unchanged = _unchanged(entry(Ending.UNCHANGED), earlier, decided.harvest)
+            unchanged = unchanged_entry(entry(Ending.UNCHANGED), earlier, decided.harvest)
             return unchanged, decided.commands
         if outcome.status in _REDIRECTS:
             target = self._tools.reader.redirect_target(outcome)
             decided = self._decide(Redirected(*come, target))
             hosts = decided.harvest.new_hosts
-            return _with(entry(Ending.REDIRECT), detail=target, new_hosts=hosts), decided.commands
+            return changed(entry(Ending.REDIRECT), detail=target, new_hosts=hosts), decided.commands
         if outcome.status >= 400:
             patience = self._tools.reader.retry_after(outcome, self._tools.clock.wall())
             decided = self._decide(Refused(*come, outcome.status, patience))
             return entry(Ending.STATUS), decided.commands
         read = partial(read_surveyed, agent=self._tools.reader.agent)
-        page = await read_response(self.surveyor.trees[command.server].domain, read, outcome)
+        page = await read_response(tree.domain, read, outcome)
         decided = self._decide(PageCame(*come, page.links))
-        return _read(entry(Ending.PAGE), page, decided.harvest), decided.commands
+        return page_entry(entry(Ending.PAGE), page, decided.harvest), decided.commands
 
     def _decide(self, event: Event) -> Decision:
         return self.surveyor.handle(event, self._tools.clock.now())
 
     def _tell(self, event: Event) -> None:
         self._perform(self._decide(event).commands)
-
-    def _entry(
-        self, server: int, url: str, depth: int, outcome: Fetched | FetchFailure, ending: Ending
-    ) -> SurveyEntry:
-        tree = self.surveyor.trees[server]
-        plain = SurveyEntry(
-            tree.domain, tree.start, tree.round, url, depth, ending, outcome.wall_time,
-            wire_bytes=outcome.wire_bytes, seconds=outcome.seconds,
-        )  # fmt: skip
-        if isinstance(outcome, FetchFailure):
-            return _with(plain, detail=outcome.kind.value)
-        return _with(
-            plain,
-            status=outcome.status,
-            address=outcome.address,
-            payload_bytes=len(outcome.payload),
-            first_byte_seconds=outcome.first_byte_seconds,
-            software=(outcome.header("server") or "")[:200],
-            content_type=(outcome.header("content-type") or "")[:200],
-            etag=(outcome.header("etag") or "")[:1000],
-            last_modified=(outcome.header("last-modified") or "")[:100],
-        )
 
     async def _room(self) -> None:
         """Where the disk is slower than the line, the line waits: memory stays bounded."""
@@ -224,42 +208,3 @@ class SurveyRun:
     def _tick(self) -> None:
         if not (self._held or self._tasks.over):
             self._tell(Tick())
-
-
-def _with(entry: SurveyEntry, **changes: object) -> SurveyEntry:
-    return msgspec.structs.replace(entry, **changes)
-
-
-def _read(entry: SurveyEntry, page: SurveyedPage, harvest: Harvest) -> SurveyEntry:
-    links = page.links
-    if harvest.unwanted:
-        links = [link for link in links if host(link[0]) not in harvest.unwanted]
-    return _with(
-        entry,
-        links=links,
-        language=page.language,
-        charset=page.charset,
-        new_hosts=harvest.new_hosts,
-    )
-
-
-def _unchanged(entry: SurveyEntry, earlier: SurveyEntry, harvest: Harvest) -> SurveyEntry:
-    """A "not modified" speaks for the page as it was."""
-    return _with(
-        entry,
-        status=earlier.status,
-        content_type=earlier.content_type,
-        charset=earlier.charset,
-        language=earlier.language,
-        etag=entry.etag or earlier.etag,
-        last_modified=entry.last_modified or earlier.last_modified,
-        links=earlier.links,
-        new_hosts=harvest.new_hosts,
-    )
-
-
-def _conditions(earlier: SurveyEntry | None) -> tuple[tuple[str, str], ...]:
-    if earlier is None or earlier.ending not in (Ending.PAGE, Ending.UNCHANGED):
-        return ()
-    pairs = (("If-None-Match", earlier.etag), ("If-Modified-Since", earlier.last_modified))
-    return tuple((name, value) for name, value in pairs if value)

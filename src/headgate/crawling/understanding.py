@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 
 from headgate.crawling.page_reading import PageReader, ReadPage
 from headgate.crawling.ports import Clock
@@ -18,7 +18,10 @@ from headgate.frontier.events import (
 from headgate.model.fetch import Fetched, FetchFailure
 from headgate.reading.sitemaps import Sitemap
 
-__all__ = ["Trouble", "Understanding"]
+__all__ = ["Choose", "Trouble", "Understanding"]
+
+Choose = Callable[[str, Sequence[str]], Awaitable[Sequence[str]]]
+"""Which links of a page or sitemap are worth following, by a program of the user's."""
 
 Trouble = FetchFailed | Redirected | ErrorStatus
 """Anything but what was asked for."""
@@ -33,6 +36,7 @@ class Understanding:
     reader: PageReader
     second_reader: SecondReader | None
     clock: Clock
+    choose: Choose | None = None
 
     async def page(
         self, fetched: Fetched | FetchFailure, stored: Fetched | None
@@ -43,9 +47,12 @@ class Understanding:
             assert trouble is not None
             return trouble, ReadPage()
         read = await self._read(stored or fetched)
+        followed = read.to_follow
+        if self.choose is not None and followed:
+            followed = await self.choose(fetched.url, followed)
         page = PageFetched(
             fetched.url,
-            read.to_follow,
+            followed,
             read.digest,
             None,
             fetched.first_byte_seconds,
@@ -54,7 +61,10 @@ class Understanding:
         return page, read
 
     async def sitemap(self, fetched: Fetched) -> Sitemap:
-        return await read_response(self.site, self.reader.read_sitemap, fetched)
+        sitemap = await read_response(self.site, self.reader.read_sitemap, fetched)
+        if self.choose is None or not sitemap.pages:
+            return sitemap
+        return replace(sitemap, pages=tuple(await self.choose(fetched.url, sitemap.pages)))
 
     def trouble(self, outcome: Fetched | FetchFailure) -> Trouble | None:
         """None: what was asked for has come."""

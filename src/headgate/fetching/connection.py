@@ -59,6 +59,7 @@ class Connection:
         "closed",
         "idle_since",
         "origin",
+        "proxied",
         "served",
     )
 
@@ -67,6 +68,8 @@ class Connection:
         self.channel = channel
         self.address: str = channel.line.sock.getpeername()[0]
         self.closed = False
+        self.proxied = False
+        """Whether the address is a proxy's."""
         self.idle_since = 0.0
         self.served = 0
         """Exchanges begun."""

@@ -81,6 +81,18 @@ class CookieJar:
         cookie = _Cookie(value, not domain, "secure" in attributes, _expiry(attributes, now))
         self._keep((domain or host, path, name), cookie, now)
 
+    def put(
+        self,
+        key: tuple[str, str, str],
+        value: str,
+        *,
+        host_only: bool,
+        secure: bool,
+        expires: float | None,
+    ) -> None:
+        """Keep a cookie that the user has; ``key`` is its domain, path and name."""
+        self._keep(key, _Cookie(value, host_only, secure, expires), 0.0)
+
     def header(self, host: str, target: str, *, secure: bool, now: float) -> str:
         """The Cookie header's value; empty when there is none to send."""
         path = target.partition("?")[0]

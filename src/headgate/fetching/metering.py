@@ -60,7 +60,10 @@ class Meter:
 
     def claim(self, site: str, amount: float, then: Callable[[], None]) -> Claim | None:
         """Ask for credit: None when it is there at once, otherwise ``then`` is called with it."""
-        claim = self.governor.claim(site, amount, self._clock())
+        now = self._clock()
+        if self.governor.take_at_once(site, amount, now):
+            return None
+        claim = self.governor.claim(site, amount, now)
         self._waiters[claim] = then
         self._grant(silent=claim)
         self._set_timer()
@@ -73,7 +76,10 @@ class Meter:
 
     async def pay(self, site: str, amount: float) -> None:
         """Wait for credit. Cancelled, it has cost nothing."""
-        if amount <= 0 or self.governor.free(site):
+        governor = self.governor
+        if amount <= 0 or governor.free(site):
+            return
+        if governor.take_at_once(site, amount, self._clock()):
             return
         paid = asyncio.get_running_loop().create_future()
         claim = self.claim(site, amount, lambda: None if paid.done() else paid.set_result(None))
@@ -91,7 +97,8 @@ class Meter:
         """Give back what was paid too much, or owe what was paid too little."""
         if not self.governor.free(site):
             self.governor.settle(site, surplus, self._clock())
-            self._set_timer()
+            if self._waiters:
+                self._set_timer()
 
     def close(self) -> None:
         if self._timer is not None:

@@ -16,6 +16,8 @@ import errno
 import ipaddress
 import os
 import socket
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from headgate.fetching.addresses import AddressGuard, leads_to_public
 from headgate.fetching.channel import Channel
@@ -23,7 +25,9 @@ from headgate.fetching.connecting import connect
 from headgate.fetching.connection import Connection, Surroundings
 from headgate.fetching.dns import Resolver
 from headgate.fetching.faults import FetchFault
+from headgate.fetching.identity import Identity
 from headgate.fetching.origin import Origin
+from headgate.fetching.proxy import Proxy
 from headgate.fetching.tcp import Line, open_socket
 from headgate.fetching.tls import Tls
 from headgate.model.fetch import FailureKind, FetchRequest
@@ -41,12 +45,19 @@ class Opener:
     """``_rtts`` holds the shortest round trip seen per host."""
 
     def __init__(
-        self, around: Surroundings, resolver: Resolver, guard: AddressGuard, tls: Tls
+        self,
+        around: Surroundings,
+        resolver: Resolver,
+        guard: AddressGuard,
+        tls: Tls,
+        identities: Mapping[str, Identity] = MappingProxyType({}),
     ) -> None:
         self._around = around
         self._resolver = resolver
         self._guard = guard
         self._tls = tls
+        self._proxies = {site: identity.proxy for site, identity in identities.items()}
+        self._own_tls = {site: identity.tls(tls) for site, identity in identities.items()}
         self._rtts: dict[str, float] = {}
 
     def rtt(self, host: str) -> float | None:
@@ -55,8 +66,10 @@ class Opener:
 
     def fits(self, connection: Connection, request: FetchRequest) -> bool:
         """Whether the connection may serve the site, and its window suits the site's rate."""
+        if request.method != "GET":
+            return False  # it needs one that nobody has used: see `FetchRequest.method`
         host, line = connection.origin.host, connection.channel.line
-        if not self._may_use(host, connection.address, request.site):
+        if not connection.proxied and not self._may_use(host, connection.address, request.site):
             return False
         return fits(line.window, self._wanted(host, request, self._rtts.get(host, 0.0)))
 
@@ -69,7 +82,8 @@ class Opener:
             async with asyncio.timeout(limit):
                 line = await self._connect(origin, request)
                 try:
-                    stream = await self._tls.secure(line.sock, origin) if origin.secure else None
+                    tls = self._own_tls.get(origin.via, self._tls)
+                    stream = await tls.secure(line.sock, origin) if origin.secure else None
                 except BaseException:
                     line.sock.close()
                     raise
@@ -79,14 +93,47 @@ class Opener:
             ) from None
         line.read = line.arrivals()[0]
         self._around.meter.settle(site, unpaid - line.settle())
-        return Connection(self._around, origin, Channel(line, stream, self._around.buffers))
+        try:
+            channel = Channel(line, stream, self._around.buffers)
+            connection = Connection(self._around, origin, channel)
+        except OSError as error:  # the server has hung up already, as for want of a certificate
+            line.sock.close()
+            raise FetchFault(FailureKind.CLOSED, _reason(error)) from None
+        connection.proxied = self._proxies.get(origin.via) is not None
+        return connection
 
     def learn(self, connection: Connection) -> None:
         """After a first response: its TLS session is worth keeping."""
         if connection.channel.stream is not None:
-            self._tls.remember(connection.origin, connection.channel.stream)
+            tls = self._own_tls.get(connection.origin.via, self._tls)
+            tls.remember(connection.origin, connection.channel.stream)
+
+    async def _through(self, proxy: Proxy, origin: Origin, request: FetchRequest) -> Line:
+        """A connection to a proxy, made one to the origin. Where a name leads is the proxy's to
+        know; an address that nobody named is refused here all the same."""
+        if _is_address(origin.host) and not self._guard.allows(
+            origin.host, origin.host, request.site
+        ):
+            raise FetchFault(FailureKind.FORBIDDEN_ADDRESS, f"it is at {origin.host}")
+        address = proxy.host
+        try:
+            if not _is_address(address):
+                address = (await self._resolver.resolve(address)).addresses[0]
+            line = await _connected(address, proxy.port, self._opening(origin.host, request))
+        except (OSError, FetchFault) as error:
+            why = error.detail if isinstance(error, FetchFault) else _reason(error)
+            raise FetchFault(FailureKind.REFUSED, f"{proxy}: {why}") from None
+        try:
+            await proxy.tunnel(line.sock, origin)
+        except BaseException:
+            line.sock.close()
+            raise
+        return line
 
     async def _connect(self, origin: Origin, request: FetchRequest) -> Line:
+        proxy = self._proxies.get(origin.via)
+        if proxy is not None:
+            return await self._through(proxy, origin, request)
         address = ""
         fault = FetchFault(FailureKind.REFUSED, str(origin))
         for address in await self._addresses(origin.host, request.site):

@@ -30,6 +30,8 @@ class Origin:
     port: int
     host_line: str
     """The Host header's value."""
+    via: str = ""
+    """A site that goes its own way there, by a proxy or with a certificate; empty: as all do."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

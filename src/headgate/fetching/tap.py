@@ -134,11 +134,12 @@ class Tap:
             self._meter.withdraw(self._claim)
             self._claim = None
         line = self._line
-        read, received = line.read - self._base, line.arrivals()[0] - self._base
+        received = 0 if whole else line.arrivals()[0] - self._base
         arrived = line.settle()
         if whole:
             surplus = self._credit.balance(arrived)
         else:
+            read = line.read - self._base
             surplus = self._credit.balance_when_cut(read, received, arrived)
         self._meter.settle(self._site, surplus)
         return arrived

@@ -16,6 +16,7 @@ import certifi
 
 from headgate.fetching.faults import FetchFault
 from headgate.fetching.origin import Origin
+from headgate.model.errors import UserMistake
 from headgate.model.fetch import FailureKind
 
 __all__ = ["Tls", "TlsStream", "trusting_context"]
@@ -75,17 +76,27 @@ class TlsStream:
 class Tls:
     """What all connections share: trust, and sessions by origin."""
 
-    def __init__(self, *, verify: bool = True, authorities: str | None = None) -> None:
-        """``authorities``: a file of certificates to trust instead of the system's."""
+    def __init__(
+        self, *, verify: bool = True, authorities: str | None = None, certificate: str = ""
+    ) -> None:
+        """``authorities``: a file of certificates to trust instead of the system's;
+        ``certificate``: one with the client's own, and its key."""
         self._verify = verify
         self._authorities = authorities
+        self._certificate = certificate
         self._context: ssl.SSLContext | None = None
         """Made when first needed: reading the store takes longer than many a short crawl."""
         self._sessions: dict[Origin, ssl.SSLSession] = {}
 
+    def with_certificate(self, certificate: str) -> Tls:
+        """The same for a client that has one. Raises `UserMistake` for a file that holds none."""
+        tls = Tls(verify=self._verify, authorities=self._authorities, certificate=certificate)
+        tls._context = tls._make_context()
+        return tls
+
     async def secure(self, sock: socket.socket, origin: Origin) -> TlsStream:
         if self._context is None:
-            self._context = _context(self._verify, self._authorities)
+            self._context = self._make_context()
         stream = TlsStream(self._context, origin.host, self._sessions.get(origin))
         try:
             await stream.handshake(sock)
@@ -96,6 +107,22 @@ class Tls:
         except OSError as error:
             raise FetchFault(FailureKind.TLS, str(error)) from error
         return stream
+
+    def _make_context(self) -> ssl.SSLContext:
+        context = trusting_context(self._authorities)
+        context.set_alpn_protocols(["http/1.1"])
+        if not self._verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if self._certificate:
+            try:
+                context.load_cert_chain(self._certificate, password=_no_password)
+            except (OSError, ValueError) as error:
+                why = getattr(error, "reason", "") or getattr(error, "strerror", "") or error
+                raise UserMistake(
+                    f"{self._certificate}: no certificate with its key, as PEM: {why}"
+                ) from None
+        return context
 
     def remember(self, origin: Origin, stream: TlsStream) -> None:
         """Keep the session for the next connection; tickets came with the first response."""
@@ -111,13 +138,9 @@ def trusting_context(authorities: str | None = None) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=authorities or _store())
 
 
-def _context(verify: bool, authorities: str | None) -> ssl.SSLContext:
-    context = trusting_context(authorities)
-    context.set_alpn_protocols(["http/1.1"])
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
+def _no_password() -> str:
+    """Nobody is there to be asked."""
+    raise ValueError("its key has a password; take that off")
 
 
 def _store() -> str | None:

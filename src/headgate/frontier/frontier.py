@@ -96,7 +96,7 @@ class Frontier:
         for entry in read():
             self._filter.refused.recall(entry.refused)
             found = self._filter.recall(entry.found, entry.depth) if entry.found else []
-            self._dispatch.recall(found, entry)
+            self._dispatch.waiting.recall(found, entry)
             self._ledger.accepted += len(found)
 
     def follows(self, digest: bytes) -> bool:
@@ -179,7 +179,7 @@ class Frontier:
             self._filter.closed = True
         if self._filter.scope.has(event.depth):
             found = self._filter.recalled(event.urls)
-            self._dispatch.accept(found, event.depth, event.scores)
+            self._dispatch.waiting.accept(found, event.depth, event.scores)
             self._ledger.accepted += len(found)
 
     def _bring(
@@ -187,7 +187,7 @@ class Frontier:
     ) -> list[Command]:
         if not found:
             return []
-        placed = self._dispatch.accept(found, depth, scores, first=seeds)
+        placed = self._dispatch.waiting.accept(found, depth, scores, first=seeds)
         self._ledger.accepted += len(found)
         entry = JournalEntry(
             Outcome.FOUND,

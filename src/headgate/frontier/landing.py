@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from headgate.frontier.commands import Command, GiveUp
-from headgate.frontier.dispatch import BY_DEPTH, Dispatch, Flight
+from headgate.frontier.dispatch import Dispatch, Flight
 from headgate.frontier.events import (
     ErrorStatus,
     FetchFailed,
@@ -37,6 +37,7 @@ from headgate.frontier.retries import blames_host, is_busy, is_momentary
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import host_of
 from headgate.frontier.url_filter import UrlFilter
+from headgate.frontier.waiting_urls import BY_DEPTH
 from headgate.model.left_out import Reason
 
 __all__ = ["Ending", "Landing"]
@@ -79,7 +80,7 @@ class Landing:
             self.url_filter.pass_over(event.links, Reason.BEYOND_DEPTH)
         elif copies < self.rules.copies_followed:
             found = self.url_filter.links(event.links)
-            placed = self.dispatch.accept(found, depth, event.scores)
+            placed = self.dispatch.waiting.accept(found, depth, event.scores)
             self.ledger.accepted += len(found)
             if event.unfollowed:
                 self.url_filter.pass_over(event.unfollowed, Reason.NOFOLLOW)
@@ -126,7 +127,7 @@ class Landing:
         if not found:
             return [self.ledger.settle(replace(entry, detail="target met before or refused"))]
         self.ledger.accepted += 1
-        levels = self.dispatch.redirect_levels(fetch)
+        levels = self.dispatch.waiting.redirect_levels(fetch)
         self.dispatch.follow(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
         return [self.ledger.settle(replace(entry, found=found, levels=levels))]
 

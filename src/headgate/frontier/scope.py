@@ -50,6 +50,8 @@ class Scope:
             if "://" in pattern.replace("\\", "")
         ]
         self._exclude = [_search(pattern, "exclude") for pattern in exclude]
+        self._needed: set[str] = set()
+        """What pages need to be shown and would be out of scope by itself."""
         self._prefixes: tuple[str, ...] = ()
         for seed in seeds:
             self._add_host(seed)
@@ -66,12 +68,30 @@ class Scope:
         ['http://www.example.org/x']
         """
         prefixes = _SCHEMES if self._include_anywhere else self._prefixes
+        if self._needed:
+            return [url for url in urls if url.startswith(prefixes) or url in self._needed]
         return [url for url in urls if url.startswith(prefixes)]
 
     def elsewhere(self, urls: Sequence[str]) -> list[str]:
         """The others: those that are out of scope by their host."""
         prefixes = _SCHEMES if self._include_anywhere else self._prefixes
-        return [url for url in urls if not url.startswith(prefixes)]
+        needed = self._needed
+        return [url for url in urls if not url.startswith(prefixes) and url not in needed]
+
+    def needs(self, urls: Sequence[str], *, anywhere: bool) -> list[str]:
+        """Let in what a page needs to be shown, on hosts of the site or anywhere, whatever an
+        include says; the answer is what was let in. Memory: the URLs that are out of scope else.
+
+        >>> scope = Scope(["http://a.org/"], include=["/docs/"])
+        >>> scope.needs(["http://a.org/a.css", "http://b.org/b.png"], anywhere=False)
+        ['http://a.org/a.css']
+        >>> scope.inside(scope.candidates(["http://a.org/a.css", "http://a.org/c"]))
+        ['http://a.org/a.css']
+        """
+        let_in = [url for url in urls if url.startswith(_SCHEMES if anywhere else self._prefixes)]
+        inside = set(self.inside(self.candidates(let_in)))
+        self._needed.update(url for url in let_in if url not in inside)
+        return let_in
 
     def inside(self, candidates: Sequence[str]) -> list[str]:
         """Those candidates that are in scope: the dear test, for URLs not met before.
@@ -111,6 +131,8 @@ class Scope:
         return self.depth is None or depth <= self.depth
 
     def _included(self, url: str) -> bool:
+        if url in self._needed:
+            return True
         at_home = url.startswith(self._prefixes)
         return any(search(url) for search in (self._include if at_home else self._include_anywhere))
 

@@ -61,6 +61,12 @@ class _Lane:
     def __len__(self) -> int:
         return len(self.head) + self.spilled + len(self.tail)
 
+    def move_to_tail(self, keep: int) -> None:
+        """All of the head but the first ``keep``."""
+        if len(self.head) > keep:
+            self.tail.extend(islice(self.head, keep, None))
+            self.head = deque(islice(self.head, keep))
+
 
 class UrlTodo:
     """A queue of lanes. Every lane it keeps has a URL in it."""
@@ -177,21 +183,15 @@ class UrlTodo:
         for number in reversed(self._numbers):
             lane = self._lanes[number]
             if not lane.spilled:
-                self._move_to_tail(lane, keep=self._chunk if number == self.lane else 0)
+                lane.move_to_tail(keep=self._chunk if number == self.lane else 0)
             self._spill_tail(number, lane)
             if 2 * self._held <= self._memory:
                 return
         for number in reversed(self._numbers):
             if self._held <= self._memory:
                 return
-            self._move_to_tail(self._lanes[number], keep=0)
+            self._lanes[number].move_to_tail(keep=0)
             self._spill_tail(number, self._lanes[number])
-
-    @staticmethod
-    def _move_to_tail(lane: _Lane, keep: int) -> None:
-        if len(lane.head) > keep:
-            lane.tail.extend(islice(lane.head, keep, None))
-            lane.head = deque(islice(lane.head, keep))
 
     def _spill_tail(self, number: int, lane: _Lane) -> None:
         while lane.tail:

@@ -15,14 +15,20 @@ __all__ = ["beating"]
 async def beating(clocks: Callable[[], Clocks]) -> AsyncIterator[StallWatch]:
     """A watch that is kept up to date in the meantime."""
     watch = StallWatch(clocks())
+    loop = asyncio.get_running_loop()
 
-    async def beat() -> None:
-        while True:
-            await asyncio.sleep(BEAT_SECONDS)
-            watch.beat(clocks())
+    timer: asyncio.TimerHandle
 
-    task = asyncio.get_running_loop().create_task(beat())
+    def arm() -> None:
+        nonlocal timer
+        timer = loop.call_later(BEAT_SECONDS, beat)
+
+    def beat() -> None:
+        watch.beat(clocks())
+        arm()
+
+    arm()
     try:
         yield watch
     finally:
-        task.cancel()
+        timer.cancel()

@@ -18,7 +18,7 @@ from functools import partial
 from msgspec import structs
 
 from headgate.crawling.ports import Clock
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.grid.messages import (
     Close,
     Fault,
@@ -276,7 +276,7 @@ class ProcessFleet:
             running.restarts += 1
             if running.restarts > _MOST_RESTARTS:
                 known = known or Progress(task.name, visit=task.visit)
-                self._end(structs.replace(known, state=SiteState.STOPPED, reason=_DIED))
+                self._end(structs.replace(known, state=TaskState.STOPPED, reason=_DIED))
         await self._replace(worker)
         restarted, now = self._running_in(worker), self._clock.now()
         for running in restarted:

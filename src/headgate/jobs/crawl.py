@@ -20,7 +20,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from headgate.control.catalog import Catalog
 from headgate.control.conducting import Conducting
@@ -35,6 +35,7 @@ from headgate.crawling.progress import Progress
 from headgate.fetching.http import FetcherSettings
 from headgate.grid.heartbeat import beating
 from headgate.jobs.budget_keeping import BudgetKeeping, is_unlimited
+from headgate.jobs.chosen_policy import followed_policy
 from headgate.jobs.forecasting import forecast_sites
 from headgate.jobs.mending import mend_crawl_memories
 from headgate.jobs.opening import JobKind, open_run
@@ -52,6 +53,9 @@ from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.ignore_rules import save_ignore_rules
 from headgate.storage.run_state import RunState, load_budget, load_elapsed, load_report
+
+if TYPE_CHECKING:
+    from headgate.planning.following import Following
 
 __all__ = ["CrawlJob", "Watcher", "crawl"]
 
@@ -103,6 +107,7 @@ async def crawl(job: CrawlJob, parts: Parts, watcher: Watcher) -> RunReport:
     clock = parts.clock
     with collection.lock():
         _load_weighing(job)
+        following = followed_policy(job.budget, len(job.sites))
         started = _moment(clock)
         run = open_run(collection, JobKind.CRAWL, job.request, started, resume=job.resume)
         save_ignore_rules(collection.path, job.sites)
@@ -110,25 +115,33 @@ async def crawl(job: CrawlJob, parts: Parts, watcher: Watcher) -> RunReport:
         with parts.open_catalog(collection.catalog) as catalog:
             watcher.mended(mend_crawl_memories(collection, run, catalog, job.sites))
             catalog.begin_run(run.stamp, clock.wall(), job.request.decode() or "{}")
-            return await _Crawl(job, run, catalog, parts, watcher).run()
+            return await _Crawl(job, run, catalog, parts, watcher, following).run()
 
 
 class _Crawl:
     """One call of `crawl`: holds what its steps share."""
 
     def __init__(
-        self, job: CrawlJob, run: RunFolder, catalog: Catalog, parts: Parts, watcher: Watcher
+        self,
+        job: CrawlJob,
+        run: RunFolder,
+        catalog: Catalog,
+        parts: Parts,
+        watcher: Watcher,
+        following: Following | None,
     ) -> None:
         self._job = job
         self._run = run
         self._catalog = catalog
         self._parts = parts
         self._watcher = watcher
+        self._following = following
         self._named = {site.name: site for site in job.sites}
         earlier = load_report(run)
         self._time = RunTime(parts.clock, load_elapsed(run))
         load_budget(run)
         self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
+        self._log.policy = "" if following is None else following.policy.name
         self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
         self._plan: Plan | None = None
         self._leg: Upkeep | None = None
@@ -160,7 +173,9 @@ class _Crawl:
         )
         keeping = BudgetKeeping(job.budget, self._run, self._catalog, clock, self._watcher.mended)
         sites = self._with_time_left(self._time.now)
-        manager = Manager.of(_by_deadline(sites), forecasts, keeping.capacity, job.budget.crawlers)
+        manager = Manager.of(
+            _by_deadline(sites), forecasts, keeping.capacity, job.budget.crawlers, self._following
+        )
         self._log.budget_is(self._time.now, keeping.rate_at(0.0))
         self._saving.begin(self._time.now)
         async with self._fleet(manager) as fleet:
@@ -201,27 +216,30 @@ class _Crawl:
         """The crawl begins with the sites in order of deadline; the plan takes a second, and waits
         for the first looks at sites nobody knows."""
         conducting, manager = leg.conducting, leg.conducting.manager
-        while not (manager.looks.over or conducting.interrupted):
+        while not (manager.sites.looks.over or conducting.interrupted):
             await asyncio.sleep(LOOK_SECONDS)
         if is_unlimited(self._job.budget) or manager.done or conducting.interrupted:
             self._watcher.planned(None, forecasts)
             return
-        known = with_what_is_left(forecasts, manager.left, manager.caps)
+        known = with_what_is_left(forecasts, manager.sites.left, manager.sites.caps)
         use = leg.keeping.quota_use()
         self._plan = await self._parts.make_plan(
             self._job.sites, self._job.budget, known, _moment(self._parts.clock), self._time.now,
             0.0 if use is None else use.used,
         )  # fmt: skip
         self._watcher.planned(self._plan, known)
-        if not conducting.interrupted:
+        if not conducting.interrupted and self._following is None:
             conducting.follow(self._plan.order)
 
     def _fleet(self, manager: Manager) -> AbstractAsyncContextManager[Fleet]:
         job = self._job
         many = len(job.sites) > _FEW_SITES
-        terms = FleetTerms(job.out, self._run.stamp, job.fetcher, many, job.processes)
+        terms = FleetTerms(
+            job.out, self._run.stamp, job.fetcher, many, job.processes,
+            borrowing=self._following is None,
+        )  # fmt: skip
         return open_working_fleet(
-            self._parts, terms, job.budget, manager.bytes_left, self._tell_line
+            self._parts, terms, job.budget, manager.sites.bytes_left, self._tell_line
         )
 
     def _tell_line(self, rate: float, held_back: bool) -> None:
@@ -233,6 +251,8 @@ class _Crawl:
         log, leg, run_now = self._log, self._leg, self._time.now
         if leg.way is not None:
             log.made_way_seconds, log.left_to_others = leg.way.given_seconds, leg.way.given_bytes
+        if self._following is not None:
+            log.policy_fault = self._following.fault
         start = self._time.start
         begun = {site: at - start for site, at in leg.conducting.begun.items()}
         measured = log.look(run_now, reports, begun)
@@ -243,7 +263,7 @@ class _Crawl:
         leg.learn(reports, granted, self._time.awake(now), self._parts.clock.wall())
         rate = leg.keeping.rate_at(now)
         log.budget_is(run_now, rate)
-        use = leg.keeping.use
+        use, ends = leg.keeping.use, leg.conducting.manager.sites.ends
         self._watcher.look(
             Look(
                 run_now,
@@ -254,7 +274,7 @@ class _Crawl:
                 leg.making_way,
                 use if use is not None and use.spent else None,
                 self._standing,
-                {site: run_now + end - now for site, end in leg.conducting.manager.ends.items()},
+                {site: run_now + end - now for site, end in ends.items()},
             )
         )
 

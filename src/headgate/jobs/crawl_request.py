@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from headgate.jobs.access_files import access_beside
 from headgate.jobs.site_defaults import with_defaults
 from headgate.model.budget import Budget, Objective
 from headgate.model.errors import UserMistake
@@ -20,7 +21,7 @@ from headgate.site_file.values import read_focus, read_order
 if TYPE_CHECKING:
     from headgate.jobs.crawl import CrawlJob
 
-__all__ = ["CrawlRequest", "unfinished_request"]
+__all__ = ["CrawlRequest", "sites_of_urls", "unfinished_request"]
 
 
 class CrawlRequest(msgspec.Struct, frozen=True):
@@ -35,6 +36,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
     deadline: str | None = None
     crawlers: int | None = None
     objective: Objective | None = None
+    policy: str | None = None
     make_way: bool | None = None
     contact: str = ""
     processes: int = 1
@@ -53,22 +55,23 @@ class CrawlRequest(msgspec.Struct, frozen=True):
                 self.text, self.path, bandwidth=asked, unless_given=UNLIMITED
             )
         else:
-            contents = SiteFile(Budget(asked or UNLIMITED), _sites(self.urls))
+            contents = SiteFile(Budget(asked or UNLIMITED), sites_of_urls(self.urls))
         zone = contents.budget.calendar.zone
         budget = replace(
             contents.budget,
             quota=Quota.parse(self.quota, zone) if self.quota else contents.budget.quota,
             crawlers=self.crawlers or contents.budget.crawlers,
             objective=Objective(self.objective or contents.budget.objective),
+            policy=self.policy or contents.budget.policy,
             make_way=self.make_way or contents.budget.make_way,
         )
         sites = tuple(
-            with_defaults(self._with_focus(self._with_deadline(site)), self.site_options)
+            with_defaults(self._with_files(self._with_deadline(site)), self.site_options)
             for site in contents.sites
         )
         if "on_deadline" in self.site_options and all(site.deadline is None for site in sites):
             raise UserMistake("--on-deadline needs a deadline; add one, like --deadline 10m")
-        return SiteFile(budget, sites)
+        return SiteFile(budget, sites, contents.grid)
 
     def job(self, out: Path, *, resume: bool = False) -> CrawlJob:
         """The job of what was asked."""
@@ -86,6 +89,10 @@ class CrawlRequest(msgspec.Struct, frozen=True):
             resume,
             msgspec.json.encode(self),
         )
+
+    def _with_files(self, site: Site) -> Site:
+        access = access_beside(site.access, Path(self.path).parent) if self.path else site.access
+        return self._with_focus(replace(site, access=access))
 
     def _with_focus(self, site: Site) -> Site:
         """The options, where the site itself says nothing; its files lie beside the site file."""
@@ -126,7 +133,7 @@ def unfinished_request(out: Path) -> CrawlRequest:
     return request
 
 
-def _sites(urls: tuple[str, ...]) -> tuple[Site, ...]:
+def sites_of_urls(urls: tuple[str, ...]) -> tuple[Site, ...]:
     """A site for each host among the URLs, named after it; a port of its own is part of it."""
     from headgate.reading.urls import normalise, origin
 

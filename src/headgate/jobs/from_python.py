@@ -1,56 +1,144 @@
-"""``headgate.crawl(...)``: a whole crawl as one plain function call."""
+"""``headgate.crawl(...)``: a whole crawl as one call, awaited, or page by page."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
+from typing import Unpack
 from urllib.parse import urlsplit
 
-import uvloop
-
-from headgate.control.conducting import Conducting
-from headgate.control.forecast import Forecast
-from headgate.control.snapshots import Look
 from headgate.fetching.http import FetcherSettings
+from headgate.fetching.identity import identities
 from headgate.fetching.limits import Limits
 from headgate.frontier.scope import is_web_url
 from headgate.grid.focus_of import check_focus
+from headgate.jobs.callbacks import Callbacks, Participant
 from headgate.jobs.crawl import CrawlJob
 from headgate.jobs.crawl import crawl as crawl_job
+from headgate.jobs.crawl_request import sites_of_urls
+from headgate.jobs.node import Listening
+from headgate.jobs.own_loop import run_beside, run_blocking
 from headgate.jobs.real_parts import real_parts
+from headgate.model.access import Access
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
-from headgate.model.plan import Plan
-from headgate.model.quota import QuotaUse
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
+from headgate.model.units import parse_rate
 from headgate.reading.urls import normalise
+from headgate.storage.stored_page import StoredPage
 
-__all__ = ["Nobody", "crawl", "fetcher_settings", "ready_sites"]
+__all__ = ["crawl", "crawl_async", "fetcher_settings", "ready_sites", "stream"]
 
-_log = logging.getLogger("headgate")
+LOGOUT = r"(?i)log-?out|sign-?out|log_out|sign_out|logoff"
+"""What links that end a session have in them."""
+
+Sites = Site | str | Sequence[Site | str]
+"""Sites, or URLs, of which each host is one."""
+
+
+class CrawlOptions(Callbacks, total=False):
+    """All of them may be left out."""
+
+    contact: str
+    """Who crawls: a URL or an e-mail address, told to servers."""
+    processes: int
+    resume: bool
+    """Go on with the unfinished run of the collection."""
 
 
 def crawl(
-    sites: Sequence[Site],
-    budget: Budget,
+    sites: Sites,
+    budget: Budget | str,
     out: str | Path = "headgate-data",
-    *,
-    contact: str = "",
-    processes: int = 1,
-    resume: bool = False,
+    **options: Unpack[CrawlOptions],
 ) -> RunReport:
     """Crawl sites into a collection and return the report; blocks until the crawl has ended.
 
-    Called again with ``resume`` after a crash, it goes on. Not to be called from a running event
-    loop: there, await `headgate.jobs.crawl.crawl`.
+    Called again with ``resume`` after a crash, it goes on. Works in a notebook, too, whose event
+    loop then stands still: there, ``await headgate.crawl_async(...)`` is better.
     """
-    ready = ready_sites(sites)
-    settings = fetcher_settings(ready, contact)
-    job = CrawlJob(ready, budget, Path(out), settings, processes, resume)
-    return uvloop.run(crawl_job(job, real_parts(), Nobody()))
+    job, participant = _prepared(sites, budget, out, options)
+    try:
+        return run_blocking(lambda: _crawl(job, participant))
+    finally:
+        participant.finish()
+
+
+async def crawl_async(
+    sites: Sites,
+    budget: Budget | str,
+    out: str | Path = "headgate-data",
+    **options: Unpack[CrawlOptions],
+) -> RunReport:
+    """The same, awaited. Cancelled, the crawl ends in order, and can be resumed."""
+    job, participant = _prepared(sites, budget, out, options)
+    try:
+        return await run_beside(lambda: _crawl(job, participant), participant.stop)
+    finally:
+        await asyncio.to_thread(participant.finish)
+
+
+async def stream(
+    sites: Sites,
+    budget: Budget | str,
+    out: str | Path = "headgate-data",
+    **options: Unpack[CrawlOptions],
+) -> AsyncGenerator[StoredPage, None]:
+    """Crawl, and give each page once it is stored. Whoever leaves the loop ends the crawl."""
+    loop = asyncio.get_running_loop()
+    pages: asyncio.Queue[StoredPage | None] = asyncio.Queue()
+    if "on_page" in options:
+        raise UserMistake("stream gives the pages itself; leave on_page out")
+    options["on_page"] = lambda page: loop.call_soon_threadsafe(pages.put_nowait, page)
+    crawling = asyncio.ensure_future(crawl_async(sites, budget, out, **options))
+    crawling.add_done_callback(lambda _: pages.put_nowait(None))
+    try:
+        while (page := await pages.get()) is not None:
+            yield page
+        await crawling
+    finally:
+        if not crawling.done():
+            crawling.cancel()
+            await asyncio.wait([crawling])
+
+
+async def _crawl(job: CrawlJob, participant: Participant) -> RunReport:
+    return await crawl_job(job, real_parts(participant.listening), participant)
+
+
+def _prepared(
+    sites: Sites, budget: Budget | str, out: str | Path, options: CrawlOptions
+) -> tuple[CrawlJob, Participant]:
+    """Checked at once."""
+    unknown = options.keys() - CrawlOptions.__annotations__.keys()
+    if unknown:
+        raise UserMistake(f"there is no option {min(unknown)!r}")
+    ready = ready_sites(_as_sites(sites))
+    participant = Participant(options)
+    processes = options.get("processes", 1)
+    if processes > 1 and participant.listening != Listening():
+        raise UserMistake("follow and on_page need the crawl in one process; leave processes out")
+    job = CrawlJob(
+        ready,
+        Budget(parse_rate(budget)) if isinstance(budget, str) else budget,
+        Path(out),
+        fetcher_settings(ready, options.get("contact", "")),
+        processes,
+        options.get("resume", False),
+    )
+    return job, participant
+
+
+def _as_sites(sites: Sites) -> Sequence[Site]:
+    """One or several; a URL is a site of its host."""
+    if isinstance(sites, Site):
+        return (sites,)
+    given = (sites,) if isinstance(sites, str) else tuple(sites)
+    urls = tuple(site for site in given if isinstance(site, str))
+    return (*(site for site in given if isinstance(site, Site)), *sites_of_urls(urls))
 
 
 def ready_sites(sites: Sequence[Site]) -> tuple[Site, ...]:
@@ -58,9 +146,20 @@ def ready_sites(sites: Sequence[Site]) -> tuple[Site, ...]:
     for site in sites:
         check_focus(site)
     return tuple(
-        dataclasses.replace(site, seeds=tuple(_seed(site.name, seed) for seed in _seeds(site)))
+        dataclasses.replace(
+            site,
+            seeds=tuple(_seed(site.name, seed) for seed in _seeds(site)),
+            exclude=_without_logout(site),
+        )
         for site in sites
     )
+
+
+def _without_logout(site: Site) -> tuple[str, ...]:
+    """A crawl that follows every link would log itself out."""
+    if not site.access.logs_in or LOGOUT in site.exclude:
+        return site.exclude
+    return (*site.exclude, LOGOUT)
 
 
 def _seeds(site: Site) -> tuple[str, ...]:
@@ -77,40 +176,25 @@ def _seed(name: str, seed: str) -> str:
     if parts.port == 0:
         raise UserMistake(f"site {name!r}: {seed!r} has port 0, where nobody can listen")
     if parts.username is not None:
-        raise UserMistake(f"site {name!r}: logging in is not supported; drop what is before the @")
+        raise UserMistake(
+            f"site {name!r}: a URL is no place for a password; drop what is before the @ and write"
+            ' auth = "basic env:NAME"'
+        )
     return url
 
 
 def fetcher_settings(sites: Sequence[Site], contact: str) -> FetcherSettings:
     """How to behave on the web; hosts of seeds are named by the user, so they may be private."""
     named = frozenset(
-        (site.name, urlsplit(seed).hostname or "") for site in sites for seed in site.seeds
+        (site.name, urlsplit(url).hostname or "")
+        for site in sites
+        for url in (*site.seeds, site.access.login)
+        if url
     )
+    access = tuple((site.name, site.access) for site in sites if site.access != Access())
     limits = Limits()
     most = max((site.connections or 0 for site in sites), default=0)
     if most > limits.connections_per_host:
         limits = dataclasses.replace(limits, connections_per_host=most)
-    return FetcherSettings(contact or "no contact given", limits, named_for=named)
-
-
-class Nobody:
-    """Looks on, and logs what somebody should know."""
-
-    def opened(self) -> None:
-        pass
-
-    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
-        pass
-
-    def look(self, look: Look) -> None:
-        pass
-
-    def mended(self, remarks: Sequence[str]) -> None:
-        for remark in remarks:
-            _log.warning("%s", remark)
-
-    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
-        pass
-
-    def attach(self, conducting: Conducting) -> None:
-        pass
+    identities(access, named)  # says at once what cannot be used
+    return FetcherSettings(contact or "no contact given", limits, named_for=named, access=access)

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from headgate.control.catalog import Catalog, KeptPromise, SiteState, Visit
-from headgate.crawling.progress import Progress
-from headgate.crawling.progress import SiteState as RunState
-from headgate.frontier.scope import host_of
+from headgate.control.catalog import Catalog, KeptPromise, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.jobs.kept_memory import (
     KnownSite,
     decode_outlook,
@@ -26,65 +24,38 @@ from headgate.jobs.kept_memory import (
     read_known_site,
     terms_of,
 )
+from headgate.jobs.kept_visit import (
+    PlannedVisit,
+    VisitEnd,
+    is_down,
+    learned_costs,
+    visit_of,
+    why_down,
+)
 from headgate.model.site import Site
 from headgate.recrawl.keep_policies import KeepPolicy
 from headgate.recrawl.page_estimates import PageEstimates
 from headgate.recrawl.rate_prior import RatePrior
 from headgate.recrawl.site_board import SiteBoard, Why
 from headgate.recrawl.site_board import Task as BoardTask
+from headgate.recrawl.site_order import VisitOf
 from headgate.recrawl.site_outlook import outlook_of
-from headgate.recrawl.visit_choice import chosen_visit, promised_visit
+from headgate.recrawl.visit_choice import chosen_visit, pages_left, promised_visit
 from headgate.storage.collection import Collection
+from headgate.storage.keep_state import load_turns
+from headgate.storage.memory_file import DamagedMemory
+from headgate.storage.memory_summary import VisitCounts
 from headgate.storage.remembering import mend
-from headgate.storage.site_memory import DamagedMemory, SiteMemory, VisitCounts, read_summary
+from headgate.storage.site_memory import SiteMemory, read_summary
 
-__all__ = ["Desk", "PlannedVisit", "VisitEnd"]
+__all__ = ["Desk"]
 
 _DOWN_HOURS = (1.0, 4.0, 16.0, 72.0)
 _DOUBT_HOURS = (1.0, 6.0)
 _HOUR = 3600.0
 _MOST_PAGES = 5_000
 """Of one visit."""
-_LEARNING = 0.3
-"""Of what a visit says of a site's costs."""
-_PLAIN_CONNECTION_BYTES = 300.0
-"""Without TLS."""
-_SECURE_CONNECTION_BYTES = 6_000.0
-_REQUEST_BYTES, _LOOK_SECONDS = 600.0, 0.5
 _AHEAD_SECONDS = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedVisit:
-    """A visit that should be made now."""
-
-    site: Site
-    visit: int
-    why: Why
-    asks: tuple[str, ...] | None
-    """None: nothing is known of the site."""
-    expected_bytes: float
-    expected_seconds: float
-    due: float | None
-    """When its promise would be broken."""
-    believe: bool
-    said: Mapping[str, float]
-    """Of the pages, the probability that they have changed."""
-    began: float
-    """Seconds since 1970."""
-    oldest_look: float
-
-
-@dataclass(frozen=True, slots=True)
-class VisitEnd:
-    """What came of one."""
-
-    visit: Visit
-    counts: VisitCounts
-    state: SiteState
-    promise: KeptPromise | None
-    checked: tuple[tuple[float, bool], ...]
-    """Of pages whose looks told: what had been said, and whether they had changed."""
 
 
 @dataclass(slots=True)
@@ -102,7 +73,8 @@ class Desk:
     """What had to be mended, a sentence each."""
 
     def __post_init__(self) -> None:
-        self.board = SiteBoard(self.policy.groups)
+        self.policy.order.restore(load_turns(self.collection.path, self.policy.name))
+        self.board = SiteBoard(self.policy.order)
 
     def take_sites(self, sites: Iterable[Site], now: float) -> None:
         """From now on these are kept, and no others. What is known of the others stays."""
@@ -203,12 +175,16 @@ class Desk:
                 site, number, task.why, None, 0.0, 0.0, task.due, believe, {}, now, math.inf
             )
         kept = known.kept
-        visit = promised_visit(kept, now) if task.why is Why.PROMISE else None
+        kept.turn_began = self.board.turn_began(site.name, now)
+        visit = None
+        if task.why is Why.PROMISE:
+            visit = promised_visit(kept, now, self.board.promise_slice)
         if visit is None and task.why is not Why.USER:
             visit = chosen_visit(kept, self.policy.pages, now, most_bytes)
         if task.why is Why.USER:
             pages = np.argsort(kept.pages.asked, kind="stable")
         elif visit is None:
+            self.board.nothing_left(site.name, now)
             return None
         else:
             pages = visit.pages
@@ -224,6 +200,7 @@ class Desk:
             float(costs.sum()) + kept.costs.connection, len(asks) * kept.costs.look_seconds,
             task.due, believe, said, now,
             math.inf if outlook is None else outlook.oldest_look,
+            VisitOf.PART if pages_left(kept, self.policy.pages, now, pages) else VisitOf.ALL,
         )  # fmt: skip
 
     def learn(self, planned: PlannedVisit, volume: str, progress: Progress, now: float) -> VisitEnd:
@@ -234,7 +211,7 @@ class Desk:
         summary = read_summary(self.collection.memory(name), name)
         merged = summary is not None and summary.visit == planned.visit
         counts = summary.visited if summary is not None and merged else VisitCounts()
-        down = _is_down(progress, counts)
+        down = is_down(progress, counts)
         state = self._state(planned, before, progress, counts, now, down=down)
         self.states[name] = state
         known = self.refresh(name, now) if name in self.sites else None
@@ -244,19 +221,24 @@ class Desk:
             self.prior.visited(name, np.array(outlook.rate_weights))
         self.states[name] = state
         promise = self._settled(planned, now)
-        visit = _visit(planned, volume, progress, counts, now)
+        visit = visit_of(planned, volume, progress, counts, now)
         checked = () if known is None else self._checked(planned)
-        return VisitEnd(visit, counts, state, promise, checked)
+        of = planned.of
+        if down:
+            of = VisitOf.NOTHING
+        elif progress.state is not TaskState.DONE:
+            of = VisitOf.PART
+        return VisitEnd(visit, counts, state, promise, checked, of)
 
     def record(self, end: VisitEnd) -> None:
         """Tell catalog and board of a visit that ended."""
         self.catalog.record_kept(end.visit, end.state, end.promise)
         self.board.pause(end.state.site, end.state.paused_until)
-        self.board.end(end.state.site)
+        self.board.end(end.state.site, end.visit.finished, end.of)
 
     def forget_visits(self) -> None:
         """After a fault of this machine: nobody is anywhere, and all is read again."""
-        self.board = SiteBoard(self.policy.groups)
+        self.board = SiteBoard(self.policy.order)
         self.sites, self.states = {}, {}
 
     def take_remarks(self) -> list[str]:
@@ -280,21 +262,21 @@ class Desk:
         *,
         down: bool,
     ) -> SiteState:
-        interrupted = progress.state is RunState.STOPPED and not counts.asked
+        interrupted = progress.state is TaskState.STOPPED and not counts.asked
         downs = before.down + 1 if down else before.down if interrupted else 0
         doubts = before.suspicions + 1 if counts.doubted else 0
         paused, trouble = 0.0, ""
         if down:
             hours = _DOWN_HOURS[min(downs, len(_DOWN_HOURS)) - 1]
             paused = now + hours * _HOUR
-            trouble = _why_down(planned.site, progress)
+            trouble = why_down(planned.site, progress)
         elif counts.doubted:
             paused = now + _DOUBT_HOURS[min(doubts, len(_DOUBT_HOURS)) - 1] * _HOUR
             trouble = "nearly all pages have become one and the same"
         since = before.trouble_since if before.trouble and trouble else now
         return SiteState(
             planned.site.name, planned.visit, now, before.outlook,
-            _learned(planned, before, progress, counts), paused, downs, doubts, trouble,
+            learned_costs(planned, before, progress, counts), paused, downs, doubts, trouble,
             since if trouble else 0.0,
         )  # fmt: skip
 
@@ -317,61 +299,3 @@ class Desk:
                 if page is not None and page.told >= planned.began:
                     found.append((said, page.changed >= planned.began))
         return tuple(found)
-
-
-def _is_down(progress: Progress, counts: VisitCounts) -> bool:
-    """Nobody answered: neither a page nor an error status came."""
-    told = counts.changed + counts.same + counts.new + counts.gone
-    if told or counts.doubted:
-        return False
-    statuses = any(kind.isdigit() for kind in progress.errors)
-    return bool(progress.given_up) or (bool(progress.errors) and not statuses)
-
-
-def _why_down(site: Site, progress: Progress) -> str:
-    if progress.given_up:
-        host, why = next(iter(progress.given_up.items()))
-        return f"{host}: {why}"
-    return f"{host_of(site.seeds[0])}: {next(iter(progress.errors))}"
-
-
-def _learned(
-    planned: PlannedVisit, before: SiteState, progress: Progress, counts: VisitCounts
-) -> tuple[float, float, float]:
-    """What connections, requests and looks cost at this site, by this visit and those before."""
-    secure = planned.site.seeds[0].startswith("https:")
-    connection = _SECURE_CONNECTION_BYTES if secure else _PLAIN_CONNECTION_BYTES
-    connection, request, seconds = before.costs or (connection, _REQUEST_BYTES, _LOOK_SECONDS)
-    if counts.not_modified:
-        seen = counts.not_modified_bytes / counts.not_modified
-        request += _LEARNING * (seen - request)
-    if counts.asked and progress.started is not None and progress.ended is not None:
-        seen = (progress.ended - progress.started) / counts.asked
-        seconds += _LEARNING * (seen - seconds)
-    return connection, request, seconds
-
-
-def _visit(
-    planned: PlannedVisit, volume: str, progress: Progress, counts: VisitCounts, now: float
-) -> Visit:
-    started, ended = progress.started or 0.0, progress.ended or 0.0
-    return Visit(
-        site=planned.site.name,
-        run=volume,
-        started=planned.began,
-        finished=max(now, planned.began),
-        seconds=max(ended - started, 0.0),
-        pages=progress.pages,
-        payload_bytes=progress.payload_bytes,
-        wire_bytes=progress.wire_bytes,
-        complete=progress.state is RunState.DONE and not progress.given_up,
-        errors=dict(progress.errors),
-        visit=planned.visit,
-        why=planned.why,
-        asked=counts.asked,
-        changed=counts.changed,
-        same=counts.same,
-        new=counts.new,
-        gone=counts.gone,
-        saved_bytes=counts.saved_bytes,
-    )

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from headgate.jobs.access_files import access_beside
 from headgate.jobs.from_python import ready_sites
-from headgate.jobs.keep import KeepJob
 from headgate.jobs.keep_file import read_keep_file
+from headgate.jobs.keep_job import KeepJob
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.keeping import Staleness
@@ -60,7 +61,11 @@ class KeepRequest:
         self._seen = self._signature()
         rate = None if self.bandwidth is None else parse_rate(self.bandwidth)
         contents = read_keep_file(self.read(self.path), str(self.path), bandwidth=rate)
-        return SiteFile(self._with_options(contents.budget), ready_sites(contents.sites))
+        beside = self.path.parent
+        sites = [
+            replace(site, access=access_beside(site.access, beside)) for site in contents.sites
+        ]
+        return SiteFile(self._with_options(contents.budget), ready_sites(sites))
 
     def _with_options(self, budget: Budget) -> Budget:
         zone = budget.calendar.zone

@@ -16,8 +16,9 @@ from headgate.control.keep_log import KeepLog
 from headgate.crawling.progress import Progress
 from headgate.jobs.budget_keeping import BudgetKeeping
 from headgate.jobs.change_notices import ChangeNotices
-from headgate.jobs.keep_desk import Desk, PlannedVisit, VisitEnd
+from headgate.jobs.keep_desk import Desk
 from headgate.jobs.keep_volumes import KeepVolumes
+from headgate.jobs.kept_visit import PlannedVisit, VisitEnd
 from headgate.model.keep_status import (
     AtRisk,
     Fresh,
@@ -33,10 +34,11 @@ from headgate.recrawl.kept_site import SiteTerms
 from headgate.recrawl.site_outlook import Outlook
 from headgate.recrawl.value_curve import KNOTS_SECONDS
 from headgate.storage.collection import Collection
-from headgate.storage.keep_state import add_hours, load_hours, load_status, save_status
+from headgate.storage.freed import Freed
+from headgate.storage.keep_state import add_hours, load_hours, load_status, save_status, save_turns
 
 if TYPE_CHECKING:
-    from headgate.jobs.keep import KeepJob
+    from headgate.jobs.keep_job import KeepJob
 
 __all__ = ["KeepState"]
 
@@ -128,6 +130,8 @@ class KeepState:
                 "" if self._volumes.open is None else self._volumes.open.stamp,
                 self._volumes.waiting,
                 self._volumes.sealed,
+                self._volumes.freed.captures,
+                self._volumes.freed.bytes,
             ),
             notices=notices.counts,
             troubles=(*self._all_troubles(), *notices.troubles()),
@@ -137,6 +141,8 @@ class KeepState:
         )
         add_hours(self._collection.path, over)
         save_status(self._collection.path, status)
+        policy = self._job.policy
+        save_turns(self._collection.path, policy.name, policy.order.saved())
         return status
 
     def _opened(self, now: float) -> KeepLog:
@@ -145,6 +151,8 @@ class KeepState:
             hours = load_hours(self._collection.path, trim=True)
             if before is not None:
                 self._since, self._promises = before.since, before.promises
+                freed = Freed(before.volumes.removed, before.volumes.freed_bytes)
+                self._volumes.freed = self._volumes.freed.plus(freed)
                 if before.hour is not None:
                     hours.append(before.hour)
             self._since = self._since or now

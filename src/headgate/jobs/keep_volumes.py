@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from headgate.control.catalog import Catalog, Outcome
 from headgate.crawling.ports import Clock
@@ -21,13 +22,18 @@ from headgate.model.errors import HeadgateError, UserMistake
 from headgate.model.keep_status import Trouble
 from headgate.model.keeping import VolumeBounds
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.freed import Freed
 
 __all__ = ["KeepVolumes", "SealVolume"]
 
 SealVolume = Callable[[RunFolder], Awaitable[None]]
 """Makes index, tables and report of a volume that nobody writes to; raises a `HeadgateError`."""
 
+Retain = Callable[[Path, float], Awaitable[Freed]]
+"""Removes versions of a collection that need not stay at a moment; raises a `HeadgateError`."""
+
 _AGAIN_SECONDS = 3600.0
+_RETENTION = "retention"
 _SETTINGS = '{"kept": true}'
 
 
@@ -39,11 +45,14 @@ class KeepVolumes:
     catalog: Catalog
     clock: Clock
     seal: SealVolume
+    retain: Retain
     bounds: VolumeBounds
     open: RunFolder | None = None
     sealed: int = 0
+    freed: Freed = field(default_factory=Freed)
+    """Since the collection was first kept."""
     troubles: dict[str, Trouble] = field(default_factory=dict)
-    """By stamp."""
+    """By stamp, and one for old versions."""
     _opened: float = 0.0
     _waiting: deque[RunFolder] = field(default_factory=deque)
     _sealing: asyncio.Task[None] | None = None
@@ -163,6 +172,20 @@ class KeepVolumes:
         self.troubles.pop(stamp, None)
         self._not_before.pop(stamp, None)
         self.sealed += 1
+        await self._remove_old()
+
+    async def _remove_old(self) -> None:
+        """After each volume; what fails is tried again after the next."""
+        try:
+            freed = await self.retain(self.collection.path, self.clock.wall())
+        except (HeadgateError, OSError) as fault:
+            self.troubles[_RETENTION] = Trouble(
+                f"old versions cannot be removed: {fault}", self.clock.wall(),
+                "make room or mend what is named; it is tried again after the next volume",
+            )  # fmt: skip
+            return
+        self.troubles.pop(_RETENTION, None)
+        self.freed = self.freed.plus(freed)
 
 
 def _opened(run: RunFolder) -> float:

@@ -26,8 +26,9 @@ from headgate.recrawl.page_histories import histories_of
 from headgate.recrawl.rate_prior import RatePrior
 from headgate.recrawl.site_outlook import Outlook
 from headgate.recrawl.waiting import not_before
+from headgate.storage.memory_summary import MemorySummary
 from headgate.storage.page_memory import PageMemory
-from headgate.storage.site_memory import MemorySummary, SiteMemory
+from headgate.storage.site_memory import SiteMemory
 from headgate.storage.visit_memory import LEFT_OUT
 
 __all__ = ["KnownSite", "decode_outlook", "encode_outlook", "read_known_site", "terms_of"]

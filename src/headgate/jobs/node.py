@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,11 +12,13 @@ from pathlib import Path
 
 from headgate.crawling.group_commit import GroupCommit
 from headgate.crawling.node import Node
-from headgate.crawling.page_reading import PageReader
+from headgate.crawling.page_reading import ROBOTS_AGENT, PageReader
 from headgate.crawling.ports import Clock, Fetcher
+from headgate.crawling.requisites import Requisites
 from headgate.crawling.robots_cache import RobotsCache
 from headgate.crawling.second_reader import SecondReader
 from headgate.crawling.site_run import SiteRun, Tools
+from headgate.crawling.understanding import Choose
 from headgate.fetching.http import FetcherSettings
 from headgate.frontier.dispatch import DispatchRules
 from headgate.frontier.frontier import Frontier
@@ -26,20 +28,24 @@ from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
+from headgate.model.site import Requisites as WhichRequisites
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journal import Owner
-from headgate.storage.known_pages import KnownPages
+from headgate.storage.known_pages import KnownPages, LentPages, VisitedPages
+from headgate.storage.memory_file import DamagedMemory
+from headgate.storage.outside_links import leave_links
+from headgate.storage.page import PageRow
 from headgate.storage.remembering import mend, remember
 from headgate.storage.shared_files import SharedByRun
-from headgate.storage.site_memory import DamagedMemory
+from headgate.storage.site_memory import SiteMemory
 from headgate.storage.spill import DiskSpill
 from headgate.storage.spool import SiteSpool, begin_together
 from headgate.storage.visit_memory import remember_visit
 from headgate.storage.visit_news import leave_news
 
-__all__ = ["NodeJob", "NodeParts", "OpenFetcher", "open_node"]
+__all__ = ["Listening", "NodeJob", "NodeParts", "OpenFetcher", "open_node"]
 
 OpenFetcher = Callable[[FetcherSettings], AbstractAsyncContextManager[Fetcher]]
 
@@ -55,18 +61,39 @@ class NodeJob:
     warcinfo: tuple[tuple[str, str], ...] = field(default=())
     many_sites: bool = False
     """So many that small ones share files."""
+    borrowing: bool = True
+    """Whether a site may take a little more than its rate where others leave some of theirs."""
 
     @property
     def run(self) -> RunFolder:
         return RunFolder(self.collection, self.stamp)
 
+    def collection_of(self, task: Task) -> Collection:
+        """That holds what is known of its site."""
+        apart = task.apart
+        return Collection(self.collection if apart is None else self.collection / apart.folder)
+
     def run_of(self, task: Task) -> RunFolder:
         """That holds what a task stores."""
+        if task.apart is not None:
+            return RunFolder(self.collection_of(task).path, task.apart.stamp)
         return self.run if task.kept is None else RunFolder(self.collection, task.kept.volume)
 
     def shares(self, task: Task) -> bool:
         """Whether it shares files with others while it is small. Visits of a keeper all do."""
+        if task.apart is not None:
+            return False
         return task.kept is not None or self.many_sites or bool(self.run.shared_numbers())
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A program of the user's that takes part, in this process."""
+
+    choose: Choose | None = None
+    """Which links are followed; None: all that page and site allow."""
+    stored: Callable[[RunFolder, str, Sequence[PageRow]], None] | None = None
+    """Told of pages of a site as they are stored, in whichever thread does it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +103,7 @@ class NodeParts:
     clock: Clock
     open_fetcher: OpenFetcher
     second_reader: Callable[[], SecondReader | None] = lambda: None
+    listening: Listening = field(default=Listening())
 
 
 @asynccontextmanager
@@ -97,7 +125,9 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
             sharing = files.enter_context(shared.by(run)) if job.shares(task) else None
             spool = SiteSpool(run.place(name, job.warcinfo, visit=owner.visit), sharing)
             files.callback(spool.close)
-            known = KnownPages(Collection(job.collection), name)
+            if parts.listening.stored is not None:
+                spool.on_stored = partial(parts.listening.stored, run, name)
+            known = _known(task, job.collection_of(task))
             files.callback(known.close)
             spill = DiskSpill(run.spool)
             files.callback(spill.close)
@@ -106,17 +136,27 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
                 files.callback(focus.scorer.close)
             scored = focus is not None and focus.scorer is not None
             rules = _rules(site, clock, scored=scored)
-            frontier = Frontier(_scope(task, known), spill, rules, _waits(task, known))
+            scope = _scope(task, known)
+            frontier = Frontier(scope, spill, rules, _waits(task, known))
+            needed = _requisites(site, scope)
             # Of a site that is kept it is asked whether pages changed, noise left out.
             ignore = None if task.kept is None else site.keeping.ignore
-            reader = PageReader(with_words=focus is not None, ignore=ignore)
+            agent = site.access.robots_agent or ROBOTS_AGENT
+            reader = PageReader(
+                agent,
+                with_words=focus is not None,
+                with_requisites=needed is not None,
+                ignore=ignore,
+            )
             tools = Tools(
                 frontier, fetcher, spool, known, reader, clock,
                 remember=partial(_remember, run, owner, spool, task, clock),
                 focus=focus,
-                second_reader=second,
+                second_reader=second if needed is None else None,  # which reads links only
+                requisites=needed,
                 commit=partial(_commit, together, spool),
                 robots_cache=None if task.kept is None else robots,
+                choose=parts.listening.choose,
             )  # fmt: skip
             return SiteRun(task, tools, started)
 
@@ -126,7 +166,7 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
                 files.close()
 
         try:
-            yield Node(open_run, fetcher, close_run)
+            yield Node(open_run, fetcher, close_run, borrowing=job.borrowing)
         finally:
             if second is not None:
                 second.close()
@@ -135,19 +175,43 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
             shared.close()
 
 
+def _known(task: Task, collection: Collection) -> KnownPages:
+    """Of a visit for somebody else, the memory came with it, and the archive did not."""
+    if task.kept is None:
+        return KnownPages(collection, task.name)
+    if task.apart is not None:
+        return LentPages(collection, task.name)
+    return (KnownPages if task.asks is None else VisitedPages)(collection, task.name)
+
+
 def _remember(run: RunFolder, owner: Owner, spool: SiteSpool, task: Task, clock: Clock) -> bool:
     """What a site run met. A memory that was damaged is made again from all runs, this one too."""
     kept, site = task.kept, task.site
+    if task.apart is not None:
+        return False  # whoever takes the files does
     if kept is None:
         return remember(run, owner, spool.commits())
     try:
         remember_visit(
             run, owner, spool.commits, clock.wall(), believe=kept.believe,
-            beside=lambda old: leave_news(run, owner, site, old, spool.commits),
+            beside=lambda old: _tell_others(run, owner, site, old, spool),
         )  # fmt: skip
     except DamagedMemory:
         mend(Collection(run.collection), owner.site)
     return True
+
+
+def _tell_others(
+    run: RunFolder, owner: Owner, site: Site, old: SiteMemory, spool: SiteSpool
+) -> None:
+    leave_news(run, owner, site, old, spool.commits)
+    leave_links(run, owner, site, spool.commits)
+
+
+def _requisites(site: Site, scope: Scope) -> Requisites | None:
+    if site.requisites is WhichRequisites.NONE:
+        return None
+    return Requisites(scope, anywhere=site.requisites is WhichRequisites.PAGE)
 
 
 def _scope(task: Task, known: KnownPages) -> Scope:

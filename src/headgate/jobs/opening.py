@@ -21,6 +21,7 @@ class JobKind(StrEnum):
     CRAWL = "crawl"
     SURVEY = "survey"
     KEEP = "keep"
+    MANAGER = "manager"
 
     @property
     def state(self) -> str:
@@ -36,7 +37,7 @@ def kind_of(run: RunFolder) -> JobKind | None:
 def open_run(
     collection: Collection, kind: JobKind, request: bytes, started: datetime, *, resume: bool
 ) -> RunFolder:
-    """Needs the collection's lock."""
+    """Needs the collection's lock. A manager always goes on with its own."""
     unfinished = collection.unfinished_run()
     found = None if unfinished is None else kind_of(unfinished)
     if found is JobKind.KEEP:
@@ -46,14 +47,18 @@ def open_run(
             " folder with --out"
         )
     if unfinished is not None and found not in (None, kind):
+        again = "" if found is JobKind.MANAGER else " --resume"
         raise UserMistake(
             f"{collection.path} has an unfinished {found} ({unfinished.stamp}); finish it with"
-            f" 'headgate {found} --resume', give it up with 'headgate crawl --abandon', or name"
+            f" 'headgate {found}{again}', give it up with 'headgate crawl --abandon', or name"
             " another folder with --out"
         )
     if resume:
         if unfinished is None:
             raise UserMistake(f"{collection.path} has no unfinished {kind}; leave out --resume")
+        unfinished.refuse_links()
+        return unfinished
+    if unfinished is not None and found is JobKind.MANAGER:
         unfinished.refuse_links()
         return unfinished
     if unfinished is not None and found is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -17,11 +17,12 @@ from headgate.control.forecast import Forecast
 from headgate.crawling.ports import MachineClock, MeasuredFleet
 from headgate.crawling.second_reader import SecondReader
 from headgate.grid.yielding_fleet import Heard, Prober
-from headgate.jobs.node import NodeJob, NodeParts, OpenFetcher
+from headgate.jobs.node import Listening, NodeJob, NodeParts, OpenFetcher
 from headgate.model.budget import Budget
 from headgate.model.plan import Plan
 from headgate.model.site import Site
 from headgate.storage.collection import RunFolder
+from headgate.storage.freed import Freed
 
 __all__ = ["MakePlan", "OpenFleet", "Parts"]
 
@@ -51,8 +52,11 @@ class Parts:
     make_plan: MakePlan
     seal_volume: Callable[[RunFolder], Awaitable[None]]
     """`headgate.jobs.sealing_child.seal_here`, done elsewhere."""
+    apply_retention: Callable[[Path, float], Awaitable[Freed]]
+    """`headgate.storage.retention.apply_retention` of a collection, as of a moment, elsewhere."""
     second_reader: Callable[[], SecondReader | None] = lambda: None
+    listening: Listening = field(default=Listening())
 
     @property
     def node(self) -> NodeParts:
-        return NodeParts(self.clock, self.open_fetcher, self.second_reader)
+        return NodeParts(self.clock, self.open_fetcher, self.second_reader, self.listening)

@@ -16,31 +16,35 @@ from headgate.fetching.site_probe import SiteProbe
 from headgate.grid.crawling_child import work
 from headgate.grid.processes import open_processes
 from headgate.grid.spawning import spawning
-from headgate.jobs.node import NodeJob, open_node
+from headgate.jobs.node import Listening, NodeJob, open_node
 from headgate.jobs.parts import Parts
 from headgate.jobs.planning_child import plan_in_child
-from headgate.jobs.sealing_child import seal_in_child
+from headgate.jobs.sealing_child import retain_in_child, seal_in_child
 from headgate.storage.sqlite_catalog import SqliteCatalog
 
 __all__ = ["crawling_process", "real_parts"]
 
 
-def real_parts() -> Parts:
+def real_parts(listening: Listening | None = None) -> Parts:
+    """``listening``: a program of the user's takes part, in a node that is in this process."""
+    listening = listening or Listening()
     return Parts(
         clock=SystemClock(),
         open_fetcher=HttpFetcher,
         open_catalog=SqliteCatalog,
-        open_fleet=_open_fleet,
+        open_fleet=partial(_open_fleet, listening),
         open_prober=SiteProbe,
         make_plan=plan_in_child,
         seal_volume=seal_in_child,
+        apply_retention=retain_in_child,
         second_reader=SecondReader,
+        listening=listening,
     )
 
 
 @asynccontextmanager
 async def _open_fleet(
-    job: NodeJob, left: Callable[[str], float], processes: int
+    listening: Listening, job: NodeJob, left: Callable[[str], float], processes: int
 ) -> AsyncIterator[MeasuredFleet]:
     gc.freeze()  # what ten thousand sites are known by stays; nobody need look through it again
     if processes > 1:
@@ -48,7 +52,7 @@ async def _open_fleet(
         async with open_processes(spawned, left, processes, SystemClock()) as fleet:
             yield fleet
     else:
-        async with open_node(job, real_parts().node) as node:
+        async with open_node(job, real_parts(listening).node) as node:
             yield node
 
 

@@ -1,6 +1,6 @@
-"""A volume, sealed in a process of its own: the keeper goes on meanwhile and has no part in the 60
-MB that tables take. It is of low priority, and ends with the keeper: what it has not finished is
-made anew by the next.
+"""A volume, sealed in a process of its own, and old versions removed in one: the keeper goes on
+meanwhile and has no part in the 60 MB that tables take. It is of low priority, and ends with the
+keeper: what it has not finished is made anew by the next.
 """
 
 from __future__ import annotations
@@ -18,19 +18,31 @@ from headgate.jobs.report_pages import write_report_page
 from headgate.jobs.volume_report import volume_report
 from headgate.model.errors import HeadgateError, WorldFault
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.freed import Freed
 from headgate.storage.replacing import write_whole
 from headgate.storage.sqlite_catalog import SqliteCatalog
 
-__all__ = ["seal_here", "seal_in_child"]
+__all__ = ["retain_in_child", "seal_here", "seal_in_child"]
 
 _NICENESS = 10
 
 
 async def seal_in_child(run: RunFolder) -> None:
     """`seal_here`, elsewhere; cancelled, the process is ended."""
+    await _in_child(run.collection, "seal", run.stamp)
+
+
+async def retain_in_child(collection: Path, now: float) -> Freed:
+    """`apply_retention`, elsewhere; cancelled, the process is ended, and what it was at is done
+    again by the next."""
+    answer = await _in_child(collection, "retain", str(now))
+    return msgspec.json.decode(answer, type=Freed)
+
+
+async def _in_child(collection: Path, what: str, which: str) -> bytes:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "headgate.jobs.sealing_child", str(os.getpid()),
-        str(run.collection), run.stamp, stdout=PIPE,
+        str(collection), what, which, stdout=PIPE,
     )  # fmt: skip
     try:
         answer, _ = await process.communicate()
@@ -40,6 +52,7 @@ async def seal_in_child(run: RunFolder) -> None:
     if process.returncode:
         words = answer.decode("utf-8", "replace").strip()
         raise WorldFault(words or f"the process that seals ended with {process.returncode}")
+    return answer
 
 
 def seal_here(run: RunFolder) -> None:
@@ -59,8 +72,15 @@ def main() -> None:
     leave_signals_to_parent()
     die_with_parent(int(sys.argv[1]))
     os.nice(_NICENESS)
+    collection, what, which = Path(sys.argv[2]), sys.argv[3], sys.argv[4]
     try:
-        seal_here(RunFolder(Path(sys.argv[2]), sys.argv[3]))
+        if what == "seal":
+            seal_here(RunFolder(collection, which))
+        else:
+            from headgate.storage.retention import apply_retention  # here: it brings 60 MB
+
+            freed = apply_retention(Collection(collection), float(which))
+            sys.stdout.write(msgspec.json.encode(freed).decode())
     except (HeadgateError, OSError) as fault:
         sys.stdout.write(str(fault))
         sys.exit(1)

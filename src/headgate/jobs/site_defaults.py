@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from headgate.model.errors import UserMistake
-from headgate.model.site import OnDeadline, Site
+from headgate.model.site import OnDeadline, Requisites, Site
+from headgate.site_file.access_values import ACCESS_READERS
 from headgate.site_file.values import (
     read_bound,
     read_connections,
@@ -15,6 +16,7 @@ from headgate.site_file.values import (
     read_on_deadline,
     read_pages,
     read_queries,
+    read_requisites,
     read_time,
     read_types,
 )
@@ -31,6 +33,7 @@ SITE_DEFAULTS: Mapping[str, Callable[[object], object]] = {
     "max_time": read_time,
     "max_page_size": read_bound,
     "fetch": read_types,
+    "requisites": read_requisites,
     "max_queries": read_queries,
     "connections": read_connections,
     "delay": read_delay,
@@ -42,9 +45,20 @@ def with_defaults(site: Site, defaults: SiteDefaults) -> Site:
     """The site with what it does not say itself."""
     changes: dict[str, Any] = {}
     for key, read in SITE_DEFAULTS.items():
-        if key in defaults and getattr(site, key) in (None, (), OnDeadline.GO_ON):
-            try:
-                changes[key] = read(defaults[key])
-            except UserMistake as mistake:
-                raise UserMistake(f"--{key.replace('_', '-')}: {mistake}") from None
+        if key in defaults and getattr(site, key) in (None, (), OnDeadline.GO_ON, Requisites.NONE):
+            changes[key] = _read(key, read, defaults[key])
+    access = {
+        key: _read(key, read, defaults[key])
+        for key, read in ACCESS_READERS.items()
+        if key in defaults and not getattr(site.access, key)
+    }
+    if access:
+        changes["access"] = replace(site.access, **access)
     return replace(site, **changes) if changes else site
+
+
+def _read(key: str, read: Callable[[object], object], value: object) -> Any:
+    try:
+        return read(value)
+    except UserMistake as mistake:
+        raise UserMistake(f"--{key.replace('_', '-')}: {mistake}") from None

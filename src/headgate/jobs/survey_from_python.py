@@ -6,10 +6,9 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-import uvloop
-
 from headgate.crawling.survey_run import SurveyRun
 from headgate.fetching.http import FetcherSettings
+from headgate.jobs.own_loop import run_blocking
 from headgate.jobs.real_parts import real_parts
 from headgate.jobs.survey import SURVEY_LIMITS, SurveyJob
 from headgate.jobs.survey import survey as survey_job
@@ -40,8 +39,7 @@ def survey(
     """Survey servers into a collection and return the report; blocks until the survey has ended.
 
     Without a budget the line is not limited; the rules' defaults suit weak servers. Called again
-    with ``resume`` after a crash, it goes on. Not to be called from a running event loop: there,
-    await `headgate.jobs.survey.survey`.
+    with ``resume`` after a crash, it goes on.
     """
     urls = tuple(dict.fromkeys(map(_start, starts)))
     if not urls:
@@ -54,7 +52,7 @@ def survey(
         survey_settings(urls, contact),
         resume,
     )
-    return uvloop.run(survey_job(job, real_parts(), _Nobody()))
+    return run_blocking(lambda: survey_job(job, real_parts(), _Nobody()))
 
 
 def survey_settings(starts: Sequence[str], contact: str) -> FetcherSettings:

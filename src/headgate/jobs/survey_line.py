@@ -18,7 +18,7 @@ from itertools import islice
 from headgate.control.learning import Learning
 from headgate.control.making_way import MakingWay
 from headgate.crawling.ports import Fetcher
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.grid.yielding_fleet import STEP_SECONDS, Heard, Prober
 from headgate.jobs.budget_keeping import BudgetKeeping
 from headgate.jobs.run_time import RunTime
@@ -55,7 +55,7 @@ class SurveyLine:
     def look(self) -> None:
         """Count what came, and keep to what is left."""
         now, wall = self._leg_now, self._time.clock.wall()
-        came = Progress(_SITE, SiteState.CRAWLING, wire_bytes=self._fetcher.carried())
+        came = Progress(_SITE, TaskState.CRAWLING, wire_bytes=self._fetcher.carried())
         self._keeping.look(now, [came])
         self._keeping.save(now)
         self._learning.look(self._fetcher.servers, (), {}, self._time.awake(now), wall)

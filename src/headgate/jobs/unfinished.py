@@ -13,7 +13,7 @@ import msgspec
 
 from headgate.control.catalog import Outcome
 from headgate.control.run_report import deadline_met
-from headgate.crawling.progress import Harvest
+from headgate.crawling.progress import Landed
 from headgate.jobs.visits import record_visits
 from headgate.model.errors import UserMistake
 from headgate.model.run_report import RunReport, SiteReport
@@ -53,10 +53,10 @@ def report_so_far(run: RunFolder, *, under_way: bool) -> RunReport | None:
 def _with_stored(
     site: SiteReport, journal: SiteJournal | None, now: float, *, under_way: bool
 ) -> SiteReport:
-    harvest, fetches, wire_bytes = Harvest(), 0, 0
+    landed, fetches, wire_bytes = Landed(), 0, 0
     for rows in journal.pages() if journal is not None else ():
         for row in rows:
-            harvest.count(row.role, row.status, row.error, row.payload_bytes)
+            landed.count(row.role, row.status, row.error, row.payload_bytes)
             fetches += 1
             wire_bytes += row.wire_bytes
     state, reason = site.state, site.reason
@@ -66,10 +66,10 @@ def _with_stored(
         site,
         state=state,
         reason=reason,
-        pages=harvest.pages,
+        pages=landed.pages,
         fetches=fetches,
-        bytes=harvest.payload_bytes,
-        errors=dict(harvest.errors),
+        bytes=landed.payload_bytes,
+        errors=dict(landed.errors),
         wire_bytes=max(site.wire_bytes, wire_bytes),
     )
     return msgspec.structs.replace(site, met=deadline_met(site, now))

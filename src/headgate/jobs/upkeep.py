@@ -34,6 +34,8 @@ class FleetTerms:
     fetcher: FetcherSettings
     many_sites: bool = False
     processes: int = 1
+    borrowing: bool = True
+    """Whether a site may take a little more than its rate where others leave some of theirs."""
 
 
 @contextlib.asynccontextmanager
@@ -52,6 +54,7 @@ async def open_working_fleet(
         dataclasses.replace(terms.fetcher, smooth=budget.make_way),
         (("software", terms.fetcher.user_agent),),
         many_sites=terms.many_sites,
+        borrowing=terms.borrowing,
     )
     async with parts.open_fleet(node, bytes_left, terms.processes) as fleet:
         if not budget.make_way:

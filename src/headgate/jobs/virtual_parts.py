@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from pathlib import Path
 
 from headgate.control.forecast import Forecast
 from headgate.control.planning_ahead import plan_the_rest
@@ -23,7 +24,8 @@ from headgate.lab.worlds.virtual_time import VirtualClock
 from headgate.model.budget import Budget
 from headgate.model.plan import Plan
 from headgate.model.site import Site
-from headgate.storage.collection import RunFolder
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.freed import Freed
 from headgate.storage.sqlite_catalog import SqliteCatalog
 
 __all__ = ["virtual_parts"]
@@ -47,7 +49,7 @@ def virtual_parts(clock: VirtualClock, answering: Answering, line: Line) -> Part
         async with open_node(job, NodeParts(clock, open_fetcher)) as node:
             yield node
 
-    return Parts(clock, open_fetcher, SqliteCatalog, open_fleet, _Silence, _plan, _seal)
+    return Parts(clock, open_fetcher, SqliteCatalog, open_fleet, _Silence, _plan, _seal, _retain)
 
 
 async def _plan(
@@ -65,6 +67,13 @@ async def _plan(
 async def _seal(run: RunFolder) -> None:
     await asyncio.sleep(_SEAL_SECONDS)
     seal_here(run)
+
+
+async def _retain(collection: Path, now: float) -> Freed:
+    from headgate.storage.retention import apply_retention  # here: it brings 60 MB
+
+    await asyncio.sleep(_SEAL_SECONDS)
+    return apply_retention(Collection(collection), now)
 
 
 class _Silence:

@@ -7,13 +7,14 @@ Done again, it changes nothing.
 from __future__ import annotations
 
 from headgate.control.catalog import Catalog, Visit
-from headgate.crawling.progress import Harvest
+from headgate.crawling.progress import Landed
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journal import Owner, read_owner
+from headgate.storage.memory_file import DamagedMemory
+from headgate.storage.memory_summary import VisitCounts
 from headgate.storage.remembering import mend
 from headgate.storage.shared_files import recover_shared
 from headgate.storage.site_journal import SiteJournal, site_journals
-from headgate.storage.site_memory import DamagedMemory, VisitCounts
 from headgate.storage.spool_files import SpoolFiles
 from headgate.storage.visit_memory import remember_visit
 
@@ -56,16 +57,16 @@ def remember_all(run: RunFolder, catalog: Catalog, wall: float) -> list[str]:
 
 
 def _visit(run: RunFolder, owner: Owner, journal: SiteJournal, counts: VisitCounts) -> Visit:
-    harvest, wire_bytes, moments = Harvest(), 0, []
+    landed, wire_bytes, moments = Landed(), 0, []
     for rows in journal.pages():
         for row in rows:
-            harvest.count(row.role, row.status, row.error, row.payload_bytes)
+            landed.count(row.role, row.status, row.error, row.payload_bytes)
             wire_bytes += row.wire_bytes
             moments.append(row.fetched_at)
     started, finished = min(moments, default=0.0), max(moments, default=0.0)
     return Visit(
-        owner.site, run.stamp, started, finished, finished - started, harvest.pages,
-        harvest.payload_bytes, wire_bytes, None, complete=False, errors=dict(harvest.errors),
+        owner.site, run.stamp, started, finished, finished - started, landed.pages,
+        landed.payload_bytes, wire_bytes, None, complete=False, errors=dict(landed.errors),
         visit=owner.visit, asked=counts.asked, changed=counts.changed, same=counts.same,
         new=counts.new, gone=counts.gone, saved_bytes=counts.saved_bytes,
     )  # fmt: skip

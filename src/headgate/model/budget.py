@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
+from headgate.model.as_written import NUMBERS, as_written, choice
+from headgate.model.errors import UserMistake
 from headgate.model.keeping import Staleness, VolumeBounds
 from headgate.model.local_time import Calendar
 from headgate.model.quota import Quota
 from headgate.model.timetable import Timetable
-from headgate.model.units import BytesPerSecond
+from headgate.model.units import BytesPerSecond, parse_rate
 
 __all__ = ["DEFAULT_CRAWLERS", "Budget", "Objective"]
 
@@ -27,7 +30,7 @@ class Objective(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the crawl may use."""
+    """What the crawl may use. Rates and quotas may be given as people write them, "1 MB/s"."""
 
     bandwidth: BytesPerSecond | Timetable
     crawlers: int = DEFAULT_CRAWLERS
@@ -37,6 +40,8 @@ class Budget:
     """Whose hours and holidays servers are busy by."""
     quota: Quota | None = None
     """Bytes per day or month, beside the rate; None: no bound."""
+    policy: str = ""
+    """Who sets a crawl's rates, by its published name; empty: Headgate's own way."""
     make_way: bool = False
     """Whether the crawl steps back when somebody else needs the line."""
     make_way_floor: BytesPerSecond | None = None
@@ -44,3 +49,22 @@ class Budget:
     staleness: Staleness = Staleness.AGE
     """What a keeper makes small."""
     volume: VolumeBounds = field(default=VolumeBounds())
+
+    def __post_init__(self) -> None:
+        as_written(self, "Budget", (float, int, Timetable), {"bandwidth": self._read_bandwidth})
+        as_written(self, "Budget", NUMBERS, {"make_way_floor": parse_rate})
+        as_written(self, "Budget", (Quota, type(None)), {"quota": self._read_quota})
+        as_written(self, "Budget", Objective, {"objective": choice(Objective)})
+
+    def _read_bandwidth(self, value: Any) -> BytesPerSecond | Timetable:
+        if isinstance(value, list):
+            return Timetable.parse(value, self.calendar.zone)
+        rate = parse_rate(value)
+        if not rate:
+            raise UserMistake("a bandwidth of 0 carries nothing; give a rate like '1 MB/s'")
+        return rate
+
+    def _read_quota(self, value: Any) -> Quota:
+        if not isinstance(value, str):
+            raise UserMistake(f"{value!r} is not a quota; write it like '20 GB/month'")
+        return Quota.parse(value, self.calendar.zone)

@@ -11,7 +11,15 @@ from enum import StrEnum
 
 import msgspec
 
-__all__ = ["LEFT_OUT", "Announced", "FailureKind", "FetchFailure", "FetchRequest", "Fetched"]
+__all__ = [
+    "LEFT_OUT",
+    "NOTHING_ANNOUNCED",
+    "Announced",
+    "FailureKind",
+    "FetchFailure",
+    "FetchRequest",
+    "Fetched",
+]
 
 
 class FailureKind(StrEnum):
@@ -41,6 +49,8 @@ class FailureKind(StrEnum):
     """The response is none of the types that were asked for."""
     TOO_LARGE = "too-large"
     """It is larger than was asked for."""
+    LOGIN = "login"
+    """The site wants us to log in first, and that failed."""
 
 
 LEFT_OUT = frozenset((FailureKind.UNWANTED_TYPE, FailureKind.TOO_LARGE))
@@ -48,7 +58,7 @@ LEFT_OUT = frozenset((FailureKind.UNWANTED_TYPE, FailureKind.TOO_LARGE))
 
 
 class FetchRequest(msgspec.Struct, frozen=True, gc=False):
-    """One GET."""
+    """One GET, or another method."""
 
     url: str
     site: str
@@ -67,6 +77,10 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     """A body that breaks off is wanted as far as it came, marked truncated."""
     most_seconds: float = math.inf
     """From the request's leaving to the last byte, where that is less than the fetcher's limit."""
+    method: str = "GET"
+    """Any other is sent once, on a connection of its own: a server may have done what it was asked
+    for before it hung up."""
+    body: bytes = b""
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):
@@ -134,3 +148,6 @@ class Announced(msgspec.Struct, frozen=True, gc=False):
     wire_bytes: int = 0
     responses: int = 0
     """That said how long they are."""
+
+
+NOTHING_ANNOUNCED = Announced()

@@ -117,6 +117,10 @@ class Volumes(msgspec.Struct, frozen=True):
     """The stamp of the one that is filled; empty: none yet."""
     sealing: tuple[str, ...] = ()
     sealed: int = 0
+    removed: int = 0
+    """Looks that `keep_versions` let go, since the collection was first kept."""
+    freed_bytes: int = 0
+    """On the disk, by that."""
 
 
 class Visiting(msgspec.Struct, frozen=True):

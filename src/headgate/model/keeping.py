@@ -8,7 +8,15 @@ from enum import StrEnum
 
 from headgate.model.units import Bytes, Seconds
 
-__all__ = ["CSS_MARK", "Keeping", "Staleness", "VolumeBounds", "is_web_hook"]
+__all__ = [
+    "ALL_VERSIONS",
+    "CSS_MARK",
+    "KeepVersions",
+    "Keeping",
+    "Staleness",
+    "VolumeBounds",
+    "is_web_hook",
+]
 
 CSS_MARK = "css:"
 """What an ignore rule begins with that is a CSS selector; any other is a regular expression."""
@@ -36,6 +44,19 @@ class VolumeBounds:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepVersions:
+    """Which versions of a page stay in the archive, beside the newest; one bound at the most."""
+
+    newest: int | None = None
+    """So many, the newest included."""
+    seconds: Seconds | None = None
+    """Those not replaced longer ago."""
+
+
+ALL_VERSIONS = KeepVersions()
+
+
+@dataclass(frozen=True, slots=True)
 class Keeping:
     """What a user says of a site that is kept."""
 
@@ -49,6 +70,7 @@ class Keeping:
     """Noise of its own beside the usual: with `CSS_MARK` selectors, else regular expressions."""
     on_change: str = ""
     """A command or a URL that is told of every change; empty: none."""
+    keep_versions: KeepVersions = ALL_VERSIONS
 
 
 def is_web_hook(on_change: str) -> bool:

@@ -18,9 +18,12 @@ __all__ = [
     "MAX_BYTES",
     "MAX_PAGES",
     "MAX_TIME",
+    "AuditReport",
     "FocusReport",
+    "GridReport",
     "HostFigures",
     "Leg",
+    "NodeReport",
     "QuotaReport",
     "RunReport",
     "SiteReport",
@@ -87,6 +90,8 @@ class SiteReport(msgspec.Struct, frozen=True):
     """URLs that were met and left out, by reason, such as "robots.txt"."""
     focus: FocusReport | None = None
     """None: breadth-first, and no topic."""
+    robots_ignored: tuple[str, ...] = ()
+    """Hosts whose robots.txt was not obeyed, as the user said."""
     restarts: int = 0
     """It went on from what was stored, because the process that crawled it died."""
 
@@ -156,6 +161,47 @@ class QuotaReport(msgspec.Struct, frozen=True):
     zone: str
 
 
+class NodeReport(msgspec.Struct, frozen=True):
+    """A node of a grid, in this run."""
+
+    name: str
+    group: str
+    tasks: int
+    """Whose results are in the archive."""
+    pages: int
+    wire_bytes: int
+    share: float
+    """Of all bytes that count."""
+    lost: int
+    """Tasks that it did not bring, and others had to."""
+    superseded: int
+    """Tasks for which another's result counts."""
+    wasted_bytes: int
+    """That it fetched for both."""
+
+
+class AuditReport(msgspec.Struct, frozen=True):
+    """A task that two nodes did."""
+
+    site: str
+    first: str
+    second: str
+    pages: int
+    """Both have."""
+    differing: int
+    examples: tuple[str, ...] = ()
+    """URLs of pages that differ."""
+
+
+class GridReport(msgspec.Struct, frozen=True):
+    """Of a run that many machines crawled."""
+
+    nodes: tuple[NodeReport, ...]
+    leases: int
+    """Times that a task was given to a node."""
+    audits: tuple[AuditReport, ...] = ()
+
+
 class RunReport(msgspec.Struct, frozen=True):
     """One run."""
 
@@ -164,6 +210,7 @@ class RunReport(msgspec.Struct, frozen=True):
     """Seconds since 1970."""
     seconds: float
     policy: str
+    """Who set the rates; what was planned is Headgate's own plan, whoever set them."""
     budget: float | None
     """Bytes per second at the start; None: unlimited."""
     budget_changes: tuple[tuple[float, float | None], ...]
@@ -193,8 +240,13 @@ class RunReport(msgspec.Struct, frozen=True):
     legs: tuple[Leg, ...] = ()
     stalls: tuple[Stall, ...] = ()
     quota: QuotaReport | None = None
+    policy_fault: str = ""
+    """Why the policy that was chosen could not be followed, and Headgate's own took its place;
+    empty: it could."""
     zone: str | None = None
     """By whose hours the budget's timetable went; None: it has none."""
+    grid: GridReport | None = None
+    """None: one machine crawled."""
     version: int = 1
     """Of this document's form; a new number where a field changes its meaning or goes."""
 

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from urllib.parse import urlsplit
 
+from headgate.model.access import IGNORE, Access
+from headgate.model.as_written import NUMBERS, as_written, choice, several
 from headgate.model.keeping import Keeping
-from headgate.model.units import Bytes, BytesPerSecond, Seconds
+from headgate.model.units import (
+    Bytes,
+    BytesPerSecond,
+    Seconds,
+    parse_duration,
+    parse_rate,
+    parse_size,
+)
 
 __all__ = [
     "BREADTH_FIRST",
@@ -16,6 +26,7 @@ __all__ = [
     "POLITE_DELAY",
     "TOPIC",
     "OnDeadline",
+    "Requisites",
     "Site",
     "SiteStatistics",
 ]
@@ -40,6 +51,16 @@ class OnDeadline(StrEnum):
     those nearest to the seeds, or with a focus the most promising."""
 
 
+class Requisites(StrEnum):
+    """What is fetched of what a page needs to be shown: pictures, styles, scripts, fonts, media."""
+
+    NONE = "none"
+    SAME_SITE = "same-site"
+    """What is on the site's hosts."""
+    PAGE = "page"
+    """All, wherever it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class SiteStatistics:
     """What past runs measured."""
@@ -48,9 +69,22 @@ class SiteStatistics:
     """Zhu 2020, Eq. 17: a visit takes ``alpha * bytes / rate`` seconds. Positive."""
 
 
+_LISTS = dict.fromkeys(("seeds", "include", "exclude", "fetch", "focus_pages"), several)
+_QUANTITIES = {
+    "deadline": parse_duration,
+    "expect": parse_size,
+    "max_rate": parse_rate,
+    "max_bytes": parse_size,
+    "max_time": parse_duration,
+    "max_page_size": parse_size,
+    "delay": parse_duration,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A host, a folder of a host, or a set of folders, visited as one task."""
+    """A host, a folder of a host, or a set of folders, visited as one task. Quantities may be given
+    as people write them, "30m" or "120 MB", and one seed without a list."""
 
     name: str
     seeds: tuple[str, ...] = ()
@@ -76,6 +110,8 @@ class Site:
     """A larger page is left out; None: pages are cut where Headgate's own bound is."""
     fetch: tuple[str, ...] = ()
     """Media types; a page of another is left out. None: all are fetched."""
+    requisites: Requisites = Requisites.NONE
+    """Whether what shows its pages is fetched, too."""
     max_queries: int | None = None
     """Different queries of one path; None: the trap guard's own bound."""
     connections: int | None = None
@@ -83,6 +119,8 @@ class Site:
     delay: Seconds | None = None
     """From the start of one request to a host to the start of the next, at the least; None: by
     what the server takes to answer."""
+    nodes_at_once: int = 1
+    """Machines of a grid that may crawl it together; each then asks so much more seldom."""
     focus: str = ""
     """What its pages should be about, in words."""
     focus_pages: tuple[str, ...] = ()
@@ -90,9 +128,25 @@ class Site:
     order: str = ""
     """Which URLs go first: one of `ORDERS` or a scorer's name; empty: by the focus if there is one,
     breadth-first if not."""
+    access: Access = field(default=Access())
+    """Who asks, and which way."""
     keeping: Keeping = field(default=Keeping())
     """For `headgate keep`."""
     statistics: SiteStatistics = field(default=SiteStatistics())
+
+    def __post_init__(self) -> None:
+        where = f"site {self.name!r}"
+        as_written(self, where, tuple, _LISTS)
+        as_written(self, where, NUMBERS, _QUANTITIES)
+        as_written(self, where, OnDeadline, {"on_deadline": choice(OnDeadline)})
+        as_written(self, where, Requisites, {"requisites": choice(Requisites)})
+
+    @property
+    def robots_ignored(self) -> tuple[str, ...]:
+        """Hosts whose robots.txt is not obeyed."""
+        if self.access.robots != IGNORE:
+            return ()
+        return tuple(sorted({urlsplit(seed).hostname or "" for seed in self.seeds}))
 
     @property
     def has_topic(self) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headgate.model.site import Site
 
-__all__ = ["KeptVisit", "Task"]
+__all__ = ["Apart", "KeptVisit", "Task"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,17 @@ class KeptVisit:
 
 
 @dataclass(frozen=True, slots=True)
+class Apart:
+    """Where a task that is run for somebody else has its files: apart from all others, for they are
+    taken away when it has ended."""
+
+    folder: str
+    """Within the folder that is the fleet's own; a collection by itself."""
+    stamp: str
+    """Of the run that they will belong to."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A site has one task at a time, so a task that runs goes by its site's name.
 
@@ -34,6 +45,8 @@ class Task:
     """The URLs that this visit asks for, best first; None: the whole site."""
     kept: KeptVisit | None = None
     """None: it is a crawl's."""
+    apart: Apart | None = None
+    """None: its files are the collection's."""
 
     @property
     def name(self) -> str:

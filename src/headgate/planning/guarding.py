@@ -11,6 +11,9 @@ site is on time even so, the order stands. If not, less of the reserve is asked 
    point on, since the schedules that meet all deadlines are a convex set. (Water-filling alone
    spreads everything evenly up to the deadlines, where the first mishap is a miss.)
 
+The part of the reserve is the same for all sites. Where none is in danger, the room that it leaves
+goes to those of which little is known.
+
 Sites that will be late by what is likely are taken to be smaller, as far as is needed for all to be
 on time: they are given up only if not even the least that is thought of would help. Then their
 deadlines are taken later by the least part of what serving in order would miss them by, the same
@@ -66,6 +69,10 @@ _BUSY_PART = 0.85
 """Of the time to its deadline in which a site is served that may be late."""
 _CERTAIN_PART = 0.8
 """Of what is likely: a site that is no smaller at best is one whose size was told."""
+_VAGUE = 1.5
+"""Times what is asked for: of a site that may be larger, little is known."""
+_MOST_VAGUE = 3
+"""Of them that get what room is left: each costs a few pourings."""
 _HALVINGS = 6
 _MOST_SITES_EASED = 30
 """Easing deadlines looks ten times at all sites."""
@@ -96,6 +103,8 @@ def guarded_rates(
             asked = _with_ends(asked, late, eased.deadlines)
         if not deadlines_can_be_met(asked):
             continue
+        if not in_danger.any():
+            asked = _with_more_reserve(asked, problem(WHOLE_RESERVE))
         if held is not None and _still_within_reach(asked, held, look_seconds):
             return held
         if not _order_keeps(asked, problem(NO_RESERVE), look_seconds):
@@ -103,6 +112,26 @@ def guarded_rates(
             return None if rates is None else _filled(rates, problem(NO_RESERVE))
         break
     return None if eased is None else water_filling_rates(eased, np.arange(len(eased)))
+
+
+def _with_more_reserve(asked: Problem, at_worst: Problem) -> Problem:
+    """Where the same part for all leaves room, sites of which little is known are taken to be
+    larger still: one whose every page leads to one more cannot catch up later, whatever rate it is
+    given then. The most urgent at their worst come first."""
+    vague = (at_worst.work > _VAGUE * asked.work) & np.isfinite(asked.deadlines)
+    urgent = [site for site in _by_laxity(at_worst).tolist() if vague[site]]
+    for site in urgent[:_MOST_VAGUE]:
+        asked = _extended(asked, at_worst, site)
+    return asked
+
+
+def _extended(asked: Problem, at_worst: Problem, site: int) -> Problem:
+    def with_part(part: float) -> Problem:
+        work = asked.work.copy()
+        work[site] += part * (at_worst.work[site] - work[site])
+        return dataclasses.replace(asked, work=work)
+
+    return with_part(_greatest(lambda part: deadlines_can_be_met(with_part(part))))
 
 
 def _order_keeps(asked: Problem, likely: Problem, look_seconds: float) -> bool:

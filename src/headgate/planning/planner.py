@@ -34,7 +34,7 @@ _MOST_SITES_FOR_LINEAR_BOUND = 120
 def plan(
     sites: Sequence[Site],
     budget: Budget,
-    policy: str = DEFAULT_POLICY,
+    policy: str | Policy = DEFAULT_POLICY,
     *,
     start: datetime | None = None,
     seed: int = 0,
@@ -45,7 +45,8 @@ def plan(
     ``start`` is needed for a timetable, which must know the hour, and for a quota, of which
     ``quota_used`` bytes are gone by then; the same seed gives the same plan.
     """
-    solved = _solve(sites, budget, find_policy(policy), RunStart(start, quota_used), seed)
+    chosen = find_policy(policy) if isinstance(policy, str) else policy
+    solved = _solve(sites, budget, chosen, RunStart(start, quota_used), seed)
     return solved.plan(_bounds(solved.problem, solved.schedule))
 
 

@@ -118,6 +118,8 @@ class CrawlState:
     """Whether a site that runs may be parked, that is: wait again, for another to go first."""
     hold_until: float = -math.inf
     """Until then rates that were set to guard deadlines stand, if they still do."""
+    _ahead: tuple[Capacity, float, Capacity] | None = field(default=None, repr=False, compare=False)
+    """A budget, a moment, and the budget from there on: several problems begin at one moment."""
 
     def check(self) -> None:
         """Raise AssertionError when an invariant is broken."""
@@ -148,14 +150,22 @@ class CrawlState:
 
         sites = [self.sites[name] for name in names]
         deadlines = [self._aim(site, reserve) - self.now for site in sites]
+        peak = self.capacity.peak
         return Problem.of(
             [site.work(reserve.size) for site in sites],
             deadlines,
-            budget=self.capacity.from_time(self.now),
-            caps=[self._cap(site, reserve) for site in sites],
+            budget=self._budget_ahead(),
+            caps=[self._cap(site, reserve, peak) for site in sites],
             stops=[site.stops for site in sites],
             slots=self.slots + sum(site.slow for site in sites),
         )
+
+    def _budget_ahead(self) -> Capacity:
+        known = self._ahead
+        if known is None or known[0] is not self.capacity or known[1] != self.now:
+            ahead = self.capacity.from_time(self.now)
+            known = self._ahead = (self.capacity, self.now, ahead)
+        return known[2]
 
     def is_tight(self, names: Sequence[str]) -> bool:
         """Whether these sites can all be on time, but not with the whole reserve."""
@@ -165,11 +175,11 @@ class CrawlState:
             self.problem(names, WHOLE_RESERVE)
         )
 
-    def _cap(self, site: OpenSite, reserve: Reserve) -> float:
+    def _cap(self, site: OpenSite, reserve: Reserve, peak: float) -> float:
         """Slower than would do for its deadline, were it served from now on, nobody need think."""
         if reserve.speed == 0 or site.least_cap >= site.cap:
             return site.cap
-        cap = min(site.cap, self.capacity.peak)
+        cap = min(site.cap, peak)
         ahead = self._aim(site, reserve) - self.now
         needed = site.work(reserve.size) / (_BUSY_PART * ahead) if ahead > 0 else 0.0
         slowness: float = min(max(site.least_cap, needed) / cap, 1.0)

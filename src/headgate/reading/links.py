@@ -23,7 +23,15 @@ from headgate.reading.directives import Directives
 from headgate.reading.references import FASTEST, References, TagPasses
 from headgate.reading.urls import MAX_LENGTH, UrlJoiner
 
-__all__ = ["MOST_JOINED", "LinkOptions", "PageLinks", "Refresh", "links_in", "page_links"]
+__all__ = [
+    "DEFAULT_OPTIONS",
+    "MOST_JOINED",
+    "LinkOptions",
+    "PageLinks",
+    "Refresh",
+    "links_in",
+    "page_links",
+]
 
 MOST_JOINED = 8_000_000
 """80 for each of as many links as are taken. They are held as strings, as lines for the table and

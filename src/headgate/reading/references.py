@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from headgate.reading.directives import ALL_ALLOWED, meta_directives
 from headgate.reading.tag_pass import TagPass, Wanted, bare, tag_pass
@@ -236,5 +237,10 @@ def refresh_target(content: str) -> tuple[int, str] | None:
     return int(match[1][:_MOST_DIGITS] or 0), target
 
 
-def _words(rel: str) -> list[str]:
-    return rel[:_LONGEST_WORDS].lower().split()
+def _words(rel: str) -> frozenset[str]:
+    return _split(rel[:_LONGEST_WORDS])
+
+
+@lru_cache(256)
+def _split(rel: str) -> frozenset[str]:
+    return frozenset(rel.lower().split())

@@ -66,8 +66,9 @@ _ANYWHERE = ("/", "http://", "https://")
 """How references begin that mean the same on all pages of an origin."""
 _MOST_KNOWN = 32_768
 _LONGEST_KNOWN = 200
-_known: dict[str, str] = {}
-"""Where such references lead, by origin and reference in one; 8 MB at the most."""
+_OF_ITS_FOLDER = re.compile(r"[!-~](?<![?#])[^:]*+", re.ASCII).fullmatch
+"""A relative reference that means the same on all pages of a folder: behind a scheme, or where its
+path is empty, it may mean the page itself."""
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
@@ -77,6 +78,46 @@ _NORMAL_ESCAPES = {
 }
 
 
+_Targets = dict[str, str]
+"""Where references led, by their text."""
+
+
+class _Known:
+    """Where references led, by what they are relative to: an origin, or a folder. Pages of a site
+    have most of them in common. 8 MB at the most, then it starts anew."""
+
+    __slots__ = ("_count", "_places")
+
+    def __init__(self) -> None:
+        self._places: dict[str, _Targets] = {}
+        self._count = 0
+        """Of places and references."""
+
+    def at(self, place: str) -> _Targets:
+        """Of an origin or a folder; to be filled by `keep` alone."""
+        known = self._places.get(place)
+        if known is None:
+            self._make_room()
+            known = self._places[place] = {}
+        return known
+
+    def keep(self, place: _Targets, ref: str, url: str) -> None:
+        self._make_room()
+        place[ref] = url
+
+    def clear(self) -> None:
+        self._count = 0
+        self._places.clear()
+
+    def _make_room(self) -> None:
+        if self._count >= _MOST_KNOWN:
+            self.clear()
+        self._count += 1
+
+
+_known = _Known()
+
+
 class UrlJoiner:
     """Joins the references of one page. ``base`` is the page's URL or its ``<base href>``.
 
@@ -84,7 +125,7 @@ class UrlJoiner:
     of a reference's query in it.
     """
 
-    __slots__ = ("_base", "_codec", "_page", "_prefixes", "_root")
+    __slots__ = ("_anywhere", "_base", "_codec", "_here", "_page", "_prefixes")
 
     def __init__(self, base: str, codec: str = "utf-8") -> None:
         self._codec = None if codec.startswith("utf") else codec
@@ -95,8 +136,13 @@ class UrlJoiner:
         else:
             self._base = resolve(base)
             self._page = _normal(self._base)
-        self._prefixes = _prefixes(_folder(self._page or ""))
-        self._root = self._prefixes.get("/", "")[:-1]
+        folder = _folder(self._page or "")
+        self._prefixes = _prefixes(folder)
+        remembers = self._prefixes and self._base == self._page and len(folder) < _LONGEST_KNOWN
+        self._here = _known.at(folder) if remembers else None
+        """Where references led that mean the same on all pages of this folder; None: unknown."""
+        self._anywhere = _known.at(self._prefixes["/"]) if remembers else None
+        """And those that mean the same on all of this origin."""
 
     def join(self, ref: str) -> str | None:
         """The normal form of where ``ref`` leads; None when that is no http or https URL."""
@@ -121,12 +167,15 @@ class UrlJoiner:
 
     def join_each(self, refs: Sequence[str]) -> list[str | None]:
         """`join` of each, in their order."""
-        root = self._root
-        if not root:
+        here, anywhere = self._here, self._anywhere
+        if here is None or anywhere is None:
             return [self.join(ref) for ref in refs]
-        urls: list[str | None] = [_known.get(root + ref) for ref in refs]
+        urls: list[str | None] = [here.get(ref) or anywhere.get(ref) for ref in refs]
         if None in urls:
-            return [url or self._join_new(ref) for url, ref in zip(urls, refs, strict=True)]
+            return [
+                url or self._join_new(ref, here, anywhere)
+                for url, ref in zip(urls, refs, strict=True)
+            ]
         return urls
 
     def join_all(self, refs: Iterable[str]) -> list[str]:
@@ -135,13 +184,14 @@ class UrlJoiner:
         joined = dict.fromkeys(self.join_each(list(dict.fromkeys(bare))))
         return [url for url in joined if url is not None]
 
-    def _join_new(self, ref: str) -> str | None:
-        """Join what is not remembered. What depends on folder or charset never is."""
+    def _join_new(self, ref: str, here: _Targets, anywhere: _Targets) -> str | None:
+        """Join what is not remembered. What depends on page or charset never is."""
         url = self.join(ref)
-        if url and ref.startswith(_ANYWHERE) and ref.isascii() and len(ref) < _LONGEST_KNOWN:
-            if len(_known) >= _MOST_KNOWN:
-                _known.clear()
-            _known[self._root + ref] = url
+        if url and len(ref) < _LONGEST_KNOWN and ref.isascii():
+            if ref.startswith(_ANYWHERE):
+                _known.keep(anywhere, ref, url)
+            elif _OF_ITS_FOLDER(ref):
+                _known.keep(here, ref, url)
         return url
 
     def _parsed(self, ref: str) -> str | None:

@@ -1,39 +1,39 @@
 """Sites by priority groups, as SARSS has its channels: FIXED, IIR and ICR as the board's order.
 
-Five groups of equal size by how often pages of the sites change; a site is due every interval of
-its group, and who has been due longest goes first. A site that is due again before it was visited
-has missed a turn. FIXED looks as often as pages change; IIR and ICR start there and follow the
-capacity seen (`iir`, `icr`). Sites are put into groups anew when one comes or goes, and after as
-many visits as there are sites, 200 at the most, since rates are learned on the way.
+Five groups of equal size by how often pages of the sites change; a site has a turn every interval
+of its group, and who has been due longest goes first. A site that is due again before its turn
+began has missed a turn. FIXED looks as often as pages change; IIR and ICR start there and follow
+the capacity seen (`iir`, `icr`). A turn is submitted when it is due, and an update when all of the
+site was looked at: one that nobody answered, or that never began, counts as submitted only. Sites
+are put into groups anew when one comes or goes, and after as many turns as there are sites, 200 at
+the most, since rates are learned on the way.
 
 Times are in any unit, rates per that unit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import math
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
+import msgspec
 import numpy as np
 
-from headgate.recrawl.arrays import FloatArray
+from headgate.recrawl.arrays import FloatArray, as_floats
 from headgate.recrawl.groups import Counts, Groups, reassignment_due
 from headgate.recrawl.icr import Icr
 from headgate.recrawl.iir import Iir
+from headgate.recrawl.site_order import AT_ANY_TIME, VisitOf
+from headgate.recrawl.site_rows import SiteRows
 
-__all__ = ["ChannelGroups", "MakeStrategy", "Strategy", "fixed", "icr", "iir"]
+__all__ = ["ChannelGroups", "MakeStrategy", "SavedChannel", "SavedGroups", "fixed", "icr", "iir"]
 
 _GROUPS = 5
-_VISITS = 200
+_TURNS = 200
 
-
-class Strategy(Protocol):
-    """Gives groups new intervals."""
-
-    def reassigned(self, groups: Groups, counts: Counts, now: float) -> Groups: ...
-
-
+Strategy = Iir | Icr
 MakeStrategy = Callable[[FloatArray], Strategy | None]
 """From the first intervals; None: groups look as often as their pages change."""
 
@@ -50,109 +50,214 @@ def icr(first: FloatArray) -> Strategy:
     return Icr(first, 0.5)
 
 
+class SavedChannel(msgspec.Struct, frozen=True):
+    due: float
+    began: float = AT_ANY_TIME
+    submitted: int = 0
+    updated: int = 0
+    is_open: bool = False
+
+
+class SavedGroups(msgspec.Struct, frozen=True):
+    """What is to be known again after a restart."""
+
+    intervals: tuple[float, ...] = ()
+    since: float = 0.0
+    success: tuple[float, ...] = ()
+    """Of the last reassignment, as the strategy has it."""
+    channels: dict[str, SavedChannel] = msgspec.field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class _Channel:
     rate: float
     shortest: float
-    due: float
-    """Its first turn that was not taken."""
+    looked: float
+    """All of it was asked since; infinite: nothing was."""
+    due: float = math.nan
+    """Its first turn that was not submitted; nan: to be reckoned from ``looked``."""
     group: int = 0
     submitted: int = 0
     """Turns that were taken or missed since intervals were reassigned."""
     updated: int = 0
     """Turns taken since."""
+    began: float = AT_ANY_TIME
+    """Its newest turn."""
+    is_open: bool = False
 
 
-class ChannelGroups:
-    """Sites go by name."""
+class _Intervals:
+    """Of the groups, with the strategy that moves them."""
 
     def __init__(self, make_strategy: MakeStrategy) -> None:
         self._make_strategy = make_strategy
-        self._strategy: Strategy | None = None
-        self._channels: dict[str, _Channel] = {}
-        self._intervals: FloatArray | None = None
-        """Of the groups; None: to be made."""
-        self._grouped = False
-        self._since = 0.0
-        self._visits = 0
+        self.strategy: Strategy | None = None
+        self.now: FloatArray | None = None
+        """The fastest group first; None: to be made."""
+        self.since = 0.0
+        """They were reassigned."""
 
-    def put(self, site: str, rate: float, shortest: float, due: float) -> None:
-        """A site, or how often its pages change as is known now. It is not due sooner than
-        ``shortest`` after a turn; ``due`` is the first one of a site that is new."""
-        known = self._channels.get(site)
-        if known is None:
-            self._channels[site] = _Channel(rate, shortest, due)
-            self._grouped = False
-        else:
-            known.rate, known.shortest = rate, shortest
+    def of(self, channel: _Channel) -> float:
+        assert self.now is not None, "groups were made"
+        return max(float(self.now[channel.group]), channel.shortest)
 
-    def drop(self, site: str) -> None:
-        if self._channels.pop(site, None) is not None:
-            self._grouped = False
-
-    def due(self, site: str) -> float:
-        """When its next turn is or was; a site not known is due at once."""
-        channel = self._channels.get(site)
-        return channel.due if channel else 0.0
-
-    def visited(self, site: str, now: float) -> None:
-        """It has its turn."""
-        channel = self._channels.get(site)
-        if channel is None:
-            return
-        interval = self._interval(channel, now)
-        turns = max(self._turns(channel, now), 1)
-        channel.submitted += turns
-        channel.updated += 1
-        channel.due = max(channel.due, now - turns * interval) + turns * interval
-        self._visits += 1
-        if self._visits % min(_VISITS, len(self._channels)) == 0:
-            self._group(now)
-        self._reassign(now)
-
-    def _turns(self, channel: _Channel, now: float) -> int:
-        """That it has waited for."""
-        if channel.due > now:
-            return 0
-        return int((now - channel.due) / self._interval(channel, now)) + 1
-
-    def _interval(self, channel: _Channel, now: float) -> float:
-        if not self._grouped:
-            self._group(now)
-        assert self._intervals is not None
-        return max(float(self._intervals[channel.group]), channel.shortest)
-
-    def _group(self, now: float) -> None:
-        ranked = sorted(self._channels.values(), key=lambda channel: -channel.rate)
+    def group(self, channels: Collection[_Channel], before: SavedGroups, now: float) -> None:
+        ranked = sorted(channels, key=lambda channel: -channel.rate)
         for rank, channel in enumerate(ranked):
             channel.group = rank * _GROUPS // len(ranked)
         rates = np.array([channel.rate for channel in ranked])
         members = np.array([channel.group for channel in ranked])
         sizes = np.bincount(members, minlength=_GROUPS)
         means = np.bincount(members, rates, minlength=_GROUPS) / np.maximum(sizes, 1)
-        of_changes = 1 / np.where(sizes > 0, means, rates.min())
-        self._grouped = True
-        if self._intervals is None:
-            self._strategy, self._since = self._make_strategy(of_changes), now
-        if self._strategy is None or self._intervals is None:
-            self._intervals = of_changes
-        if isinstance(self._strategy, Icr):
+        of_changes = as_floats(1 / np.where(sizes > 0, means, rates.min()))
+        if self.now is None:
+            self._start(of_changes, before, now)
+        if self.strategy is None:
+            self.now = of_changes
+        if isinstance(self.strategy, Icr):
             # The paper knows rates beforehand; here the ratios kept follow what is learned.
-            self._strategy.first_intervals = of_changes
+            self.strategy.first_intervals = of_changes
 
-    def _reassign(self, now: float) -> None:
-        if self._strategy is None or self._intervals is None:
+    def reassign(
+        self, channels: Collection[_Channel], missed: Callable[[_Channel], int], now: float
+    ) -> None:
+        """If it is time; ``missed`` are turns of a channel that are over and were not taken."""
+        if self.strategy is None or self.now is None:
             return
-        channels = list(self._channels.values())
         updated = np.array([float(channel.updated) for channel in channels])
         members = np.array([channel.group for channel in channels])
-        groups = Groups(members, self._intervals)
-        counts = Counts(np.zeros(len(channels)), updated, self._since)
+        groups = Groups(members, self.now)
+        counts = Counts(np.zeros(len(channels)), updated, self.since)
         if not reassignment_due(groups, counts):
             return
-        turns = [channel.submitted + self._turns(channel, now) for channel in channels]
+        turns = [each.submitted + (each.due <= now) + missed(each) for each in channels]
         counts.submitted = np.array(turns, dtype=np.float64)
-        self._intervals = self._strategy.reassigned(groups, counts, now).intervals
+        self.now = self.strategy.reassigned(groups, counts, now).intervals
         for channel in channels:
             channel.submitted = channel.updated = 0
-        self._since = now
+        self.since = now
+
+    def _start(self, of_changes: FloatArray, before: SavedGroups, now: float) -> None:
+        self.strategy, self.since = self._make_strategy(of_changes), now
+        self.now = of_changes
+        if self.strategy is not None and len(before.intervals) == _GROUPS:
+            self.now, self.since = np.array(before.intervals), before.since
+            self.strategy.success = before.success
+
+
+class ChannelGroups:
+    """Sites go by name."""
+
+    def __init__(self, make_strategy: MakeStrategy, known: SavedGroups | None = None) -> None:
+        self._intervals = _Intervals(make_strategy)
+        self._saved = known or SavedGroups()
+        self._channels: dict[str, _Channel] = {}
+        self._untold: set[str] = set()
+        """Sites whose turns are others than was told."""
+        self._grouped = False
+        self._turns = 0
+
+    @property
+    def intervals(self) -> FloatArray | None:
+        """Of the groups, the fastest first; None: there are none yet."""
+        return self._intervals.now
+
+    def put(self, site: str, rate: float, shortest: float, looked: float) -> None:
+        channel = self._channels.get(site)
+        if channel is not None:
+            channel.rate, channel.shortest, channel.looked = rate, shortest, looked
+            return
+        channel = self._channels[site] = _Channel(rate, shortest, looked)
+        before = self._saved.channels.get(site)
+        if before is not None:
+            channel.due, channel.began, channel.is_open = before.due, before.began, before.is_open
+            channel.submitted, channel.updated = before.submitted, before.updated
+        self._grouped = False
+        self._untold.add(site)
+
+    def drop(self, site: str) -> None:
+        if self._channels.pop(site, None) is not None:
+            self._untold.discard(site)
+            self._grouped = False
+
+    def interval(self, site: str, now: float) -> float:
+        """Between two turns of it."""
+        self._settle(now)
+        return self._intervals.of(self._channels[site])
+
+    def due(self, site: str, now: float) -> float:
+        """When its next turn is or was."""
+        self._settle(now)
+        return self._channels[site].due
+
+    def turn_began(self, site: str, now: float) -> float:
+        channel = self._channels.get(site)
+        if channel is None:
+            return AT_ANY_TIME
+        return now if not channel.is_open and self.due(site, now) <= now else channel.began
+
+    def begin(self, site: str, now: float) -> None:
+        channel = self._channels.get(site)
+        if channel is None or channel.is_open or self.due(site, now) > now:
+            return
+        missed = self._missed(channel, now)
+        channel.submitted += missed + 1
+        interval = self._intervals.of(channel)
+        channel.due = max(channel.due, now - (missed + 1) * interval) + (missed + 1) * interval
+        channel.began, channel.is_open = now, True
+        self._untold.add(site)
+
+    def end(self, site: str, now: float, of: VisitOf) -> None:
+        channel = self._channels.get(site)
+        if channel is None or not channel.is_open or of is VisitOf.PART:
+            return
+        channel.is_open = False
+        self._untold.add(site)
+        channel.updated += of is VisitOf.ALL
+        self._turns += 1
+        if self._turns % min(_TURNS, len(self._channels)) == 0:
+            self._intervals.group(self._channels.values(), self._saved, now)
+        self._intervals.reassign(self._channels.values(), lambda each: self._missed(each, now), now)
+
+    def turns(self, now: float) -> Mapping[str, float]:
+        if self._channels:
+            self._settle(now)
+        channels = {site: self._channels[site] for site in self._untold}
+        self._untold.clear()
+        return {site: each.began if each.is_open else each.due for site, each in channels.items()}
+
+    def values(self, rows: SiteRows, now: float) -> FloatArray:
+        """A page that nobody ever asked for does not wait for its site's turn."""
+        turn = rows.known & (rows.begins <= now) & ((rows.due <= now) | (rows.unseen > 0))
+        return as_floats(np.where(turn, np.maximum(now - rows.due, 0.0) + 1.0, 0.0))
+
+    def restore(self, saved: bytes) -> None:
+        with contextlib.suppress(msgspec.MsgspecError):
+            self._saved = msgspec.json.decode(saved, type=SavedGroups)
+
+    def saved(self) -> bytes:
+        channels = {
+            site: SavedChannel(each.due, each.began, each.submitted, each.updated, each.is_open)
+            for site, each in self._channels.items()
+            if not math.isnan(each.due)
+        }
+        now, strategy = self._intervals.now, self._intervals.strategy
+        intervals = () if now is None else tuple(now.tolist())
+        success = () if strategy is None else strategy.success
+        since = self._intervals.since
+        return msgspec.json.encode(SavedGroups(intervals, since, success, channels))
+
+    def _missed(self, channel: _Channel, now: float) -> int:
+        """Turns of it that are over, before the one that is due now."""
+        return max(int((now - channel.due) / self._intervals.of(channel)), 0)
+
+    def _settle(self, now: float) -> None:
+        """Groups are made, and every site has its turn."""
+        if self._grouped:
+            return
+        self._intervals.group(self._channels.values(), self._saved, now)
+        self._grouped = True
+        for channel in self._channels.values():
+            if math.isnan(channel.due):
+                asked = math.isfinite(channel.looked)
+                channel.due = channel.looked + self._intervals.of(channel) if asked else now

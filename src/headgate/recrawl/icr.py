@@ -24,7 +24,8 @@ class Icr:
     first_intervals: FloatArray
     """Of the groups at the start: their ratios are kept."""
     delta: float = 0.5
-    _last: float = 0.0
+    success: tuple[float, ...] = ()
+    """Of all groups together at the last reassignment; empty: there was none."""
 
     def reassigned(self, groups: Groups, counts: Counts, now: float) -> Groups:
         """The same groups with new intervals."""
@@ -33,7 +34,7 @@ class Icr:
         capacity = updates / (now - counts.since)
         fastest = float((groups.sizes / ratios).sum()) / capacity
         success = updates / max(float(counts.submitted.sum()), 1.0)
-        if success > self._last:
+        if (success,) > self.success:
             fastest *= 1 - self.delta
-        self._last = success
+        self.success = (success,)
         return Groups(groups.members, in_order(fastest * ratios))

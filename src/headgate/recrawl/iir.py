@@ -10,11 +10,10 @@ the capacity: below, intervals grow without end."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.recrawl.arrays import FloatArray
 from headgate.recrawl.groups import Counts, Groups, in_order, observed_intervals
 
 __all__ = ["Iir"]
@@ -23,8 +22,8 @@ __all__ = ["Iir"]
 @dataclass(slots=True)
 class Iir:
     delta: float = 0.5
-    _last: FloatArray | None = field(default=None)
-    """Success rates of the groups at the last reassignment."""
+    success: tuple[float, ...] = ()
+    """Of the groups at the last reassignment; empty: there was none."""
 
     def reassigned(self, groups: Groups, counts: Counts, now: float) -> Groups:
         """The same groups with new intervals."""
@@ -32,8 +31,8 @@ class Iir:
         submitted = np.bincount(groups.members, counts.submitted, minlength=size)
         updated = np.bincount(groups.members, counts.updated, minlength=size)
         success = updated / np.maximum(submitted, 1)
-        last = np.zeros(size) if self._last is None else self._last
-        self._last = success
+        last = np.array(self.success) if len(self.success) == size else np.zeros(size)
+        self.success = tuple(success.tolist())
         intervals = observed_intervals(groups, counts, now)
         encouraged = np.where(success > last, intervals * (1 - self.delta), intervals)
         return Groups(groups.members, in_order(encouraged))

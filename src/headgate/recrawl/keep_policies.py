@@ -1,7 +1,7 @@
 """The policies that a collection can be kept by, by name.
 
-Each has two halves: among the pages of a site (`page_policies`), and among sites, by the values of
-their curves or by groups (`channel_groups`).
+Each has two halves, and a port for each: among the pages of a site (`page_policies.PagePolicy`),
+and among sites (`site_order.SiteOrder`). The lab and the keeper use them alike.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from headgate.model.errors import UserMistake
 from headgate.model.keeping import Staleness
 from headgate.recrawl.channel_groups import ChannelGroups, fixed, icr, iir
 from headgate.recrawl.page_policies import ByIndex, ByNutch, PagePolicy, Uniform, WholeChannel
+from headgate.recrawl.site_order import ByWorth, SiteOrder
 
 __all__ = ["DEFAULT_POLICY", "POLICY_NAMES", "KeepPolicy", "keep_policy"]
 
@@ -24,8 +25,7 @@ POLICY_NAMES = (DEFAULT_POLICY, *_BY_GROUPS, "nutch", "uniform")
 class KeepPolicy:
     name: str
     pages: PagePolicy
-    groups: ChannelGroups | None = None
-    """None: the site worth most is next."""
+    order: SiteOrder
 
 
 def keep_policy(name: str, staleness: Staleness = Staleness.AGE) -> KeepPolicy:
@@ -43,4 +43,4 @@ def keep_policy(name: str, staleness: Staleness = Staleness.AGE) -> KeepPolicy:
     }
     if name not in pages:
         raise UserMistake(f"{name!r} is no policy to keep by; choose {', '.join(POLICY_NAMES)}")
-    return KeepPolicy(name, pages[name])
+    return KeepPolicy(name, pages[name], ByWorth())

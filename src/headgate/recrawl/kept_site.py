@@ -99,3 +99,5 @@ class KeptSite:
     prior: FloatArray
     costs: LookCosts = field(default_factory=LookCosts)
     trust: LastmodTrust = field(default_factory=LastmodTrust)
+    turn_began: float = 0.0
+    """Where a policy has turns: pages asked since had their look."""

@@ -121,6 +121,11 @@ class ByNutch:
 
 @dataclass(frozen=True, slots=True)
 class WholeChannel(Uniform):
-    """A visit asks for all pages that may be asked."""
+    """A turn asks for all pages that may be asked, each once."""
 
     riding: float = 0.0
+
+    def ready(self, known: PageEstimates) -> FloatArray:
+        asked, began = known.site.pages.asked, known.site.turn_began
+        had_theirs = (asked >= began) & (began > 0)
+        return as_floats(np.where(had_theirs, np.inf, super(WholeChannel, self).ready(known)))

@@ -6,9 +6,10 @@ and end, of pauses. Asked for the next task it answers, in this order,
 1. what the user wants now;
 2. promises: with P the promised time and s the seconds of a visit to all pages, slack is oldest
    look + P − now − s; a site with less than max(2·s, 5 % of P) goes first, the least slack before
-   the others;
+   the others, for a slice of time (`SiteRows.promise_slice`);
 3. sites never visited, the most important first;
-4. the site whose best visit is worth most, by its curve or by the groups of a published policy.
+4. the site whose best visit is worth most by the policy's order (`site_order`): by its curve, or
+   by the groups of a published policy.
 
 A site whose host somebody is at is left out, and so is one that is paused. Pure: time is an
 argument, in seconds since 1970, and no page is looked at: an answer is a pass over arrays of all
@@ -24,9 +25,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
-from headgate.recrawl.channel_groups import ChannelGroups
+from headgate.recrawl.arrays import BoolArray, FloatArray
 from headgate.recrawl.kept_site import DAY_SECONDS, SiteTerms
+from headgate.recrawl.site_order import ByWorth, SiteOrder, VisitOf
 from headgate.recrawl.site_outlook import Outlook
 from headgate.recrawl.site_rows import SiteRows
 
@@ -58,9 +59,9 @@ class Task:
 class SiteBoard:
     """Sites go by name."""
 
-    def __init__(self, groups: ChannelGroups | None = None) -> None:
-        """``groups`` decide whose turn it is; None: what a visit is worth does."""
-        self._groups = groups
+    def __init__(self, order: SiteOrder | None = None) -> None:
+        """None: what a visit is worth decides."""
+        self._order: SiteOrder = order or ByWorth()
         self._rows = SiteRows.of(64)
         self._places: dict[str, int] = {}
         self._names: list[str] = []
@@ -109,8 +110,7 @@ class SiteBoard:
         place = self._places.pop(site)
         del self._terms[site]
         self._rows.clear(place)
-        if self._groups is not None:
-            self._groups.drop(site)
+        self._order.drop(site)
         self._free.append(place)
         self._outlooks.pop(site, None)
         self._wanted.pop(site, None)
@@ -121,12 +121,10 @@ class SiteBoard:
             return
         self._outlooks[site] = outlook
         self._rows.set_outlook(self._places[site], outlook)
-        if self._groups is not None:
-            terms, weights = self._terms[site], np.array(outlook.rate_weights)
-            rates = np.resize(terms.grid.rates, len(weights)) / DAY_SECONDS
-            rate = float(weights @ rates / weights.sum()) if weights.any() else float(rates[0])
-            self._groups.put(site, rate, terms.min_interval, outlook.begins)
-            self._rows.due[self._places[site]] = self._groups.due(site)
+        terms, weights = self._terms[site], np.array(outlook.rate_weights)
+        rates = np.resize(terms.grid.rates, len(weights)) / DAY_SECONDS
+        rate = float(weights @ rates / weights.sum()) if weights.any() else float(rates[0])
+        self._order.put(site, rate, terms.min_interval, outlook.oldest_look)
 
     def want(self, site: str) -> None:
         """The user wants it visited now, paused or not."""
@@ -144,15 +142,22 @@ class SiteBoard:
         self._wanted.pop(site, None)
         self._visits[site] = self._terms[site].hosts
         self._block(site, 1)
-        if self._groups is not None:
-            self._groups.visited(site, now)
-            self._rows.due[self._places[site]] = self._groups.due(site)
+        self._order.begin(site, now)
 
-    def end(self, site: str) -> None:
+    def end(self, site: str, now: float, of: VisitOf = VisitOf.ALL) -> None:
         """Nobody is any more; tell what was learned before (`remember`, `pause`), or it may be the
         next task again."""
         self._block(site, -1)
         del self._visits[site]
+        self._order.end(site, now, of)
+
+    def nothing_left(self, site: str, now: float) -> None:
+        """Its turn is over, though nobody asked for anything."""
+        self._order.end(site, now, VisitOf.ALL)
+
+    def turn_began(self, site: str, now: float) -> float:
+        """Pages asked since are not asked again by a visit that begins now."""
+        return self._order.turn_began(site, now)
 
     def next_task(self, now: float) -> Task | None:
         """What is most worth a visit now; None: nothing may be visited."""
@@ -168,14 +173,16 @@ class SiteBoard:
         new = open_ & ~rows.known
         if new.any():
             return self._task(_least(-rows.importance, new), Why.FIRST)
-        values = self._values(now)
+        self._take_turns(now)
+        values = self._order.values(rows, now)
         worth = open_ & (values > 0)
         return self._task(_least(-values, worth), Why.INDEX) if worth.any() else None
 
     def next_moment(self, now: float) -> float:
         """When there may be a task, if nothing is told before; infinite: never."""
         rows = self._rows
-        turns = np.maximum(rows.begins, rows.due)
+        self._take_turns(now)
+        turns = np.where(rows.unseen > 0, rows.begins, np.maximum(rows.begins, rows.due))
         ready = np.minimum(np.where(rows.known, turns, now), rows.presses_at())
         return _soonest(np.maximum(ready, rows.paused_until)[rows.there & (rows.blocked == 0)], now)
 
@@ -183,6 +190,11 @@ class SiteBoard:
         """When the next promise goes before everything else; infinite: none does."""
         rows = self._rows
         return _soonest(np.maximum(rows.presses_at(), rows.paused_until)[rows.there], now)
+
+    @property
+    def promise_slice(self) -> float:
+        """Seconds that one visit for a promise may take."""
+        return self._rows.promise_slice()
 
     def at_risk(self, now: float) -> list[tuple[str, float]]:
         """Sites whose promise presses, with the seconds until it is broken, the least first."""
@@ -192,12 +204,9 @@ class SiteBoard:
         order = pressing[np.argsort(left[pressing], kind="stable")]
         return [(self._names[place], float(left[place])) for place in order.tolist()]
 
-    def _values(self, now: float) -> FloatArray:
-        if self._groups is None:
-            return self._rows.values(now)
-        rows = self._rows
-        turn = rows.known & (np.maximum(rows.begins, rows.due) <= now)
-        return as_floats(np.where(turn, now - rows.due + 1.0, 0.0))
+    def _take_turns(self, now: float) -> None:
+        for site, due in self._order.turns(now).items():
+            self._rows.due[self._places[site]] = due
 
     def _task(self, place: int, why: Why) -> Task:
         site = self._names[place]
@@ -206,7 +215,9 @@ class SiteBoard:
             return Task(site, why, None, 0.0, 0.0)
         due = None if promised is None else known.oldest_look + promised
         if why is Why.PROMISE:
-            return Task(site, why, due, known.promise_bytes, known.promise_seconds)
+            seconds = min(known.promise_seconds, self.promise_slice)
+            part = seconds / known.promise_seconds if known.promise_seconds else 1.0
+            return Task(site, why, due, part * known.promise_bytes, seconds)
         return Task(site, why, due, known.expected_bytes, known.expected_seconds)
 
     def _new_place(self, site: str) -> int:

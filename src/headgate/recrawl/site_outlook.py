@@ -45,6 +45,8 @@ class Outlook:
     promise_seconds: float
     rate_weights: tuple[float, ...]
     """Sum of its pages' posteriors (`rate_prior`)."""
+    unseen: int
+    """Pages that may be asked and never were."""
 
 
 def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
@@ -59,7 +61,7 @@ def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
     seconds = costs.look_seconds * int(promised.sum())
     if not np.isfinite(begins):
         nothing = (0.0,) * len(KNOTS_SECONDS)
-        return Outlook(np.inf, nothing, nothing, nothing, 0, oldest, 0, 0, 0, 0, weights)
+        return Outlook(np.inf, nothing, nothing, nothing, 0, oldest, 0, 0, 0, 0, weights, 0)
     moments = begins + KNOTS_SECONDS / site.terms.grid.speed
     open_ = ready <= moments[:, None]
     worth = policy.worth(known, moments)
@@ -81,6 +83,7 @@ def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
         promise_bytes=float(all_pages.sum()) + costs.connection,
         promise_seconds=seconds,
         rate_weights=weights,
+        unseen=int((np.isfinite(ready) & (pages.asked == 0)).sum()),
     )
 
 

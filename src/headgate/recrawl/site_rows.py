@@ -21,6 +21,10 @@ _PROMISE_SLACK = 0.05
 """Of the promised time."""
 _VISIT_SLACK = 2.0
 """Times the seconds of a visit."""
+_SLICE = 0.05
+"""Of the shortest promise."""
+_SHORTEST_SLICE = 10.0
+"""Seconds."""
 
 
 @dataclass(slots=True)
@@ -40,7 +44,9 @@ class SiteRows:
     importance: FloatArray
     speed: FloatArray
     due: FloatArray
-    """Its turn by groups; where there are none, long ago."""
+    """Its turn by the policy's order; where there are none, long ago."""
+    unseen: npt.NDArray[np.int_]
+    """Pages that may be asked and never were."""
     begins: FloatArray
     curves: FloatArray
     oldest: FloatArray
@@ -55,7 +61,7 @@ class SiteRows:
         return cls(
             np.zeros(places, bool), np.zeros(places, bool), np.zeros(places, np.int_),
             zeros(), np.full(places, np.inf), zeros(), np.ones(places), np.ones(places), zeros(),
-            zeros(),
+            np.zeros(places, np.int_), zeros(),
             np.zeros((places, len(KNOTS_SECONDS))), np.full(places, np.inf), zeros(),
         )  # fmt: skip
 
@@ -77,6 +83,7 @@ class SiteRows:
     def set_outlook(self, place: int, outlook: Outlook) -> None:
         self.known[place] = True
         self.begins[place] = outlook.begins
+        self.unseen[place] = outlook.unseen
         self.curves[place] = outlook.values
         self.oldest[place] = outlook.oldest_look
         self.visit_seconds[place] = outlook.promise_seconds
@@ -93,8 +100,14 @@ class SiteRows:
         left = self.promised - self.visit_seconds - spare
         return as_floats(self.oldest + np.maximum(left, self.ripe))
 
+    def promise_slice(self) -> float:
+        """Seconds that one visit for a promise may take. Pages are promised one by one: while all
+        of a large site was looked at for its oldest page, others' would become late for nothing."""
+        return max(_SLICE * float(self.promised.min(initial=np.inf)), _SHORTEST_SLICE)
+
     def slack(self, now: float) -> FloatArray:
-        return as_floats(self.oldest + self.promised - now - self.visit_seconds)
+        visit = np.minimum(self.visit_seconds, self.promise_slice())
+        return as_floats(self.oldest + self.promised - now - visit)
 
     def values(self, now: float) -> FloatArray:
         """Of the best visit to each, if it was made now."""

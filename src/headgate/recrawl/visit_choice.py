@@ -5,9 +5,9 @@ request on one. The best page pays for the connection; ν is what its look is wo
 other page of the site with V/c of at least half of ν rides along, the best first, as far as the
 bytes go. (Other policies than the index have other worths, see `page_policies`.)
 
-A visit that keeps a promise asks for the pages longest unseen, all that half of the promised time
-has passed for: so the pages of a site stay together and pay for one connection, and none is asked
-twice as often as promised.
+A visit that keeps a promise asks for the pages longest unseen, as many as it has time for of those
+that half of the promised time has passed for: so the pages of a site stay together and pay for one
+connection, and none is asked twice as often as promised.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headgate.recrawl.kept_site import KeptSite
 from headgate.recrawl.page_estimates import PageEstimates
 from headgate.recrawl.page_policies import PagePolicy, Worth
 
-__all__ = ["Visit", "best_visit", "chosen_visit", "promised_visit"]
+__all__ = ["Visit", "best_visit", "chosen_visit", "pages_left", "promised_visit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,24 @@ def best_visit(
     return _visit(site, order[:fits], float(passed[fits - 1]))
 
 
-def promised_visit(site: KeptSite, now: float) -> Visit | None:
-    """For the site's promise; None: no page has to be asked."""
+def pages_left(site: KeptSite, policy: PagePolicy, now: float, asked: npt.NDArray[np.int_]) -> bool:
+    """Whether more pages could be asked now than a visit asks for."""
+    ready = policy.ready(PageEstimates(site)) <= now
+    ready[asked] = False
+    return bool(ready.any())
+
+
+def promised_visit(site: KeptSite, now: float, most_seconds: float = math.inf) -> Visit | None:
+    """For the site's promise; None: no page has to be asked. The page longest unseen is asked
+    however long it takes."""
     if site.terms.fresh_within is None:
         return None
     pages = site.pages
     due = np.flatnonzero((now - pages.asked >= site.terms.ripe) & (pages.not_before <= now))
     if not len(due):
         return None
-    order = due[np.argsort(pages.asked[due], kind="stable")]
+    fits = max(most_seconds / max(site.costs.look_seconds, 1e-9), 1.0)
+    order = due[np.argsort(pages.asked[due], kind="stable")][: int(min(fits, len(due)))]
     cost = PageEstimates(site).cost(now)[order]
     return _visit(site, order, site.costs.connection + float(cost.sum()))
 

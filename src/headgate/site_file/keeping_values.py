@@ -12,8 +12,10 @@ import shlex
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
 from headgate.model.keeping import (
+    ALL_VERSIONS,
     CSS_MARK,
     Keeping,
+    KeepVersions,
     Staleness,
     VolumeBounds,
     is_web_hook,
@@ -36,6 +38,7 @@ __all__ = [
     "read_fresh_within",
     "read_ignore",
     "read_importance",
+    "read_keep_versions",
     "read_min_interval",
     "read_objective",
     "read_on_change",
@@ -46,6 +49,7 @@ _LARGEST_IMPORTANCE = 1e6
 _SOONEST_PROMISE = 10.0
 _SHORTEST_INTERVAL = 1.0
 _SHORTEST_VOLUME, _SMALLEST_VOLUME = 60.0, 1e6
+_MOST_VERSIONS, _SHORTEST_RETENTION = 1_000_000, 3600.0
 _MOST_RULES = 50
 _MOST_PATTERN = 500
 _MOST_COMMAND = 4_000
@@ -121,6 +125,21 @@ def read_on_change(value: object) -> str:
     except ValueError:
         raise UserMistake(f"{told!r} has a quote that is not closed; close it") from None
     return told
+
+
+def read_keep_versions(value: object) -> KeepVersions:
+    if value == "all":
+        return ALL_VERSIONS
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= _MOST_VERSIONS:
+            raise UserMistake(f"{value} versions cannot be kept; say 1 or more, or 'all'")
+        return KeepVersions(newest=value)
+    if not isinstance(value, str):
+        raise UserMistake(f"""{shown(value)} says no versions; write "all", "90d" or 10""")
+    seconds = quantity(parse_duration, value, "duration", "90d")
+    if seconds < _SHORTEST_RETENTION:
+        raise UserMistake("versions stay for an hour at least; write '90d', or a number like 10")
+    return KeepVersions(seconds=seconds)
 
 
 def read_volume(value: object) -> VolumeBounds:

@@ -9,22 +9,33 @@ bandwidth given there may be missing here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
+from headgate.model.access import Access
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError, UserMistake
-from headgate.model.keeping import Keeping, Staleness, VolumeBounds
+from headgate.model.grid import GridTerms
+from headgate.model.keeping import ALL_VERSIONS, Keeping, Staleness, VolumeBounds
 from headgate.model.local_time import Calendar
-from headgate.model.site import TOPIC, OnDeadline, Site
+from headgate.model.site import TOPIC, OnDeadline, Requisites, Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import BytesPerSecond, format_rate
+from headgate.site_file.access_values import ACCESS_READERS
+from headgate.site_file.grid_values import (
+    read_audit,
+    read_lease,
+    read_mode,
+    read_nodes_at_once,
+    read_placement,
+)
 from headgate.site_file.keeping_values import (
     promise_problem,
     read_fresh_within,
     read_ignore,
     read_importance,
+    read_keep_versions,
     read_min_interval,
     read_objective,
     read_on_change,
@@ -52,8 +63,10 @@ from headgate.site_file.values import (
     read_order,
     read_pages,
     read_patterns,
+    read_policy,
     read_queries,
     read_quota,
+    read_requisites,
     read_seeds,
     read_size,
     read_time,
@@ -64,6 +77,7 @@ from headgate.site_file.values import (
 
 __all__ = [
     "BUDGET_KEYS",
+    "GRID_KEYS",
     "MOST_SITES",
     "SITE_KEYS",
     "SiteFile",
@@ -79,10 +93,12 @@ BUDGET_KEYS = (
     "country",
     "crawlers",
     "objective",
+    "policy",
     "make_way",
     "make_way_floor",
     "volume",
 )
+GRID_KEYS = ("mode", "placement", "lease", "audit")
 SITE_KEYS = (
     "seeds",
     "include",
@@ -97,17 +113,30 @@ SITE_KEYS = (
     "max_time",
     "max_page_size",
     "fetch",
+    "requisites",
     "max_queries",
     "connections",
     "delay",
+    "nodes_at_once",
     "focus",
     "focus_pages",
     "order",
+    "user_agent",
+    "robots_agent",
+    "headers",
+    "auth",
+    "cookies",
+    "login",
+    "login_fields",
+    "proxy",
+    "client_certificate",
+    "robots",
     "importance",
     "fresh_within",
     "min_interval",
     "ignore",
     "on_change",
+    "keep_versions",
 )
 
 _Value = TypeVar("_Value")
@@ -120,6 +149,7 @@ class SiteFile:
 
     budget: Budget
     sites: tuple[Site, ...]
+    grid: GridTerms = field(default=GridTerms())
 
 
 def parse_site_file(
@@ -140,12 +170,13 @@ def parse_site_file(
     """
     source = SiteFileText(text, path)
     top = _Table(source, (), source.document())
-    top.refuse_unknown(("budget", "site"))
+    top.refuse_unknown(("budget", "grid", "site"))
     budget_table = top.table("budget")
     own_bandwidth = _own_bandwidth(budget_table)
     budget = _budget(budget_table, bandwidth or own_bandwidth or unless_given)
     _refuse_floor_above(budget_table, budget.make_way_floor, own_bandwidth)
-    return SiteFile(budget, _sites(top.table("site"), own_bandwidth))
+    grid = _grid(top.table("grid"))
+    return SiteFile(budget, _sites(top.table("site"), own_bandwidth), grid)
 
 
 def parse_budget(text: str, path: str, unless_given: BytesPerSecond) -> Budget:
@@ -157,7 +188,7 @@ def parse_budget(text: str, path: str, unless_given: BytesPerSecond) -> Budget:
     """
     source = SiteFileText(text, path)
     top = _Table(source, (), source.document())
-    top.refuse_unknown(("budget", "site"))
+    top.refuse_unknown(("budget", "grid", "site"))
     table = top.table("budget")
     own_bandwidth = _own_bandwidth(table)
     budget = _budget(table, own_bandwidth or unless_given)
@@ -211,7 +242,7 @@ class _Table:
         return self.source.error(problem, (*self.at, *at))
 
 
-_HOMES = {"[budget]": BUDGET_KEYS, "a [site.NAME]": SITE_KEYS}
+_HOMES = {"[budget]": BUDGET_KEYS, "[grid]": GRID_KEYS, "a [site.NAME]": SITE_KEYS}
 
 
 def _own_bandwidth(table: _Table) -> BytesPerSecond | Timetable | None:
@@ -238,10 +269,22 @@ def _budget(table: _Table, bandwidth: BytesPerSecond | Timetable | None) -> Budg
         objective=wanted if isinstance(wanted, Objective) else Objective.MAKESPAN,
         calendar=calendar,
         quota=table.read("quota", lambda value: read_quota(value, zone), None),
+        policy=table.read("policy", read_policy, ""),
         make_way=table.read("make_way", read_make_way, default=False),
         make_way_floor=table.read("make_way_floor", read_floor, None),
         staleness=wanted if isinstance(wanted, Staleness) else Staleness.AGE,
         volume=table.read("volume", read_volume, VolumeBounds()),
+    )
+
+
+def _grid(table: _Table) -> GridTerms:
+    table.refuse_unknown(GRID_KEYS)
+    usual = GridTerms()
+    return GridTerms(
+        mode=table.read("mode", read_mode, usual.mode),
+        placement=table.read("placement", read_placement, usual.placement),
+        lease=table.read("lease", read_lease, usual.lease),
+        audit=table.read("audit", read_audit, usual.audit),
     )
 
 
@@ -280,13 +323,27 @@ def _site(table: _Table, name: str) -> Site:
         max_page_size=table.read("max_page_size", read_bound, None),
         max_queries=table.read("max_queries", read_queries, None),
         fetch=table.read("fetch", read_types, ()),
+        requisites=table.read("requisites", read_requisites, Requisites.NONE),
         connections=table.read("connections", read_connections, None),
         delay=table.read("delay", read_delay, None),
+        nodes_at_once=table.read("nodes_at_once", read_nodes_at_once, 1),
         focus=table.read("focus", read_focus, ""),
         focus_pages=table.read("focus_pages", read_files, ()),
         order=table.read("order", read_order, ""),
+        access=_access(table),
         keeping=_keeping(table),
     )
+
+
+def _access(table: _Table) -> Access:
+    given = table.values.keys() & ACCESS_READERS.keys()
+    if not given:
+        return _USUAL_ACCESS
+    values: dict[str, Any] = {key: table.read(key, ACCESS_READERS[key], None) for key in given}
+    if ("login" in given) != ("login_fields" in given):
+        key, other = ("login", "login_fields") if "login" in given else ("login_fields", "login")
+        raise table.error(f"it needs {other} beside it", key)
+    return Access(**values)
 
 
 def _keeping(table: _Table) -> Keeping:
@@ -298,12 +355,14 @@ def _keeping(table: _Table) -> Keeping:
         min_interval=table.read("min_interval", read_min_interval, _USUAL_KEEPING.min_interval),
         ignore=table.read("ignore", read_ignore, ()),
         on_change=table.read("on_change", read_on_change, ""),
+        keep_versions=table.read("keep_versions", read_keep_versions, ALL_VERSIONS),
     )
     if problem := promise_problem(keeping):
         raise table.error(problem, "fresh_within")
     return keeping
 
 
+_USUAL_ACCESS = Access()
 _USUAL_KEEPING = Keeping()
 _KEEPING_KEYS = frozenset(Keeping.__slots__)
 

@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from headgate.model.errors import UserMistake
 from headgate.model.local_time import Calendar
 from headgate.model.quota import Quota
-from headgate.model.site import ORDERS, OnDeadline
+from headgate.model.site import ORDERS, OnDeadline, Requisites
 from headgate.model.timetable import Timetable
 from headgate.model.units import (
     Bytes,
@@ -52,6 +52,7 @@ __all__ = [
     "read_order",
     "read_pages",
     "read_patterns",
+    "read_policy",
     "read_queries",
     "read_quota",
     "read_seeds",
@@ -209,6 +210,13 @@ def read_on_deadline(value: object) -> OnDeadline:
     raise UserMistake(f"{shown(value)} is nothing to do; {did_you_mean(value, names)}")
 
 
+def read_requisites(value: object) -> Requisites:
+    names = [str(choice) for choice in Requisites]
+    if value in names:
+        return Requisites(value)
+    raise UserMistake(f"{shown(value)} is no such word; {did_you_mean(value, names)}")
+
+
 def read_focus(value: object) -> str:
     if not isinstance(value, str):
         raise UserMistake(f"{shown(value)} is not in quotes; write words like 'food safety'")
@@ -231,6 +239,13 @@ def read_order(value: object) -> str:
         return value
     known = ", ".join(ORDERS)
     raise UserMistake(f"{shown(value)} is not an order; known are {known}, or a scorer's name")
+
+
+def read_policy(value: object) -> str:
+    """Policies of the user's own are known by name only where they are installed."""
+    if isinstance(value, str) and value:
+        return value
+    raise UserMistake(f"{shown(value)} is not a policy; write its name, like 'ReAlloc-MAXT'")
 
 
 def read_zone(value: object) -> ZoneInfo:

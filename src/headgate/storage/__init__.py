@@ -5,9 +5,9 @@ grows; `records` forms WARC records and `warc` writes them; `journal` keeps what
 `spool` ties the last two so that a page is stored wholly or not at all; `spill` holds URLs that do
 not fit in memory. At the end of a run `sealing` turns journals into `index` (CDXJ), `tables`
 (Parquet), and `remembering` merges the run into what is known of its sites: `page_memory` says what
-a look at a page changes, `site_memory` is the file. `known_pages` is how the next run profits from
-it, `stored_response` reads an archived page back. `collection` is the folder around it all and
-`catalog` the small database of sites and runs.
+a look at a page changes, `site_memory` reads the file and `memory_merging` writes it. `known_pages`
+is how the next run profits from it, `stored_response` reads an archived page back. `collection` is
+the folder around it all and `catalog` the small database of sites and runs.
 
 Everything here is synchronous; callers choose the thread.
 """

@@ -7,11 +7,11 @@ To import this costs a quarter of a second and 60 MB; `tables` does so when ther
 from __future__ import annotations
 
 from base64 import b32decode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -28,7 +28,16 @@ from headgate.storage.page import PageRow
 from headgate.storage.plain_parquet import Kind
 from headgate.storage.table_columns import LINK_COLUMNS, PAGE_COLUMNS
 
-__all__ = ["LINKS_SCHEMA", "PAGES_SCHEMA", "link_groups", "page_groups", "read_pages_of"]
+__all__ = [
+    "LINKS_SCHEMA",
+    "PAGES_SCHEMA",
+    "Capture",
+    "filter_table",
+    "link_groups",
+    "page_groups",
+    "read_captures",
+    "read_pages_of",
+]
 
 _READ_AT_ONCE = 5_000
 # Arrow's own allocator kept 30 MB more at the peak and was no faster.
@@ -56,6 +65,10 @@ _ABSENT = {
 PAGES_SCHEMA = pa.schema(
     {"site": pa.string(), **{name: _TYPES[kind] for name, (kind, _) in PAGE_COLUMNS.items()}}
 )
+_CAPTURE_COLUMNS = (
+    "site", "url", "fetched_at", "status", "digest", "warc_file", "warc_offset", "original_file",
+    "original_offset",
+)  # fmt: skip
 _OFTEN_THE_SAME = ("site", "source", "rel")
 LINKS_SCHEMA = pa.schema({
     name: _NAMES if name in _OFTEN_THE_SAME else _TYPES[kind]
@@ -93,6 +106,74 @@ def read_pages_of(path: Path, site: str) -> Iterator[PageRow]:
     except (pa.ArrowException, msgspec.ValidationError, ValueError, TypeError) as error:
         remedy = "put the file back or move it away"
         raise WorldFault(f"cannot read {path}: {error}; {remedy}") from None
+
+
+class Capture(NamedTuple):
+    """One row of a table of pages, or of links, as far as it matters whether it stays."""
+
+    site: str
+    url: str
+    """Of a link: of the page that has it."""
+    at: float = 0.0
+    status: int = 0
+    digest: str = ""
+    file: str = ""
+    offset: int = 0
+    original_file: str = ""
+    original_offset: int = 0
+
+
+def read_captures(path: Path, sites: Container[str] | None = None) -> Iterator[Capture]:
+    """All rows of a table of pages, or those of some sites."""
+    with _opened_table(path) as table:
+        wanted = [name for name in _CAPTURE_COLUMNS if name in table.schema_arrow.names]
+        for batch in table.iter_batches(_READ_AT_ONCE, columns=wanted):
+            for capture in _captures(batch):
+                if sites is None or capture.site in sites:
+                    yield capture
+
+
+def filter_table(path: Path, kept: Path, stays: Callable[[Capture], bool]) -> None:
+    """Write the rows that stay to another file."""
+    with _opened_table(path) as table:
+        schema = PAGES_SCHEMA if "url" in table.schema_arrow.names else LINKS_SCHEMA
+        with _table(kept, schema) as write:
+            for batch in table.iter_batches(_READ_AT_ONCE):
+                mask = pa.array([stays(capture) for capture in _captures(batch)], pa.bool_())
+                rows = batch.filter(mask)
+                if len(rows):
+                    write(pa.Table.from_batches([rows]).cast(schema).to_batches()[0])
+
+
+@contextmanager
+def _opened_table(path: Path) -> Iterator[pq.ParquetFile]:
+    try:
+        with reading(path), opened(path) as file, pq.ParquetFile(file) as table:
+            if "site" not in table.schema_arrow.names:
+                raise WorldFault(f"{path} is no table of ours; move it away")
+            yield table
+    except (pa.ArrowException, ValueError, TypeError, KeyError) as error:
+        remedy = "put the file back or move it away"
+        raise WorldFault(f"cannot read {path}: {error}; {remedy}") from None
+
+
+def _captures(batch: pa.RecordBatch) -> Iterator[Capture]:
+    names = batch.schema.names
+    if "url" not in names:
+        columns = [batch.column(name).to_pylist() for name in ("site", "source")]
+        yield from (Capture(site, source) for site, source in zip(*columns, strict=True))
+        return
+    moments = batch.column("fetched_at").cast(pa.int64()).to_pylist()
+    others = [
+        batch.column(name).to_pylist() if name in names else [None] * len(batch)
+        for name in _CAPTURE_COLUMNS
+    ]
+    for moment, values in zip(moments, zip(*others, strict=True), strict=True):
+        site, url, _, status, digest, file, offset, original, original_offset = values
+        yield Capture(
+            site, url, (moment or 0) / 1000, status or 0, digest or "", file or "", offset or 0,
+            original or "", original_offset or 0,
+        )  # fmt: skip
 
 
 def _may_hold(table: pq.ParquetFile, group: int, site: str) -> bool:

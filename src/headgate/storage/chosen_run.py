@@ -8,7 +8,7 @@ from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.survey_log import SURVEY_LOG
 
-__all__ = ["chosen_run", "file_of_run", "is_survey"]
+__all__ = ["chosen_run", "crawls", "file_of_run", "is_survey"]
 
 _MOST_NAMED = 5
 
@@ -23,6 +23,15 @@ def chosen_run(folder: Path, stamp: str | None = None) -> RunFolder:
             raise UserMistake(f"{folder} is the folder of one run; leave --run out")
         return _as_named(folder, whole)
     return _run_of(Collection(folder), stamp)
+
+
+def crawls(folder: Path) -> list[RunFolder]:
+    """All crawls in a collection, the newest first; of a run's own folder that run."""
+    run = chosen_run(folder)
+    if folder.resolve().parent.name == "runs" and not (folder / "runs").is_dir():
+        return [run]
+    runs = Collection(run.collection).runs()
+    return [run for run in runs if run.path.is_dir() and not is_survey(run)]
 
 
 def file_of_run(run: RunFolder, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""A run's Parquet table in another form, some thousand rows at a time.
+"""Rows of a run's Parquet tables, some thousand at a time, and files of other forms made of them.
 
 Text forms write moments by ISO 8601 in UTC, ``2026-11-15T19:20:03.125Z``, and digests as the table
 has them. Where there is no value, CSV has nothing between its commas (an empty text would be
@@ -8,8 +8,9 @@ characters that a terminal obeys: JSON has an escape for them, CSV has none and 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -22,65 +23,73 @@ import pyarrow.parquet as pq
 from headgate.model.errors import UserMistake
 from headgate.model.harmless_json import harmless_json
 from headgate.storage.own_files import opened
+from headgate.storage.plain_rows import flat_rows, moments_as_text
 
-__all__ = ["write_table"]
+__all__ = ["Rows", "reading_rows", "stored_rows", "write_rows"]
 
 _ROWS_AT_ONCE = 4096
 _OBEYED = r"[\x00-\x08\x0b-\x1f\x7f-\x{9f}]"
 """Control characters but for tab and line feed, which a quoted field of CSV may hold."""
 
 
-def write_table(source: Path, form: str, target: IO[bytes]) -> None:
-    """Write the table in ``source`` as "csv", "jsonl" or "parquet"."""
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table on its way."""
+
+    schema: pa.Schema
+    batches: Iterator[pa.Table]
+
+
+@contextmanager
+def reading_rows(source: Path) -> Iterator[None]:
+    """Around everything that reads a table: says of one that is damaged that it is."""
     try:
-        with opened(source) as file, pq.ParquetFile(file) as table:
-            if form == "csv":
-                _write_csv(table, target)
-            elif form == "jsonl":
-                _write_jsonl(table, target)
-            else:
-                file.seek(0)
-                shutil.copyfileobj(file, target)
-    except (pa.ArrowException, ValueError, TypeError) as error:
+        yield
+    except (pa.ArrowException, ValueError, TypeError, KeyError) as error:
         raise UserMistake(f"{source} is damaged: {str(error).splitlines()[0]}") from None
 
 
-def _write_csv(table: pq.ParquetFile, target: IO[bytes]) -> None:
-    schema = _flat(_as_text(table.schema_arrow.empty_table())).schema
+def stored_rows(source: Path) -> Rows:
+    """Of a Parquet file, as they are there."""
+    with reading_rows(source), opened(source) as file, pq.ParquetFile(file) as table:
+        schema = table.schema_arrow.remove_metadata()
+    return Rows(schema, _batches(source))
+
+
+def _batches(source: Path) -> Iterator[pa.Table]:
+    with opened(source) as file, reading_rows(source), pq.ParquetFile(file) as table:
+        for batch in table.iter_batches(_ROWS_AT_ONCE):
+            yield pa.Table.from_batches([batch]).replace_schema_metadata()
+
+
+def write_rows(rows: Rows, form: str, target: IO[bytes]) -> None:
+    """As "csv", "jsonl" or "parquet"."""
+    if form == "csv":
+        _write_csv(rows, target)
+    elif form == "jsonl":
+        _write_jsonl(rows, target)
+    else:
+        _write_parquet(rows, target)
+
+
+def _write_csv(rows: Rows, target: IO[bytes]) -> None:
+    schema = flat_rows(rows.schema.empty_table()).schema
     with pa_csv.CSVWriter(pa.PythonFile(target, "w"), schema) as writer:
-        for rows in _batches(table):
-            writer.write_table(_harmless(_flat(rows)))
+        for some in rows.batches:
+            writer.write_table(_harmless(flat_rows(some)))
 
 
-def _write_jsonl(table: pq.ParquetFile, target: IO[bytes]) -> None:
+def _write_jsonl(rows: Rows, target: IO[bytes]) -> None:
     encoder = msgspec.json.Encoder()
-    for rows in _batches(table):
-        lines = encoder.encode_lines(rows.to_pylist(maps_as_pydicts="lossy"))
+    for some in rows.batches:
+        lines = encoder.encode_lines(moments_as_text(some).to_pylist(maps_as_pydicts="lossy"))
         target.write(harmless_json(lines))
 
 
-def _batches(table: pq.ParquetFile) -> Iterator[pa.Table]:
-    for batch in table.iter_batches(_ROWS_AT_ONCE):
-        yield _as_text(pa.Table.from_batches([batch]))
-
-
-def _as_text(rows: pa.Table) -> pa.Table:
-    """The same rows with moments as text."""
-    for place, field in enumerate(rows.schema):
-        if pa.types.is_timestamp(field.type):
-            text = pc.strftime(rows.column(place), format="%Y-%m-%dT%H:%M:%SZ")
-            rows = rows.set_column(place, field.name, text)
-    return rows
-
-
-def _flat(rows: pa.Table) -> pa.Table:
-    """The same rows with lists and maps as JSON."""
-    for place, field in enumerate(rows.schema):
-        if pa.types.is_nested(field.type):
-            values = rows.column(place).to_pylist(maps_as_pydicts="lossy")
-            texts = [msgspec.json.encode(value).decode() for value in values]
-            rows = rows.set_column(place, field.name, pa.array(texts, pa.string()))
-    return rows
+def _write_parquet(rows: Rows, target: IO[bytes]) -> None:
+    with pq.ParquetWriter(target, rows.schema, compression="zstd") as writer:
+        for some in rows.batches:
+            writer.write_table(some)
 
 
 def _harmless(rows: pa.Table) -> pa.Table:

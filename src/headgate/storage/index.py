@@ -25,13 +25,13 @@ from headgate.storage.page import PageRow
 from headgate.storage.records import digest_text
 from headgate.storage.surt import surt_key
 
-__all__ = ["index_lines", "writing_index"]
+__all__ = ["IndexFields", "index_line", "index_lines", "mime", "writing_index"]
 
 _PIECE_LINES = 50_000
 _encode = msgspec.json.Encoder().encode
 
 
-class _Fields(msgspec.Struct, omit_defaults=True):
+class IndexFields(msgspec.Struct, omit_defaults=True):
     """All of them text, as pywb writes them."""
 
     url: str
@@ -49,17 +49,21 @@ def index_lines(rows: Iterable[PageRow], warc_folder: str) -> Iterator[str]:
     ``warc_folder`` comes before each file's name: the folder's path within the collection."""
     for row in rows:
         if row.status not in (0, HTTPStatus.NOT_MODIFIED):
-            fields = _Fields(
+            fields = IndexFields(
                 url=row.url,
-                mime="warc/revisit" if row.original_url else _mime(row.content_type),
+                mime="warc/revisit" if row.original_url else mime(row.content_type),
                 status=str(row.status),
                 digest=digest_text(row.digest) if row.digest else "-",
                 length=str(row.warc_length),
                 offset=str(row.warc_offset),
                 filename=f"{warc_folder}/{row.warc_file}",
             )
-            stamp = _stamp(int(row.fetched_at))
-            yield f"{surt_key(row.url)} {stamp} {_encode(fields).decode()}\n"
+            yield index_line(_stamp(int(row.fetched_at)), fields)
+
+
+def index_line(stamp: str, fields: IndexFields) -> str:
+    """``stamp`` is the moment in fourteen digits."""
+    return f"{surt_key(fields.url)} {stamp} {_encode(fields).decode()}\n"
 
 
 @contextmanager
@@ -95,9 +99,9 @@ def writing_index(
             file.writelines(line for line, _ in groupby(heapq.merge(*opened)))
 
 
-def _mime(content_type: str) -> str:
+def mime(content_type: str) -> str:
     """
-    >>> _mime("Text/HTML; charset=utf-8"), _mime("")
+    >>> mime("Text/HTML; charset=utf-8"), mime("")
     ('text/html', 'unk')
     """
     return content_type.partition(";")[0].strip().lower() or "unk"

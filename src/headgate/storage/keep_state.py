@@ -1,8 +1,9 @@
-"""What a keeper tells of itself, in its collection: ``keep.json``, as it is now, and
-``keep-hours.jsonl``, a line for each hour that is over.
+"""What a keeper tells of itself, in its collection: ``keep.json``, as it is now,
+``keep-hours.jsonl``, a line for each hour that is over, and where its policy has turns,
+``keep-turns-POLICY.json``.
 
-Both are for people. Nothing that is kept depends on them: where one is lost or torn, what it told
-is gone and the keeper goes on.
+The first two are for people, the third spares a policy to begin anew. Nothing that is kept depends
+on them: where one is lost or torn, what it told is gone and the keeper goes on.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from headgate.storage.faults import writing
 from headgate.storage.own_files import open_own, opened
 from headgate.storage.replacing import write_soon, write_whole
 
-__all__ = ["add_hours", "is_kept", "load_hours", "load_status", "save_status"]
+__all__ = [
+    "add_hours",
+    "is_kept",
+    "load_hours",
+    "load_status",
+    "load_turns",
+    "save_status",
+    "save_turns",
+]
 
 STATUS, HOURS = "keep.json", "keep-hours.jsonl"
 _MOST_HOURS = 400 * 24
@@ -73,6 +82,23 @@ def load_hours(collection: Path, *, trim: bool = False) -> list[KeepHour]:
     if trim and len(lines) > _MOST_HOURS:
         write_whole(path, b"".join(msgspec.json.encode(hour) + b"\n" for hour in kept))
     return kept
+
+
+def save_turns(collection: Path, policy: str, turns: bytes) -> None:
+    """Those of `SiteOrder.saved`; empty: it has none."""
+    if turns:
+        write_soon(_turns(collection, policy), turns)
+
+
+def load_turns(collection: Path, policy: str) -> bytes:
+    try:
+        return _read(_turns(collection, policy), _MOST_STATUS)
+    except (OSError, UserMistake):
+        return b""
+
+
+def _turns(collection: Path, policy: str) -> Path:
+    return collection / f"keep-turns-{policy}.json"
 
 
 def _hour(line: bytes) -> KeepHour | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from http import HTTPStatus
 from itertools import islice
 
 from headgate.frontier.hash_set import Hashes
@@ -16,9 +18,10 @@ from headgate.storage.page_memory import PageMemory, earlier_of
 from headgate.storage.site_memory import SiteMemory
 from headgate.storage.stored_response import read_response
 
-__all__ = ["KnownPages"]
+__all__ = ["KnownPages", "LentPages", "VisitedPages"]
 
 _BATCH_PAGES = 1000
+_GZIP_MAGIC = b"\x1f\x8b"
 _WARC_FILE = re.compile(r"runs/[^/]+/warc/[^/]+")
 
 
@@ -65,11 +68,39 @@ class KnownPages:
 
     def hashes(self) -> Hashes:
         """The keys of the memory are what URLseen goes by; 0, which it cannot hold, is 1 there."""
-        keys = self._memory.keys_of(0, len(self._memory))
+        keys = self._memory.keys
         return array("Q", [key or 1 for key in keys[:1]]) + array("Q", keys[1:])
 
     def close(self) -> None:
         self._memory.close()
+
+
+class VisitedPages(KnownPages):
+    """The same for a visit of some pages. Of one that did not change nothing need be read: what it
+    says and links to is known. That its record is there is looked at, and no more."""
+
+    def stored(self, url: str, earlier: Earlier) -> Fetched | None:
+        try:
+            with (self._folder / earlier.file).open("rb") as file:
+                is_there = os.pread(file.fileno(), len(_GZIP_MAGIC), earlier.offset) == _GZIP_MAGIC
+        except OSError:
+            return None
+        return _unread(url) if is_there else None
+
+
+class LentPages(KnownPages):
+    """The same where the archive is not: on another machine."""
+
+    def find(self, url: str) -> Earlier | None:
+        page = self._memory.find(url)
+        return None if page is None else earlier_of(page, self._memory.file(page))
+
+    def stored(self, url: str, earlier: Earlier) -> Fetched | None:  # noqa: ARG002 - the port's
+        return _unread(url)
+
+
+def _unread(url: str) -> Fetched:
+    return Fetched(url, HTTPStatus.OK, (), b"", b"", b"", "", 0.0, 0.0, 0.0, 0)
 
 
 def _by_depth(

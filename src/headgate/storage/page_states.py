@@ -20,10 +20,10 @@ from headgate.storage.page import PageRow
 from headgate.storage.page_state import PageState
 from headgate.storage.site_journal import site_journals
 
-__all__ = ["page_states"]
+__all__ = ["GONE", "THERE", "page_states", "state_of"]
 
-_GONE = (404, 410)
-_THERE = (200, 304)
+GONE = (404, 410)
+THERE = (200, 304)
 _COLUMNS = (
     "site", "url", "role", "status", "title", "fetched_at", "digest", "content_type",
     "original_url", "original_file", "original_offset", "warc_file", "warc_offset",
@@ -41,7 +41,7 @@ def page_states(run: RunFolder, site: str | None = None) -> Iterator[tuple[str, 
         if site in (None, owner.site):
             for rows in journal.pages():
                 for row in rows:
-                    if row.role == "page" and row.status in _THERE + _GONE and row.fetched_at:
+                    if row.role == "page" and row.status in THERE + GONE and row.fetched_at:
                         yield owner.site, row.url, _of_row(run, row)
 
 
@@ -54,16 +54,17 @@ def _from_table(run: RunFolder, site: str | None) -> Iterator[tuple[str, str, Pa
                 if site is not None:
                     wanted = pc.and_(wanted, pc.equal(batch.column("site"), site))
                 for row in batch.filter(wanted).to_pylist():
-                    if row["status"] in _THERE + _GONE and row["fetched_at"] is not None:
-                        yield row["site"], row["url"], _state(run, row)
+                    if row["status"] in THERE + GONE and row["fetched_at"] is not None:
+                        yield row["site"], row["url"], state_of(run, row)
     except (pa.ArrowException, ValueError, TypeError, KeyError) as error:
         raise WorldFault(
             f"cannot read {path}: {error}; put the file back or move it away"
         ) from None
 
 
-def _state(run: RunFolder, row: dict[str, Any]) -> PageState:
-    there = row["status"] in _THERE and row["digest"]
+def state_of(run: RunFolder, row: dict[str, Any]) -> PageState:
+    """As a row of ``pages.parquet`` tells it."""
+    there = row["status"] in THERE and row["digest"]
     if row["original_file"]:
         file, offset, url = row["original_file"], row["original_offset"], row["original_url"]
     else:
@@ -84,5 +85,5 @@ def _of_row(run: RunFolder, row: PageRow) -> PageState:
         file, offset, url = row.original_file, row.original_offset, row.original_url
     else:
         file, offset, url = f"{run.shelf}/{row.warc_file}", row.warc_offset, row.url
-    digest = row.digest if row.status in _THERE else b""
+    digest = row.digest if row.status in THERE else b""
     return PageState(row.fetched_at, row.title, row.content_type, digest, file, offset, url)

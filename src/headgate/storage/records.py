@@ -61,7 +61,11 @@ def digest_text(digest: bytes) -> str:
 
 
 def record_id() -> str:
-    digits = os.urandom(16).hex()
+    return _record_id(os.urandom(16))
+
+
+def _record_id(chance: bytes) -> str:
+    digits = chance.hex()
     return f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}>"
 
 
@@ -103,7 +107,8 @@ def exchange(
     fetched: Fetched, digest: bytes, earlier: Earlier | None, warcinfo_id: str
 ) -> tuple[bytes, bytes]:
     """A response (or the revisit that stands for it), and its request."""
-    identity = record_id()
+    chance = os.urandom(32)  # at once: each call is one more wait for the interpreter
+    identity = _record_id(chance[:16])
     common = (
         f"WARC-Warcinfo-ID: {warcinfo_id}\r\nWARC-Target-URI: {_uri(fetched.url)}\r\n"
         f"WARC-Date: {utc_text(fetched.wall_time)}\r\n"
@@ -126,7 +131,7 @@ def exchange(
         (stored_head(fetched), payload),
     )
     request = _with_http(
-        f"WARC-Type: request\r\nWARC-Record-ID: {record_id()}\r\n{common}"
+        f"WARC-Type: request\r\nWARC-Record-ID: {_record_id(chance[16:])}\r\n{common}"
         f"WARC-Concurrent-To: {identity}\r\n",
         "request",
         (fetched.request_head, b""),

@@ -12,16 +12,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 
 from headgate.model.page import Role
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journal import Commit, Owner
+from headgate.storage.memory_file import DamagedMemory
+from headgate.storage.memory_merging import Files, merge
 from headgate.storage.page import PageRow
 from headgate.storage.page_memory import Look, Sighting
 from headgate.storage.site_journal import site_journals
-from headgate.storage.site_memory import DamagedMemory, Files, SiteMemory, merge
+from headgate.storage.site_memory import SiteMemory
 
 __all__ = ["mend", "mend_memories", "remember", "sightings"]
+
+
+_MISSING = "was missing"
 
 
 def remember(run: RunFolder, owner: Owner, commits: Iterable[Commit]) -> bool:
@@ -45,16 +51,26 @@ def remember(run: RunFolder, owner: Owner, commits: Iterable[Commit]) -> bool:
 def mend(collection: Collection, site: str) -> list[str]:
     """Make a site's memory again; what was done, in words, unless no run had a page of it."""
     path = collection.memory(site)
-    damaged = path.exists()
+    lost = _what_is_wrong(path, site)
     runs = list(reversed(collection.runs()))
     with SiteMemory(path.with_name("nothing"), site) as nothing:
         made = merge(path, nothing, runs[-1].stamp if runs else "", partial(_all_met, runs, site))
-    if not damaged and not made.pages + made.gone:
+    if lost == _MISSING and not made.pages + made.gone:
         path.unlink()
         return []
-    lost = "was damaged" if damaged else "was missing"
-    remark = f"what is known of {site} {lost} ({path.name}); made again from its runs:"
-    return [f"{remark} {made.pages:,} pages"]
+    before = f"{lost} ({path.name});" if lost else f"({path.name}) was"
+    return [f"what is known of {site} {before} made again from its runs: {made.pages:,} pages"]
+
+
+def _what_is_wrong(path: Path, site: str) -> str:
+    """With a memory, in words; empty: nothing."""
+    if not path.exists():
+        return _MISSING
+    try:
+        SiteMemory.checked(path, site).close()
+    except DamagedMemory:
+        return "was damaged"
+    return ""
 
 
 def mend_memories(

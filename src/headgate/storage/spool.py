@@ -61,6 +61,8 @@ class SiteSpool:
         self._archive = SiteArchive(self.files.writer, self._owner.visit)
         self._kept: list[Commit] | None = None if self._journal.pieces else []
         """All commits, while they are few: what is made of them need not be read again."""
+        self.on_stored: Callable[[Sequence[PageRow]], None] | None = None
+        """Told of pages in the moment in which they are stored, in whichever thread does it."""
         self._waiting = Batch()
         self._giving = Lock()
         self._storing_bytes = 0
@@ -147,6 +149,8 @@ class SiteSpool:
         self._given_bytes += batch.bytes
         self._storing_bytes = 0
         self._finished = self._finished or batch.finished
+        if self.on_stored is not None:
+            self.on_stored(commit[1])
         if self._kept is not None:
             self._kept.append(commit)
             if self._given_bytes > _KEPT_BYTES:

@@ -20,9 +20,11 @@ from http import HTTPStatus
 
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journal import Commit, Owner
+from headgate.storage.memory_merging import Files, merge
+from headgate.storage.memory_summary import VisitCounts
 from headgate.storage.page_memory import Look, Sighting
 from headgate.storage.remembering import sightings
-from headgate.storage.site_memory import Files, SiteMemory, VisitCounts, merge
+from headgate.storage.site_memory import SiteMemory
 
 __all__ = ["remember_visit"]
 
@@ -95,7 +97,8 @@ def _one_for_all(old: SiteMemory, commits: Iterable[Commit]) -> bytes:
     for group, rows, _ in commits:
         digests = {entry.url: entry.digest for entry in group.entries if entry.digest}
         for row in rows:
-            page = old.find(row.url) if row.url in digests else None
+            unread = row.status == HTTPStatus.NOT_MODIFIED
+            page = old.find(row.url) if unread or row.url in digests else None
             if page is None or not page.content:
                 continue
             looks += 1

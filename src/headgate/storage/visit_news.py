@@ -18,10 +18,11 @@ from headgate.model.page_change import Change, PageChange
 from headgate.model.site import Site
 from headgate.storage.collection import RunFolder
 from headgate.storage.journal import Commit, Owner
+from headgate.storage.memory_merging import Files
 from headgate.storage.page_memory import PageMemory, after
 from headgate.storage.remembering import sightings
 from headgate.storage.replacing import write_soon
-from headgate.storage.site_memory import Files, SiteMemory
+from headgate.storage.site_memory import SiteMemory
 from headgate.storage.warc import file_safe
 
 __all__ = ["leave_news", "take_news"]

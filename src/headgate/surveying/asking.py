@@ -54,7 +54,7 @@ class Asking:
             if allows is None:
                 if not self.room_for_an_origin(tree):
                     continue
-                tree.put_back(asked)
+                tree.queue.put_back(asked)
                 left = self._rules.most_requests - tree.requests
                 return LearnRobots(tree.number, place, left - 1, self._bytes_left(tree))
             if allows(asked.url):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headgate.surveying.server_tree import Asked
+from headgate.surveying.kind_queue import Asked
 
 __all__ = ["Command", "Done", "Fetch", "LearnRobots", "Wait"]
 

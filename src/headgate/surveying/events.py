@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headgate.model.fetch import FailureKind
 from headgate.surveying.answers import RobotsAnswer
-from headgate.surveying.server_tree import Asked
+from headgate.surveying.kind_queue import Asked
 
 __all__ = [
     "Event",

@@ -11,9 +11,10 @@ from headgate.reading.urls import host
 from headgate.surveying.answers import Harvest
 from headgate.surveying.domains import is_internal
 from headgate.surveying.entries import Ending, SurveyEntry
+from headgate.surveying.kind_queue import Asked
 from headgate.surveying.memory import Memory
 from headgate.surveying.remaining import Growth
-from headgate.surveying.server_tree import Asked, ServerState, ServerTree
+from headgate.surveying.server_tree import ServerState, ServerTree
 from headgate.surveying.territory import Territory
 from headgate.surveying.yields import PageValues, YieldModel
 
@@ -96,7 +97,7 @@ class Gathering:
                 tree.rule.fetched(asked.url)
                 trouble = self._again(tree, asked, entry) or trouble
         for asked in reversed(others):
-            tree.put_back(asked)
+            tree.queue.put_back(asked)
         if not (tree.waiting or tree.pages):
             tree.reason = tree.reason or trouble
 
@@ -117,7 +118,7 @@ class Gathering:
 
     def _learn(self, tree: ServerTree, asked: Asked, new_hosts: int) -> None:
         self._yields.learn(asked.kind, asked.words, new_hosts)
-        tree.unsettle()
+        tree.queue.unsettle()
 
     def _internal(self, url: str, anchor: str, tree: ServerTree, depth: int) -> bool:
         if depth > self._depth:

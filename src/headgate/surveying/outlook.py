@@ -41,7 +41,7 @@ class Outlook:
 
     def next_yield(self) -> float:
         """New hosts expected of the most promising page."""
-        kinds = (kind for tree in self._territory.trees for kind, _ in tree.waiting_by_kind())
+        kinds = (kind for tree in self._territory.trees for kind, _ in tree.queue.counts())
         return max(map(self._yields.expected, kinds), default=0.0)
 
     def enough(self) -> bool:

@@ -62,7 +62,7 @@ def levels_to_come(
     pages = [0.0] * (deepest + 1 + _LEVELS_BELOW)
     hosts = [0.0] * len(pages)
     for tree in trees:
-        for kind, count in tree.waiting_by_kind():
+        for kind, count in tree.queue.counts():
             pages[kind.depth] += count
             hosts[kind.depth] += count * model.expected(kind)
         pages[deepest + 1] += tree.beyond

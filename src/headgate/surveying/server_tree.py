@@ -1,8 +1,5 @@
 """One server's tree of pages: what was met, what waits, what it has cost so far.
 
-Pages wait in *kinds* (section, depth, word), each a FIFO; the most promising kind is looked for
-among all of them after each page, some microseconds for a usual server.
-
 Bounded: at most ``most_waiting`` URLs wait and ``20 * most_waiting`` are remembered, whatever the
 server links to; beyond that, links are counted but not taken. A page's depth is the shortest way
 known to it, which may be found after the page.
@@ -17,12 +14,13 @@ from enum import StrEnum
 from xxhash import xxh3_64_intdigest
 
 from headgate.frontier.pacing import HostPace
+from headgate.surveying.kind_queue import Asked, KindQueue
 from headgate.surveying.link_depths import LinkDepths
 from headgate.surveying.page_kinds import section_of
 from headgate.surveying.scripts import ScriptRule
 from headgate.surveying.yields import Kind, PageValues
 
-__all__ = ["Asked", "ServerState", "ServerTree"]
+__all__ = ["ServerState", "ServerTree"]
 
 _REMEMBERED_PER_WAITING = 20
 _LINKS_PER_WAITING = 100
@@ -39,17 +37,6 @@ class ServerState(StrEnum):
     """It was asked for all that it may be."""
     GIVEN_UP = "given-up"
     """It does not answer, or asked to be left alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A page chosen to be fetched."""
-
-    url: str
-    kind: Kind
-    words: tuple[str, ...]
-    hops: int = 0
-    """Redirects that led here."""
 
 
 @dataclass(slots=True)
@@ -79,11 +66,8 @@ class ServerTree:
     """Of all pages met or glimpsed."""
     _glimpsed: dict[int, str] = field(default_factory=dict)
     """URLs that lie too deep by all ways known so far."""
-    _waiting: dict[Kind, list[Asked]] = field(default_factory=dict)
-    """Lists, because servers are many and pages of a kind few: a deque begins with 600 bytes."""
-    _chosen: Kind | None = None
-    """The most promising kind; None: to be looked for."""
-    _count: int = 0
+    queue: KindQueue = field(default_factory=KindQueue)
+    """Pages to be asked for."""
 
     def __post_init__(self) -> None:
         self._forget()
@@ -91,10 +75,7 @@ class ServerTree:
     @property
     def waiting(self) -> int:
         """URLs to be asked for."""
-        return self._count
-
-    def waiting_by_kind(self) -> Iterable[tuple[Kind, int]]:
-        return ((kind, len(pages)) for kind, pages in self._waiting.items())
+        return len(self.queue)
 
     def meet(self, url: str, depth: int, anchor: str, model: PageValues, hops: int = 0) -> bool:
         """A link to one of this server's pages; whether it is new and may be asked for."""
@@ -102,7 +83,7 @@ class ServerTree:
         glimpsed = digest in self._glimpsed
         if digest in self._depths and not glimpsed:
             return False
-        if self._count >= self.most_waiting or len(self._depths) >= self._most_met:
+        if len(self.queue) >= self.most_waiting or len(self._depths) >= self._most_met:
             self.cut += 1
             return False
         if glimpsed:
@@ -158,62 +139,25 @@ class ServerTree:
             return asked
         return replace(asked, kind=asked.kind._replace(depth=depth))
 
-    def best(self, model: PageValues) -> float:
-        """The value of the page that `take` would give; 0 when none waits."""
-        kind = self._best_kind(model)
-        return 0.0 if kind is None else model.value(kind)
-
     def take(self, model: PageValues) -> Asked:
         """The most promising page; of equals, the one that was met first."""
-        kind = self._best_kind(model)
-        assert kind is not None, "asked for a page where none waits"
-        pages = self._waiting[kind]
-        asked = pages.pop(0)
-        self._count -= 1
-        if not pages:
-            del self._waiting[kind]
-            self._chosen = None
-        return self.as_known_now(asked)
-
-    def put_back(self, asked: Asked) -> None:
-        """It could not be asked for yet; its turn stays, or robots.txt was learned for nothing."""
-        self._chosen = asked.kind
-        pages = self._waiting.get(asked.kind)
-        if pages is not None:
-            pages.insert(0, asked)
-        else:
-            self._waiting[asked.kind] = [asked]
-        self._count += 1
-
-    def unsettle(self) -> None:
-        """A page was answered; what it brought changes the value of the section's others."""
-        self._chosen = None
+        return self.as_known_now(self.queue.take(model))
 
     def close(self, state: ServerState, reason: str = "") -> None:
         """Nothing more will be asked; what waited is dropped, and its memory given back."""
         self.state, self.reason = state, self.reason or reason
-        self._waiting.clear()
-        self._chosen = None
+        self.queue = KindQueue()
         self._forget()
         self._glimpsed.clear()
-        self._count = 0
 
     def check(self) -> None:
-        assert self._count == sum(map(len, self._waiting.values()))
-        assert all(self._waiting.values())
-        assert self._chosen is None or self._chosen in self._waiting
-        assert self._count <= self.most_waiting
+        self.queue.check()
+        assert len(self.queue) <= self.most_waiting
 
     def _put(self, url: str, depth: int, anchor: str, model: PageValues, hops: int) -> None:
         word, words = model.signs(url, anchor)
         kind = Kind(self.number, section_of(url), depth, word)
-        pages = self._waiting.get(kind)
-        if pages is not None:
-            pages.append(Asked(url, kind, words, hops))
-        else:
-            self._waiting[kind] = [Asked(url, kind, words, hops)]
-            self._chosen = None
-        self._count += 1
+        self.queue.put(Asked(url, kind, words, hops))
 
     def _take_glimpsed(self, fallen: Iterable[int], deepest: int, model: PageValues) -> None:
         for digest in fallen:
@@ -227,13 +171,6 @@ class ServerTree:
     @property
     def _most_met(self) -> int:
         return _REMEMBERED_PER_WAITING * self.most_waiting
-
-    def _best_kind(self, model: PageValues) -> Kind | None:
-        """Looks at all kinds once after each change: a heap of values would grow stale, as every
-        page that lands anywhere moves them all a little, and that costs a point of load."""
-        if self._chosen is None:
-            self._chosen = max(self._waiting, key=model.within_server, default=None)
-        return self._chosen
 
 
 def _digest(url: str) -> int:

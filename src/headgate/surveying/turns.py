@@ -95,4 +95,4 @@ class Turns:
         return None
 
     def _standing(self, tree: ServerTree) -> float:
-        return _AT_ONCE if tree.state is ServerState.WAITING else -tree.best(self._values)
+        return _AT_ONCE if tree.state is ServerState.WAITING else -tree.queue.best(self._values)

@@ -105,6 +105,18 @@ class Governor:
             return self._total.rate / max(1, len(self._sites))
         return min(own, self._total.rate)
 
+    def take_at_once(self, name: str, amount: float, now: float) -> bool:
+        """Pay without a claim, where one would be granted in this moment since nobody waits."""
+        if self._turns.anybody or self._total.ready_time() > now:
+            return False
+        site = self._site(name, now)
+        if site.bucket.ready_time() > now:
+            return False
+        self._total.take(amount, now)
+        site.bucket.take(amount, now)
+        self._turns.serve_at_once(name, self._seconds(name, amount))
+        return True
+
     def claim(self, name: str, amount: float, now: float) -> Claim:
         """Wait in line for an amount; `grant` says when it is there."""
         site = self._site(name, now)
@@ -126,11 +138,12 @@ class Governor:
     def settle(self, name: str, surplus: float, now: float) -> None:
         """Put right what was paid: a positive surplus is given back, a negative one is owed."""
         site = self._site(name, now)
-        for bucket in (self._total, site.bucket):
-            if surplus > 0:
-                bucket.give_back(surplus, now)
-            else:
-                bucket.take(-surplus, now)
+        if surplus > 0:
+            self._total.give_back(surplus, now)
+            site.bucket.give_back(surplus, now)
+        else:
+            self._total.take(-surplus, now)
+            site.bucket.take(-surplus, now)
         self._turns.settle(name, self._seconds(name, surplus))
         self._place(name, site, now)
 

@@ -30,6 +30,8 @@ class ServerTally:
     """Of all responses together, time that we held them back included."""
     held_seconds: float = 0.0
     """The part of it in which a response, or its request, waited for our own credit."""
+    round_trip_seconds: float = 0.0
+    """The shortest way there and back that was seen; 0: none was."""
     _busy: list[tuple[float, float]] = field(default_factory=list)
     """Disjoint stretches in order."""
 
@@ -53,13 +55,17 @@ class ServerTally:
         if len(self._busy) > _GAPS_REMEMBERED:
             del self._busy[0]
 
+    def saw_round_trip(self, seconds: float) -> None:
+        if seconds > 0:
+            self.round_trip_seconds = min(self.round_trip_seconds or seconds, seconds)
+
     def totals(self) -> ServerTally:
         """A copy to send away; it can be read, not counted on."""
         return self.plus(ServerTally())
 
     def plus(self, other: ServerTally) -> ServerTally:
         """Two processes that fetch from one address; how their times overlap is not known."""
-        return ServerTally(
+        together = ServerTally(
             self.hosts | other.hosts,
             self.requests + other.requests,
             self.bytes + other.bytes,
@@ -67,4 +73,7 @@ class ServerTally:
             self.first_byte_seconds + other.first_byte_seconds,
             self.response_seconds + other.response_seconds,
             self.held_seconds + other.held_seconds,
+            self.round_trip_seconds,
         )
+        together.saw_round_trip(other.round_trip_seconds)
+        return together

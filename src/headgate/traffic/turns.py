@@ -79,6 +79,17 @@ class Turns:
         self._served[site] = served + seconds
         self.leave(site)
 
+    @property
+    def anybody(self) -> bool:
+        """Whether any site waits."""
+        return bool(self._stamps)
+
+    def serve_at_once(self, site: str, seconds: float) -> None:
+        """`wait` and `serve` in one, for a site that may pay when nobody else waits."""
+        served = max(self._served.get(site, self._service), self._service - _CATCH_UP_SECONDS)
+        self._service = max(self._service, served)
+        self._served[site] = served + seconds
+
     def settle(self, site: str, seconds: float) -> None:
         """Of what the site was served, so much was given back, or taken beyond it if negative."""
         if site in self._served:

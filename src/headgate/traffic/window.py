@@ -27,7 +27,8 @@ does not widen the window by itself.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = [
     "FRAME_HEADERS",
@@ -89,8 +90,7 @@ def in_crumbs(payload: float, arrived: float) -> bool:
     return headers > max(payload, _FEW_CRUMBS * FRAME_HEADERS)
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(msgspec.Struct, frozen=True, gc=False):
     """How to open a connection."""
 
     window: int
@@ -115,8 +115,7 @@ class Opening:
         return self.buffer // _FIRST_SEGMENT * _FIRST_SEGMENT
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(msgspec.Struct, frozen=True, gc=False):
     """What the connections of a site are to carry, and how far. Bytes, seconds."""
 
     total: float

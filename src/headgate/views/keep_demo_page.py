@@ -22,10 +22,35 @@ class Kept:
 
     name: str
     times: Sequence[float]
+    """Seconds; what follows is at each of them."""
     fresh: Sequence[float]
     ages: Sequence[float]
-    wire_bytes: float
+    moved: Sequence[float]
+    """Bytes since the first of the times."""
     looks: int
+
+    @property
+    def stale(self) -> float:
+        """Share of the pages that were out of date, on average."""
+        return 1.0 - sum(self.fresh) / len(self.fresh)
+
+    @property
+    def age(self) -> float:
+        """Seconds, of all pages at all times."""
+        return sum(self.ages) / len(self.ages)
+
+    @property
+    def wire_bytes(self) -> float:
+        return self.moved[-1]
+
+
+def compared(ours: Kept, other: Kept) -> str:
+    """In words, with the bytes: who has more of them has it easier."""
+    more = ours.wire_bytes / max(other.wire_bytes, 1.0)
+    return (
+        f"{ours.stale / max(other.stale, 1e-9):.2f} times as many out of date,"
+        f" {ours.age / max(other.age, 1e-9):.2f} times as long, with {more:.2f} times the bytes"
+    )
 
 
 def keep_demo_page(kept: Sequence[Kept], about: str) -> str:
@@ -35,24 +60,43 @@ def keep_demo_page(kept: Sequence[Kept], about: str) -> str:
         element("p", "headgate demo --keep", class_="kicker"),
         element("h1", title),
         element("p", about, class_="amounts"),
-        section("Pages that are as their servers have them", _chart(kept, ages=False)),
-        section("For how long pages are out of date", _chart(kept, ages=True)),
+        element("p", f"{kept[0].name}: {compared(*kept)}.", class_="amounts"),
+        section("Pages that are as their servers have them", _freshness(kept)),
+        section("For how long pages are out of date", _ages(kept)),
+        section("Bytes on the line", _bytes(kept)),
         section("In figures", _table(kept)),
     ]
     return document(title, joined(parts))
 
 
-def _chart(kept: Sequence[Kept], *, ages: bool) -> Markup:
-    end = max(one.times[-1] for one in kept)
-    lines = [
-        Line(one.name, list(zip(one.times, one.ages if ages else one.fresh, strict=True)), colour)
-        for one, colour in zip(kept, _COLOURS, strict=True)
+def _freshness(kept: Sequence[Kept]) -> Markup:
+    lines = _lines(kept, [one.fresh for one in kept])
+    return line_chart("Freshness", _across(kept), Axis(0.0, 1.0, "", "{:.0%}".format), lines)
+
+
+def _ages(kept: Sequence[Kept]) -> Markup:
+    lines = _lines(kept, [one.ages for one in kept])
+    return line_chart("Age", _across(kept), Axis(0.0, _highest(lines), "", "{:g} s".format), lines)
+
+
+def _bytes(kept: Sequence[Kept]) -> Markup:
+    lines = _lines(kept, [one.moved for one in kept])
+    return line_chart("Bytes", _across(kept), Axis(0.0, _highest(lines), "", format_size), lines)
+
+
+def _lines(kept: Sequence[Kept], heights: Sequence[Sequence[float]]) -> list[Line]:
+    return [
+        Line(one.name, list(zip(one.times, high, strict=True)), colour)
+        for one, high, colour in zip(kept, heights, _COLOURS, strict=True)
     ]
-    across = Axis(min(one.times[0] for one in kept), end, "seconds")
-    if not ages:
-        return line_chart("Freshness", across, Axis(0.0, 1.0, "", "{:.0%}".format), lines)
-    highest = max(y for line in lines for _, y in line.points) or 1.0
-    return line_chart("Age", across, Axis(0.0, highest * 1.08, "", "{:g} s".format), lines)
+
+
+def _across(kept: Sequence[Kept]) -> Axis:
+    return Axis(0.0, max(one.times[-1] for one in kept), "seconds")
+
+
+def _highest(lines: Sequence[Line]) -> float:
+    return 1.08 * max((y for line in lines for _, y in line.points), default=0.0) or 1.0
 
 
 def _table(kept: Sequence[Kept]) -> Markup:
@@ -60,8 +104,8 @@ def _table(kept: Sequence[Kept]) -> Markup:
         element(
             "tr",
             element("td", one.name),
-            element("td", f"{_mean(one.fresh):.1%}"),
-            element("td", f"{_mean(one.ages):.1f} s"),
+            element("td", f"{1 - one.stale:.1%}"),
+            element("td", f"{one.age:.1f} s"),
             element("td", f"{one.looks:,}"),
             element("td", format_size(one.wire_bytes)),
             class_="ours" if number == 0 else None,
@@ -69,7 +113,3 @@ def _table(kept: Sequence[Kept]) -> Markup:
         for number, one in enumerate(kept)
     ]
     return table(("policy", "fresh", "out of date for", "looks", "on the line"), rows)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

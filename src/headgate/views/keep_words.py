@@ -105,6 +105,9 @@ class KeepWords:
             parts.append(f"{len(volumes.sealing)} being sealed")
         if volumes.open:
             parts.append(f"{volumes.open} being filled")
+        if volumes.removed:
+            freed = format_size(volumes.freed_bytes)
+            parts.append(f"{volumes.removed:,} old captures removed, {freed} freed")
         return ", ".join(parts)
 
     def _notices(self) -> str:

@@ -16,7 +16,9 @@ from headgate.views.html_page import document, section
 from headgate.views.markup import Markup, element, joined
 from headgate.views.plan_words import plural
 from headgate.views.report_gantt import MOST_ROWS, gantt_chart
+from headgate.views.report_grid import audits_table, nodes_table
 from headgate.views.report_harvest import harvest_chart, scorer_troubles
+from headgate.views.report_policy import policy_words
 from headgate.views.report_promises import Promise, promises
 from headgate.views.report_rates import rate_chart
 from headgate.views.report_tables import (
@@ -30,6 +32,7 @@ from headgate.views.report_words import (
     ReportWords,
     late_sites,
     restarts_in_words,
+    robots_ignored,
     stalls_in_words,
 )
 from headgate.views.site_colours import site_numbers
@@ -64,7 +67,14 @@ def report_page(report: RunReport) -> str:
                 _lines(restarts_in_words(report)),
                 "They went on from what was stored, in another process.",
             ),
+            section("robots.txt not obeyed, as told", _lines(robots_ignored(report))),
             section("Sites", sites_table(report, order)),
+            section(
+                "Nodes",
+                nodes_table(report),
+                "Lost: another had to do the task. Doubled: another's result counts.",
+            ),
+            section("Pages that two nodes brought differently", audits_table(report)),
             section("Errors by kind", errors_table(report), otherwise="There were none."),
             section(
                 "Left out, and why",
@@ -93,6 +103,7 @@ def _header(report: RunReport, words: ReportWords) -> Markup:
         element("p", f"Headgate, run {report.stamp}", class_="kicker"),
         element("h1", words.headline),
         element("p", f"{words.amounts}, from {began}; {how}.", class_="amounts"),
+        *(element("p", sentence) for sentence in policy_words(report)),
     )
 
 

@@ -7,14 +7,17 @@ from collections.abc import Iterable
 from headgate.model.run_report import RunReport
 from headgate.views.markup import printable
 from headgate.views.plan_words import duration_at_least, plural
+from headgate.views.report_grid import grid_words
 from headgate.views.report_harvest import harvest_words, scorer_troubles
 from headgate.views.report_left_out import left_out_words, too_little
+from headgate.views.report_policy import policy_words
 from headgate.views.report_words import (
     ReportWords,
     errors_by_kind,
     late_sites,
     nothing_because,
     restarts_in_words,
+    robots_ignored,
     stalls_in_words,
 )
 
@@ -26,7 +29,7 @@ _MOST_NAMED = 5
 def report_text(report: RunReport, page: str = "") -> str:
     """Headline, amounts, and what went wrong; ``page`` is where the report page is."""
     words = ReportWords.of(report)
-    lines = [f"{words.headline}.", f"{words.amounts}."]
+    lines = [f"{words.headline}.", f"{words.amounts}.", *policy_words(report)]
     late = late_sites(report)
     lines += _listed("Late", (f"{site.name} by {duration_at_least(by)}" for site, by in late))
     stopped = (site for site in report.sites if site.stopped_at_deadline)
@@ -45,10 +48,12 @@ def report_text(report: RunReport, page: str = "") -> str:
     lines += _listed("Left out", left_out_words(report))
     unfinished = (site for site in report.sites if not site.settled)
     lines += _listed("Not finished", (f"{s.name} ({s.reason or s.state})" for s in unfinished))
+    lines += grid_words(report)
     lines += _listed("Stalled", stalls_in_words(report))
     lines += _listed("Process died, site went on from what was stored", restarts_in_words(report))
     lines += _listed("Errors", (f"{count:,} × {kind}" for kind, count in errors_by_kind(report)))
     lines += _listed("Given up", _given_up(report))
+    lines += _listed("robots.txt not obeyed, as told", robots_ignored(report))
     lines += _listed("Focus", _harvests(report))
     lines += _listed("Scorers in trouble", scorer_troubles(report))
     if page:

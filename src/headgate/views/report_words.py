@@ -24,6 +24,7 @@ __all__ = [
     "percent",
     "reset_day",
     "restarts_in_words",
+    "robots_ignored",
     "stalls_in_words",
     "why_missed",
 ]
@@ -36,6 +37,7 @@ _MEANINGS = {
     "dns": "the name does not resolve",
     "first-byte-timeout": "no answer in time",
     "forbidden-address": "a private address that was not named",
+    "login": "logging in failed",
     "refused": "nobody listens there",
     "stalled": "bytes stopped coming",
     "tls": "the certificate or the handshake is bad",
@@ -163,6 +165,11 @@ def restarts_in_words(report: RunReport) -> list[str]:
         for site in report.sites
         if site.restarts
     ]
+
+
+def robots_ignored(report: RunReport) -> list[str]:
+    """Hosts whose robots.txt the user said to ignore."""
+    return sorted({host for site in report.sites for host in site.robots_ignored})
 
 
 def _stalled(cause: str, stalls: list[Stall]) -> str:

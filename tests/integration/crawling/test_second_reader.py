@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
 import signal
 import socket
@@ -18,8 +19,10 @@ import uvloop
 from tests.machine import wait_until
 
 from headgate.crawling import second_reader
+from headgate.crawling.page_questions import LENGTH_BYTES
 from headgate.crawling.page_reading import PageReader, ReadPage
 from headgate.crawling.second_reader import SecondReader
+from headgate.crawling.second_reader_child import serve
 from headgate.model.fetch import Fetched
 
 READER = PageReader()
@@ -142,3 +145,11 @@ def test_its_process_ends_with_ours() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     pid = int(done.stdout)
     wait_until(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def test_a_reader_whose_parent_left_ends_without_a_word() -> None:
+    """It was asked, and nobody waits for the answer any more."""
+    ours, theirs = socket.socketpair()
+    ours.close()
+    with theirs:
+        serve(io.BytesIO(2 * (1).to_bytes(LENGTH_BYTES) + b"?!"), theirs)

@@ -12,7 +12,7 @@ from headgate.crawling.clock import SystemClock
 from headgate.crawling.memory_known import MemoryKnown
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import StoredPage
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.crawling.site_run import SiteRun, Tools
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.journal import JournalEntry
@@ -127,7 +127,7 @@ def test_a_line_faster_than_the_disk_waits_for_it_and_goes_on() -> None:
             return await SiteRun(Task(site), tools).run()
 
     progress = asyncio.run(crawl())
-    assert progress.state is SiteState.DONE
+    assert progress.state is TaskState.DONE
     assert progress.pages == PAGES + 1
     assert store.ended
     assert len(set(store.stored)) == PAGES + 3, "front page, robots.txt, sitemap.xml and all pages"

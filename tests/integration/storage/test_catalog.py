@@ -2,14 +2,22 @@ from __future__ import annotations
 
 import dataclasses
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
+from bench.postgres import Postgres
 
-from headgate.control.catalog import Server, SiteState, Visit
-from headgate.model.errors import DamagedFile, WorldFault
+from headgate.control.board_rows import NewTask
+from headgate.control.catalog import Outcome, Server, SiteState, Visit
+from headgate.model.errors import DamagedFile, UserMistake, WorldFault
 from headgate.model.local_time import DayKind, LocalMoment
+from headgate.storage.database import VERSION, steps_after
+from headgate.storage.postgres_catalog import PostgresCatalog
+from headgate.storage.postgres_database import PostgresDatabase
+from headgate.storage.sql_board import SqlBoard
 from headgate.storage.sqlite_catalog import SqliteCatalog
 from headgate.traffic.server_speed import Measure, ServerSpeed
 
@@ -40,17 +48,6 @@ def test_estimates_that_are_not_ours_are_measured_anew(tmp_path: Path) -> None:
         assert catalog.servers() == []
 
 
-def test_a_catalog_of_the_first_layout_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "catalog.sqlite"
-    with SqliteCatalog(path) as catalog:
-        catalog.begin_run("run", 1.0, "{}")
-    with sqlite3.connect(path) as db:
-        db.executescript("DROP TABLE server_hosts; DROP TABLE servers; PRAGMA user_version = 1;")
-    with SqliteCatalog(path) as catalog:
-        assert catalog.servers() == []
-        assert [run.stamp for run in catalog.runs()] == ["run"]
-
-
 def test_a_visit_of_a_run_never_begun_is_refused(tmp_path: Path) -> None:
     with SqliteCatalog(tmp_path / "catalog.sqlite") as catalog:
         with pytest.raises(DamagedFile, match="FOREIGN KEY"):
@@ -75,37 +72,88 @@ def test_a_catalog_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
         SqliteCatalog(path)
 
 
-_VISITS_4 = """
-DROP TABLE visit_errors; DROP TABLE visits; DROP TABLE site_state; DROP TABLE promises;
-CREATE TABLE visits (
-    site TEXT NOT NULL REFERENCES sites (name), run TEXT NOT NULL REFERENCES runs (stamp),
-    started REAL NOT NULL, finished REAL NOT NULL, seconds REAL NOT NULL, pages INTEGER NOT NULL,
-    payload_bytes INTEGER NOT NULL, wire_bytes INTEGER NOT NULL, alpha REAL,
-    complete INTEGER NOT NULL, PRIMARY KEY (site, run)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE visit_errors (
-    site TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL,
-    PRIMARY KEY (site, run, kind), FOREIGN KEY (site, run) REFERENCES visits (site, run)
-) STRICT, WITHOUT ROWID;
-INSERT INTO runs (stamp, started, settings) VALUES ('old', 1.0, '{}');
+_ROWS = """
+INSERT INTO runs (stamp, started, outcome, settings) VALUES ('old', 1.0, 'interrupted', '{}');
 INSERT INTO sites VALUES ('docs', 'old', 'old');
-INSERT INTO visits VALUES ('docs', 'old', 1.0, 2.0, 1.0, 3, 4, 5, NULL, 1);
-INSERT INTO visit_errors VALUES ('docs', 'old', '404', 6);
-PRAGMA user_version = 4;
+INSERT INTO visits (site, run, started, finished, seconds, pages, payload_bytes, wire_bytes, alpha,
+    complete) VALUES ('docs', 'old', 1.0, 2.0, 1.0, 3, 4, 5, NULL, 1);
+INSERT INTO visit_errors (site, run, kind, count) VALUES ('docs', 'old', '404', 6);
 """
+"""That every version can hold."""
 
 
-def test_a_catalog_of_version_4_keeps_its_visits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", range(1, VERSION + 1))
+def test_a_catalog_of_any_earlier_version_is_brought_up_to_date(
+    tmp_path: Path, version: int
+) -> None:
     path = tmp_path / "catalog.sqlite"
-    SqliteCatalog(path).close()
+    steps = steps_after("sqlite", 0)[:version]
     with closing(sqlite3.connect(path)) as db:
-        db.executescript(_VISITS_4)
+        db.executescript("\n".join((*steps, _ROWS, f"PRAGMA user_version = {version};")))
     with SqliteCatalog(path) as catalog:
         (visit,) = catalog.history("docs")
         assert (visit.run, visit.visit, visit.wire_bytes, visit.errors) == ("old", 0, 5, {"404": 6})
         again = dataclasses.replace(visit, visit=1)
         catalog.record_kept(again, SiteState("docs", 1, 1.0), None)
+        catalog.record_servers([Server("192.0.2.1", ("docs.example",), measured(1e5, 10.0))])
+        catalog.add_line_use({1: 5})
+        catalog.end_run("old", 9.0, Outcome.ABANDONED)
+        board = SqlBoard(catalog.database)
+        board.add_tasks([NewTask(run="old", site="docs", host="h", spec=b"{}")])
     with SqliteCatalog(path) as catalog:
         assert [visit.visit for visit in catalog.history("docs")] == [1, 0]
+        assert [run.outcome for run in catalog.runs()] == [Outcome.ABANDONED]
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master")]
+        assert not [name for name in tables if "_3" in name or "_4" in name], "all moved in"
+
+
+def test_both_dialects_have_the_same_tables_and_columns(tmp_path: Path, postgres: Postgres) -> None:
+    with SqliteCatalog(tmp_path / "catalog.sqlite"):
+        pass
+    with closing(sqlite3.connect(tmp_path / "catalog.sqlite")) as db:
+        tables = [
+            name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        ours = {
+            name: {row[1] for row in db.execute(f"PRAGMA table_info({name})")} for name in tables
+        }
+    url = postgres.new_catalog()
+    PostgresCatalog(url).close()
+    with psycopg.connect(url) as other:
+        rows = other.execute(
+            "SELECT table_name, column_name FROM information_schema.columns"
+            " WHERE table_schema = current_schema() AND table_name <> 'headgate'"
+        )
+        theirs: dict[str, set[str]] = {}
+        for table, column in rows:
+            theirs.setdefault(table, set()).add(column)
+    assert theirs == ours
+
+
+def test_a_catalog_that_is_away_or_misnamed_is_told_in_one_line(postgres: Postgres) -> None:
+    with pytest.raises(WorldFault, match=r"cannot reach the catalog postgresql://me@.*/nowhere"):
+        PostgresCatalog("postgresql://me:secret@/postgres?host=/nowhere")
+    with pytest.raises(UserMistake, match="is not understood"):
+        PostgresCatalog("postgresql://?nonsense=1")
+    url = postgres.new_catalog()
+    PostgresCatalog(url).close()
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("UPDATE headgate SET version = 99")
+    with pytest.raises(WorldFault, match="newer Headgate"):
+        PostgresCatalog(url)
+
+
+def test_one_manager_holds_a_catalog_until_its_connection_ends(postgres: Postgres) -> None:
+    url = postgres.new_catalog()
+    first, second = PostgresDatabase(url), PostgresDatabase(url)
+    other = PostgresDatabase(postgres.new_catalog())
+    assert first.hold()
+    assert other.hold(), "another catalog is another's"
+    assert not second.hold()
+    first.close()
+    while not second.hold():  # the server notices a moment later
+        time.sleep(0.01)
+    second.close()
+    other.close()

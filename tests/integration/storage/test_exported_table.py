@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.model.errors import UserMistake
-from headgate.storage.exported_table import write_table
+from headgate.storage.exported_table import stored_rows, write_rows
 
 
 def test_a_column_whose_name_is_no_text_is_damage(tmp_path: Path) -> None:
@@ -18,4 +18,4 @@ def test_a_column_whose_name_is_no_text_is_damage(tmp_path: Path) -> None:
     pq.write_table(pa.table({"title": ["a"]}), file)
     file.write_bytes(file.read_bytes().replace(b"title", b"tit\xf5e"))
     with pytest.raises(UserMistake, match="is damaged"):
-        write_table(file, "csv", io.BytesIO())
+        write_rows(stored_rows(file), "csv", io.BytesIO())

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,21 +14,14 @@ from tests.unit.storage.test_surt import KEYS
 from headgate.storage.surt import surt_key
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once
+from .replaying import replayed, serving_pywb
 
-START_SECONDS = 60.0
 WHATWG_URLS = Path(__file__).parents[2] / "data" / "wpt-url" / "urltestdata.json"
 KEYS_OF_PYWB = """
 import json, sys, surt
 for line in sys.stdin:
     print(json.dumps(surt.surt(json.loads(line))))
 """
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="module")
@@ -49,39 +39,8 @@ def wayback(pywb_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         (both / f"{run.stamp}.cdxj").symlink_to(run.path / "index.cdxj")
     collections["both"] = {"index_paths": f"{both}/", "archive_paths": f"{folder}/"}
     (folder / "config.yaml").write_text(json.dumps({"collections": collections}))
-    port = free_port()
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(
-            [str(pywb_bin / "wayback"), "--bind", "127.0.0.1", "--port", str(port)],
-            cwd=folder,
-            stdout=log,
-            stderr=log,
-        )
-        try:
-            wait_for(port, server, folder / "log")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.terminate()
-            server.wait(timeout=20)
-
-
-def wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            break
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    pytest.fail(f"pywb did not start:\n{log.read_text()}")
-
-
-def replayed(wayback: str, collection: str, stamp: str, url: str) -> bytes:
-    """The page as pywb gives it without its own additions."""
-    with urllib.request.urlopen(f"{wayback}/{collection}/{stamp}id_/{url}", timeout=30) as answer:
-        body: bytes = answer.read()
-        return body
+    with serving_pywb(pywb_bin, folder) as address:
+        yield address
 
 
 @pytest.mark.parametrize(

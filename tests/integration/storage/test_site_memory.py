@@ -17,13 +17,15 @@ from hypothesis import strategies as st
 from tests.unit.storage.making import make_page
 
 from headgate.model.errors import UserMistake, WorldFault
-from headgate.storage import site_memory
+from headgate.storage import memory_merging, site_memory
 from headgate.storage.collection import Collection
 from headgate.storage.known_pages import KnownPages
+from headgate.storage.memory_file import DamagedMemory
+from headgate.storage.memory_merging import merge
 from headgate.storage.page_memory import Look, PageMemory, Sighting, after
 from headgate.storage.remembering import mend_memories
 from headgate.storage.sealing import seal
-from headgate.storage.site_memory import DamagedMemory, SiteMemory, merge, read_summary
+from headgate.storage.site_memory import SiteMemory, read_summary
 from headgate.storage.spool import SiteSpool
 
 from .crawled import STARTED, crawl_once
@@ -74,7 +76,8 @@ def test_merged_run_by_run_it_is_what_page_by_page_comes_to(
     """Also where all URLs have one key of three."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         if collide:
-            patch.setattr(site_memory, "_key", lambda url: len(url) % 3)
+            for module in (site_memory, memory_merging):
+                patch.setattr(module, "key_of", lambda url: len(url) % 3)
         path = Path(folder) / "sites" / "site.pages"
         expected: dict[str, PageMemory] = {}
         for number, run in enumerate(looks):
@@ -90,7 +93,7 @@ def test_merged_run_by_run_it_is_what_page_by_page_comes_to(
 def test_when_most_pages_are_gone_their_entries_are_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(site_memory, "_MOST_GONE", 0)
+    monkeypatch.setattr(memory_merging, "_MOST_GONE", 0)
     path = tmp_path / "sites" / "site.pages"
     for at in (1.0, 2.0):
         remember(path, str(at), [sighting(number, at, 404) for number in range(20)])

@@ -127,7 +127,7 @@ class _Line:
             for name, rate in rates.items()
             if self.sites[name].started is not None
         }
-        capacity = self.manager.capacity
+        capacity = self.manager.budget.capacity
         whole = sum(wanted.values())
         budget = whole if capacity is None else capacity.rate_at(now)
         scale = min(1.0, budget / whole) if whole else 1.0

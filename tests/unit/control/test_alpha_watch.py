@@ -6,7 +6,7 @@ import pytest
 
 from headgate.control.alpha_watch import AlphaWatch
 from headgate.control.server_watch import ServerWatch
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.model.local_time import Calendar, DayKind, LocalMoment
 from headgate.model.site import Site
 from headgate.traffic.server_speed import Measure, ServerSpeeds
@@ -21,7 +21,7 @@ def watched(rate: float) -> AlphaWatch:
 
 
 def crawl(watch: AlphaWatch, came: int, granted: float) -> float | None:
-    report = Progress("docs", SiteState.CRAWLING)
+    report = Progress("docs", TaskState.CRAWLING)
     for second in range(11):
         watch.look([report], {"docs": granted}, float(second), float(second))
         report.wire_bytes += came
@@ -45,7 +45,7 @@ def test_a_rate_that_was_just_raised_was_not_granted_before() -> None:
     """A site that was parked for long would seem to have left half of its grant."""
     servers = ServerWatch(ServerSpeeds(), Calendar(), {"docs.example": "192.0.2.1"})
     watch = AlphaWatch.of([Site("docs", seeds=("https://docs.example/",))], servers)
-    report, tally = Progress("docs", SiteState.CRAWLING), ServerTally({"docs.example"})
+    report, tally = Progress("docs", TaskState.CRAWLING), ServerTally({"docs.example"})
     for second, rate in enumerate((0.0, 0.0, 0.0, 100e3, 100e3, 100e3)):
         watch.look([report], {"docs": rate}, float(second), float(second))
         report.wire_bytes += int(0.98 * rate)

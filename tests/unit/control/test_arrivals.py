@@ -5,7 +5,7 @@ from __future__ import annotations
 from headgate.control.arrivals import Arrivals
 from headgate.control.line_use import LineUse
 from headgate.control.samples import Samples
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 
 
 def test_what_comes_after_a_restart_is_counted_from_its_beginning() -> None:
@@ -23,7 +23,7 @@ def test_the_next_visit_of_a_site_is_counted_whole() -> None:
     use = LineUse.of({})
     for visit in range(1, 1001):
         use.look([Progress("a", wire_bytes=60, visit=visit)], 0.0)
-        done = Progress("a", SiteState.DONE, 0.0, 1.0, wire_bytes=100, visit=visit)
+        done = Progress("a", TaskState.DONE, 0.0, 1.0, wire_bytes=100, visit=visit)
         use.look([done], 0.0)
     assert use.unsaved() == {0: 100_000}
     assert not use._counted._counted, "and nothing is kept of what has ended"

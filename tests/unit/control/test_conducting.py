@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from headgate.control.conducting import Conducting
 from headgate.control.forecast import Forecast, Source
 from headgate.control.manager import Manager
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.model.site import OnDeadline, Site
 from headgate.model.task import Task
 from headgate.model.units import Seconds
@@ -57,7 +57,7 @@ class MadeUpFleet:
     def stop(self, site: str, reason: str) -> None: ...
 
     def progress(self) -> Sequence[Progress]:
-        return [Progress(site, SiteState.CRAWLING) for site in self.begun]
+        return [Progress(site, TaskState.CRAWLING) for site in self.begun]
 
     def servers(self) -> Mapping[str, ServerTally]:
         return {}
@@ -67,14 +67,14 @@ class MadeUpFleet:
             told, self._told_at_close = self._told_at_close, []
             return told
         self.clock.time += max(seconds, 0.01)
-        return self._over(SiteState.DONE)
+        return self._over(TaskState.DONE)
 
     async def close(self, reason: str) -> None:
         self.closed = reason
-        self._told_at_close = [Progress(site, SiteState.STOPPED) for site in self.begun]
+        self._told_at_close = [Progress(site, TaskState.STOPPED) for site in self.begun]
         self.begun.clear()
 
-    def _over(self, state: SiteState) -> list[Progress]:
+    def _over(self, state: TaskState) -> list[Progress]:
         over = {
             site: self.clock.time - at
             for site, at in self.begun.items()
@@ -85,7 +85,7 @@ class MadeUpFleet:
         return [Progress(site, state, ended=seconds) for site, seconds in over.items()]
 
 
-Seen = dict[str, list[SiteState]]
+Seen = dict[str, list[TaskState]]
 
 
 def conducted(
@@ -115,15 +115,15 @@ def conducted(
 def test_every_site_is_seen_to_end_once() -> None:
     fleet, seen = conducted([Site("a"), Site("b")], {"a": 3.0, "b": 5.0})
     assert fleet.totals[0] == 1e6
-    assert {site: states.count(SiteState.DONE) for site, states in seen.items()} == {"a": 1, "b": 1}
+    assert {site: states.count(TaskState.DONE) for site, states in seen.items()} == {"a": 1, "b": 1}
     assert not fleet.closed, "whoever opened the fleet closes it"
 
 
 def test_an_interrupt_closes_the_fleet_and_what_ended_by_it_is_seen() -> None:
     fleet, seen = conducted([Site("a"), Site("b")], {"a": 3.0, "b": 500.0}, interrupt_at=10.0)
     assert fleet.closed == "interrupted"
-    assert seen["a"][-1] is SiteState.DONE
-    assert seen["b"][-1] is SiteState.STOPPED
+    assert seen["a"][-1] is TaskState.DONE
+    assert seen["b"][-1] is TaskState.STOPPED
 
 
 def test_a_site_whose_deadline_passes_before_it_began_is_seen_to_end_with_its_reason() -> None:
@@ -132,9 +132,9 @@ def test_a_site_whose_deadline_passes_before_it_began_is_seen_to_end_with_its_re
     fleet, seen = conducted([first, soon], {"first": 20.0, "soon": 1.0}, slots=1)
     assert (
         "soon" not in [task.name for task in fleet.tasks]
-        or seen["soon"][-1] is not SiteState.CRAWLING
+        or seen["soon"][-1] is not TaskState.CRAWLING
     )
-    assert seen["soon"].count(SiteState.STOPPED) + seen["soon"].count(SiteState.DONE) == 1
+    assert seen["soon"].count(TaskState.STOPPED) + seen["soon"].count(TaskState.DONE) == 1
 
 
 def test_tasks_arrive_while_it_runs_and_a_site_comes_again() -> None:

@@ -137,6 +137,6 @@ def test_rates_never_add_up_to_more_than_the_budget(data: st.DataObject) -> None
 
 
 def _within_budget(manager: Manager, now: float) -> None:
-    assert manager.capacity is not None
-    lent = sum(manager.loans.values())
-    assert sum(manager.rates.values()) - lent <= manager.capacity.rate_at(now) * (1 + 1e-9)
+    assert manager.budget.capacity is not None
+    lent = sum(manager.sites.loans.values())
+    assert sum(manager.rates.values()) - lent <= manager.budget.capacity.rate_at(now) * (1 + 1e-9)

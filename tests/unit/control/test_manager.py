@@ -18,7 +18,7 @@ from headgate.control.manager import (
     StopSite,
 )
 from headgate.control.site_watch import SiteWatch
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.model.site import OnDeadline, Site
 from headgate.model.task import Task
 from headgate.model.units import BytesPerSecond, Seconds
@@ -92,7 +92,7 @@ def test_rates_never_add_up_to_more_than_is_offered() -> None:
             for name, rate in manager.rates.items()
         ]
         after_look(manager, reports, float(step))
-        assert sum(manager.rates.values()) - sum(manager.loans.values()) <= 100e3 * (1 + 1e-9)
+        assert sum(manager.rates.values()) - sum(manager.sites.loans.values()) <= 100e3 * (1 + 1e-9)
         assert len(manager.rates) <= 3
 
 
@@ -113,7 +113,7 @@ def test_what_a_site_leaves_unused_is_lent_at_the_next_look_and_taken_back() -> 
     lent = second(4.0, 40_000)["parked"]
     assert before < 20e3
     assert lent == pytest.approx(before + 54e3, abs=15e3)
-    assert not any(second(now, 100_000) and manager.loans for now in (5.0, 6.0))
+    assert not any(second(now, 100_000) and manager.sites.loans for now in (5.0, 6.0))
 
 
 def test_a_slow_server_gives_its_unused_share_to_the_others() -> None:
@@ -134,7 +134,7 @@ def test_a_grant_too_small_for_a_page_makes_no_server_slow() -> None:
     pages = Progress("a", wire_bytes=160_000, fetches=10, to_do=9)
 
     def look(rate: float, now: float) -> float:
-        watch.look_at_speed(pages, rate, now, first_look=False, held_back=False, lent=False)
+        watch.grants.look(pages, rate, now, first_look=False, held_back=False, lent=False)
         return watch.speed.cap
 
     assert [look(2e3, 0.5 * step) for step in range(30)] == [300e3] * 30
@@ -208,7 +208,7 @@ def test_a_line_that_has_less_is_planned_for_and_forgiven() -> None:
     assert sum(rates_of(less).values()) == pytest.approx(20e3)
     assert not any(isinstance(command, SetTotal) for command in less), "others hold the total"
     for second in range(2, 12):  # nothing comes: not the servers' fault while the line is held back
-        manager.held_back = True
+        manager.budget.held_back = True
         after_look(manager, [Progress("a", to_do=9), Progress("b", to_do=9)], float(second))
     more = manager.set_line(math.inf, 12.0, held_back=False)
     assert rates_of(more) == {"a": 100e3}
@@ -282,7 +282,7 @@ def test_a_server_is_not_slow_where_others_take_their_part_of_the_line() -> None
         for name, rate in manager.rates.items():
             came[name] += rate * min(100e3 / given, 1.0)
     assert given == 150e3, "two thirds of it came"
-    assert manager.caps["quick"] >= 100e3
+    assert manager.sites.caps["quick"] >= 100e3
 
 
 def test_a_site_behind_a_very_slow_server_lends_its_crawler() -> None:
@@ -305,11 +305,31 @@ def test_a_site_nobody_knows_is_looked_at_before_its_turn_and_then_parked() -> N
         looked.growth.settle(min(page, 1))
         looked.growth.came(10_000)
     looked.growth.found(1, 9)
-    assert not manager.looks.over
+    assert not manager.sites.looks.over
     after = rates_of(after_look(manager, [Progress("known", to_do=9), looked], 3.0))
-    assert manager.looks.over
+    assert manager.sites.looks.over
     assert after == {"known": 100e3, "unknown": 0.0}
-    assert manager.left["unknown"].likely < 1e6, "the look replaced the guess"
+    assert manager.sites.left["unknown"].likely < 1e6, "the look replaced the guess"
+
+
+def test_sites_that_are_known_are_crawled_beside_first_looks() -> None:
+    """They waited until the last unknown site was looked at: half a minute before the first page"""
+    sites = [Site("known", deadline=Seconds(60.0)), Site("unknown", deadline=Seconds(90.0))]
+    forecasts = {"known": guess(3e6, cap=100e3), "unknown": Forecast(2e7, Source.GUESS)}
+    manager = managed(sites, forecasts, 100e3)
+    assert rates_of(manager.begin(0.0)) == {"known": 50e3, "unknown": 50e3}
+    assert set(manager.sites.looks.under_way) == {"unknown"}
+
+
+def test_the_planner_reckons_with_the_range_and_not_with_its_middle_alone() -> None:
+    """Sizes looked at may be off by four, and the middle was taken as certain."""
+    site = Site("a", deadline=Seconds(20.0))
+    watch = SiteWatch.of(site, Forecast(1e6, Source.SCOUT, bytes_range=(25e4, 4e6)))
+    state = watch.state(equal_share=1e5)
+    assert (state.least, state.remaining, state.most) == (25e4, 1e6, 2e6)
+    watch.look(one_page_seen("a", of=100))
+    watch.refresh(state, equal_share=1e5)
+    assert state.least == watch.left.low < state.remaining < state.most < watch.left.high
 
 
 def test_looks_end_where_nothing_comes_and_are_skipped_where_time_is_short() -> None:
@@ -318,12 +338,12 @@ def test_looks_end_where_nothing_comes_and_are_skipped_where_time_is_short() -> 
     manager.decide(0.0)
     assert set(manager.rates) == {"s0", "s1"}
     after_look(manager, [Progress("s0", to_do=1), Progress("s1", to_do=1)], 3.0)
-    assert set(manager.looks.under_way) == {"s2"}, "three seconds are enough; one runs"
+    assert set(manager.sites.looks.under_way) == {"s2"}, "three seconds are enough; one runs"
     after_look(manager, [Progress(f"s{k}", to_do=1) for k in range(4)], 6.5)
-    assert manager.looks.over
+    assert manager.sites.looks.over
     late = managed(sites, {s.name: Forecast(1e6, Source.GUESS) for s in sites}, 100e3, slots=2)
     late.decide(4.5)
-    assert late.looks.over, "a fifth of the time to the deadline is over"
+    assert late.sites.looks.over, "a fifth of the time to the deadline is over"
 
 
 def test_sites_that_stop_are_looked_at_last() -> None:
@@ -334,7 +354,7 @@ def test_sites_that_stop_are_looked_at_last() -> None:
     sites = [stop, *others]
     manager = managed(sites, {site.name: unknown for site in sites}, 100e3)
     manager.begin(0.0)
-    assert set(manager.looks.under_way) == {"s0", "s1"}
+    assert set(manager.sites.looks.under_way) == {"s0", "s1"}
 
 
 def test_a_trickle_is_for_sites_that_may_be_late() -> None:
@@ -352,10 +372,10 @@ def test_a_site_whose_deadline_comes_before_its_look_is_not_waited_for() -> None
     sites = [Site(f"s{k}", deadline=Seconds(10.0)) for k in range(2)]
     manager = managed(sites, {s.name: Forecast(1e6, Source.GUESS) for s in sites}, 100e3, slots=1)
     manager.decide(0.0)
-    assert set(manager.looks.under_way) == {"s0"}
+    assert set(manager.sites.looks.under_way) == {"s0"}
     manager.ended("s1", 0.5)
     manager.ended("s0", 1.0)
-    assert manager.looks.over
+    assert manager.sites.looks.over
     assert manager.done
 
 
@@ -369,7 +389,7 @@ def test_a_change_of_rate_in_between_does_not_make_a_server_slow() -> None:
         manager.set_budget(Capacity.constant(100e3 if step % 2 else 50e3), now - 0.25)
         arrived += manager.rates["a"] * 0.25
         after_look(manager, [Progress("a", wire_bytes=int(arrived), to_do=9)], now)
-    assert manager.caps["a"] == math.inf
+    assert manager.sites.caps["a"] == math.inf
 
 
 def test_a_new_plan_is_followed() -> None:
@@ -386,8 +406,8 @@ def test_a_server_nobody_knows_is_tried_before_it_may_be_too_late() -> None:
     sites = [Site("near", deadline=Seconds(20.0)), Site("far", deadline=Seconds(26.0))]
     manager = managed(sites, {"near": guess(2e6, cap=300e3), "far": guess(800e3)}, 300e3)
     assert rates_of(manager.begin(0.0)) == {"near": 150e3, "far": 150e3}
-    near = Progress("near", SiteState.CRAWLING, wire_bytes=150_000, fetches=10, to_do=120)
-    far = Progress("far", SiteState.CRAWLING, wire_bytes=32_000, fetches=2, to_do=48)
+    near = Progress("near", TaskState.CRAWLING, wire_bytes=150_000, fetches=10, to_do=120)
+    far = Progress("far", TaskState.CRAWLING, wire_bytes=32_000, fetches=2, to_do=48)
     far.seconds_per_request = 0.4
     for _ in range(2):
         far.growth.came(16_000)
@@ -401,10 +421,10 @@ def test_a_server_is_not_judged_where_politeness_sets_the_pace(pace: float, judg
     """A page a second, of 1 KB at first and of 24 KB later."""
     watched = SiteWatch.of(Site("library", deadline=Seconds(22.0)), guess(320e3))
     for look in range(1, 9):
-        came = Progress("library", SiteState.CRAWLING, fetches=look // 2, to_do=13)
+        came = Progress("library", TaskState.CRAWLING, fetches=look // 2, to_do=13)
         came.wire_bytes, came.seconds_per_request = 1_000 * came.fetches, pace
         watched.look(came)
-        watched.look_at_speed(came, 60e3, look / 2, first_look=False, held_back=False, lent=False)
+        watched.grants.look(came, 60e3, look / 2, first_look=False, held_back=False, lent=False)
     assert (watched.speed.cap < 5e3) == judged
 
 
@@ -456,6 +476,6 @@ def test_an_unknown_site_that_arrives_is_looked_at_first() -> None:
     unknown = Task(Site("new", deadline=Seconds(60.0)))
     commands = manager.arrive(unknown, Forecast(1e6, Source.GUESS), 500.0)
     assert starts_of(commands) == [unknown]
-    assert set(manager.looks.under_way) == {"new"}, "half a minute of the run's is long over"
+    assert set(manager.sites.looks.under_way) == {"new"}, "half a minute of the run's is long over"
     assert rates_of(commands)["new"] == pytest.approx(50e3)
-    assert not manager.ended("new", 501.0) or manager.looks.over
+    assert not manager.ended("new", 501.0) or manager.sites.looks.over

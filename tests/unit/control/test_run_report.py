@@ -17,13 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.control.run_report import RunLog, make_report
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.model.left_out import LeftOut
 from headgate.model.quota import Period, Quota, QuotaUse
 from headgate.model.run_report import RunReport, Stall
 from headgate.model.site import Site
 from headgate.model.units import Bytes, Seconds
 from headgate.views.report_text import report_text
+from headgate.views.report_words import late_sites
 
 NOON = 1_794_744_000.0
 BUDGET = 1000.0
@@ -37,7 +38,7 @@ class Script:
     came: dict[float, int]
     """Bytes by moment; each is a page."""
     ends: float | None = None
-    state: SiteState = SiteState.DONE
+    state: TaskState = TaskState.DONE
     reason: str = ""
     to_do: int = 0
     errors: dict[str, int] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class Script:
         ended = self.ends is not None and moment >= self.ends
         came = [size for when, size in self.came.items() if when <= moment]
         pages, bytes_ = earlier
-        progress = Progress(self.name, self.state if ended else SiteState.CRAWLING)
+        progress = Progress(self.name, self.state if ended else TaskState.CRAWLING)
         progress.started = 0.0
         progress.ended = self.ends if ended else None
         progress.pages = pages + len(came)
@@ -146,7 +147,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
     "resumed past its deadline": (
         (site("a", 10),),
         (
-            Leg(7.4, (replace(A, came=steady(7), ends=7.4, state=SiteState.STOPPED,
+            Leg(7.4, (replace(A, came=steady(7), ends=7.4, state=TaskState.STOPPED,
                               reason="interrupted"),), interrupted=True, pause=3600),
             Leg(8.6, (replace(A, came=steady(8), ends=8.5),)),
         ),
@@ -170,12 +171,24 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
     "interrupted before its deadline": (
         (site("a", 30), site("b")),
         (
-            Leg(5, (replace(A, came=steady(5), ends=5, state=SiteState.STOPPED,
+            Leg(5, (replace(A, came=steady(5), ends=5, state=TaskState.STOPPED,
                             reason="interrupted", to_do=7),), interrupted=True),
         ),
         (
             "Interrupted after 5.0s: 0 of 1 deadline met, 1 still open; ",
             "Not finished: a (interrupted), b (waiting).",
+        ),
+    ),
+    "interrupted past its deadline": (
+        (site("a", 4),),
+        (
+            Leg(5, (replace(A, came=steady(5), ends=5, state=TaskState.STOPPED,
+                            reason="interrupted", to_do=7),), interrupted=True),
+        ),
+        (
+            "Interrupted after 5.0s: 0 of 1 deadline met; ",
+            "Late: a by 1.0s.",
+            "Not finished: a (interrupted).",
         ),
     ),
     "refused": (
@@ -251,7 +264,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
     "stopped": (
         (site("a", 9), site("b", 12)),
         (
-            Leg(10, (replace(A, came=steady(9), ends=9.4, state=SiteState.STOPPED,
+            Leg(10, (replace(A, came=steady(9), ends=9.4, state=TaskState.STOPPED,
                              reason="deadline", to_do=312), replace(A, name="b", came={1.0: 5}))),
         ),
         (
@@ -267,7 +280,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
     "quota used up": (
         (site("a", 30),),
         (
-            Leg(10, (replace(A, came=steady(9), ends=10, state=SiteState.STOPPED,
+            Leg(10, (replace(A, came=steady(9), ends=10, state=TaskState.STOPPED,
                              reason="interrupted"),), interrupted=True,
                 quota=QuotaUse(Quota(Bytes(8100.0), Period.DAY, ZoneInfo("UTC")), 8100.0,
                                datetime.fromtimestamp(NOON, UTC))),
@@ -298,7 +311,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
     "settled in an earlier leg": (
         (site("a", 12), site("b", 30)),
         (
-            Leg(10, (replace(A, name="b", ends=10, state=SiteState.STOPPED, reason="interrupted"),
+            Leg(10, (replace(A, name="b", ends=10, state=TaskState.STOPPED, reason="interrupted"),
                      replace(A, came={1.0: 9}, ends=3.0)), interrupted=True),
             Leg(5, (replace(A, name="b", came=steady(5), ends=4.9),)),
         ),
@@ -319,13 +332,7 @@ def test_the_sentences_of_a_run(case: str) -> None:
         assert any(line.startswith(sentence) for line in lines), lines
     assert ("resumed once." in lines[1]) == (len(legs) == 2)
     said = {line.partition(":")[0] for line in lines}
-    for heading in (
-        "Late",
-        "Not finished",
-        "Stopped at the deadline",
-        "Nothing fetched",
-        "Stalled",
-    ):
+    for heading in HEADINGS:
         assert (heading in said) == any(line.startswith(f"{heading}:") for line in wanted)
 
 
@@ -369,6 +376,65 @@ def test_the_figures_of_a_run_against_its_script(case: str) -> None:
         assert found.pages == sum(name == found.name for _, name, _ in came)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_the_promises_of_a_run_against_its_script(case: str) -> None:
+    """What "met", "late" and the rest are said of, site by site."""
+    sites, legs, _ = CASES[case]
+    report = played(sites, legs)
+    late = {}
+    for asked, found in zip(sites, report.sites, strict=True):
+        last = last_of(asked.name, legs)
+        assert found.met == met(asked, legs), found
+        if last is not None and last.finished is not None:
+            assert found.finished == pytest.approx(last.finished)
+            assert found.state == last.script.state.value
+        if found.met is False and asked.deadline is not None and found.reason != "deadline":
+            end = report.seconds if last is None else last.finished or report.seconds
+            late[asked.name] = max(end - asked.deadline, 0.0)
+        script = Script(asked.name, {}) if last is None else last.script
+        assert (found.errors, found.given_up) == (script.errors, script.given_up)
+        assert found.to_do == script.to_do
+    said = {found.name: by for found, by in late_sites(report)}
+    assert said == pytest.approx({name: by for name, by in late.items() if by})
+    assert report.stalls == tuple(stall for leg in legs for stall in leg.stalls)
+    assert report.interrupted == legs[-1].interrupted
+    use = legs[-1].quota
+    assert (None if report.quota is None else (report.quota.bytes, report.quota.used)) == (
+        None if use is None else (use.quota.bytes, use.used)
+    )
+
+
+@dataclass(frozen=True)
+class Last:
+    """What the script has of a site's last leg."""
+
+    script: Script
+    finished: float | None
+    """By the run's time; None: it did not come to an end of its own."""
+
+
+def last_of(name: str, legs: tuple[Leg, ...]) -> Last | None:
+    last = None
+    for leg, begin in zip(legs, begins(legs), strict=True):
+        for script in leg.sites:
+            if script.name == name:
+                own_end = script.ends is not None and script.reason != "interrupted"
+                last = Last(script, begin + (script.ends or 0.0) if own_end else None)
+    return last
+
+
+def met(asked: Site, legs: tuple[Leg, ...]) -> bool | None:
+    """By the script alone; None: no deadline, or it is still open."""
+    last = last_of(asked.name, legs)
+    if asked.deadline is None:
+        return None
+    if last is None or last.finished is None:
+        return False if sum(leg.seconds for leg in legs) > asked.deadline else None
+    pages = [size for leg in legs for s in leg.sites if s.name == asked.name for size in s.came]
+    done = last.script.state is TaskState.DONE and not last.script.given_up
+    return done and bool(pages) and last.finished <= asked.deadline
+
+
 def begins(legs: tuple[Leg, ...]) -> list[float]:
     return [sum(leg.seconds for leg in legs[:k]) for k in range(len(legs))]
 
@@ -393,13 +459,13 @@ def test_a_site_dropped_in_a_later_leg_keeps_what_it_has() -> None:
     """Its deadline came before its turn did; what an earlier leg stored of it is still there."""
     sites = (site("a", 15),)
     script = Script(
-        "a", steady(10), ends=10.0, state=SiteState.STOPPED, reason="interrupted", to_do=3
+        "a", steady(10), ends=10.0, state=TaskState.STOPPED, reason="interrupted", to_do=3
     )
     before = played(sites, (Leg(10, (script,), interrupted=True),))
     log = RunLog.of("2026-11-15T12-00-00", NOON + 100, before, 10.0)
     waiting = make_report(sites, 5, None, log).sites[0]
     assert (waiting.state, waiting.left_out, waiting.finished) == ("waiting", {}, None)
-    dropped = Progress("a", SiteState.STOPPED, ended=0.0, reason="deadline")
+    dropped = Progress("a", TaskState.STOPPED, ended=0.0, reason="deadline")
     log.look(15.0, [dropped], {"a": 15.0})
     report = make_report(sites, 5, None, log).sites[0]
     assert (report.state, report.reason, report.finished) == ("stopped", "deadline", 15.0)
@@ -411,10 +477,10 @@ def test_a_site_dropped_in_a_later_leg_keeps_what_it_has() -> None:
 def test_making_way_is_summed_over_legs() -> None:
     log = RunLog.of("2026", NOON, None, 0.0)
     log.made_way_seconds, log.left_to_others = 3.0, 900.0
-    log.look(5.0, [Progress("a", SiteState.CRAWLING, wire_bytes=100, pages=1)], {})
+    log.look(5.0, [Progress("a", TaskState.CRAWLING, wire_bytes=100, pages=1)], {})
     log = RunLog.of("2026", NOON, make_report((site("a"),), 5, None, log), 5.0)
     log.made_way_seconds, log.left_to_others = 2.0, 400.0
-    done = Progress("a", SiteState.DONE, 0.0, 4.0, wire_bytes=150, earlier_wire_bytes=100, pages=2)
+    done = Progress("a", TaskState.DONE, 0.0, 4.0, wire_bytes=150, earlier_wire_bytes=100, pages=2)
     log.look(10.0, [done], {"a": 5.0})
     report = make_report((site("a"),), 5, None, log)
     assert [point.left_to_others for point in report.timeline] == [900.0, 400.0]
@@ -438,7 +504,7 @@ def test_an_average_is_never_above_the_worst_second(
             now += gap
             total += size
             looked = Progress(
-                "a", SiteState.CRAWLING, 0.0, wire_bytes=total, earlier_wire_bytes=before
+                "a", TaskState.CRAWLING, 0.0, wire_bytes=total, earlier_wire_bytes=before
             )
             log.look(now, [looked], {"a": 0.0})
         earlier, elapsed = make_report((site("a"),), 5, None, log), now

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headgate.control.run_report import RunLog, make_report
 from headgate.control.samples import Samples
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.model.site import Site
 from headgate.model.units import Seconds
 
@@ -50,8 +50,8 @@ def test_what_a_resumed_run_had_moved_is_no_part_of_this_one() -> None:
 def test_a_report_says_what_was_kept() -> None:
     log = RunLog.of("2026", 0.0, None, 0.0)
     log.budget_is(0.0, 100.0)
-    done = Progress("a", SiteState.DONE, started=0.5, ended=4.0, wire_bytes=380, pages=1)
-    late = Progress("b", SiteState.DONE, started=0.5, ended=5.5, wire_bytes=120, pages=1)
+    done = Progress("a", TaskState.DONE, started=0.5, ended=4.0, wire_bytes=380, pages=1)
+    late = Progress("b", TaskState.DONE, started=0.5, ended=5.5, wire_bytes=120, pages=1)
     log.look(5.5, [done, late], {"a": 0.0, "b": 0.0})
     sites = [Site("a", deadline=Seconds(5.0)), Site("b", deadline=Seconds(5.0)), Site("c")]
     report = make_report(sites, 5, None, log)

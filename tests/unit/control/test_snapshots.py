@@ -9,7 +9,7 @@ import pytest
 
 from headgate.control.forecast import Forecast, Source
 from headgate.control.snapshots import Look, Snapshots
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.model.run_report import SiteReport
 
 
@@ -31,7 +31,7 @@ class Crawl:
 
     def look(self, now: float, *running: str, share: float = 50_000.0, **ends: float) -> Look:
         reports = [
-            Progress(name, SiteState.CRAWLING, wire_bytes=200_000, to_do=5, fetches=5)
+            Progress(name, TaskState.CRAWLING, wire_bytes=200_000, to_do=5, fetches=5)
             for name in running
         ]
         rates = dict.fromkeys(running, 40_000.0)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.unit.crawling.answering import AT_ONCE, Answer, Answers, crawled
 
-from headgate.crawling import asking, discovery
+from headgate.crawling import discovery, site_requests
 from headgate.crawling.memory_store import Shelf
-from headgate.crawling.progress import SiteState
+from headgate.crawling.progress import TaskState
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "_RETRIES", AT_ONCE)
-    monkeypatch.setattr(asking, "_RETRIES", AT_ONCE)
+    monkeypatch.setattr(site_requests, "_RETRIES", AT_ONCE)
 
 
 def test_tries_that_failed_count_beside_the_one_that_did_not() -> None:
@@ -25,7 +25,7 @@ def test_tries_that_failed_count_beside_the_one_that_did_not() -> None:
         }
     )
     progress = crawled(web, Shelf())
-    assert progress.state is SiteState.DONE
+    assert progress.state is TaskState.DONE
     assert progress.pages == 2
     assert len(web.asked) == 7 + 1, "and a sitemap, which is not there"
     assert progress.wire_bytes == web.came == 2150
@@ -46,7 +46,7 @@ def test_a_resumed_site_knows_what_it_had_moved_and_asks_for_nothing_twice() -> 
     front: list[Answer] = [(200, "<a href=/a><a href=/b>", 1000)]
     pages: dict[str, list[Answer]] = {"/": front, "/a": [(200, "a", 200)], "/b": [(200, "b", 300)]}
     first = crawled(Answers(dict(pages)), shelf, max_bytes=1000)
-    assert first.state is SiteState.STOPPED
+    assert first.state is TaskState.STOPPED
     web = Answers(dict(pages))
     again = crawled(web, shelf)
     assert again.earlier_wire_bytes == first.wire_bytes
@@ -70,6 +70,6 @@ def test_a_sitemap_that_an_interrupt_cut_off_is_asked_for_again() -> None:
     sitemap = "<urlset><url><loc>http://site.test/listed</loc></url></urlset>"
     web = Answers({"/sitemap.xml": [(200, sitemap, 300)], "/listed": [(200, "listed", 200)]})
     progress = crawled(web, shelf)
-    assert progress.state is SiteState.DONE
+    assert progress.state is TaskState.DONE
     assert progress.pages == 2
     assert "http://site.test/" not in web.asked

@@ -103,4 +103,4 @@ def test_many_entries_stream_through() -> None:
     tally = driver.frontier.tally
     assert tally.outcomes == {Outcome.PAGE: 20_000}
     assert tally.to_do == 60_001
-    assert driver.frontier._dispatch.todo.in_memory <= 1000
+    assert driver.frontier._dispatch.waiting.todo.in_memory <= 1000

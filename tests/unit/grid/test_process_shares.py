@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from headgate.crawling.clock import SystemClock
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.grid.messages import Hello, News, SetRates, SetTotal, Start, Stop, Word, version
 from headgate.grid.processes import ProcessFleet, _Worker
 from headgate.model.errors import WorldFault
@@ -188,7 +188,7 @@ def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> N
 def test_a_site_that_kills_its_process_each_time_is_stopped() -> None:
     async def play() -> tuple[list[Progress], int]:
         def process() -> Speaking:
-            return Speaking([HELLO, News([Progress("a", SiteState.CRAWLING, pages=3)], [], {}, 1)])
+            return Speaking([HELLO, News([Progress("a", TaskState.CRAWLING, pages=3)], [], {}, 1)])
 
         worker, replacements = _Worker(None, process()), list[_Worker]()  # type: ignore[arg-type]
 
@@ -206,7 +206,7 @@ def test_a_site_that_kills_its_process_each_time_is_stopped() -> None:
         return list(ended), len(replacements)
 
     (ended,), replacements = asyncio.run(play())
-    assert (ended.site, ended.state, ended.pages) == ("a", SiteState.STOPPED, 3)
+    assert (ended.site, ended.state, ended.pages) == ("a", TaskState.STOPPED, 3)
     assert "died" in ended.reason
     assert (ended.restarts, replacements) == (4, 4)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.planning.capacity import Capacity
-from headgate.planning.guarding import guarded_rates
+from headgate.planning.guarding import _with_more_reserve, guarded_rates
 from headgate.planning.replan import (
     CrawlState,
     OpenSite,
@@ -78,6 +79,28 @@ def test_a_site_of_which_little_is_known_is_found_out_in_time() -> None:
     show that too late."""
     state = state_of(sure=OpenSite(1550.0, 20.0), wide=OpenSite(10.0, 12.0, most=2000.0))
     assert replan(state, Started(0.0))["wide"] > 50.0
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32), factor=st.floats(1.6, 50.0))
+def test_the_most_urgent_of_the_vague_gets_the_room_that_others_leave(
+    seed: int, factor: float
+) -> None:
+    """It is taken to be as large as it may be, or as fits: a chain that was parked until its likely
+    bytes were due could not catch up."""
+    asked = random_problem(seed, tightness=(1.0, 3.0))
+    at_worst = dataclasses.replace(asked, work=asked.work * factor)
+    finite = np.flatnonzero(np.isfinite(asked.deadlines))
+    if not len(finite) or not deadlines_can_be_met(asked):
+        return
+    speeds = np.minimum(asked.caps, asked.capacity.peak)
+    first = finite[np.argmin((at_worst.deadlines - at_worst.work / speeds)[finite])]
+    extended = _with_more_reserve(asked, at_worst)
+    assert deadlines_can_be_met(extended)
+    assert (extended.work >= asked.work).all()
+    alone = dataclasses.replace(asked, work=asked.work.copy())
+    alone.work[first] = extended.work[first] + (at_worst.work - asked.work)[first] / 32
+    assert alone.work[first] >= at_worst.work[first] or not deadlines_can_be_met(alone)
 
 
 def test_deadlines_that_can_be_kept_are_kept_beside_one_that_cannot() -> None:

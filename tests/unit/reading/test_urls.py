@@ -201,17 +201,36 @@ def test_what_is_remembered_of_other_pages_changes_nothing(
     pages: list[tuple[str, list[str]]],
 ) -> None:
     for base, refs in pages:
-        resolver = UrlJoiner(base)
-        wanted = [resolver.join(ref) for ref in refs]
-        assert resolver.join_each(refs) == wanted
-        assert resolver.join_each(refs) == wanted
+        for page in (base, urls._folder(base) + "another;page?q"):
+            resolver = UrlJoiner(page)
+            wanted = [resolver.join(ref) for ref in refs]
+            assert resolver.join_each(refs) == wanted
+            assert resolver.join_each(refs) == wanted
 
 
-def test_memory_of_joins_is_bounded() -> None:
-    resolver = UrlJoiner("http://example.org/")
+@pytest.mark.parametrize("ref", ["", "?q", "#f", " ?q", "http:?q", "\t", "http:"])
+def test_what_means_the_page_itself_is_not_remembered(ref: str) -> None:
+    first, second = UrlJoiner("http://example.org/a/1"), UrlJoiner("http://example.org/a/2")
+    first.join_each([ref])
+    assert second.join_each([ref]) == [second.join(ref)]
+
+
+def test_what_a_folder_has_in_common_is_remembered() -> None:
+    UrlJoiner("http://example.org/a/1").join_each(["../b", "c?d", "/e"])
+    known = UrlJoiner("http://example.org/a/2")
+    assert known._here is not None
+    assert known._anywhere is not None
+    assert {"../b", "c?d"} <= known._here.keys()
+    assert "/e" in known._anywhere
+
+
+@pytest.mark.parametrize("base", ["http://example.org/", "http://example.org/{}/"])
+def test_memory_of_joins_is_bounded(base: str) -> None:
     for number in range(urls._MOST_KNOWN + 10):
-        resolver.join_each([f"/{number}"])
-        assert len(urls._known) <= urls._MOST_KNOWN
+        UrlJoiner(base.format(number)).join_each([f"/{number}"])
+        if number % 1000 < 10:
+            assert sum(map(len, urls._known._places.values())) <= urls._MOST_KNOWN
+            assert len(urls._known._places) <= urls._MOST_KNOWN
 
 
 @given(references)

@@ -23,7 +23,7 @@ def outlook(
 ) -> Outlook:
     """Worth the same for ever."""
     flat = (value,) * len(KNOTS_SECONDS)
-    return Outlook(begins, flat, flat, flat, 1, oldest, 1e4, 1.0, 1e5, promise_seconds, (1.0,))
+    return Outlook(begins, flat, flat, flat, 1, oldest, 1e4, 1.0, 1e5, promise_seconds, (1.0,), 0)
 
 
 def board(**sites: tuple[SiteTerms, Outlook | None]) -> SiteBoard:
@@ -102,7 +102,7 @@ def test_a_host_that_somebody_is_at_is_left_alone() -> None:
     assert task.site == "c"
     with pytest.raises(ValueError, match="visited already"):
         sites.begin("a", 1.0)
-    sites.end("a")
+    sites.end("a", 0.0)
     again = sites.next_task(1.0)
     assert again is not None
     assert again.site == "a"
@@ -118,7 +118,7 @@ def test_a_pause_ends_by_itself_and_a_user_does_not_wait() -> None:
     assert task is not None
     assert task.why is Why.USER
     sites.begin("a", 1.0)
-    sites.end("a")
+    sites.end("a", 0.0)
     assert sites.next_task(49.0) is None
     assert sites.next_task(50.0) is not None
 
@@ -128,7 +128,7 @@ def test_a_site_that_is_dropped_in_its_visit_leaves_nothing_behind() -> None:
     sites.begin("a", 1.0)
     sites.drop("a")
     assert sites.next_task(1.0) is None
-    sites.end("a")
+    sites.end("a", 0.0)
     task = sites.next_task(1.0)
     assert task is not None
     assert task.site == "b"
@@ -202,7 +202,7 @@ class BoardUnderUse(RuleBasedStateMachine):
         if name in self.sites:
             self.sites[name] = self.sites[name][0], float(value)
         self.board.remember(name, outlook(float(value)))
-        self.board.end(name)
+        self.board.end(name, self.now)
 
     @invariant()
     def the_answer_is_the_best_that_is_allowed(self) -> None:

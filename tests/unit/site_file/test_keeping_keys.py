@@ -8,7 +8,7 @@ from tests.unit.site_file.test_site_file import BUDGET, problem
 from headgate.jobs.keep_file import read_keep_file
 from headgate.model.budget import Budget, Objective
 from headgate.model.errors import SiteFileError
-from headgate.model.keeping import Keeping, Staleness, VolumeBounds
+from headgate.model.keeping import Keeping, KeepVersions, Staleness, VolumeBounds
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 from headgate.site_file.parsing import parse_site_file
 
@@ -100,8 +100,21 @@ MISTAKES = [
     ("""on_change = "notify 'me" """, "has a quote that is not closed"),
     ('on_change = "https://"', "on_change: 'https://' is not a URL"),
     ('on_change = "a\\nb"', "on_change: a command is one line"),
+    ("keep_versions = 0", "keep_versions: 0 versions cannot be kept; say 1 or more"),
+    ("keep_versions = true", "keep_versions: true says no versions"),
+    ('keep_versions = "some"', "keep_versions: 'some' is not a duration"),
+    ('keep_versions = "5s"', "keep_versions: versions stay for an hour at least"),
     ('volume = "1d"', "volume: there is no such key; it belongs under [budget]"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [('"all"', KeepVersions()), ("10", KeepVersions(newest=10)),
+     ('"90d"', KeepVersions(seconds=Seconds(90 * 86_400)))],
+)  # fmt: skip
+def test_versions(value: str, expected: KeepVersions) -> None:
+    assert keeping(f"keep_versions = {value}\n").keep_versions == expected
 
 
 @pytest.mark.parametrize(("line", "expected"), MISTAKES)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.model.access import Access
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError
 from headgate.model.keeping import Keeping
@@ -281,7 +282,7 @@ def test_others_can_report_on_a_site() -> None:
 
 
 def test_known_keys_are_those_of_the_values() -> None:
-    assert set(SITE_KEYS) <= {*Site.__slots__, *Keeping.__slots__}
+    assert set(SITE_KEYS) <= {*Site.__slots__, *Keeping.__slots__, *Access.__slots__}
     values = set(Budget.__slots__) - {"calendar", "staleness"}  # zone, country; objective
     assert set(BUDGET_KEYS) - {"zone", "country"} == values
 

@@ -24,12 +24,15 @@ def make_body(number: int, size: int = 2000) -> bytes:
 
 
 def make_fetched(
-    number: int, body: bytes | None = None, extra: Iterable[tuple[str, str]] = ()
+    number: int,
+    body: bytes | None = None,
+    extra: Iterable[tuple[str, str]] = (),
+    content_type: str = "text/html; charset=utf-8",
 ) -> Fetched:
     payload = make_body(number) if body is None else body
     url = make_url(number)
     headers = (
-        ("Content-Type", "text/html; charset=utf-8"),
+        ("Content-Type", content_type),
         ("Content-Length", str(len(payload))),
         *extra,
     )

@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import inspect
 import re
+from types import ModuleType
 
-from headgate.storage import sqlite_catalog
+import pytest
+
+from headgate.storage import sql_board, sql_catalog
 from headgate.storage.queries import load_queries
 
 
-def test_every_query_states_its_purpose_and_is_used() -> None:
-    source = inspect.getsource(sqlite_catalog)
-    for name, text in load_queries("catalog.sql").items():
+@pytest.mark.parametrize(
+    ("file", "module"), [("catalog.sql", sql_catalog), ("board.sql", sql_board)]
+)
+def test_every_query_states_its_purpose_and_is_used(file: str, module: ModuleType) -> None:
+    source = inspect.getsource(module)
+    for name, text in load_queries(file).items():
         assert re.match(r"-- \w.*\n", text), f"{name} has no purpose"
         assert f'_QUERIES["{name}"]' in source, f"{name} is not used"

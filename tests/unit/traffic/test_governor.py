@@ -296,3 +296,38 @@ def test_a_forgotten_site_leaves_nothing() -> None:
     governor.forget_site("a")
     assert governor.share("a") == 1e6
     assert governor.wake_time() == math.inf
+
+
+_STEPS = st.tuples(
+    st.sampled_from(_SITES), _AMOUNTS, st.sampled_from([0.0, 1e-4, 0.01, 0.5]), st.floats(-1, 1)
+)
+
+
+@given(st.lists(_STEPS, max_size=40), st.floats(1e4, 1e7))
+def test_to_pay_at_once_is_to_claim_and_be_granted(
+    steps: list[tuple[str, float, float, float]], rate: float
+) -> None:
+    claiming, paying = Governor(rate, 0.0), Governor(rate, 0.0)
+    for governor in (claiming, paying):
+        governor.set_site("a", rate / 3, 0.0)
+        governor.set_site("b", rate / 2, 0.0)
+    now = 0.0
+    for site, amount, seconds, part in steps:
+        now += seconds
+        wanted = claiming.claim(site, amount, now)
+        granted = [(claim.site, claim.amount) for claim in claiming.grant(now)]
+        if paying.take_at_once(site, amount, now):
+            assert granted == [(site, amount)]
+        else:
+            claim = paying.claim(site, amount, now)
+            assert [(c.site, c.amount) for c in paying.grant(now)] == granted
+            assert claim.granted is wanted.granted
+        for governor in (claiming, paying):
+            governor.settle(site, part * amount, now)
+        assert _standing(claiming) == _standing(paying)
+
+
+def _standing(governor: Governor) -> tuple[object, ...]:
+    total, turns = governor._total, governor._turns
+    sites = {name: (site.bucket._tokens, site.rate) for name, site in governor._sites.items()}
+    return governor.wake_time(), total._tokens, sites, turns._served, turns._service

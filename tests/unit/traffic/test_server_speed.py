@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model.local_time import DayKind, LocalMoment
-from headgate.traffic.server_speed import Measure, Rule, ServerSpeed, ServerSpeeds, weight
+from headgate.traffic.hourly_cells import weight
+from headgate.traffic.server_speed import Measure, Rule, ServerSpeed, ServerSpeeds
 
 _KINDS = st.sampled_from(DayKind)
 _MEASURES = st.builds(

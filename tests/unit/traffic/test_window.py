@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from headgate.traffic.window import (
     LEAST_WINDOW,
@@ -67,7 +67,7 @@ def test_lengths_that_nobody_knows_do_not_add_up(demand: Demand) -> None:
 
 @given(demand=_DEMANDS, most=st.integers(2, 20))
 def test_few_connections_are_opened_wider(demand: Demand, most: int) -> None:
-    few = dataclasses.replace(demand, most=most)
+    few = structs.replace(demand, most=most)
     wanted = opening(few)
     assert wanted is not None
     assert (most - 1) * (wanted.window - SEGMENT) >= min(few.standing, (most - 1) * 3_900_000)

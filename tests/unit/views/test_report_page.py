@@ -229,7 +229,7 @@ def test_every_key_of_the_report_is_documented(struct: type[msgspec.Struct]) -> 
 
 @pytest.mark.parametrize("command", ["report", "export"])
 def test_every_option_is_documented(command: str) -> None:
-    page = (DOCS / "report.md").read_text(encoding="utf-8")
+    page = (DOCS / f"{command}.md").read_text(encoding="utf-8")
     for action in command_parser(command)._actions:
         for option in action.option_strings:
             assert option in ("-h", "--help") or f"`{option}" in page

@@ -1,32 +1,67 @@
-"""Sites that change by themselves, for ``headgate demo --keep``, and the truth about them.
+"""Sites whose pages change by themselves, by known laws, and the truth about copies of them.
 
-Each page changes at moments that its seed gives (a Poisson process): some every few seconds, more
-once a minute, most hardly ever. Two of the four servers can say that a page is as it was, two
-cannot. Every look at a page is written down, so that it is known, and not estimated, how fresh the
-copies are that a keeper has.
+Each page changes at moments drawn beforehand: by chance (a Poisson process), by the clock, or in
+bursts with long silence between them. Every look at a page is written down, so that it is known,
+and not estimated, how fresh the copies are that a keeper has.
+
+The web of ``headgate demo --keep`` has what collections usually have: some pages that change all
+the time, more that do now and then, and an archive of large pages that hardly ever change and whose
+server cannot say so.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 import numpy as np
 
 from headgate.lab.worlds.demo_answers import Answer, Asked, document, missing
 from headgate.lab.worlds.demo_sites import DemoSite
 
-__all__ = ["ChangingPages", "Score", "changing_sites"]
+__all__ = [
+    "ChangingPage",
+    "ChangingSite",
+    "ChangingWeb",
+    "Law",
+    "Score",
+    "demo_changing_sites",
+    "drawn_changes",
+]
 
-_SITES = (("harbour", True), ("orchard", False), ("mill", True), ("ferry", False))
-_KINDS = ((0.12, 6.0), (0.28, 60.0), (0.60, 1_200.0))
-"""Shares of the pages, and after how many seconds they change on average."""
-_PAGES = 24
-"""Of each site."""
-_SIZES = (4_000, 16_000)
-_HORIZON = 900.0
-"""Seconds for which changes are drawn."""
+_BURST = 4
+"""Changes one soon after the other."""
+_BURST_PACE = 0.1
+"""Of the mean time between changes, within a burst."""
+_DEMO_SECONDS = 900.0
+"""For which changes are drawn."""
+
+
+class Law(StrEnum):
+    """When a page changes; the mean time between changes is the same in all."""
+
+    CHANCE = "by chance"
+    CLOCK = "by the clock"
+    BURSTS = "in bursts"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangingPage:
+    path: str
+    size: int
+    changes: tuple[float, ...]
+    """When it changes, in seconds since the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangingSite:
+    name: str
+    about: str
+    pages: tuple[ChangingPage, ...]
+    validators: bool
+    """Whether its server can say that a page is as it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,79 +84,107 @@ class Score:
 
 
 @dataclass(slots=True)
-class ChangingPages:
-    """All pages of the web; ``now`` gives seconds since it was started."""
+class ChangingWeb:
+    """All pages, each at a path of its own; ``now`` gives seconds since the start."""
 
-    seed: int
+    sites: Sequence[ChangingSite]
     now: Callable[[], float]
-    changes: dict[str, tuple[float, ...]] = field(init=False)
-    """When each page changes, by its path."""
-    sizes: dict[str, int] = field(init=False)
     looks: dict[str, list[float]] = field(init=False)
     """When each page was asked for."""
 
     def __post_init__(self) -> None:
-        chance = np.random.default_rng(self.seed)
-        paths = [f"/{site}-{page:02d}.html" for site, _ in _SITES for page in range(_PAGES)]
-        shares = np.array([share for share, _ in _KINDS])
-        kinds = chance.choice(len(_KINDS), size=len(paths), p=shares / shares.sum())
-        self.sizes = {path: int(chance.integers(*_SIZES)) for path in paths}
-        self.changes = {
-            path: _drawn(chance, _KINDS[kind][1]) for path, kind in zip(paths, kinds, strict=True)
-        }
-        self.looks = {path: [] for path in paths}
+        self.looks = {page.path: [] for page in self.pages}
 
-    def answer(self, site: str, asked: Asked) -> Answer:
-        own = [path for path in self.changes if path.startswith(f"/{site}-")]
-        if asked.path == "/":
-            return document(f"The {site}", [(path, path[1:-5]) for path in own], size=300)
-        if asked.path not in own:
-            return missing()
-        now = self.now()
-        self.looks[asked.path].append(now)
-        version = bisect_right(self.changes[asked.path], now)
-        title = f"{asked.path[1:-5]}, {version} times written anew"
-        size = self.sizes[asked.path]
-        return document(title, [("/", site)], size=size, key=(self.seed, asked.path, version))
+    @property
+    def pages(self) -> list[ChangingPage]:
+        return [page for site in self.sites for page in site.pages]
 
-    def score(self, times: Sequence[float]) -> Score:
+    def served(self) -> list[DemoSite]:
+        """To be given to a `DemoWeb`."""
+        return [self._served(site) for site in self.sites]
+
+    def all_fetched(self) -> bool:
+        """Whether there is a copy of every page."""
+        return all(self.looks.values())
+
+    def score(self, times: Iterable[float]) -> Score:
         """Of the copies, at moments that are over. What was never fetched is not fresh."""
-        fresh, ages = [], []
-        for time in times:
-            ages_now = [self._age(path, time) for path in self.changes]
+        pages, moments, fresh, ages = self.pages, tuple(times), [], []
+        for time in moments:
+            ages_now = [self._age(page, time) for page in pages]
             fresh.append(sum(age == 0.0 for age in ages_now) / len(ages_now))
             ages.append(sum(ages_now) / len(ages_now))
-        return Score(tuple(times), tuple(fresh), tuple(ages))
+        return Score(moments, tuple(fresh), tuple(ages))
 
-    def _age(self, path: str, time: float) -> float:
-        looks = self.looks[path]
+    def _served(self, site: ChangingSite) -> DemoSite:
+        own = {page.path: page for page in site.pages}
+        links = [(path, path[1:-5]) for path in own]
+
+        def answer(asked: Asked) -> Answer:
+            if asked.path == "/":
+                return document(f"The {site.name}", links, size=300)
+            return self._answer(own[asked.path]) if asked.path in own else missing()
+
+        total = sum(page.size for page in site.pages)
+        return DemoSite(site.name, site.about, answer, total, validators=site.validators)
+
+    def _answer(self, page: ChangingPage) -> Answer:
+        now = self.now()
+        self.looks[page.path].append(now)
+        version = bisect_right(page.changes, now)
+        title = f"{page.path[1:-5]}, {version} times written anew"
+        return document(title, [("/", "start")], size=page.size, key=(page.path, version))
+
+    def _age(self, page: ChangingPage, time: float) -> float:
+        looks = self.looks[page.path]
         place = bisect_right(looks, time)
         if not place:
             return time
-        changes = self.changes[path]
-        since = bisect_right(changes, looks[place - 1])
-        missed = since < len(changes) and changes[since] <= time
-        return time - changes[since] if missed else 0.0
+        since = bisect_right(page.changes, looks[place - 1])
+        missed = since < len(page.changes) and page.changes[since] <= time
+        return time - page.changes[since] if missed else 0.0
 
 
-def changing_sites(pages: ChangingPages) -> list[DemoSite]:
-    """Four, of 24 pages each."""
+def drawn_changes(
+    chance: np.random.Generator, law: Law, mean: float, seconds: float
+) -> tuple[float, ...]:
+    """With ``mean`` seconds between them, until ``seconds``."""
+    count = int(3 * seconds / mean) + 5 * _BURST
+    if law is Law.CHANCE:
+        gaps = chance.exponential(mean, count)
+    elif law is Law.CLOCK:
+        gaps = np.full(count, mean)
+        gaps[0] *= chance.random()
+    else:
+        gaps = np.full(count, _BURST_PACE * mean)
+        silence = (_BURST - (_BURST - 1) * _BURST_PACE) * mean
+        gaps[::_BURST] = chance.exponential(silence, len(gaps[::_BURST]))
+    return tuple(float(moment) for moment in np.cumsum(gaps) if moment < seconds)
 
-    def answering(site: str) -> Callable[[Asked], Answer]:
-        return lambda asked: pages.answer(site, asked)
 
-    return [
-        DemoSite(
-            site,
-            "says what is as it was" if validators else "sends everything each time",
-            answering(site),
-            _PAGES * sum(_SIZES) // 2,
-            validators=validators,
+def demo_changing_sites(seed: int) -> list[ChangingSite]:
+    """Four, with 120 pages."""
+    chance = np.random.default_rng(seed)
+
+    def pages(
+        name: str, sizes: tuple[int, int], kinds: Sequence[tuple[int, float]]
+    ) -> tuple[ChangingPage, ...]:
+        """``kinds``: so many pages that change after so many seconds on average."""
+        means = [mean for count, mean in kinds for _ in range(count)]
+        return tuple(
+            ChangingPage(
+                f"/{name}-{number:02d}.html",
+                int(chance.integers(*sizes)),
+                drawn_changes(chance, Law.CHANCE, mean, _DEMO_SECONDS),
+            )
+            for number, mean in enumerate(means)
         )
-        for site, validators in _SITES
+
+    small, large = (3_000, 9_000), (30_000, 50_000)
+    says, silent = "says what is as it was", "sends everything each time"
+    return [
+        ChangingSite("harbour", says, pages("harbour", small, [(8, 8.0), (22, 90.0)]), True),
+        ChangingSite("orchard", says, pages("orchard", small, [(6, 30.0), (24, 900.0)]), True),
+        ChangingSite("ferry", silent, pages("ferry", small, [(4, 12.0), (26, 600.0)]), False),
+        ChangingSite("archive", silent, pages("archive", large, [(30, 1_800.0)]), False),
     ]
-
-
-def _drawn(chance: np.random.Generator, mean: float) -> tuple[float, ...]:
-    gaps = chance.exponential(mean, size=int(3 * _HORIZON / mean) + 10)
-    return tuple(float(moment) for moment in np.cumsum(gaps) if moment < _HORIZON)

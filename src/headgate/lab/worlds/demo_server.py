@@ -21,11 +21,13 @@ _CUT_SHORT = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 500
 
 
 class DemoServer:
-    """Serves from `start` to `stop`; ``asked`` counts what was asked for."""
+    """Serves from `start` to `stop`; ``asked`` counts what was asked for, ``moved`` the bytes of
+    requests and answers."""
 
     def __init__(self, site: DemoSite) -> None:
         self.site = site
         self.asked: Counter[str] = Counter()
+        self.moved = 0
         self._origin = ""
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -73,6 +75,7 @@ class DemoServer:
             method, path = _request_line(head)
             asked = Asked(path, self.asked[path], self._origin)
             self.asked[path] += 1
+            self.moved += len(head)
             await asyncio.sleep(self.site.latency)
             answer = self.site.answering(asked)
             if isinstance(answer, Failing):
@@ -85,6 +88,9 @@ class DemoServer:
         for start in range(0, len(data), _PIECE_BYTES):
             piece = data[start : start + _PIECE_BYTES]
             await self._throttle.wait(len(piece))
+            if writer.is_closing():
+                raise ConnectionResetError("whoever asked is gone")
+            self.moved += len(piece)
             writer.write(piece)
             await writer.drain()
 

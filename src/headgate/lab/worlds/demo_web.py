@@ -77,3 +77,8 @@ class DemoWeb:
     def asked(self, name: str) -> Counter[str]:
         """How often each path of a site was asked for."""
         return next(server.asked for server in self._servers if server.site.name == name)
+
+    @property
+    def moved(self) -> int:
+        """Bytes of all requests and answers so far."""
+        return sum(server.moved for server in self._servers)

@@ -22,7 +22,7 @@ from headgate.control.foresight import plan_ahead
 from headgate.control.learning import Learning
 from headgate.control.manager import Manager
 from headgate.control.site_past import pasts
-from headgate.crawling.progress import Progress, SiteState
+from headgate.crawling.progress import Progress, TaskState
 from headgate.model.budget import Budget
 from headgate.model.local_time import Calendar, DayKind
 from headgate.model.plan import Foreseen, Plan
@@ -144,7 +144,7 @@ class _Fleet:
         """The rates keep to it already."""
 
     def stop(self, site: str, reason: str) -> None:
-        self._end(self.visits[site], SiteState.STOPPED, reason)
+        self._end(self.visits[site], TaskState.STOPPED, reason)
 
     def progress(self) -> Sequence[Progress]:
         return [visit.progress for visit in self._running()]
@@ -165,17 +165,17 @@ class _Fleet:
         self._clock.elapsed += step
         for visit in running:
             self._deliver(visit, *flows[visit.site.name], began, step)
-        return [v.progress for v in running if v.progress.state is SiteState.DONE]
+        return [v.progress for v in running if v.progress.state is TaskState.DONE]
 
     async def close(self, reason: str) -> None:
         """Nothing is left running."""
 
     def _running(self) -> list[_Visit]:
-        return [v for v in self.visits.values() if v.progress.state is SiteState.CRAWLING]
+        return [v for v in self.visits.values() if v.progress.state is TaskState.CRAWLING]
 
     def _begin(self, site: SimulatedSite) -> _Visit:
         size, today = np.exp(self._rng.normal(0.0, self._world.daily, 2)).tolist()
-        progress = Progress(site.name, SiteState.CRAWLING, 0.0)
+        progress = Progress(site.name, TaskState.CRAWLING, 0.0)
         visit = _Visit(site, self._clock.elapsed, site.bytes * size, today, progress)
         progress.to_do = math.ceil(visit.left / _PAGE_BYTES)
         host = f"{site.name}.example"
@@ -206,9 +206,9 @@ class _Fleet:
                 began + step - busy, began + step, round(came), 0.1, held
             )
         if visit.left <= 1.0:
-            self._end(visit, SiteState.DONE, "")
+            self._end(visit, TaskState.DONE, "")
 
-    def _end(self, visit: _Visit, state: SiteState, reason: str) -> None:
+    def _end(self, visit: _Visit, state: TaskState, reason: str) -> None:
         visit.progress.state, visit.progress.reason = state, reason
         visit.progress.ended = self._clock.elapsed - visit.began
         self._rates[visit.site.name] = 0.0

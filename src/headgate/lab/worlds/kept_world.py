@@ -20,8 +20,9 @@ from headgate.recrawl.keep_policies import KeepPolicy
 from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite
 from headgate.recrawl.rate_prior import RatePrior
 from headgate.recrawl.site_board import SiteBoard, Task, Why
+from headgate.recrawl.site_order import VisitOf
 from headgate.recrawl.site_outlook import outlook_of
-from headgate.recrawl.visit_choice import chosen_visit, promised_visit
+from headgate.recrawl.visit_choice import chosen_visit, pages_left, promised_visit
 
 __all__ = ["KeptWorld", "Tally"]
 
@@ -34,7 +35,7 @@ class Tally:
     looks: int = 0
     sent: float = 0.0
     late: list[float] = field(default_factory=list)
-    """Seconds, of looks that came after their promise, by visit the latest."""
+    """Seconds after its promise, of each look at a page with one; negative: before."""
 
 
 @dataclass(slots=True)
@@ -70,7 +71,7 @@ class KeptWorld:
     _visits: list[_Visit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.board = SiteBoard(self.policy.groups)
+        self.board = SiteBoard(self.policy.order)
         for name, site in self.sites.items():
             outlook = outlook_of(site, self.policy.pages, self.now)
             self.prior.counted(name, np.array(outlook.rate_weights, np.float32))
@@ -96,12 +97,17 @@ class KeptWorld:
                 return
             site = self.sites[task.site]
             site.prior = self.prior.probabilities(site.terms.grid)
-            visit = promised_visit(site, self.now) if task.why is Why.PROMISE else None
+            site.turn_began = self.board.turn_began(task.site, self.now)
+            visit = None
+            if task.why is Why.PROMISE:
+                visit = promised_visit(site, self.now, self.board.promise_slice)
             if visit is None:
                 spare = self.board.next_promise(self.now) - self.now
                 most = spare * self.bytes_per_second
                 visit = chosen_visit(site, self.policy.pages, self.now, most)
             if visit is None:
+                self.board.nothing_left(task.site, self.now)
+                site.turn_began = 0.0
                 self.board.remember(task.site, outlook_of(site, self.policy.pages, self.now))
                 continue
             self.board.begin(task.site, self.now)
@@ -146,15 +152,17 @@ class KeptWorld:
         site = self.sites[name]
         promised = site.terms.fresh_within
         if promised is not None:
-            gaps = [look.at - site.pages.asked[look.page] for look in visit.looks]
-            worst = max(gaps) - promised
-            if worst > 0:
-                self.tally.late.append(float(worst))
+            asked = site.pages.asked
+            self.tally.late += [
+                float(look.at - asked[look.page]) - promised for look in visit.looks
+            ]
         take_in(site, visit.looks)
+        left = pages_left(site, self.policy.pages, self.now, visit.pages)
+        site.turn_began = 0.0
         self.tally.looks += len(visit.pages)
         self.tally.sent += float(visit.costs.sum())
         outlook = outlook_of(site, self.policy.pages, self.now)
         self.prior.visited(name, np.array(outlook.rate_weights, np.float32))
         self.board.remember(name, outlook)
-        self.board.end(name)
+        self.board.end(name, self.now, VisitOf.PART if left else VisitOf.ALL)
         self._visits.remove(visit)

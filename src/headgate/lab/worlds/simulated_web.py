@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -22,7 +22,14 @@ from headgate.fetching.faults import FetchFault
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.metering import Meter
 from headgate.fetching.wanted import Wanted
-from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
+from headgate.model.fetch import (
+    NOTHING_ANNOUNCED,
+    Announced,
+    FailureKind,
+    Fetched,
+    FetchFailure,
+    FetchRequest,
+)
 from headgate.traffic import window
 from headgate.traffic.fan_out import fetches_at_once
 from headgate.traffic.server_tally import ServerTally
@@ -180,21 +187,22 @@ class SimulatedWeb:
         )
 
     def under_way(self, site: str) -> int:
-        return sum(exchange.wire_bytes for exchange in self._of(site))
+        exchanges = self._under_way.get(site)
+        return sum(exchange.wire_bytes for exchange in exchanges.values()) if exchanges else 0
 
     def take_cut_off(self, site: str) -> int:
         return self._cut_off.pop(site, 0)
 
     def announced(self, site: str) -> Announced:
+        exchanges = self._under_way.get(site)
+        if not exchanges:
+            return NOTHING_ANNOUNCED
         coming = [
             max(int(len(exchange.answer.body) * exchange.answer.announced) - exchange.wire_bytes, 0)
-            for exchange in self._of(site)
+            for exchange in exchanges.values()
             if exchange.wire_bytes
         ]
         return Announced(sum(coming), len(coming))
-
-    def _of(self, site: str) -> Iterable[Exchange]:
-        return self._under_way.get(site, {}).values()
 
     def carried(self) -> int:
         return self._carried

@@ -30,7 +30,8 @@ _SHUFFLE_SEED = 7
 
 @dataclass(frozen=True, slots=True)
 class WatchedPage:
-    """Times are days since the first."""
+    """Times are days since the first. The site is the service: one that several collections watch
+    is one."""
 
     site: str
     changes: FloatArray
@@ -70,4 +71,5 @@ def _page(key: str, versions: list[tuple[float, str, float]]) -> WatchedPage:
         if kind == "changed" and _FIRST < time <= _LAST
     ]
     text_bytes = float(np.mean([size for _, _, size in versions]))
-    return WatchedPage(key.rpartition("|")[0], np.array(changes), text_bytes)
+    _, service, _ = key.split("|")
+    return WatchedPage(service, np.array(changes), text_bytes)

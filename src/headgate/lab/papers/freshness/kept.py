@@ -84,4 +84,4 @@ class Kept:
         outlook = outlook_of(site, self.policy, self.moment)
         self.prior.visited(self.at, np.array(outlook.rate_weights))
         self.board.remember(self.at, outlook)
-        self.board.end(self.at)
+        self.board.end(self.at, self.moment)

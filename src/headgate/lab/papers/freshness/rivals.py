@@ -18,7 +18,16 @@ from headgate.lab.papers.freshness.replay import STEP_DAYS, PageLook, Policy, We
 from headgate.model.keeping import Staleness
 from headgate.recrawl import nutch
 from headgate.recrawl.arrays import FloatArray
-from headgate.recrawl.channel_groups import ChannelGroups, MakeStrategy, fixed, icr, iir
+from headgate.recrawl.channel_groups import (
+    ChannelGroups,
+    MakeStrategy,
+    SavedChannel,
+    SavedGroups,
+    fixed,
+    icr,
+    iir,
+)
+from headgate.recrawl.site_order import VisitOf
 
 __all__ = ["FRESHNESS", "HEADGATE", "POLICIES", "UNIFORM"]
 
@@ -72,12 +81,13 @@ class _Grouped:
 
     @classmethod
     def of(cls, web: Web, strategy: MakeStrategy) -> _Grouped:
-        made = cls(ChannelGroups(strategy), np.zeros(len(web.pages)))
-        for number, page in enumerate(web.pages):
-            rate = (len(page.changes) + 0.5) / DAYS
-            made.due[number] = number / len(web.pages) / rate  # not all on one day
-            made.groups.put(str(number), rate, STEP_DAYS, made.due[number])
-        return made
+        rates = [(len(page.changes) + 0.5) / DAYS for page in web.pages]
+        due = [number / len(rates) / rate for number, rate in enumerate(rates)]  # not all at once
+        turns = {str(number): SavedChannel(at) for number, at in enumerate(due)}
+        groups = ChannelGroups(strategy, SavedGroups(channels=turns))
+        for number, rate in enumerate(rates):
+            groups.put(str(number), rate, STEP_DAYS, 0.0)
+        return cls(groups, np.array(due))
 
     def next_pages(self, now: float) -> Sequence[int]:
         page = int(np.argmin(self.due))
@@ -85,8 +95,10 @@ class _Grouped:
 
     def looked(self, looks: Sequence[PageLook]) -> None:
         for look in looks:
-            self.groups.visited(str(look.page), look.time)
-            self.due[look.page] = self.groups.due(str(look.page))
+            page = str(look.page)
+            self.groups.begin(page, look.time)
+            self.groups.end(page, look.time, VisitOf.ALL)
+            self.due[look.page] = self.groups.due(page, look.time)
 
 
 POLICIES: dict[str, Callable[[Web], Policy]] = {

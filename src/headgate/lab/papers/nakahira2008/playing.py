@@ -14,8 +14,9 @@ from headgate.surveying.answers import Harvest, RobotsAnswer
 from headgate.surveying.commands import Command, Done, Fetch, LearnRobots
 from headgate.surveying.entries import Ending, SurveyEntry
 from headgate.surveying.events import PageCame, RobotsLearned, Tick
+from headgate.surveying.kind_queue import Asked
 from headgate.surveying.rules import SurveyRules
-from headgate.surveying.server_tree import Asked, ServerTree
+from headgate.surveying.server_tree import ServerTree
 from headgate.surveying.surveyor import Surveyor
 
 __all__ = ["Survey", "play"]

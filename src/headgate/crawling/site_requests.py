@@ -15,30 +15,33 @@ from headgate.crawling.progress import Progress
 from headgate.frontier.retries import RetryRules
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier
-from headgate.model.run_report import MAX_BYTES
-from headgate.model.site import Site
+from headgate.model.run_report import ENOUGH_NEW, MAX_BYTES
+from headgate.model.task import Task
 from headgate.traffic.response_size import ResponseSize
 
-__all__ = ["Asking", "not_modified"]
+__all__ = ["SiteRequests", "not_modified"]
 
 _RETRIES = RetryRules()
 _MOST_PAGE_BYTES = 16_000_000
 _MOST_SITEMAP_BYTES = 16_000_000
 
 
-class Asking:
+class SiteRequests:
     """``stop`` is called when the site may move no more bytes."""
 
     def __init__(
-        self, site: Site, fetcher: Fetcher, progress: Progress, stop: Callable[[str], None]
+        self, task: Task, fetcher: Fetcher, progress: Progress, stop: Callable[[str], None]
     ) -> None:
         self.response_size = ResponseSize()
         """What is expected of the next one; whoever takes them in adds to it."""
-        self._site = site
+        self._site = site = task.site
         self._fetcher = fetcher
         self._progress = progress
         self._stop = stop
         self._most_page_bytes = int(site.max_page_size or _MOST_PAGE_BYTES)
+        self._kept, self._asked = task.kept, frozenset(task.asks or ())
+        self._new_bytes = 0
+        """On the line, for pages that a keeper's visit found."""
 
     async def request(self, request: FetchRequest) -> Fetched | FetchFailure:
         """Whatever is asked for, robots.txt too."""
@@ -69,6 +72,13 @@ class Asking:
         most = self._site.max_bytes
         if most is not None and self._progress.arrived_bytes >= most:
             self._stop(MAX_BYTES)
+
+    def keep_to_new_bytes(self, outcome: Fetched | FetchFailure) -> None:
+        """What a visit is for goes first; of what it finds, it takes no more than it may."""
+        if self._kept is not None and outcome.url not in self._asked:
+            self._new_bytes += outcome.wire_bytes
+            if self._new_bytes > self._kept.new_bytes:
+                self._stop(ENOUGH_NEW)
 
     async def _once(self, url: str, earlier: Earlier | None) -> Fetched | FetchFailure:
         site = self._site

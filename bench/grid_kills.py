@@ -1,0 +1,412 @@
+"""A grid whose nodes, managers, NATS and database are killed loses no page and stores none twice.
+
+    python -m bench.grid_kills [--nodes 20] [--tasks 500] [--kills 60] [--seeds 1,2,3]
+                               [--catalog sqlite,postgresql] [--lease 5] [--away 12]
+
+Sites of a few pages, each a host of its own on loopback (127.1.x.y), a real NATS server, `headgate
+manager` and `headgate node` as processes. At random moments one is ended with SIGKILL: a node most
+of the time, which comes back after 0.2 to ``away`` seconds; else the manager, the NATS server or
+PostgreSQL, which are started again at once. In the end all run in peace until the manager ends by
+itself. Then: every page of every site is in the index once, with the bytes that were sent; no host
+was asked by two nodes at the same time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.arguments import parser
+from bench.postgres import Postgres, serving_postgres
+
+from headgate.grid.nats_server import find_server
+
+_PATIENCE_SECONDS = 1800.0
+
+
+@dataclass(slots=True)
+class ManyHosts:
+    """One server for all sites. Page k of a site links to the next ones; each answer is noted with
+    who asked, by the connection's other end."""
+
+    sites: int
+    seconds_per_page: float = 0.02
+    port: int = 0
+    asked: list[tuple[str, str, float, float, int]] = field(default_factory=list)
+    """Host, path, from and until, and the node's process."""
+    pids: dict[str, int] = field(default_factory=dict)
+    """Of the nodes that run."""
+
+    def pages(self, site: int) -> int:
+        return 3 + site * 7 % 9
+
+    def host(self, site: int) -> str:
+        return f"127.1.{site // 250}.{site % 250 + 1}:{self.port}"
+
+    def body(self, site: int, page: int) -> bytes:
+        links = "".join(f'<a href="/{other}">{other}</a>' for other in range(self.pages(site)))
+        return f"<title>{page} of {site}</title>{links}{site * 1000 + page}".encode().ljust(
+            3000, b"."
+        )
+
+    def expected(self) -> dict[str, str]:
+        """Digest by URL, as the index has it."""
+        return {
+            f"http://{self.host(site)}/{page}": _digest(self.body(site, page))
+            for site in range(self.sites)
+            for page in range(self.pages(site))
+        }
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        owner: int | None = None
+        try:
+            while line := await reader.readline():
+                host = ""
+                while (header := await reader.readline()) not in (b"\r\n", b""):
+                    if header.lower().startswith(b"host:"):
+                        host = header[5:].strip().decode()
+                path = line.split()[1].decode()
+                began = time.monotonic()
+                if owner is None:
+                    owner = self._owner(writer)
+                await asyncio.sleep(self.seconds_per_page)
+                writer.write(self._answer(host, path))
+                await writer.drain()
+                if path.strip("/").isdigit():
+                    self.asked.append((host, path, began, time.monotonic(), owner))
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    def _answer(self, host: str, path: str) -> bytes:
+        name = path.strip("/")
+        high, low = map(int, host.rpartition(":")[0].split(".")[2:])
+        site = high * 250 + low - 1
+        if not name.isdigit() or int(name) >= self.pages(site):
+            return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        body = self.body(site, int(name))
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
+        return head.encode() + body
+
+    def _owner(self, writer: asyncio.StreamWriter) -> int:
+        """The process at the other end of a connection; 0: it is gone."""
+        ends = [writer.get_extra_info(end) for end in ("peername", "sockname")]
+        return _owner_of(" ".join(map(_in_hex, ends)), list(self.pids.values()))
+
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[None]:
+        loop = asyncio.new_event_loop()
+        server = loop.run_until_complete(asyncio.start_server(self.serve, "0.0.0.0", 0))
+        self.port = server.sockets[0].getsockname()[1]
+        thread = threading.Thread(target=loop.run_forever, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            server.close()
+            loop.run_until_complete(_end_all_others())
+            loop.close()
+
+
+async def _end_all_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+def _in_hex(end: tuple[str, int]) -> str:
+    """As Linux lists it."""
+    return f"{bytes(map(int, reversed(end[0].split('.')))).hex().upper()}:{end[1]:04X}"
+
+
+def _owner_of(ends: str, pids: list[int]) -> int:
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if " ".join(fields[1:3]) == ends:
+            name = f"socket:[{fields[9]}]"
+            return next((pid for pid in pids if name in _open_files(pid)), 0)
+    return 0
+
+
+def _open_files(pid: int) -> set[str]:
+    found: set[str] = set()
+    with contextlib.suppress(OSError):
+        for number in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 - names are all that is wanted
+            with contextlib.suppress(OSError):
+                found.add(str(Path(f"/proc/{pid}/fd/{number}").readlink()))
+    return found
+
+
+@dataclass(slots=True)
+class Outcome:
+    problems: list[str]
+    kills: Counter[str]
+    leases: int
+    lost: int
+    pages: int
+    fetched_twice: int
+    two_leases: int
+    """Tasks that were fetched under more than one."""
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Grid:
+    folder: Path
+    web: ManyHosts
+    lease: float
+    catalog: str
+    nats_port: int
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "collection"
+
+    def prepare(self, nodes: list[str]) -> None:
+        sites = [
+            f'[site.s{site}]\nseeds = ["http://{self.web.host(site)}/0"]\ndelay = "0s"\n'
+            for site in range(self.web.sites)
+        ]
+        grid = f'[grid]\nlease = "{self.lease}s"\n'
+        (self.folder / "sites.toml").write_text(grid + "\n".join(sites))
+        for node in nodes:
+            self._run("manager", "invite", node, "--nats", self.url, *self._where())
+        self.start("manager")
+        until = time.monotonic() + 60
+        while not (self.out / "door" / "nats.conf").exists():
+            assert time.monotonic() < until, "the manager wrote no configuration"
+            time.sleep(0.1)
+        self.start("nats")
+
+    @property
+    def url(self) -> str:
+        return f"nats://127.0.0.1:{self.nats_port}"
+
+    def start(self, name: str) -> None:
+        if name == "nats":
+            command = [find_server(), "-c", str(self.out / "door" / "nats.conf")]
+        elif name == "manager":
+            command = [*_HEADGATE, "manager", "sites.toml", "--once", "--quiet", "--nats", self.url]
+            command += self._where()
+        else:
+            options = ["--allow-private", "--until-idle", "--quiet", "--slots", "3"]
+            command = [*_HEADGATE, "node", f"{name}.token", *options]
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                command, cwd=self.folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
+        if name.startswith("n") and name != "nats":
+            self.web.pids[name] = self.processes[name].pid
+
+    def kill(self, name: str) -> None:
+        process = self.processes[name]
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def ended(self, name: str) -> int | None:
+        return self.processes[name].poll()
+
+    def end_all(self) -> None:
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+    def _where(self) -> list[str]:
+        return ["--out", "collection", *(["--catalog", self.catalog] if self.catalog else [])]
+
+    def _run(self, *arguments: str) -> None:
+        subprocess.run([*_HEADGATE, *arguments], cwd=self.folder, check=True, capture_output=True)
+
+
+_HEADGATE = [sys.executable, "-m", "headgate"]
+
+
+def kill_and_crawl(
+    folder: Path, nodes: int, tasks: int, kills: int, seed: int,
+    lease: float = 5.0, away: float = 12.0, postgres: Postgres | None = None,
+) -> Outcome:  # fmt: skip
+    rng = random.Random(seed)
+    web = ManyHosts(tasks)
+    catalog = "" if postgres is None else postgres.new_catalog()
+    names = [f"n{number}" for number in range(nodes)]
+    began = time.monotonic()
+    with web.serving():
+        grid = _Grid(folder, web, lease, catalog, _free_port())
+        try:
+            grid.prepare(names)
+            for name in names:
+                grid.start(name)
+            done = _killing(grid, names, kills, away, rng, postgres)
+            _in_peace(grid, names)
+        finally:
+            grid.end_all()
+    return _judged(grid, done, time.monotonic() - began)
+
+
+def _killing(
+    grid: _Grid, names: list[str], kills: int, away: float, rng: random.Random,
+    postgres: Postgres | None,
+) -> Counter[str]:  # fmt: skip
+    done: Counter[str] = Counter()
+    back: list[tuple[float, str]] = []
+    """When somebody who was killed comes back."""
+    time.sleep(3.0)
+    while sum(done.values()) < kills and grid.ended("manager") != 0:
+        time.sleep(rng.uniform(0.1, 1.5))
+        _revive(grid, back)
+        kind = rng.choices(["node", "manager", "nats", "postgres"], [60, 16, 14, 8])[0]
+        if kind == "postgres":
+            if postgres is not None:
+                postgres.kill()
+                postgres.start()
+                done[kind] += 1
+            continue
+        alive = [name for name in names if grid.ended(name) is None]
+        name = kind if kind != "node" else rng.choice(alive) if alive else ""
+        if name and grid.ended(name) is None:
+            grid.kill(name)
+            done[kind] += 1
+            absence = rng.uniform(0.2, away) if kind == "node" else 0.0
+            back.append((time.monotonic() + absence, name))
+    return done
+
+
+def _revive(grid: _Grid, back: list[tuple[float, str]]) -> None:
+    now = time.monotonic()
+    for when, name in list(back):
+        if when <= now:
+            back.remove((when, name))
+            grid.start(name)
+    if grid.ended("manager") not in (None, 0) and not any(n == "manager" for _, n in back):
+        grid.start("manager")  # as its supervisor would: the database was away
+
+
+def _in_peace(grid: _Grid, names: list[str]) -> None:
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while grid.ended("manager") != 0:
+        assert time.monotonic() < until, "it does not come to its end"
+        for name in ("nats", "manager", *names):
+            if grid.ended(name) not in (None, 0):
+                grid.start(name)
+        time.sleep(0.5)
+
+
+def _judged(grid: _Grid, kills: Counter[str], seconds: float) -> Outcome:
+    web = grid.web
+    expected = web.expected()
+    found = _indexed(grid.out)
+    problems = [f"lost: {url}" for url in expected if url not in found]
+    problems += [f"stored {len(what)} times: {url}" for url, what in found.items() if len(what) > 1]
+    problems += [
+        f"other bytes: {url}" for url, what in found.items() if expected.get(url) not in what
+    ]
+    problems += [f"two nodes at {host}" for host in _two_at_once(web)]
+    (path,) = grid.out.glob("runs/*/report.json")
+    report = json.loads(path.read_text())
+    told = report["grid"]
+    pages = Counter((host, path) for host, path, *_ in web.asked)
+    by_host: dict[str, set[int]] = {}
+    for host, _, _, _, pid in web.asked:
+        by_host.setdefault(host, set()).add(pid)
+    return Outcome(
+        problems, kills, told["leases"], sum(node["lost"] for node in told["nodes"]),
+        len(expected), sum(pages.values()) - len(pages),
+        sum(len(pids) > 1 for pids in by_host.values()), seconds,
+    )  # fmt: skip
+
+
+def _indexed(out: Path) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for index in out.glob("runs/*/index.cdxj"):
+        for line in index.read_text().splitlines():
+            fields = json.loads(line.split(" ", 2)[2])
+            if fields.get("status") == "200":
+                found.setdefault(fields["url"], []).append(fields["digest"].removeprefix("sha1:"))
+    return found
+
+
+def _two_at_once(web: ManyHosts) -> list[str]:
+    """Hosts that two processes asked at the same time."""
+    found: list[str] = []
+    by_host: dict[str, list[tuple[float, float, int]]] = {}
+    for host, _, began, ended, pid in web.asked:
+        if pid:
+            by_host.setdefault(host, []).append((began, ended, pid))
+    for host, fetches in by_host.items():
+        fetches.sort()
+        for k, (_, ended, pid) in enumerate(fetches):
+            later = fetches[k + 1 :]
+            if any(began < ended and other != pid for began, _, other in later):
+                found.append(host)
+                break
+    return found
+
+
+def _digest(body: bytes) -> str:
+    return base64.b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def main() -> int:
+    words = parser(__doc__)
+    words.add_argument("--nodes", type=int, default=20)
+    words.add_argument("--tasks", type=int, default=500)
+    words.add_argument("--kills", type=int, default=60)
+    words.add_argument("--seeds", default="1")
+    words.add_argument("--catalog", default="sqlite,postgresql")
+    words.add_argument("--lease", type=float, default=5.0)
+    words.add_argument("--away", type=float, default=12.0)
+    asked = words.parse_args()
+    failed = False
+    for catalog in asked.catalog.split(","):
+        for seed in map(int, asked.seeds.split(",")):
+            with contextlib.ExitStack() as stack:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                postgres = stack.enter_context(serving_postgres()) if catalog != "sqlite" else None
+                done = kill_and_crawl(
+                    folder, asked.nodes, asked.tasks, asked.kills, seed, asked.lease, asked.away,
+                    postgres,
+                )  # fmt: skip
+            kills = ", ".join(f"{count} × {what}" for what, count in sorted(done.kills.items()))
+            print(
+                f"{catalog} seed {seed}: {asked.tasks} tasks, {done.pages} pages in"
+                f" {done.seconds:.0f} s; killed {kills}; leases {done.leases}, lost {done.lost};"
+                f" fetched under two leases {done.two_leases} tasks, pages fetched twice"
+                f" {done.fetched_twice} ({done.fetched_twice / done.pages:.1%});"
+                f" {len(done.problems)} problems"
+            )
+            for problem in done.problems[:10]:
+                print(f"  {problem}")
+            failed = failed or bool(done.problems)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

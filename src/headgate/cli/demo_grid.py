@@ -1,0 +1,137 @@
+"""``headgate demo --grid``: three nodes of unequal speed crawl the small web, and one is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from headgate.cli.crawl_showing import conclude
+from headgate.cli.manager_watch import manage_watched
+from headgate.cli.speaking import say
+from headgate.control.board_rows import BoardState
+from headgate.crawling.with_parent import die_with_parent
+from headgate.grid.certificates import make_private
+from headgate.grid.door import Listen
+from headgate.jobs.grid_catalog import looked_at_board
+from headgate.jobs.grid_door import DoorPlace, invite
+from headgate.jobs.managing import ManagerJob
+from headgate.lab.worlds.demo_web import DemoWeb
+from headgate.model.budget import Budget
+from headgate.model.errors import HeadgateError
+from headgate.model.grid import GridTerms
+from headgate.model.run_report import RunReport
+from headgate.model.site import Site
+from headgate.model.units import UNLIMITED, Bytes, Seconds
+
+__all__ = ["run_grid_demo"]
+
+_LEASE = Seconds(4.0)
+_LOOK_SECONDS = 0.5
+_BEFORE_THE_KILL_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    """A machine, as far as one process can be one."""
+
+    name: str
+    rate: str
+    about: str
+
+
+_NODES = (
+    _Lent("server", "400KB/s", "always there"),
+    _Lent("laptop", "150KB/s", "on a slow line"),
+    _Lent("desktop", "150KB/s", "is switched off in the middle"),
+)
+_DOOMED = _NODES[-1]
+
+
+def run_grid_demo(out: Path, *, quiet: bool, as_json: bool) -> int:
+    import uvloop
+
+    if not quiet:
+        lines = [f"  {node.name:<8} {node.rate:>8}  {node.about}" for node in _NODES]
+        sys.stderr.write(
+            "\n".join(("Three nodes crawl seven sites for one manager:", *lines, "", ""))
+        )
+    report = uvloop.run(_demonstrate(out, quiet=quiet))
+    return conclude(report, out, as_json=as_json)
+
+
+async def _demonstrate(out: Path, *, quiet: bool) -> RunReport:
+    async with DemoWeb(year=datetime.now(UTC).year) as web:
+        sites = tuple(
+            Site(place.name, seeds=(place.seed,), expect=Bytes(place.bytes)) for place in web.places
+        )
+        job = ManagerJob(
+            sites, Budget(UNLIMITED), GridTerms(lease=_LEASE), out, "headgate demo", once=True
+        )
+        listen = Listen("127.0.0.1", _free_port())
+        place = DoorPlace(listen, hosts=(listen.host,), plain=True)
+        async with _nodes(out, f"nats://{listen}") as nodes:
+            ending = asyncio.create_task(_switch_off(nodes[_DOOMED.name], out, quiet=quiet))
+            try:
+                return await manage_watched(job, place, "", quiet=quiet)
+            finally:
+                ending.cancel()
+
+
+@asynccontextmanager
+async def _nodes(out: Path, url: str) -> AsyncIterator[dict[str, asyncio.subprocess.Process]]:
+    """Each a process of its own, as on machines of their own."""
+    started: dict[str, asyncio.subprocess.Process] = {}
+    lent = out / "nodes"
+    lent.mkdir(parents=True, exist_ok=True)
+    try:
+        for node in _NODES:
+            token = lent / f"{node.name}.token"
+            make_private(token, invite(out, node.name, [url], 1, time.time())[1])
+            started[node.name] = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "headgate", "node", str(token),
+                "--spool", str(lent / node.name), "--bandwidth", node.rate, "--slots", "2",
+                "--allow-private", "--until-idle", "--quiet",
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                preexec_fn=partial(die_with_parent, os.getpid()),
+            )  # fmt: skip
+        yield started
+    finally:
+        for process in started.values():
+            with suppress(ProcessLookupError):
+                process.terminate()
+        await asyncio.gather(*(process.wait() for process in started.values()))
+
+
+async def _switch_off(node: asyncio.subprocess.Process, out: Path, *, quiet: bool) -> None:
+    """As soon as it has worked for a moment."""
+    while not await asyncio.to_thread(_has_a_task, out):
+        await asyncio.sleep(_LOOK_SECONDS)
+    await asyncio.sleep(_BEFORE_THE_KILL_SECONDS)
+    with suppress(ProcessLookupError):
+        node.kill()
+    if not quiet:
+        say(f"{_DOOMED.name} is switched off; what it had goes to others")
+
+
+def _has_a_task(out: Path) -> bool:
+    try:
+        with looked_at_board("", out) as board:
+            return any(_DOOMED.name in task.nodes for task in board.listing(BoardState.LEASED, 50))
+    except HeadgateError:  # there is no catalog yet
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,165 @@
+"""``headgate manager``: many machines, one collection."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headgate.cli.arguments import at_least_one, named_folder
+from headgate.cli.interrupts import ending_at_once
+from headgate.cli.site_files import read_text
+from headgate.model.errors import UserMistake
+from headgate.model.extras import extra
+
+if TYPE_CHECKING:
+    from headgate.jobs.grid_door import DoorPlace
+    from headgate.jobs.managing import ManagerJob
+
+__all__ = ["configure", "run"]
+
+DEFAULT_OUT = Path("headgate-data")
+_WORDS = ("invite", "nodes", "tasks", "revoke", "drain")
+_NAMED = ("invite", "revoke")
+_STATES = ("ready", "leased", "received", "done", "dropped")
+_DAYS = 90
+
+_DESCRIPTION = """\
+Crawl the sites of a file with many machines. The manager gives each site to a node (headgate node)
+as a task, takes in what it brings, and leaves the same collection as headgate crawl. Nodes may come
+and go, be slow, or be killed: no page is lost or stored twice. Started again, it goes on.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate manager sites.toml --serve-nats :4222        with a NATS server of its own
+  headgate manager invite office-1                      writes office-1.token, for that machine:
+                                                        headgate node office-1.token
+  headgate manager nodes                                who is here, and what they did
+  headgate manager tasks --state leased                 who has what
+  headgate manager revoke office-1                      its token is good no longer
+  headgate manager drain                                give nothing out any more, then end
+  headgate manager sites.toml --nats tls://nats.example.org:4222 \\
+      --catalog postgresql://headgate@db.example.org/headgate
+
+Ctrl-C or SIGTERM: ends in order; nodes go on with what they have and ask again.
+exit codes: as of headgate crawl
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument("what", metavar="FILE | WORD", help=f"a site file, or {', '.join(_WORDS)}")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="of the node to invite or revoke")
+    parser.add_argument(
+        "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
+    )
+    parser.add_argument(
+        "--catalog", metavar="URL", default="", help="a PostgreSQL catalog (SQLite in DIR)"
+    )
+    parser.add_argument(
+        "--serve-nats", metavar="[HOST]:PORT", help="start a NATS server there, with TLS"
+    )
+    parser.add_argument(
+        "--nats", metavar="URL", action="append", default=[], help="use this NATS server"
+    )
+    parser.add_argument(
+        "--host", metavar="NAME", action="append", default=[],
+        help="by which nodes reach the served NATS (this machine's name and address)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--plain", action="store_true", help="with --serve-nats: no TLS, for a network you trust"
+    )
+    parser.add_argument(
+        "--bandwidth", metavar="RATE", help="of all nodes together, like '1.5 MB/s'"
+    )
+    parser.add_argument("--quota", metavar="SIZE/PERIOD", help="like '20 GB/month' or '500 MB/day'")
+    parser.add_argument(
+        "--contact", metavar="WHO", default="",
+        help="URL or mail address told to servers: who runs this?",
+    )  # fmt: skip
+    parser.add_argument("--once", action="store_true", help="end with the run")
+    parser.add_argument(
+        "--group", metavar="G", default="", help="invite: machines that belong together"
+    )
+    parser.add_argument(
+        "--days", metavar="N", type=at_least_one, default=_DAYS, help=f"invite: good for ({_DAYS})"
+    )
+    parser.add_argument(
+        "--state",
+        choices=["ready", "leased", "received", "done", "dropped"],
+        help="tasks: only these",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print the report, or the list, as JSON"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Manage, or do what one of the words says."""
+    for module in ("cryptography", "nats"):
+        extra(module, "grids", "grid")
+    if args.what in _WORDS:
+        return _word(args)
+    if args.name is not None:
+        raise UserMistake(f"{args.name}: a manager takes one site file")
+    if bool(args.nats) == (args.serve_nats is not None):
+        raise UserMistake(
+            "say where nodes come in: --serve-nats :4222 starts a server, --nats URL uses one"
+        )
+    with ending_at_once():
+        import uvloop
+
+        from headgate.cli.crawl_showing import conclude
+        from headgate.cli.manager_watch import manage_watched
+
+        job, place = _job(args), _place(args)
+    report = uvloop.run(manage_watched(job, place, args.catalog, quiet=args.quiet))
+    return conclude(report, job.out, as_json=args.json)
+
+
+def _word(args: argparse.Namespace) -> int:
+    from headgate.cli import manager_words
+
+    if (args.name is None) == (args.what in _NAMED):
+        which = "which node" if args.name is None else "no name"
+        raise UserMistake(
+            f"headgate manager {args.what}: say {which} (see headgate manager --help)"
+        )
+    words = {
+        "invite": manager_words.invite_node,
+        "revoke": manager_words.revoke_node,
+        "drain": manager_words.drain,
+        "nodes": manager_words.list_nodes,
+        "tasks": manager_words.list_tasks,
+    }
+    return words[args.what](args)
+
+
+def _job(args: argparse.Namespace) -> ManagerJob:
+    import msgspec
+
+    from headgate.jobs.crawl_request import CrawlRequest
+    from headgate.jobs.from_python import ready_sites
+    from headgate.jobs.managing import ManagerJob
+
+    request = CrawlRequest(
+        path=args.what, text=read_text(args.what), bandwidth=args.bandwidth, quota=args.quota,
+        contact=args.contact,
+    )  # fmt: skip
+    contents = request.contents()
+    return ManagerJob(
+        ready_sites(contents.sites), contents.budget, contents.grid, args.out, args.contact,
+        msgspec.json.encode(request), args.once,
+    )  # fmt: skip
+
+
+def _place(args: argparse.Namespace) -> DoorPlace:
+    from headgate.grid.door import Listen
+    from headgate.jobs.grid_door import DoorPlace
+
+    serve = None if args.serve_nats is None else Listen.parse(args.serve_nats)
+    return DoorPlace(serve, tuple(args.nats), tuple(args.host), args.plain)

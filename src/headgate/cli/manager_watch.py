@@ -1,0 +1,97 @@
+"""A manager with somebody looking on: the same progress as of a crawl, and who comes and goes."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headgate.cli.crawl_showing import progress_view
+from headgate.cli.crawl_watch import CrawlWatch
+from headgate.cli.interrupts import on_interrupt
+from headgate.cli.opening_words import OpeningWords
+from headgate.cli.speaking import say
+from headgate.crawling.clock import SystemClock
+from headgate.crawling.task_source import TaskDesk
+from headgate.jobs.grid_catalog import only_manager, opened_grid_catalog
+from headgate.jobs.grid_door import DoorPlace, opened_door
+from headgate.jobs.managing import ManagerJob, ManagerParts, manage
+from headgate.model.errors import WorldFault
+from headgate.model.run_report import RunReport
+from headgate.storage.collection import Collection
+from headgate.storage.stored_report import read_report
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from headgate.jobs.managing import DoorKeeper
+
+__all__ = ["manage_watched"]
+
+_MOST_WAIT_SECONDS = 60.0
+
+
+class ManagerWatch(CrawlWatch):
+    """The adapter of `headgate.jobs.managing.ManagerWatcher` for a person at a terminal."""
+
+    goes_on = False
+
+    def finished(self, report: RunReport) -> None:
+        self.close()
+        if self.goes_on and not report.interrupted:
+            say("the run is over; nodes are answered until you end this (Ctrl-C)")
+
+
+async def manage_watched(
+    job: ManagerJob, place: DoorPlace, catalog: str, *, quiet: bool
+) -> RunReport:
+    """A catalog in PostgreSQL that fails is waited for: nodes go on meanwhile, and ask again."""
+    wait = 1.0
+    while True:
+        try:
+            async with only_manager(catalog, say) as waited:
+                done = _last_report(job.out) if waited else None
+                if done is not None:
+                    say("the other manager has finished the run")
+                    return done
+                return await _manage_once(job, place, catalog, quiet=quiet)
+        except asyncio.CancelledError:  # interrupted before anybody came
+            raise KeyboardInterrupt from None
+        except WorldFault as fault:
+            if not catalog:
+                raise
+            say(f"{fault}; trying again in {wait:g} s")
+        await asyncio.sleep(wait)
+        wait = min(2 * wait, _MOST_WAIT_SECONDS)
+
+
+def _last_report(out: Path) -> RunReport | None:
+    """Of the last run, if it is finished."""
+    runs = Collection(out).runs() if out.is_dir() else []
+    if not runs or runs[0].unfinished:
+        return None
+    return read_report(runs[0].path / "report.json", RunReport)
+
+
+async def _manage_once(
+    job: ManagerJob, place: DoorPlace, catalog: str, *, quiet: bool
+) -> RunReport:
+    words = OpeningWords(quiet=quiet)
+    watch = ManagerWatch(job.sites, view=None if quiet else progress_view(), opening=words)
+    watch.goes_on = not job.once
+    loop = asyncio.get_running_loop()
+    on_interrupt(loop, partial(watch.interrupt, loop))
+    clock = SystemClock()
+
+    def open_door(desk: TaskDesk) -> AbstractAsyncContextManager[DoorKeeper]:
+        return opened_door(place, job.out, desk, clock, say)
+
+    parts = ManagerParts(clock, partial(opened_grid_catalog, catalog), open_door)
+    try:
+        return await manage(job, parts, watch)
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        loop.remove_signal_handler(signal.SIGTERM)
+        watch.close()

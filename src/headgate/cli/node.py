@@ -1,0 +1,102 @@
+"""``headgate node``: lends this machine to a grid, within what its owner allows."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from headgate.cli.arguments import at_least_one, named_folder
+from headgate.cli.interrupts import ending_at_once
+from headgate.cli.proxies import say_that_proxies_are_not_used
+from headgate.cli.speaking import show_json
+from headgate.model.extras import extra
+
+__all__ = ["configure", "run"]
+
+_SLOTS = 5
+
+_DESCRIPTION = """\
+Crawl for a grid: claim tasks from the manager that made the token, crawl them, bring the results.
+It asks nothing of your machine but what you allow: it runs at the lowest priority, dials out only,
+fetches within your bandwidth, quota, hours and disk, and never from your own network.
+"""
+
+_EXAMPLES = """\
+examples:
+  headgate node anna.token
+  headgate node anna.token --bandwidth 500KB/s --quota 5GB/day --make-way
+  headgate node anna.token --hours 19:00-07:00 --when-idle
+  headgate node anna.token --bandwidth "Mon-Fri 08:00 100KB/s, 19:00 2MB/s"
+  headgate node anna.token --only-hosts '*.example.org' --disk 2GB
+
+Ctrl-C or SIGTERM: nothing more is fetched, tasks are given back, exit code 0; results that the
+manager does not have yet stay in the spool and are brought the next time. A second one ends at
+once; nothing stored is lost.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument("token", metavar="TOKEN", type=Path, help="file from the manager")
+    parser.add_argument(
+        "--spool", metavar="DIR", type=named_folder,
+        help="where pages wait to be brought (headgate-node-NAME)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--slots", metavar="N", type=at_least_one, default=_SLOTS, help="sites at once (5)"
+    )
+    parser.add_argument(
+        "--bandwidth", metavar="RATE", help="like '500KB/s', or a timetable; else no bound"
+    )
+    parser.add_argument("--quota", metavar="SIZE/PERIOD", help="like '5GB/day'")
+    parser.add_argument(
+        "--make-way", action="store_true", help="step back when others need the line"
+    )
+    parser.add_argument("--disk", metavar="SIZE", default="10GB", help="for the spool (10GB)")
+    parser.add_argument(
+        "--only-hosts", metavar="PATTERN", action="append", default=[],
+        help="fetch from these only, like '*.example.org'; may be said again",
+    )  # fmt: skip
+    parser.add_argument("--hours", metavar="FROM-TO", help="work only then, like 19:00-07:00")
+    parser.add_argument(
+        "--when-idle", action="store_true", help="work only while others leave the machine alone"
+    )
+    parser.add_argument(
+        "--until-idle", action="store_true", help="end when nothing is left to do for anybody"
+    )
+    parser.add_argument(
+        "--allow-private", action="store_true",
+        help="let tasks lead to private addresses: for your own network, and tests",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print how it fared as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no word but of what happens")
+
+
+def run(args: argparse.Namespace) -> int:
+    say_that_proxies_are_not_used()
+    for module in ("cryptography", "nats"):
+        extra(module, "nodes of a grid", "grid")
+    with ending_at_once():
+        import uvloop
+
+        from headgate.cli.node_watch import node_watched
+        from headgate.grid.tokens import read_token
+        from headgate.jobs.guest_rules import step_back
+        from headgate.jobs.node_request import NodeRequest
+
+        token = read_token(args.token)
+        request = NodeRequest(
+            args.spool or Path(f"headgate-node-{token.node}"), args.slots, args.bandwidth,
+            args.quota, args.make_way, args.disk, tuple(args.only_hosts), args.hours,
+            args.when_idle, args.until_idle, args.allow_private,
+        )  # fmt: skip
+        job = request.job(token.node)
+        step_back()
+    status = uvloop.run(node_watched(token, job, quiet=args.quiet))
+    if args.json:
+        import msgspec
+
+        show_json(msgspec.json.encode(status))
+    return 0

@@ -1,0 +1,96 @@
+"""Looking on while a node works: a line that lives on a terminal, one a minute in a log."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from headgate.cli.interrupts import on_interrupt
+from headgate.cli.speaking import say
+from headgate.grid.connecting import connected
+from headgate.grid.nats_tasks import NatsTasks
+from headgate.grid.tokens import Token
+from headgate.jobs.real_parts import real_parts
+from headgate.jobs.worker import Worker, WorkerJob, work
+from headgate.model.node_status import NodeStatus
+from headgate.views.node_text import node_line
+
+__all__ = ["node_watched"]
+
+_ENDED_AT_ONCE = 130
+_WIDTH = 120
+
+
+class NodeWatch:
+    """The adapter of `headgate.jobs.worker.WorkerWatcher` for a person, or a log."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._live = sys.stderr is not None and sys.stderr.isatty()
+        self._shown = False
+        self._worker: Worker | None = None
+        self._waiting: asyncio.Task[NodeStatus] | None = None
+        self._stops = 0
+
+    @property
+    def state_seconds(self) -> float:
+        return 1.0 if self._live else 60.0
+
+    def told(self, words: Sequence[str]) -> None:
+        self._clear()
+        for word in words:
+            say(word)
+
+    def state(self, status: NodeStatus) -> None:
+        if self._quiet:
+            return
+        if not self._live:
+            say(node_line(status))
+            return
+        self._clear()
+        with suppress(OSError, ValueError):
+            sys.stderr.write(node_line(status)[:_WIDTH])
+            sys.stderr.flush()
+        self._shown = True
+
+    def attach(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def begin(self, node: asyncio.Task[NodeStatus]) -> None:
+        self._waiting = node
+
+    def stop(self) -> None:
+        """The first time: in order. The second: at once; what is stored is stored."""
+        self._stops += 1
+        if self._stops > 1:
+            os._exit(_ENDED_AT_ONCE)
+        if self._worker is not None:
+            self._worker.stop()
+        elif self._waiting is not None:
+            self._waiting.cancel()
+
+    def _clear(self) -> None:
+        if self._shown:
+            with suppress(OSError, ValueError):
+                sys.stderr.write("\r\x1b[K")
+            self._shown = False
+
+
+async def node_watched(token: Token, job: WorkerJob, *, quiet: bool) -> NodeStatus:
+    watch = NodeWatch(quiet=quiet)
+
+    async def at_work() -> NodeStatus:
+        async with connected(token, lambda word: watch.told([word])) as door:
+            source = NatsTasks(door, token.node)
+            return await work(job, real_parts(), source, watch, watch.state_seconds)
+
+    node = asyncio.create_task(at_work())
+    watch.begin(node)
+    on_interrupt(asyncio.get_running_loop(), watch.stop)
+    try:
+        return await node
+    except asyncio.CancelledError:
+        return NodeStatus(node=token.node, state="left")

@@ -1,0 +1,141 @@
+"""Nodes and hosts in a space where distance is the time to connect: Vivaldi over what nodes
+measured, and CAN's zones of it.
+
+Nodes behind NAT do not reach each other, so both kinds are points: a node's peers are the hosts
+that it connected to, a host's those that connected to it. The space is made anew when enough is
+new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headgate.control.board_rows import BoardTask
+from headgate.control.placements import Connects, GridView
+from headgate.placing.can import Can
+from headgate.placing.partition import FloatArray
+from headgate.placing.vivaldi import Coordinates, predicted, sample_round
+
+__all__ = ["ByZone", "CoordinateSpace"]
+
+_ROUNDS = 300
+_MILLISECONDS = 1e3
+_MANY = 100_000
+
+
+@dataclass(slots=True)
+class CoordinateSpace:
+    grid: GridView
+    rng: np.random.Generator
+    _samples: int = 0
+    _made: dict[str, dict[str, float]] = field(default_factory=dict)
+    places: dict[str, FloatArray] = field(default_factory=dict)
+    """In the plane, of nodes (``node:…``) and hosts (``host:…``)."""
+
+    def distances(self) -> Connects:
+        """Predicted seconds, for all pairs of which both are placed."""
+        connects = self.grid.connects()
+        samples = sum(map(len, connects.values()))
+        if samples and (not self._made or samples >= 1.1 * self._samples):
+            self._make(connects)
+            self._samples = samples
+        return self._made
+
+    def _make(self, connects: Connects) -> None:
+        hosts = sorted(host for host, found in connects.items() if found)
+        nodes = sorted({node for found in connects.values() for node in found})
+        known = np.full((len(nodes), len(hosts)), np.nan)
+        for column, host in enumerate(hosts):
+            for node, seconds in connects[host].items():
+                known[nodes.index(node), column] = max(seconds * _MILLISECONDS, 0.01)
+        points = Coordinates.start(len(nodes) + len(hosts), self.rng)
+        both = np.full((len(points.errors),) * 2, np.nan)
+        both[: len(nodes), len(nodes) :] = known
+        both[len(nodes) :, : len(nodes)] = known.T
+        peers = [np.flatnonzero(~np.isnan(row)) for row in both]
+        for _ in range(_ROUNDS):
+            chosen = np.array([self.rng.choice(found) for found in peers])
+            sample_round(points, points.of(chosen), both[np.arange(len(chosen)), chosen])
+        machines, sites = np.arange(len(nodes)), np.arange(len(nodes), len(points.errors))
+        away = predicted(points.of(machines), points.of(sites)) / _MILLISECONDS
+        self._made = {
+            host: dict(zip(nodes, map(float, away[:, column]), strict=True))
+            for column, host in enumerate(hosts)
+        }
+        self.places = {f"node:{name}": points.places[k] for k, name in enumerate(nodes)}
+        self.places |= {
+            f"host:{name}": points.places[len(nodes) + k] for k, name in enumerate(hosts)
+        }
+
+
+@dataclass(slots=True)
+class ByZone:
+    """SARSS 2010: a host's tasks go to the node in whose zone it lies, and from one where five wait
+    to a neighbour. Nodes and hosts that nobody measured stand at places by lot."""
+
+    grid: GridView
+    space: CoordinateSpace
+    window: int = _MANY
+    _can: Can | None = None
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _lots: dict[str, FloatArray] = field(default_factory=dict)
+    _owners: dict[int, str] = field(default_factory=dict)
+
+    def choose(self, node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
+        names = sorted(self.grid.here())
+        if self._can is None or names != sorted(self._numbers):
+            self._rebuild(names)
+        waiting = self._waiting(tasks)
+        for task in tasks:
+            if task.id not in self._owners:
+                owner = self._receiver(task.host, waiting)
+                self._owners[task.id] = owner
+                waiting[owner] = waiting.get(owner, 0) + 1
+        return next((task for task in tasks if self._owners[task.id] == node), None)
+
+    def _rebuild(self, names: Sequence[str]) -> None:
+        """Who came joins, who went leaves its zone to a neighbour; its tasks are dealt anew."""
+        self.space.distances()
+        places = [self._place(f"node:{name}") for name in names]
+        if self._can is None or not self._numbers:
+            spread = np.array(places) if places else np.zeros((1, 2))
+            low, high = spread.min(axis=0) - 1.0, spread.max(axis=0) + 1.0
+            self._can = Can((float(low[0]), float(low[1])), (float(high[0]), float(high[1])))
+            self._numbers = {}
+        gone = [name for name in self._numbers if name not in names]
+        for name in gone:
+            self._can.fail(self._numbers.pop(name))
+        taken = set(self._numbers.values())
+        for name, place in zip(names, places, strict=True):
+            if name not in self._numbers:
+                number = next(k for k in range(len(names) + len(taken) + 1) if k not in taken)
+                taken.add(number)
+                self._numbers[name] = number
+                self._can.join(number, place)
+        self._owners = {task: owner for task, owner in self._owners.items() if owner in names}
+
+    def _receiver(self, host: str, waiting: Mapping[str, int]) -> str:
+        assert self._can is not None
+        by_number = {number: name for name, number in self._numbers.items()}
+        counts = {self._numbers[name]: count for name, count in waiting.items()}
+        bare = f"host:{host.rpartition(':')[0]}"
+        name = bare if bare in self.space.places else f"host:{host}"
+        return by_number[self._can.receiver(self._place(name), counts)]
+
+    def _waiting(self, tasks: Sequence[BoardTask]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for task in tasks:
+            owner = self._owners.get(task.id)
+            if owner is not None:
+                found[owner] = found.get(owner, 0) + 1
+        return found
+
+    def _place(self, name: str) -> FloatArray:
+        if name in self.space.places:
+            return self.space.places[name]
+        if name not in self._lots:
+            self._lots[name] = self.space.rng.normal(0.0, 1.0, 2)
+        return self._lots[name]

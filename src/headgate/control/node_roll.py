@@ -1,0 +1,101 @@
+"""The nodes of a grid as their manager knows them: who is here, how fast, how long at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headgate.control.board_rows import NodeRow
+from headgate.crawling.progress import Progress
+from headgate.crawling.task_messages import Beat, Lease
+from headgate.traffic.server_tally import ServerTally
+
+__all__ = ["NodeRoll", "Present"]
+
+_NEW_SHARE = 0.3
+"""Of an average that follows what is measured."""
+_HERE_LEASES = 1.0
+"""A node that was silent for longer is not here."""
+
+
+@dataclass(slots=True)
+class Present:
+    """What a node told since it came; gone with it, or with the manager."""
+
+    heard: float
+    life: int = -1
+    number: int = -1
+    began: float = 0.0
+    tasks: dict[Lease, Progress] = field(default_factory=dict)
+    leaving: bool = False
+
+
+@dataclass(slots=True)
+class NodeRoll:
+    rows: dict[str, NodeRow] = field(default_factory=dict)
+    servers: dict[str, ServerTally] = field(default_factory=dict)
+    """Totals by address, over all nodes."""
+    _present: dict[str, Present] = field(default_factory=dict)
+
+    def heard(self, node: str, now: float, wall: float) -> NodeRow:
+        """Of a node, whatever it says."""
+        row = self.rows.setdefault(node, NodeRow(name=node, joined=wall))
+        row.seen = wall
+        self._present.setdefault(node, Present(now)).heard = now
+        return row
+
+    def beat(self, node: str, beat: Beat, now: float) -> bool:
+        """Take in what is new in a beat; whether it is the first of a life."""
+        row, present = self.rows[node], self._present[node]
+        new_life = beat.life != present.life
+        if new_life:
+            if present.life >= 0:
+                lived = max(now - present.began, 1.0)
+                row.up_seconds = _followed(row.up_seconds or lived, lived)
+            present.life, present.number, present.began = beat.life, -1, now
+            row.life = beat.life
+        present.tasks = {held.lease: held.progress for held in beat.tasks}
+        present.leaving = beat.leaving
+        if beat.number > present.number:
+            present.number = beat.number
+            for address, more in beat.servers.items():
+                self.servers[address] = self.servers.get(address, ServerTally()).plus(more)
+            if beat.reference_seconds is not None:
+                row.reference_seconds = beat.reference_seconds
+        return new_life
+
+    def done(self, node: str, progress: Progress) -> None:
+        """A task of it was stored: how fast was it?"""
+        row = self.rows.get(node)
+        seconds = (progress.ended or 0.0) - (progress.started or 0.0)
+        if row is not None and seconds > 0 and progress.wire_bytes:
+            speed = progress.wire_bytes / seconds
+            row.speed = speed if row.speed is None else _followed(row.speed, speed)
+
+    def here(self, now: float, lease_seconds: float) -> list[str]:
+        return [
+            name
+            for name, present in self._present.items()
+            if now - present.heard <= _HERE_LEASES * lease_seconds
+            and not present.leaving
+            and not self.rows[name].revoked
+        ]
+
+    def weights(self, now: float, lease_seconds: float) -> dict[str, float]:
+        """By which a budget is shared: tasks that run; a node without one needs a little to begin
+        with."""
+        return {
+            name: len(self._present[name].tasks) or 0.25 for name in self.here(now, lease_seconds)
+        }
+
+    def progress(self, now: float, lease_seconds: float) -> Mapping[Lease, Progress]:
+        """Of tasks that run, as last told."""
+        return {
+            lease: progress
+            for name in self.here(now, lease_seconds)
+            for lease, progress in self._present[name].tasks.items()
+        }
+
+
+def _followed(old: float, new: float) -> float:
+    return old + _NEW_SHARE * (new - old)

@@ -1,0 +1,88 @@
+"""Leases that are open: by task, by host and place, by claim. Numbers in, no decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from headgate.control.board_rows import BoardTask, LeaseRow
+from headgate.crawling.task_messages import Lease
+
+__all__ = ["OpenLease", "OpenLeases"]
+
+
+@dataclass(slots=True)
+class OpenLease:
+    row: LeaseRow
+    task: BoardTask
+    until: float
+    moved: float
+    """When progress was last seen."""
+    mark: tuple[int, ...] = ()
+    """By which it is seen."""
+
+
+@dataclass(slots=True)
+class OpenLeases:
+    _all: dict[Lease, OpenLease] = field(default_factory=dict)
+    _tasks: dict[int, list[OpenLease]] = field(default_factory=dict)
+    _hosts: dict[str, dict[int, OpenLease]] = field(default_factory=dict)
+    """By host and place."""
+    _claims: dict[tuple[str, str], OpenLease] = field(default_factory=dict)
+    """By node and claim."""
+
+    def __iter__(self) -> Iterator[OpenLease]:
+        return iter(list(self._all.values()))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, held: OpenLease) -> None:
+        row = held.row
+        self._all[row.lease] = held
+        self._tasks.setdefault(held.task.id, []).append(held)
+        self._hosts.setdefault(row.host, {})[row.place] = held
+        self._claims[row.node, row.claim] = held
+
+    def remove(self, held: OpenLease) -> None:
+        row = held.row
+        del self._all[row.lease]
+        self._tasks[held.task.id].remove(held)
+        if not self._tasks[held.task.id]:
+            del self._tasks[held.task.id]
+        del self._hosts[row.host][row.place]
+        if not self._hosts[row.host]:
+            del self._hosts[row.host]
+        del self._claims[row.node, row.claim]
+
+    def get(self, lease: Lease, node: str | None = None) -> OpenLease | None:
+        """``node``: only if it is this one's."""
+        held = self._all.get(lease)
+        return held if held is not None and node in (None, held.row.node) else None
+
+    def by_claim(self, node: str, claim: str) -> OpenLease | None:
+        return self._claims.get((node, claim))
+
+    def of_task(self, task: BoardTask) -> list[OpenLease]:
+        return list(self._tasks.get(task.id, ()))
+
+    def of_node(self, node: str) -> list[OpenLease]:
+        return [held for held in self._all.values() if held.row.node == node]
+
+    def at_host(self, host: str) -> list[OpenLease]:
+        return list(self._hosts.get(host, {}).values())
+
+    def place(self, host: str, places: int, now: float) -> int | None:
+        """One of so many that nobody fetches from; None: all are taken."""
+        taken = self._hosts.get(host, {})
+        free = (number for number in range(places) if number not in taken)
+        lapsed = (number for number, held in taken.items() if held.until <= now)
+        return next(free, next(lapsed, None))
+
+    def lapsed(self, now: float) -> list[OpenLease]:
+        """The longest first."""
+        return sorted((held for held in self._all.values() if held.until <= now), key=_until)
+
+
+def _until(held: OpenLease) -> float:
+    return held.until

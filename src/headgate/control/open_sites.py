@@ -1,0 +1,191 @@
+"""The sites that have not ended, as the manager sees them: what is known of each, and its place.
+
+Each is planned for (in the planner's state), or nobody knows it yet: then it waits for its first
+look or is being looked at (first_looks.py), and joins the plan when that is over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headgate.control.first_looks import FirstLooks, beside_looks
+from headgate.control.forecast import Forecast, Source
+from headgate.control.rate_setting import RateSetting
+from headgate.control.site_watch import SiteWatch
+from headgate.crawling.progress import Progress
+from headgate.model.size_range import SizeRange
+from headgate.planning.replan import CrawlState, SiteArrived, SiteEnded, Started, take_in
+
+if TYPE_CHECKING:  # with it comes NumPy
+    from headgate.planning.following import Following
+
+__all__ = ["OpenSites"]
+
+_LOOKS_PART = 0.5
+"""Of the budget: for first looks while sites that are known are crawled."""
+
+
+@dataclass(slots=True)
+class OpenSites:
+    """Every site in ``watched`` is either in the planner's state or in ``looks``."""
+
+    state: CrawlState
+    watched: dict[str, SiteWatch]
+    setting: RateSetting
+    looks: FirstLooks = field(default_factory=FirstLooks)
+    following: Following | None = None
+    """A policy of the user's choice that sets the rates as long as it has a word; nobody is looked
+    at first then."""
+    _sharing: int = 1
+    """Sites that can be crawled at once."""
+
+    @property
+    def left(self) -> Mapping[str, SizeRange]:
+        """What is still to come of each; may be asked while a decision is made."""
+        return {name: watched.left for name, watched in list(self.watched.items())}
+
+    @property
+    def caps(self) -> Mapping[str, float]:
+        """Bytes per second that each one's server is thought to give."""
+        return {name: watched.cap for name, watched in list(self.watched.items())}
+
+    @property
+    def loans(self) -> Mapping[str, float]:
+        """What sites have beyond what the planner gave them, from what others leave of theirs."""
+        return self.setting.loans
+
+    @property
+    def ends(self) -> Mapping[str, float]:
+        """When sites will end, by the last decision; of those that it cannot tell, nothing."""
+        return self.setting.ends
+
+    def bytes_left(self, site: str) -> float:
+        """What is likely still to come of a site; nothing of one that has ended."""
+        watched = self.watched.get(site)
+        return 0.0 if watched is None else watched.left.likely
+
+    def begin(self, forecasts: Mapping[str, Forecast], *, limited: bool) -> None:
+        """Give those that are watched their places, in the order of the plan."""
+        self._sharing = max(min(self.state.slots, len(self.watched)), 1)
+        looks = limited and _any_deadline(self.watched) and self.following is None
+        for name, watched in self.watched.items():
+            if looks and _is_unknown(watched, forecasts[name]):
+                self.looks.want(name, 0.0, watched.deadline, stops=watched.stops)
+            else:
+                self.state.sites[name] = watched.state(self._equal_share)
+                self.state.waiting.append(name)
+
+    def arrive(self, watched: SiteWatch, known: Forecast, now: float, *, limited: bool) -> None:
+        """It is looked at first where there is a budget, and deadlines that may depend on what is
+        not known of it."""
+        name = watched.site.name
+        assert name not in self.watched, f"{name} has a task"
+        self.watched[name] = watched
+        self._sharing = max(self._sharing, min(self.state.slots, len(self.watched)))
+        if limited and _any_deadline(self.watched) and _is_unknown(watched, known):
+            self.looks.want(name, now, watched.deadline, stops=watched.stops)
+        else:
+            self._join(name, now)
+
+    def leave(self, name: str, now: float) -> SiteEnded | Started:
+        """It has ended; as the planner is told of it."""
+        self.watched.pop(name)
+        if name in self.state.sites:
+            return SiteEnded(now, name)
+        self.looks.end(name)
+        return Started(now)
+
+    def follow(self, order: Sequence[str]) -> None:
+        """Serve in this order from now on."""
+        places = {name: place for place, name in enumerate(order)}
+
+        def place(name: str) -> int:
+            return places.get(name, len(places))
+
+        self.state.running.sort(key=place)
+        self.state.waiting = deque(sorted(self.state.waiting, key=place))
+
+    def look(
+        self,
+        reports: Sequence[Progress],
+        rates: Mapping[str, float],
+        part: float,
+        now: float,
+        *,
+        held_back: bool,
+    ) -> None:
+        """Correct what is thought of sites by how they fare with their ``rates``, of which they can
+        get this ``part``. ``held_back``: how fast a server is cannot be told now."""
+        for report in reports:
+            watched = self.watched.get(report.site)
+            if watched is None or report.site not in rates:
+                continue
+            watched.look(report)
+            watched.grants.look(
+                report,
+                rates[report.site] * part,
+                now,
+                first_look=report.site in self.looks.under_way,
+                held_back=held_back,
+                lent=report.site in self.loans,
+            )
+            if self.looks.look(report, now, watched.look_bytes(report)):
+                watched.speed.conclude()
+                self._join(report.site, now)
+        take_in(self.state, Started(now))
+        self.setting.refresh(reports, rates, self._equal_share)
+
+    def note_grants(self, rates: Mapping[str, float], part: float, now: float) -> None:
+        """The rates that held until now are about to change."""
+        for site, rate in rates.items():
+            self.watched[site].grants.note(rate * part, now)
+
+    def rates(self, budget: float, now: float, *, weigh: bool) -> dict[str, float]:
+        """Of those that run from now on under a budget."""
+        if self.following is not None:
+            followed = self.following.rates(self.state)
+            if followed is not None:
+                return followed
+        rates = self.setting.rates(budget, weigh=weigh)
+        if self.looks.over:
+            return self.setting.with_loans(rates, budget)
+        return self._with_looks(rates, budget, now)
+
+    def _with_looks(self, rates: dict[str, float], budget: float, now: float) -> dict[str, float]:
+        """First looks share a part of the budget while others run, all of it while none does."""
+        self.setting.loans = {}
+        busy = sum(rate > 0 and not self.state.sites[site].idle for site, rate in rates.items())
+        self.looks.begin(max(self.state.slots - busy, 1), now)
+        if not self.looks.under_way:
+            for name in self.looks.skip():
+                self._join(name, now)
+            return rates
+        part = _LOOKS_PART if busy else 1.0
+        each = part * budget / len(self.looks.under_way)
+        idle = [site for site in rates if self.state.sites[site].idle]
+        shared = beside_looks(rates, idle, (1 - part) * budget)
+        looks = {site: min(each, self.watched[site].speed.most) for site in self.looks.under_way}
+        return shared | looks
+
+    def _join(self, name: str, now: float) -> None:
+        """A site takes its place in the plan."""
+        self.looks.end(name)
+        state = self.watched[name].state(self._equal_share)
+        take_in(self.state, SiteArrived(now, name, state))
+
+    @property
+    def _equal_share(self) -> float:
+        return self.state.capacity.peak / self._sharing
+
+
+def _any_deadline(watched: Mapping[str, SiteWatch]) -> bool:
+    return any(math.isfinite(site.deadline) for site in watched.values())
+
+
+def _is_unknown(watched: SiteWatch, known: Forecast) -> bool:
+    """Whether a deadline may depend on what is not known of a site."""
+    return known.source is Source.GUESS or (known.cap is None and math.isfinite(watched.deadline))

@@ -1,0 +1,171 @@
+"""Which of the tasks that come next goes to the node that asks: by distance, or by lists.
+
+`Placing` is the port to it; the board asks it, for a node, with the first tasks of hosts that are
+free, in their order. By distance (`ByDistance`) a node that asks always gets one: balance comes
+first, so of the next few it gets that for which it is the best of all nodes, or the least bad. By
+lists (`ByLists`) each task belongs to a node, and others leave it: that is what is compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, median
+from typing import Protocol
+
+import numpy as np
+
+from headgate.control.board_rows import BoardTask, NodeRow
+from headgate.model.grid import Mode
+from headgate.placing.best_batch import best_batch
+from headgate.placing.circular import circular
+from headgate.placing.partition import FloatArray, Owners, as_floats
+from headgate.placing.pechnikov import pechnikov
+
+__all__ = ["ByDistance", "ByLists", "Connects", "GridView", "Placing", "of_host"]
+
+_LOAD_WEIGHT = 0.2
+"""Of the median distance: what being loaded as all in the mean counts for."""
+_FEW, _MANY = 16, 100_000
+
+Connects = Mapping[str, Mapping[str, float]]
+"""Seconds to connect, by host and node."""
+
+
+class GridView(Protocol):
+    """The grid as whoever places tasks sees it."""
+
+    def here(self) -> Mapping[str, NodeRow]:
+        """Nodes that are."""
+        ...
+
+    def held(self, node: str) -> int:
+        """Tasks that it has."""
+        ...
+
+    def waiting(self) -> Sequence[BoardTask]: ...
+
+    def connects(self) -> Connects: ...
+
+
+class Placing(Protocol):
+    @property
+    def window(self) -> int:
+        """How many of the first tasks it wants to choose from."""
+        ...
+
+    def choose(self, node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
+        """None: all of them are for others."""
+        ...
+
+
+@dataclass(slots=True)
+class ByDistance:
+    """``distances`` in seconds, by host and node; unknown ones are taken for the mean of those of
+    the node's group, or of all."""
+
+    grid: GridView
+    distances: Callable[[], Connects]
+    window: int = _FEW
+
+    def choose(self, node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
+        if not tasks:
+            return None
+        promised = tasks[0].due is not None
+        nodes = self.grid.here()
+        if promised or len(nodes) < 2 or node not in nodes:
+            return tasks[0]
+        known = self.distances()
+        loads = self._loads(nodes)
+        return min(
+            tasks, key=lambda task: self._regret(node, known.get(task.host, {}), nodes, loads)
+        )
+
+    def _regret(
+        self,
+        node: str,
+        known: Mapping[str, float],
+        nodes: Mapping[str, NodeRow],
+        loads: Mapping[str, float],
+    ) -> float:
+        """How much farther than the best, load counted; 0: it is the best. Ties go by order."""
+        if not known:
+            return 0.0
+        weight = _LOAD_WEIGHT * median(known.values())
+        scores = {name: _distance(name, known, nodes) + weight * loads[name] for name in nodes}
+        return scores[node] - min(scores.values())
+
+    def _loads(self, nodes: Mapping[str, NodeRow]) -> dict[str, float]:
+        held = {name: self.grid.held(name) / max(row.slots, 1) for name, row in nodes.items()}
+        mean = fmean(held.values()) or 1.0
+        return {name: count / mean for name, count in held.items()}
+
+
+def of_host(known: Connects, host: str) -> Mapping[str, float]:
+    """Connections are told of by host, with its port or without."""
+    return known.get(host) or known.get(host.rpartition(":")[0], {})
+
+
+def _distance(node: str, known: Mapping[str, float], nodes: Mapping[str, NodeRow]) -> float:
+    if node in known:
+        return known[node]
+    group = nodes[node].group
+    near = [
+        seconds for name, seconds in known.items() if name in nodes and nodes[name].group == group
+    ]
+    return fmean(near or known.values())
+
+
+def _of_sizes(tasks: Sequence[BoardTask]) -> FloatArray:
+    return as_floats([max(task.expected_bytes, 1.0) for task in tasks])
+
+
+def _of_seconds(tasks: Sequence[BoardTask]) -> FloatArray:
+    return as_floats([max(task.expected_seconds, 1e-3) for task in tasks])
+
+
+_DEALS: dict[Mode, tuple[Callable[[FloatArray, FloatArray], Owners], Callable[..., FloatArray]]] = {
+    Mode.BATCH: (best_batch, _of_seconds),
+    Mode.PAPER_1: (pechnikov, _of_sizes),
+    Mode.PAPER_2: (pechnikov, _of_seconds),
+    Mode.ROUND_ROBIN: (circular, _of_seconds),
+}
+
+
+@dataclass(slots=True)
+class ByLists:
+    """A list for each node, dealt among those that are here, and anew when one comes or goes."""
+
+    grid: GridView
+    mode: Mode
+    window: int = _MANY
+    _dealt_to: tuple[str, ...] = ()
+    _owners: dict[int, str] = field(default_factory=dict)
+
+    def choose(self, node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
+        nodes = self.grid.here()
+        names = tuple(sorted(nodes))
+        if names != self._dealt_to or any(task.id not in self._owners for task in tasks):
+            self._deal(names, nodes)
+        return next((task for task in tasks if self._owners.get(task.id) == node), None)
+
+    def _deal(self, names: tuple[str, ...], nodes: Mapping[str, NodeRow]) -> None:
+        self._dealt_to = names
+        tasks = self.grid.waiting()
+        if not names or not tasks:
+            return
+        deal, work = _DEALS[self.mode]
+        owners = deal(work(tasks), _speeds([nodes[name] for name in names]))
+        self._owners = {
+            task.id: names[int(owner)] for task, owner in zip(tasks, owners, strict=True)
+        }
+
+
+def _speeds(nodes: Sequence[NodeRow]) -> FloatArray:
+    """By the reference site, else by their own tasks, else equal; only ratios count."""
+    reference = [node.reference_seconds for node in nodes]
+    if all(reference):
+        return as_floats([1 / seconds for seconds in reference if seconds])
+    speeds = [node.speed for node in nodes]
+    usual = median([speed for speed in speeds if speed] or [1.0])
+    return np.maximum(as_floats([speed or usual for speed in speeds]), usual / 100)

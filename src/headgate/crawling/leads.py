@@ -1,0 +1,118 @@
+"""What leads to a site's pages besides their links: seeds, what origins say of themselves, and what
+earlier runs knew.
+
+While one of these is being told of, more may be to do than the frontier knows: the site is not done
+before all of them were. What the last run left to do goes first, unless a maximum depth forbids: at
+which depth it is, today's links must say. Known pages that no link led to come last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+from headgate.crawling.dialogue import Dialogue
+from headgate.crawling.discovery import Discovery
+from headgate.crawling.ports import Known
+from headgate.crawling.progress import Progress
+from headgate.crawling.run_tasks import RunTasks
+from headgate.frontier.events import Asked, NotNow, Recalled, Seeds
+from headgate.frontier.scope import host_of, origin_of
+from headgate.model.task import Task
+
+__all__ = ["Leads"]
+
+
+class Leads:
+    """Of one site run; what earlier runs knew is told of once."""
+
+    def __init__(
+        self,
+        task: Task,
+        known: Known,
+        discovery: Discovery,
+        dialogue: Dialogue,
+        tasks: RunTasks,
+        progress: Progress,
+    ) -> None:
+        self._task = task
+        self._known = known
+        self._discovery = discovery
+        self._dialogue = dialogue
+        self._tasks = tasks
+        self._progress = progress
+        self._followed = 0
+        """Leads that are being followed just now."""
+        self._explored = False
+        """An origin at least, in this leg."""
+        self._resumed = False
+        self._took_up_rest = task.site.depth is not None or task.kept is not None
+        self._recalled_all = task.kept is not None
+
+    @property
+    def open(self) -> bool:
+        """Whether more may be to do than the frontier knows."""
+        return self._followed > 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether none can be followed just now: all are origins to be left alone for a while."""
+        return self._followed == len(self._discovery.waiting)
+
+    def begin(self, *, resumed: bool) -> None:
+        """A visit that asks for some pages meets those and new ones; all others are met already.
+
+        ``resumed``: an interrupted run had begun."""
+        self._resumed = resumed
+        if self._task.asks is None:
+            self._dialogue.tell(Seeds(self._task.site.seeds))
+        else:
+            for depth, urls in self._known.by_depth(self._task.asks):
+                self._dialogue.tell(Asked(urls, depth))
+        if self._task.kept is not None:
+            self._dialogue.tell(NotNow(self._known.hashes()))
+
+    def take_up_rest(self) -> None:
+        """What earlier runs left to do, once a page has come: a host that a seed may redirect to
+        has joined the site by then."""
+        if not self._took_up_rest:
+            self._took_up_rest = True
+            self._recall(self._known.left_to_do(), unlinked=False)
+
+    def follow_last(self) -> None:
+        """The frontier has nothing left to do: what else there is, if anything."""
+        if self._resumed and not self._explored:
+            # Nothing is left that leads to robots.txt, but a sitemap may have been under way.
+            for origin in dict.fromkeys(map(origin_of, self._task.site.seeds)):
+                self.explore(origin)
+        elif not self._recalled_all:
+            self._recalled_all = True
+            self._recall(self._known.pages(), unlinked=True)
+
+    def explore(self, origin: str) -> None:
+        """Learn its robots rules and where its sitemaps are."""
+        self._explored = True
+        self._followed += 1
+        self._tasks.spawn(self._explore(origin))
+
+    async def _explore(self, origin: str) -> None:
+        trouble = await self._discovery.explore(origin)
+        if trouble:
+            self._progress.given_up[host_of(origin)] = trouble
+        self._followed -= 1
+        self._dialogue.tick()
+
+    def _recall(self, known: Iterator[tuple[int, Sequence[str]]], *, unlinked: bool) -> None:
+        """Tell of known pages, batch by batch."""
+
+        async def tell() -> None:
+            for depth, urls in known:
+                before = self._dialogue.accepted
+                self._dialogue.pass_on(Recalled(urls, depth, unlinked))
+                self._progress.growth.found(depth, self._dialogue.accepted - before)
+                await asyncio.sleep(0)
+            self._followed -= 1
+            self._dialogue.tick()
+
+        self._followed += 1
+        self._tasks.spawn(tell())

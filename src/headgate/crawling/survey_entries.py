@@ -1,0 +1,78 @@
+"""What a request leaves in the survey's log, and what an entry of an earlier survey asks for."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headgate.crawling.survey_reading import SurveyedPage
+from headgate.model.fetch import Fetched, FetchFailure
+from headgate.reading.urls import host
+from headgate.surveying.answers import Harvest
+from headgate.surveying.entries import Ending, SurveyEntry
+from headgate.surveying.server_tree import ServerTree
+
+__all__ = ["changed", "conditions", "entry_of", "page_entry", "unchanged_entry"]
+
+
+def entry_of(
+    tree: ServerTree, url: str, depth: int, outcome: Fetched | FetchFailure, ending: Ending
+) -> SurveyEntry:
+    """Before anything was read."""
+    plain = SurveyEntry(
+        tree.domain, tree.start, tree.round, url, depth, ending, outcome.wall_time,
+        wire_bytes=outcome.wire_bytes, seconds=outcome.seconds,
+    )  # fmt: skip
+    if isinstance(outcome, FetchFailure):
+        return changed(plain, detail=outcome.kind.value)
+    return changed(
+        plain,
+        status=outcome.status,
+        address=outcome.address,
+        payload_bytes=len(outcome.payload),
+        first_byte_seconds=outcome.first_byte_seconds,
+        software=(outcome.header("server") or "")[:200],
+        content_type=(outcome.header("content-type") or "")[:200],
+        etag=(outcome.header("etag") or "")[:1000],
+        last_modified=(outcome.header("last-modified") or "")[:100],
+    )
+
+
+def changed(entry: SurveyEntry, **changes: object) -> SurveyEntry:
+    return msgspec.structs.replace(entry, **changes)
+
+
+def page_entry(entry: SurveyEntry, page: SurveyedPage, harvest: Harvest) -> SurveyEntry:
+    """Of a page that was read; links that nobody wants are left out."""
+    links = page.links
+    if harvest.unwanted:
+        links = [link for link in links if host(link[0]) not in harvest.unwanted]
+    return changed(
+        entry,
+        links=links,
+        language=page.language,
+        charset=page.charset,
+        new_hosts=harvest.new_hosts,
+    )
+
+
+def unchanged_entry(entry: SurveyEntry, earlier: SurveyEntry, harvest: Harvest) -> SurveyEntry:
+    """A "not modified" speaks for the page as it was."""
+    return changed(
+        entry,
+        status=earlier.status,
+        content_type=earlier.content_type,
+        charset=earlier.charset,
+        language=earlier.language,
+        etag=entry.etag or earlier.etag,
+        last_modified=entry.last_modified or earlier.last_modified,
+        links=earlier.links,
+        new_hosts=harvest.new_hosts,
+    )
+
+
+def conditions(earlier: SurveyEntry | None) -> tuple[tuple[str, str], ...]:
+    """The headers that let a server say "not modified"."""
+    if earlier is None or earlier.ending not in (Ending.PAGE, Ending.UNCHANGED):
+        return ()
+    pairs = (("If-None-Match", earlier.etag), ("If-Modified-Since", earlier.last_modified))
+    return tuple((name, value) for name, value in pairs if value)

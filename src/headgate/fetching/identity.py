@@ -1,0 +1,177 @@
+"""Who asks, with the secrets: made of `Access` in the process that sends requests, and only there.
+
+What goes into an archive has them taken out (`redacted`): the values of Authorization, Cookie and
+the user's own headers in requests, and of cookies that responses set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from headgate.fetching.cookies import CookieJar
+from headgate.fetching.faults import FetchFault
+from headgate.fetching.login import Ask, log_in
+from headgate.fetching.netscape_cookies import read_cookies
+from headgate.fetching.origin import Origin
+from headgate.fetching.proxy import Proxy
+from headgate.fetching.tls import Tls
+from headgate.model.access import Access
+from headgate.model.errors import UserMistake
+from headgate.model.fetch import FailureKind
+
+__all__ = ["Identity", "identities"]
+
+_MOST_SECRET_BYTES = 65_536
+_MOST_COOKIE_BYTES = 4_000_000
+_SENDABLE = re.compile(r"[!-~](?:[\t -~]*[!-~])?")
+_SET_COOKIE = re.compile(rb"^(set-cookie:[ \t]*[^=;\r\n]*=)[^;\r\n]*", re.I | re.M)
+_USER_AGENT = re.compile(r"^User-Agent: [^\r\n]*\r\n")
+_REDACTED = "[redacted]"
+
+
+class Identity:
+    """Of one site."""
+
+    def __init__(self, site: str, access: Access, hosts: Iterable[str]) -> None:
+        """Raises `UserMistake` for a secret that is not where it should be, or cannot be used."""
+        self._site = site
+        self.access = access
+        self.hosts = frozenset(hosts)
+        """Of the seeds, and of the login: no other is told who asks."""
+        self.jar = _jar(access)
+        self.proxy = Proxy.parse(_secret(access.proxy)) if access.proxy else None
+        self._own = _own_lines(access)
+        self._via: dict[Origin, Origin] = {}
+        self.entering = asyncio.Lock()
+        """Held while somebody logs in."""
+        self.entered = not access.login
+        self.refused = ""
+        """Why logging in failed."""
+
+    @cached_property
+    def login_fields(self) -> dict[str, str]:
+        pairs = (pair.partition("=") for pair in self.access.login_fields)
+        return {name: _secret(value) for name, _, value in pairs}
+
+    async def enter(self, site: str, ask: Ask) -> None:
+        """Log in, once; raises `FetchFault` where that failed, now or before."""
+        if self.entered:
+            return
+        async with self.entering:
+            if not self.entered and not self.refused:
+                self.refused = await log_in(site, self.access.login, self.login_fields, ask)
+                self.entered = not self.refused
+        if self.refused:
+            raise FetchFault(FailureKind.LOGIN, self.refused)
+
+    def tls(self, settings: Tls) -> Tls:
+        """What connections of this site are secured by."""
+        if not self.access.client_certificate:
+            return settings
+        return settings.with_certificate(self.access.client_certificate)
+
+    def route(self, origin: Origin) -> Origin:
+        """The same origin, whose connections are this site's alone where it goes its own way."""
+        if self.proxy is None and not self.access.client_certificate:
+            return origin
+        if origin not in self._via:
+            self._via[origin] = replace(origin, via=self._site)
+        return self._via[origin]
+
+    def target(self, origin: Origin, target: str) -> str:
+        """Of the request line: a proxy has to be told the whole URL."""
+        if self.proxy is None or not self.proxy.asks_itself(origin):
+            return target
+        return f"http://{origin.host_line}{target}"
+
+    def lines(self, origin: Origin, usual: str) -> str:
+        """``usual`` headers, in this site's words, and its own for a host that may know them."""
+        if self.access.user_agent:
+            own = f"User-Agent: {self.access.user_agent}\r\n"
+            usual = _USER_AGENT.sub(lambda _: own, usual)
+        if self.proxy is not None and self.proxy.asks_itself(origin):
+            usual += self.proxy.authorization
+        if origin.host in self.hosts:
+            usual += "".join(f"{name}: {value}\r\n" for name, value in self._own.items())
+        return usual
+
+    def redacted(self, request_head: bytes) -> bytes:
+        names = [*self._own, "Cookie", "Proxy-Authorization"]
+        secret = "|".join(re.escape(name) for name in names)
+        pattern = rf"^({secret}):[^\r\n]*".encode("latin-1")
+        return re.sub(pattern, rb"\1: " + _REDACTED.encode(), request_head, flags=re.I | re.M)
+
+    def redacted_response(self, head: bytes) -> bytes:
+        return _SET_COOKIE.sub(rb"\1" + _REDACTED.encode(), head)
+
+
+def identities(
+    access: Iterable[tuple[str, Access]], named_for: Iterable[tuple[str, str]]
+) -> Mapping[str, Identity]:
+    """By site, for those that have any; ``named_for`` are pairs of a site and a host of its own."""
+    hosts: dict[str, list[str]] = {}
+    for site, host in named_for:
+        hosts.setdefault(site, []).append(host)
+    found = {}
+    for site, theirs in access:
+        try:
+            found[site] = Identity(site, theirs, hosts.get(site, ()))
+        except UserMistake as mistake:
+            raise UserMistake(f"site {site!r}: {mistake}") from None
+    return found
+
+
+def _jar(access: Access) -> CookieJar:
+    if not access.cookies:
+        return CookieJar()
+    return read_cookies(_file(access.cookies, _MOST_COOKIE_BYTES), access.cookies)
+
+
+def _own_lines(access: Access) -> dict[str, str]:
+    lines = {}
+    for header in access.headers:
+        name, _, value = header.partition(":")
+        lines[name] = _secret(value.strip())
+    if access.auth:
+        kind, _, where = access.auth.partition(" ")
+        secret = _secret(where)
+        if kind == "basic" and ":" not in secret:
+            raise UserMistake(f"auth: {where} has no colon; it is to be name:password")
+        words = b64encode(secret.encode()).decode() if kind == "basic" else secret
+        lines["Authorization"] = f"{kind.capitalize()} {words}"
+    for name, value in lines.items():
+        if not _SENDABLE.fullmatch(value):
+            raise UserMistake(f"the value of {name} cannot stand in a header: one line of ASCII")
+    return lines
+
+
+def _secret(words: str) -> str:
+    """What a reference leads to, or the words themselves."""
+    kind, colon, where = words.partition(":")
+    if colon and kind == "env":
+        if where not in os.environ:
+            raise UserMistake(f"the environment has no {where}; set it, or drop 'env:{where}'")
+        return os.environ[where].rstrip("\r\n")
+    if colon and kind == "file":
+        return _file(where, _MOST_SECRET_BYTES).rstrip("\r\n")
+    return words
+
+
+def _file(name: str, most: int) -> str:
+    try:
+        with Path(name).open("rb") as file:
+            data = file.read(most + 1)
+        if len(data) > most:
+            raise UserMistake(f"{name}: too large for what it is to be")
+        return data.decode()
+    except UnicodeDecodeError:
+        raise UserMistake(f"{name}: not UTF-8") from None
+    except OSError as error:
+        raise UserMistake(f"{name}: {error.strerror}") from None

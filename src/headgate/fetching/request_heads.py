@@ -1,0 +1,69 @@
+"""Heads of requests: what we say of ourselves, and the cookies that servers gave us.
+
+Each site has a jar of its own: what a server set in one is not sent in another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+
+from headgate.fetching.cookies import CookieJar, names_a_domain, public_suffixes
+from headgate.fetching.identity import Identity
+from headgate.fetching.origin import Origin
+from headgate.fetching.reply import Reply
+from headgate.model.fetch import FetchRequest
+
+__all__ = ["RequestHeads"]
+
+_FIELD_VALUE = re.compile(r"[!-~\xa0-\xff](?:[\t -~\xa0-\xff]*[!-~\xa0-\xff])?")
+"""RFC 9110 5.5. What a server, or a file, gave us to send back may be anything."""
+
+
+class RequestHeads:
+    """Of one fetcher; cookies live as long as it does."""
+
+    def __init__(self, user_agent: str, accept: str, identities: Mapping[str, Identity]) -> None:
+        self._same_lines = (
+            f"User-Agent: {user_agent}\r\nAccept: {accept}\r\n"
+            "Accept-Encoding: gzip, deflate, br, zstd\r\n"
+        )
+        self._identities = identities
+        self._jars = {site: identity.jar for site, identity in identities.items()}
+        self._knows_suffixes = False
+
+    def write(self, request: FetchRequest, origin: Origin, target: str) -> bytes:
+        same, asked = self._same_lines, target
+        identity = self._identities.get(request.site)
+        if identity is not None:
+            same, asked = identity.lines(origin, same), identity.target(origin, target)
+        lines = f"{request.method} {asked} HTTP/1.1\r\nHost: {origin.host_line}\r\n{same}"
+        jar = self._jars.get(request.site)
+        if jar is not None:
+            cookies = jar.header(origin.host, target, secure=origin.secure, now=time.time())
+            if cookies:
+                lines += f"Cookie: {cookies}\r\n"
+        for name, value in request.headers:
+            if _FIELD_VALUE.fullmatch(value):
+                lines += f"{name}: {value}\r\n"
+        if request.body:
+            lines += f"Content-Length: {len(request.body)}\r\n"
+        return f"{lines}\r\n".encode("latin-1", "replace")
+
+    def archived(self, site: str, request: bytes, response: bytes) -> tuple[bytes, bytes]:
+        """Heads of a request and its response without secrets."""
+        identity = self._identities.get(site)
+        if identity is None:
+            return request, response
+        return identity.redacted(request), identity.redacted_response(response)
+
+    async def keep_cookies(self, site: str, origin: Origin, target: str, reply: Reply) -> None:
+        for name, value in reply.head.headers:
+            if name == "set-cookie":
+                if not self._knows_suffixes and names_a_domain(value):
+                    await asyncio.to_thread(public_suffixes)
+                    self._knows_suffixes = True
+                jar = self._jars.setdefault(site, CookieJar())
+                jar.store(origin.host, target, value, time.time())

@@ -1,0 +1,137 @@
+"""Results that were received become part of the run, all that wait in one go.
+
+Renaming is cheap; waiting for the disk is not, and a group waits for the folders once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from headgate.control.board import Board
+from headgate.control.board_rows import Audit, BoardStore, BoardTask, LeaseRow, NewTask
+from headgate.control.node_roll import NodeRoll
+from headgate.crawling.task_messages import Lease, Manifest
+from headgate.storage.arriving import Deliveries
+from headgate.storage.comparing import differing_pages
+from headgate.storage.journal import Owner
+
+__all__ = ["Committing", "Received"]
+
+_EXAMPLES = 10
+"""Pages named where two nodes brought different ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    row: LeaseRow
+    manifest: Manifest
+    owner: Owner
+    audit_of: int | None = None
+    """The task whose result it is compared with."""
+
+
+def _nobody(_: Received) -> None: ...
+
+
+@dataclass(slots=True)
+class Committing:
+    board: Board
+    store: BoardStore
+    arrivals: Deliveries
+    roll: NodeRoll
+    stored: Callable[[], Awaitable[None]]
+    """Waits until what the board decided is in the catalog."""
+    tell: Callable[[Received], None] = _nobody
+    """Of each that is stored."""
+    audit: float = 0.0
+    """The share of tasks that a second node, of another group, does again."""
+    fault: BaseException | None = None
+    """Why nothing can be stored any more."""
+    unfinished: set[int] = field(default_factory=set)
+    """Tasks whose result is not stored to the end."""
+    _waiting: list[Received] = field(default_factory=list)
+    _under_way: asyncio.Task[None] | None = None
+
+    @property
+    def idle(self) -> bool:
+        """All that was received is stored, and told of."""
+        return self._under_way is None or self._under_way.done()
+
+    def begin(self, result: Received) -> asyncio.Task[None]:
+        """The task that ends when it is stored, or cannot be."""
+        self._waiting.append(result)
+        self.unfinished.add(result.row.lease.task)
+        if self._under_way is None or self._under_way.done():
+            self._under_way = asyncio.get_running_loop().create_task(self._commit_all())
+        return self._under_way
+
+    async def _commit_all(self) -> None:
+        try:
+            while self._waiting:
+                group, self._waiting = self._waiting, []
+                await self._commit(group)
+        except Exception as fault:
+            self.fault = fault
+
+    async def _commit(self, group: Sequence[Received]) -> None:
+        audits = await asyncio.to_thread(self._move_in, group)
+        self.board.changes.audits += audits
+        again: list[NewTask] = []
+        for result in group:
+            task = self.board.task(result.row.lease.task)
+            assert task is not None
+            again += self._audit_of(task, result)
+            progress = result.manifest.progress
+            self.board.commit(result.row, progress.pages, progress.wire_bytes)
+            self.roll.done(result.row.node, progress)
+        await self.stored()
+        self.unfinished -= {result.row.lease.task for result in group}
+        for task in await asyncio.to_thread(self.store.add_tasks, again):
+            self.board.add(task)
+        for result in group:
+            self.tell(result)
+
+    def _move_in(self, group: Sequence[Received]) -> list[Audit]:
+        audits: list[Audit] = []
+        for result in group:
+            if result.audit_of is not None:
+                audits.append(self._compared(result.audit_of, result))
+            else:
+                self.arrivals.move_in(result.manifest.lease, result.manifest.files)
+        self.arrivals.sync()
+        return audits
+
+    def _audit_of(self, task: BoardTask, result: Received) -> list[NewTask]:
+        """The same for another, where chance wants it: by the task's number, so that a restart
+        decides the same."""
+        chance = crc32(f"{self.arrivals.run.stamp} {task.id}".encode()) / 2**32
+        if task.audit_of is not None or chance >= self.audit:
+            return []
+        node = self.roll.rows.get(result.row.node)
+        return [
+            NewTask(
+                run=self.arrivals.run.stamp, site=task.site, host=task.host,
+                spec=self.store.spec(task.id), visit=result.owner.visit,
+                value=-1.0, expected_bytes=task.expected_bytes,
+                expected_seconds=task.expected_seconds, nodes_at_once=task.nodes_at_once,
+                audit_of=task.id, not_group="" if node is None else node.group,
+            )
+        ]  # fmt: skip
+
+    def _compared(self, first: int, result: Received) -> Audit:
+        """What came is looked at and not kept."""
+        place = self.arrivals.run.place(result.owner.site, visit=result.owner.visit)
+        lease, files = result.manifest.lease, result.manifest.files
+        second = self.arrivals.parts(lease, files)[place.journal.name]
+        pages, differing = differing_pages(place.journal, second)
+        winner = self.store.winner(first)
+        before = None if winner is None else self.store.lease(Lease(first, winner))
+        self.arrivals.drop(lease)
+        return Audit(
+            task=first, site=result.owner.site, first="" if before is None else before.node,
+            second=result.row.node, pages=pages, differing=len(differing),
+            examples=tuple(differing[:_EXAMPLES]),
+        )  # fmt: skip

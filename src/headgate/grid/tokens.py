@@ -1,0 +1,173 @@
+"""Tokens: what lets a node through the door, signed by the manager without asking the server.
+
+    operator ─signs─► account MGR    exports the requests that nodes may make
+             └signs─► account NODES  imports them; its signing key has a template of rights
+                         └signs─► user <node>: a token
+
+A token says no more than a name: the server makes the rights of it by the template, so no token
+can ask for more, and one signed after the server's start is good at once. Subjects carry the name,
+and the server lets nobody publish under another one: who asks is known by the subject alone.
+Accounts are apart, so that no reply subject that a node makes up reaches the manager's own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headgate.grid.keys import Key, Whose
+from headgate.model.errors import DamagedFile, UserMistake
+
+__all__ = [
+    "REQUESTS",
+    "Token",
+    "check_node_name",
+    "inbox_of",
+    "manager_account",
+    "manager_user",
+    "node_user",
+    "nodes_account",
+    "operator",
+    "read_token",
+]
+
+REQUESTS = "hg.req"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_UNLIMITED = {
+    "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": True,
+    "conn": -1, "leaf": -1,
+}  # fmt: skip
+_NODE_CONNECTIONS_SUBS = 8
+"""A node needs one, for answers."""
+_HEADER = {"typ": "JWT", "alg": "ed25519-nkey"}
+
+
+class Token(msgspec.Struct, frozen=True):
+    """All that a node needs to reach its manager; a file that only its owner may read."""
+
+    node: str
+    servers: tuple[str, ...]
+    """URLs, tried in turn."""
+    jwt: str
+    seed: str
+    ca: str = ""
+    """Certificates of who signed the server's, PEM; empty: those the system trusts."""
+    version: int = 1
+
+    @property
+    def key(self) -> str:
+        """The user's public key, by which a token can be revoked."""
+        return Key.of_seed(self.seed).public
+
+
+def read_token(path: Path) -> Token:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserMistake(f"cannot read the token {path}: {error.strerror}") from None
+    remedy = "ask whoever runs the manager for another (headgate manager invite)"
+    try:
+        token = msgspec.json.decode(data, type=Token)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        raise UserMistake(f"{path} is not a token; {remedy}") from None
+    if token.version != 1:
+        raise UserMistake(f"{path} is a token of another version of Headgate; {remedy}")
+    try:
+        check_node_name(token.node)
+        Key.of_seed(token.seed)
+    except UserMistake as mistake:
+        raise DamagedFile(path, str(mistake), remedy) from None
+    return token
+
+
+def check_node_name(name: str) -> None:
+    """Names are parts of subjects and of file names."""
+    if not _NAME.fullmatch(name):
+        raise UserMistake(
+            f"{name!r} cannot name a node; take small letters, digits, - and _, 63 at the most"
+        )
+
+
+def inbox_of(node: str) -> str:
+    """Where answers to a node go; nobody else may listen there."""
+    return f"_INBOX_{node}"
+
+
+def operator(key: Key) -> str:
+    """Always the same: a server that runs takes no other."""
+    return _signed(key, key.public, "headgate", 1, {"type": "operator"})
+
+
+def manager_account(operator_key: Key, account: str, now: int) -> str:
+    requests = {"name": "requests", "subject": f"{REQUESTS}.>", "type": "service"}
+    claims = {"exports": [requests], "limits": _UNLIMITED, "type": "account"}
+    return _signed(operator_key, account, "MGR", now, claims)
+
+
+def nodes_account(
+    operator_key: Key,
+    account: str,
+    manager: str,
+    signing: str,
+    revoked: Mapping[str, int],
+    now: int,
+) -> str:
+    """``revoked``: tokens by key that were made until a moment, seconds since 1970."""
+    name = "{{name()}}"
+    template = {
+        "pub": {"allow": [f"{REQUESTS}.{name}.>"]},
+        "sub": {"allow": [f"{inbox_of(name)}.>"]},
+        "subs": _NODE_CONNECTIONS_SUBS,
+        "data": -1,
+        "payload": -1,
+    }
+    scope = {"kind": "user_scope", "key": signing, "role": "node", "template": template}
+    requests = {
+        "name": "requests", "subject": f"{REQUESTS}.>", "account": manager, "type": "service",
+    }  # fmt: skip
+    claims: dict[str, Any] = {
+        "imports": [requests], "limits": _UNLIMITED, "signing_keys": [scope], "type": "account",
+    }  # fmt: skip
+    if revoked:
+        claims["revocations"] = dict(revoked)
+    return _signed(operator_key, account, "NODES", now, claims)
+
+
+def manager_user(account_key: Key, user: str, now: int) -> str:
+    """The manager's own way in: it may do all within its account, and nothing is in there but
+    requests."""
+    rights = {"pub": {}, "sub": {}, "subs": -1, "data": -1, "payload": -1, "type": "user"}
+    return _signed(account_key, user, "manager", now, rights)
+
+
+def node_user(signing_key: Key, account: str, node: str, now: int, expires: int) -> tuple[str, Key]:
+    """A token's claims, and the key that is made for it. Rights are all the template's."""
+    check_node_name(node)
+    user = Key.new(Whose.USER)
+    claims = {"pub": {}, "sub": {}, "issuer_account": account, "type": "user"}
+    return _signed(signing_key, user.public, node, now, claims, expires), user
+
+
+def _signed(
+    key: Key, subject: str, name: str, now: int, claims: Mapping[str, Any], expires: int = 0
+) -> str:
+    body: dict[str, Any] = {
+        "iat": now, "iss": key.public, "name": name, "sub": subject,
+        "nats": {**claims, "version": 2},
+    }  # fmt: skip
+    if expires:
+        body["exp"] = expires
+    identity = hashlib.sha256(msgspec.json.encode(body)).digest()
+    body["jti"] = base64.b32encode(identity).rstrip(b"=").decode()
+    signed = _joined([msgspec.json.encode(_HEADER), msgspec.json.encode(body)])
+    return f"{signed}.{_joined([key.sign(signed.encode())])}"
+
+
+def _joined(parts: Sequence[bytes]) -> str:
+    return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)

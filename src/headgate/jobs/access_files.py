@@ -1,0 +1,35 @@
+"""Files that say who asks lie beside the site file that names them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from headgate.model.access import Access
+
+__all__ = ["access_beside"]
+
+
+def access_beside(access: Access, folder: Path) -> Access:
+    """The same with every file's name from here."""
+    if access == Access():
+        return access
+    return replace(
+        access,
+        headers=tuple(_within(line, ": ", folder) for line in access.headers),
+        auth=_within(access.auth, " ", folder),
+        login_fields=tuple(_within(pair, "=", folder) for pair in access.login_fields),
+        proxy=_within(access.proxy, "", folder),
+        cookies=str(folder / access.cookies) if access.cookies else "",
+        client_certificate=(
+            str(folder / access.client_certificate) if access.client_certificate else ""
+        ),
+    )
+
+
+def _within(words: str, before: str, folder: Path) -> str:
+    """``file:NAME`` at the end of some words, where there is one."""
+    start, found, name = words.partition(f"{before}file:")
+    if not found or (not before and start):
+        return words
+    return f"{start}{before}file:{folder / name}"

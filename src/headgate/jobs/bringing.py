@@ -1,0 +1,129 @@
+"""A result on its way from a node to its manager: offered, sent in chunks, and asked about until it
+is stored there. Every step may be taken again; what was sent twice is stored once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from headgate.crawling.progress import Progress
+from headgate.crawling.task_messages import (
+    CHUNK_BYTES,
+    Chunk,
+    FileDigest,
+    FileSize,
+    Lease,
+    Manifest,
+    Put,
+    Verdict,
+    Word,
+)
+from headgate.crawling.task_source import SourceAway, TaskSource
+
+__all__ = ["Bringing", "until_answered"]
+
+_UNDER_WAY = 8
+"""Chunks at once."""
+_AGAIN_SECONDS, _LONGEST_SECONDS = 0.5, 20.0
+_RECEIVED_SECONDS = 0.2
+
+Kind = TypeVar("Kind")
+Pace = Callable[[int], Awaitable[None]]
+"""Waits until so many bytes may be sent."""
+
+
+async def until_answered(ask: Callable[[], Awaitable[Kind]]) -> Kind:
+    """The same question again and again, while nobody is there."""
+    wait = _AGAIN_SECONDS
+    while True:
+        try:
+            return await ask()
+        except SourceAway:
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _LONGEST_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Bringing:
+    """One result."""
+
+    source: TaskSource
+    lease: Lease
+    files: Sequence[Path]
+    progress: Progress
+    pace: Pace
+
+    async def bring(self) -> Word:
+        """How it ended: committed, superseded or never yours."""
+        digests = await asyncio.to_thread(_digests, self.files)
+        sizes = tuple(FileSize(name=file.name, size=file.size) for file in digests)
+        put = Put(lease=self.lease, files=sizes)
+        manifest = Manifest(lease=self.lease, files=digests, progress=self.progress)
+        while True:
+            verdict = await until_answered(lambda: self.source.put(put))
+            if verdict.word is Word.WAIT:
+                await asyncio.sleep(max(verdict.wait, _RECEIVED_SECONDS))
+                continue
+            if verdict.word is Word.SEND:
+                await self._send(range(len(self.files)))
+                verdict = await self._stored(manifest)
+            while verdict.word is Word.RECEIVED:
+                verdict = await self._stored(manifest)
+            if verdict.word in (Word.COMMITTED, Word.SUPERSEDED, Word.NEVER_YOURS):
+                return verdict.word
+            await asyncio.sleep(_RECEIVED_SECONDS)  # to be sent again, all that is asked for
+
+    async def _stored(self, manifest: Manifest) -> Verdict:
+        while True:
+            verdict = await until_answered(lambda: self.source.done(manifest))
+            if verdict.word is Word.RESEND and verdict.files:
+                if not await self._send(verdict.files):
+                    return verdict
+                continue
+            if verdict.word is not Word.RECEIVED:
+                return verdict
+            await asyncio.sleep(_RECEIVED_SECONDS)
+
+    async def _send(self, numbers: Sequence[int]) -> bool:
+        """Whether all chunks were taken; who does not want them says why when offered again."""
+        chunks = (
+            Chunk(lease=self.lease, file=number, offset=offset)
+            for number in numbers
+            if number < len(self.files)
+            for offset in range(0, self.files[number].stat().st_size, CHUNK_BYTES)
+        )
+        refused = False
+
+        async def send_some() -> None:
+            nonlocal refused
+            for chunk in chunks:
+                if refused:
+                    return
+                data = await asyncio.to_thread(_read, self.files[chunk.file], chunk.offset)
+                await self.pace(len(data))
+                taken = await until_answered(partial(self.source.chunk, chunk, data))
+                refused = refused or not taken
+
+        await asyncio.gather(*(send_some() for _ in range(_UNDER_WAY)))
+        return not refused
+
+
+def _read(path: Path, offset: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(CHUNK_BYTES)
+
+
+def _digests(files: Sequence[Path]) -> tuple[FileDigest, ...]:
+    found = []
+    for path in files:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        found.append(FileDigest(name=path.name, size=path.stat().st_size, sha256=digest))
+    return tuple(found)

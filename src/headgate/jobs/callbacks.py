@@ -1,0 +1,129 @@
+"""A program of the user's that takes part in a crawl: told of pages and progress, asked for links.
+
+Pages and progress are told in a thread of their own, in order, so that a program that takes its
+time holds up nothing. A program that raises ends the crawl: what it stored is stored, it can be
+resumed, and the error is raised again once it has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypedDict
+
+from headgate.control.conducting import Conducting
+from headgate.control.forecast import Forecast
+from headgate.control.snapshots import Look, Snapshots
+from headgate.jobs.nobody import Nobody
+from headgate.jobs.node import Listening
+from headgate.model.errors import UserMistake
+from headgate.model.plan import Plan
+from headgate.model.snapshot import Snapshot
+from headgate.storage.collection import RunFolder
+from headgate.storage.page import PageRow
+from headgate.storage.stored_page import StoredPage
+from headgate.views.report_words import why_missed
+
+__all__ = ["Callbacks", "Participant"]
+
+
+class Callbacks(TypedDict, total=False):
+    """All of them may be left out."""
+
+    follow: Callable[[str, Sequence[str]], Iterable[str]]
+    """Given a page's URL and its links, those to follow."""
+    on_page: Callable[[StoredPage], object]
+    """Told of each page once it is stored."""
+    on_progress: Callable[[Snapshot], object]
+    """Told how the crawl stands, some times a second; a slow one misses some."""
+
+
+class Participant(Nobody):
+    """The adapter of `headgate.jobs.crawl.Watcher` for a program; used for one crawl."""
+
+    def __init__(self, callbacks: Callbacks) -> None:
+        self._follow = callbacks.get("follow")
+        self._on_page = callbacks.get("on_page")
+        self._on_progress = callbacks.get("on_progress")
+        self._snapshots = Snapshots(why_missed)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._conducting: Conducting | None = None
+        self._stopped = False
+        self._error: BaseException | None = None
+        self._calls: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def listening(self) -> Listening:
+        return Listening(
+            None if self._follow is None else self._choose,
+            None if self._on_page is None else self._stored,
+        )
+
+    def stop(self) -> None:
+        """From any thread: end in order; the run can be resumed."""
+        self._stopped = True
+        loop, conducting = self._loop, self._conducting
+        if loop is not None and conducting is not None:
+            loop.call_soon_threadsafe(conducting.interrupt, "interrupted")
+
+    def finish(self) -> None:
+        """The crawl has ended: wait until all was told, and raise what went wrong there."""
+        if self._thread is not None:
+            self._calls.put(None)
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def opened(self) -> None:
+        self._loop = asyncio.get_running_loop()
+
+    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
+        del plan
+        self._snapshots.planned(forecasts)
+
+    def look(self, look: Look) -> None:
+        if self._on_progress is not None and self._calls.empty():
+            snapshot, tell = self._snapshots.of(look), self._on_progress
+            self._call(lambda: tell(snapshot))
+
+    def attach(self, conducting: Conducting) -> None:
+        self._conducting = conducting
+        if self._stopped:
+            conducting.interrupt("interrupted")
+
+    async def _choose(self, url: str, links: Sequence[str]) -> Sequence[str]:
+        """In a thread, for it may take long. What it adds to the links is not followed."""
+        assert self._follow is not None
+        chosen = await asyncio.to_thread(self._follow, url, links)
+        if isinstance(chosen, str) or not isinstance(chosen, Iterable):
+            raise UserMistake(f"follow({url!r}, …) answered {chosen!r}; it is to answer links")
+        wanted = frozenset(chosen)
+        return [link for link in links if link in wanted]
+
+    def _stored(self, run: RunFolder, site: str, rows: Sequence[PageRow]) -> None:
+        from headgate.storage.page_states import THERE  # it loads Arrow: no start should
+
+        tell = self._on_page
+        assert tell is not None
+        for row in rows:
+            if row.role == "page" and row.status in THERE:
+                page = StoredPage.of(run, site, row)
+                self._call(lambda page=page: tell(page))  # type: ignore[misc]
+
+    def _call(self, call: Callable[[], object]) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._tell, name="callbacks", daemon=True)
+            self._thread.start()
+        self._calls.put(call)
+
+    def _tell(self) -> None:
+        while (call := self._calls.get()) is not None:
+            if self._error is None:
+                try:
+                    call()
+                except BaseException as error:
+                    self._error = error
+                    self.stop()

@@ -1,0 +1,64 @@
+"""The policy that a user chose to plan or to crawl by: a published one, or one of their own.
+
+A policy of one's own is a function ``(problem, rng) -> schedule`` (headgate.planning.problem,
+headgate.planning.schedule), installed as an entry point of the group ``headgate.policies``. It runs
+inside Headgate, as code does that its user installed.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+from headgate.model.budget import Budget
+from headgate.model.errors import UserMistake
+from headgate.model.units import UNLIMITED
+
+if TYPE_CHECKING:
+    from headgate.planning.following import Following
+    from headgate.planning.policies import Policy
+
+__all__ = ["GROUP", "chosen_policy", "followed_policy"]
+
+GROUP = "headgate.policies"
+_SEED = 1
+"""Of the policies that draw: the same crawl is given the same rates."""
+
+
+def chosen_policy(name: str) -> Policy:
+    """By its name; empty: Headgate's own."""
+    from headgate.planning.policies import DEFAULT_POLICY, Policy, find_policy
+
+    points = entry_points(group=GROUP, name=name) if name else ()
+    for point in points:
+        try:
+            return Policy(name, point.load())
+        except Exception as error:  # whatever the user's own code raises
+            raise UserMistake(
+                f"the policy {name!r} ({point.value}) cannot be loaded: {error}"
+            ) from error
+    return find_policy(name or DEFAULT_POLICY)
+
+
+def followed_policy(budget: Budget, site_count: int) -> Following | None:
+    """What sets the rates of a crawl; None: Headgate's own way."""
+    if not budget.policy:
+        return None
+    import numpy as np
+
+    from headgate.planning.following import Following
+    from headgate.planning.policies import DEFAULT_POLICY
+
+    policy = chosen_policy(budget.policy)
+    if policy.name == DEFAULT_POLICY:
+        return None
+    if budget.bandwidth == UNLIMITED:
+        raise UserMistake(
+            f"the policy {policy.name} shares out a bandwidth; add one, like --bandwidth 1MB/s"
+        )
+    if policy.all_at_once and site_count > budget.crawlers:
+        raise UserMistake(
+            f"the policy {policy.name} crawls all sites at once: {site_count} sites need as many"
+            f" crawlers, not {budget.crawlers}; add --crawlers {site_count}, or take ReAlloc-MAXT"
+        )
+    return Following(policy, np.random.default_rng(_SEED), budget.objective)

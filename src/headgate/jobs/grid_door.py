@@ -1,0 +1,157 @@
+"""Where nodes come in: a NATS server of our own, or somebody's; and invitations to it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from headgate.crawling.ports import Clock
+from headgate.crawling.task_source import Refused, TaskDesk
+from headgate.grid.certificates import Certificates, make_private, server_certificates
+from headgate.grid.connecting import connected
+from headgate.grid.door import Door, Listen
+from headgate.grid.listening import listening
+from headgate.grid.nats_server import NatsServer, serving
+from headgate.grid.tokens import Token, check_node_name
+from headgate.model.errors import UserMistake
+from headgate.storage.replacing import write_whole
+
+__all__ = ["DoorPlace", "door_folder", "invite", "opened_door"]
+
+_PATIENCE_SECONDS = 30.0
+_SERVERS = "servers.json"
+_USUAL_PORT = 4222
+
+
+@dataclass(frozen=True, slots=True)
+class DoorPlace:
+    """``serve``: where a server of our own listens; else ``urls`` of one that runs."""
+
+    serve: Listen | None = None
+    urls: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    """By which nodes reach this machine; none: its name and its addresses."""
+    plain: bool = False
+    """Without TLS."""
+
+
+def door_folder(out: Path) -> Path:
+    return out / "door"
+
+
+@asynccontextmanager
+async def opened_door(
+    place: DoorPlace, out: Path, desk: TaskDesk, clock: Clock, tell: Callable[[str], None]
+) -> AsyncIterator[_OurServer | _TheirServer]:
+    """While it is open, nodes are answered."""
+    door = Door.at(door_folder(out))
+    if place.serve is None:
+        token = door.own_token(place.urls, clock.wall(), _authority(door))
+        keeper = _TheirServer(door, clock, _port(place.urls[0]))
+        keeper.revoke({})
+        _remember(door, place.urls)
+        try:
+            async with connected(token, tell, _PATIENCE_SECONDS) as client, listening(client, desk):
+                yield keeper
+        except Refused as refused:
+            raise UserMistake(
+                f"{refused}; is it started with {door.folder / 'nats.conf'}?"
+            ) from None
+        return
+    hosts = place.hosts or _own_names()
+    certificates = None
+    if not place.plain:
+        names = (*hosts, "localhost", "127.0.0.1", "::1")
+        certificates = server_certificates(door.folder, names, clock.wall())
+    scheme = "nats" if place.plain else "tls"
+    _remember(door, [f"{scheme}://{host}:{place.serve.port}" for host in map(_bracketed, hosts)])
+    async with serving(door, place.serve, certificates, {}, clock) as server:
+        token = door.own_token([server.url], clock.wall(), _read(certificates))
+        async with connected(token, tell, _PATIENCE_SECONDS) as client, listening(client, desk):
+            yield _OurServer(server)
+
+
+def invite(
+    out: Path, node: str, urls: Sequence[str], days: float, wall: float
+) -> tuple[Token, bytes]:
+    """A token for a node, and the file to give it. ``urls``: where it will find the server; none:
+    where the manager was last."""
+    check_node_name(node)
+    door = Door.at(door_folder(out))
+    servers = tuple(urls) or _remembered(door)
+    if not servers:
+        raise UserMistake(
+            "no manager was started there yet; start it first, or say where nodes will find the"
+            " server with --nats tls://HOST:4222"
+        )
+    token = door.invite(node, servers, wall, days, _authority(door))
+    return token, msgspec.json.encode(token)
+
+
+@dataclass(slots=True)
+class _OurServer:
+    server: NatsServer
+
+    def revoke(self, tokens: Mapping[str, float]) -> None:
+        self.server.revoke(tokens)
+
+
+@dataclass(slots=True)
+class _TheirServer:
+    """Its operator puts the file where it belongs."""
+
+    door: Door
+    clock: Clock
+    port: int
+
+    def revoke(self, tokens: Mapping[str, float]) -> None:
+        listen = Listen("0.0.0.0", self.port)
+        text = self.door.config(listen, None, tokens, self.clock.wall())
+        make_private(self.door.folder / "nats.conf", text.encode())
+
+
+def _authority(door: Door) -> str:
+    path = door.folder / "ca.pem"
+    return path.read_text() if path.exists() else ""
+
+
+def _read(certificates: Certificates | None) -> str:
+    return "" if certificates is None else certificates.authority.read_text()
+
+
+def _remember(door: Door, urls: Sequence[str]) -> None:
+    write_whole(door.folder / _SERVERS, msgspec.json.encode(list(urls)))
+
+
+def _remembered(door: Door) -> tuple[str, ...]:
+    path = door.folder / _SERVERS
+    return msgspec.json.decode(path.read_bytes(), type=tuple[str, ...]) if path.exists() else ()
+
+
+def _own_names() -> tuple[str, ...]:
+    """The machine's name, and the address by which it would reach the world."""
+    names = [socket.gethostname()]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+            names.append(probe.getsockname()[0])
+        except OSError:
+            names.append("127.0.0.1")
+    return tuple(names)
+
+
+def _port(url: str) -> int:
+    try:
+        return urlsplit(url).port or _USUAL_PORT
+    except ValueError:
+        raise UserMistake(f"--nats: {url!r} is no URL; write it like tls://HOST:4222") from None
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

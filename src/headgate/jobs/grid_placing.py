@@ -1,0 +1,22 @@
+"""Who says which node gets which task, by the names of the site file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headgate.control.coordinate_space import ByZone, CoordinateSpace
+from headgate.control.placements import ByDistance, ByLists, GridView, Placing
+from headgate.model.grid import GridTerms, Mode, Placement
+
+__all__ = ["placing_of"]
+
+
+def placing_of(terms: GridTerms, grid: GridView, rng: np.random.Generator) -> Placing:
+    if terms.mode is not Mode.PULL:
+        return ByLists(grid, terms.mode)
+    if terms.placement is Placement.MEASURED:
+        return ByDistance(grid, grid.connects)
+    space = CoordinateSpace(grid, rng)
+    if terms.placement is Placement.CAN:
+        return ByZone(grid, space)
+    return ByDistance(grid, space.distances)

@@ -1,0 +1,134 @@
+"""A node is a guest on its owner's machine: what it may do there, whatever its manager says.
+
+The manager is trusted with URLs and with nothing else: no task makes a node run code or read files
+of its machine, and no task leads it to other hosts than its owner allows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fnmatch
+import os
+import platform
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, time
+from pathlib import Path
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from headgate.frontier.scope import is_web_url
+from headgate.model.errors import UserMistake
+from headgate.model.site import ORDERS, Site
+
+__all__ = ["GuestRules", "Hours", "Idleness", "step_back"]
+
+_HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)\s*[-–]\s*([01]?\d|2[0-3]):([0-5]\d)")
+_BUSY_PART = 0.25
+"""Of all processors, that others use where a machine is not idle."""
+_IDLE_SECONDS = 60.0
+"""So long it must have been idle."""
+_IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
+_IDLE_CLASS = 3 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """Of a day, on the clock on the wall; they may go past midnight."""
+
+    begin: time
+    end: time
+
+    @classmethod
+    def parse(cls, text: str) -> Hours:
+        """
+        >>> night = Hours.parse("19:00-07:00")
+        >>> [night.has(time(hour)) for hour in (18, 19, 23, 6, 7)]
+        [False, True, True, True, False]
+        >>> Hours.parse("9:00-17:30").has(time(17, 29))
+        True
+        """
+        found = _HOURS.fullmatch(text.strip())
+        if found is None or found.group(1, 2) == found.group(3, 4):
+            raise UserMistake(f"{text!r} are no hours; write them like '19:00-07:00'")
+        begin, begin_minute, end, end_minute = map(int, found.groups())
+        return cls(time(begin, begin_minute), time(end, end_minute))
+
+    def has(self, moment: time) -> bool:
+        if self.begin < self.end:
+            return self.begin <= moment < self.end
+        return moment >= self.begin or moment < self.end
+
+
+@dataclass(slots=True)
+class Idleness:
+    """Whether others leave the machine alone: what runs at low priority, as nodes do, is not
+    counted."""
+
+    read: Callable[[], str] = lambda: Path("/proc/stat").read_text()
+    _before: tuple[int, int] | None = None
+    _busy_at: float | None = None
+
+    def is_idle(self, now: float) -> bool:
+        """Asked every second or so. Busy at first."""
+        busy, total = _processor_time(self.read())
+        before, self._before = self._before, (busy, total)
+        passed = 0 if before is None else total - before[1]
+        if before is None or (passed and busy - before[0] > _BUSY_PART * passed):
+            self._busy_at = now
+        return self._busy_at is not None and now - self._busy_at >= _IDLE_SECONDS
+
+
+@dataclass(slots=True)
+class GuestRules:
+    only_hosts: tuple[str, ...] = ()
+    """Patterns like ``*.example.org``; none: all hosts."""
+    hours: Hours | None = None
+    zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    idleness: Idleness | None = None
+
+    def why_not_now(self, now: float, wall: float) -> str:
+        """Why nothing is to be done at this moment; empty: it may be."""
+        local = datetime.fromtimestamp(wall, self.zone).time()
+        if self.hours is not None and not self.hours.has(local):
+            return f"not before {self.hours.begin:%H:%M}"
+        if self.idleness is not None and not self.idleness.is_idle(now):
+            return "the machine is in use"
+        return ""
+
+    def why_not(self, site: Site) -> str:
+        """Why this node does not take a task; empty: it does."""
+        if site.order and site.order not in ORDERS:
+            return f"{site.name}: its order needs code of the manager's ({site.order})"
+        if site.focus_pages:
+            return f"{site.name}: its focus needs files of the manager's"
+        if not site.seeds or not all(map(is_web_url, site.seeds)):
+            return f"{site.name}: it has seeds that are no URLs of http or https"
+        hosts = {urlsplit(seed).hostname or "" for seed in site.seeds}
+        if self.only_hosts:
+            for host in sorted(hosts):
+                if not any(fnmatch.fnmatchcase(host, pattern) for pattern in self.only_hosts):
+                    return f"{site.name}: {host} is none of the hosts that are allowed here"
+        return ""
+
+
+def step_back() -> None:
+    """Everybody else on the machine comes first, for the processor as for the disk."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, 19)
+    number = _IOPRIO_SET.get(platform.machine())
+    if number is not None:
+        ctypes.CDLL(None).syscall(number, 1, 0, _IDLE_CLASS)
+
+
+def _processor_time(text: str) -> tuple[int, int]:
+    """Of all processors, in ticks: what others used, and all.
+
+    >>> _processor_time("cpu  10 500 20 1000 5 1 2 3 0 0\\ncpu0 1 1 1 1")
+    (36, 1541)
+    """
+    user, nice, system, idle, wait, irq, soft, steal = map(int, text.split(maxsplit=9)[1:9])
+    busy = user + system + irq + soft + steal
+    return busy, busy + nice + idle + wait

@@ -1,0 +1,160 @@
+"""The tasks that a node holds, from grant to the moment their files are brought.
+
+    granted ─► WAITING ─► CRAWLING ─► ENDED ─► brought: forgotten, and its folder deleted
+                  ▲           │
+                  └───────────┘  its lease is not known to be good, or this machine failed
+
+A task that is lost or given back is forgotten with all that was fetched of it, unless it has ended:
+a whole result may still be the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from pathlib import Path
+
+from headgate.control.lease_book import LeaseBook
+from headgate.crawling.progress import Progress
+from headgate.crawling.task_messages import Grant, Held, Lease, Orders
+from headgate.jobs.run_time import time_left
+from headgate.model.task import Task
+from headgate.storage.lease_folder import LeaseFolder, SavedGrant, lease_folders
+
+__all__ = ["Holdings", "Stage", "Work"]
+
+
+class Stage(Enum):
+    WAITING = auto()
+    CRAWLING = auto()
+    ENDED = auto()
+
+
+@dataclass(slots=True)
+class Work:
+    """One task that is held."""
+
+    folder: LeaseFolder
+    saved: SavedGrant
+    progress: Progress
+    stage: Stage = Stage.WAITING
+    lost: str = ""
+    """Why it is not this node's any more; it is forgotten as soon as nobody writes to its files."""
+
+    @property
+    def lease(self) -> Lease:
+        return self.folder.lease
+
+    @property
+    def grant(self) -> Grant:
+        return self.saved.grant
+
+    @property
+    def site(self) -> str:
+        return self.grant.task.name
+
+    def task(self, wall: float) -> Task:
+        """To be crawled from now on; time that passed since it was granted is gone."""
+        task = self.folder.task(self.grant)
+        site = time_left(task.site, max(wall - self.saved.wall, 0.0), None)
+        return Task(site, task.visit, task.asks, task.kept, task.apart)
+
+
+@dataclass(slots=True)
+class Holdings:
+    home: Path
+    book: LeaseBook = field(default_factory=LeaseBook)
+    works: dict[Lease, Work] = field(default_factory=dict)
+
+    def recover(self) -> None:
+        """What an earlier life of the node left; whether it is still its own must be asked."""
+        for folder in lease_folders(self.home):
+            saved = folder.grant()
+            if saved is None:
+                folder.delete()
+                continue
+            ended = folder.ended()
+            stage = Stage.WAITING if ended is None else Stage.ENDED
+            progress = ended or Progress(saved.grant.task.name, visit=saved.grant.task.visit)
+            self._hold(Work(folder, saved, progress, stage), 0.0, 0.0)
+
+    def take(self, grant: Grant, asked: float, wall: float) -> Work:
+        """A grant that was claimed. Nothing is crawled before its folder is durable."""
+        folder = LeaseFolder(self.home, grant.lease)
+        saved = SavedGrant(grant, wall)
+        folder.begin(saved)
+        work = Work(folder, saved, Progress(grant.task.name, visit=grant.task.visit))
+        self._hold(work, asked, grant.seconds)
+        return work
+
+    def end(self, work: Work, progress: Progress) -> None:
+        """It came to its own end, and waits to be brought."""
+        work.folder.end(progress)
+        work.progress, work.stage = progress, Stage.ENDED
+
+    def set_back(self, work: Work, progress: Progress) -> None:
+        """It stands still, and goes on if it is still this node's."""
+        work.progress, work.stage = progress, Stage.WAITING
+        if work.lost:
+            self.forget(work)
+
+    def lose(self, work: Work, why: str) -> None:
+        """The caller stops it where it is being crawled."""
+        work.lost = work.lost or why
+        if work.stage is Stage.WAITING:
+            self.forget(work)
+
+    def forget(self, work: Work) -> None:
+        self.book.drop(work.lease)
+        self.works.pop(work.lease, None)
+        work.folder.delete()
+
+    def obey(self, orders: Orders, asked: float) -> list[Work]:
+        """Those that were lost by what a beat was answered."""
+        lost = []
+        for stop in self.book.obey(orders, asked):
+            work = self.works[stop.lease]
+            if work.stage is not Stage.ENDED:
+                self.lose(work, stop.why)
+                lost.append(work)
+        return lost
+
+    def may_fetch(self, site: str, now: float) -> bool:
+        work = self.crawled(site)
+        return work is not None and not work.lost and self.book.is_good(work.lease, now)
+
+    def crawled(self, site: str) -> Work | None:
+        return next((work for work in self.of(Stage.CRAWLING) if work.site == site), None)
+
+    def startable(self, now: float) -> list[Work]:
+        """Those that may be crawled now; a site is crawled once at a time."""
+        busy = {work.site for work in self.of(Stage.CRAWLING)}
+        found = []
+        for work in self.of(Stage.WAITING):
+            if self.book.is_good(work.lease, now) and work.site not in busy:
+                busy.add(work.site)
+                found.append(work)
+        return found
+
+    def of(self, stage: Stage) -> Iterator[Work]:
+        return (work for work in list(self.works.values()) if work.stage is stage)
+
+    @property
+    def unfinished(self) -> list[Work]:
+        return [work for work in self.works.values() if work.stage is not Stage.ENDED]
+
+    def held(self) -> tuple[Held, ...]:
+        """For a beat: also those that have ended, for as long as they are not brought."""
+        return tuple(
+            Held(lease=work.lease, progress=work.progress)
+            for work in self.works.values()
+            if not work.lost
+        )
+
+    def used_bytes(self) -> int:
+        return sum(work.folder.used_bytes() for work in list(self.works.values()))
+
+    def _hold(self, work: Work, asked: float, seconds: float) -> None:
+        self.works[work.lease] = work
+        self.book.take(work.lease, asked, seconds)

@@ -1,0 +1,66 @@
+"""What a keeper is asked for, and who looks on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from headgate.model.budget import Budget
+from headgate.model.keep_status import KeepStatus
+from headgate.model.site import Site
+from headgate.recrawl.keep_policies import KeepPolicy
+from headgate.site_file.parsing import SiteFile
+
+__all__ = ["KeepJob", "KeepWatcher", "Stoppable"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeepJob:
+    """What is to be kept, and how."""
+
+    sites: tuple[Site, ...]
+    budget: Budget
+    out: Path
+    contact: str
+    """Told to servers."""
+    policy: KeepPolicy
+    seconds: float = math.inf
+    """Then it ends."""
+    once: bool = False
+    """It ends when nothing is due."""
+    reread: Callable[[], SiteFile | None] = lambda: None
+    """The site file where it is another one than at the last call, read as the first time; raises
+    what is wrong with it."""
+    tend_seconds: float = 1.0
+    """Between two looks at what there is to do, if nothing happens."""
+
+
+class Stoppable(Protocol):
+    """A keeper, to whoever looks on."""
+
+    def stop(self, reason: str = "stopped") -> None:
+        """End in order."""
+        ...
+
+    def look_again(self) -> None:
+        """At the site file, now."""
+        ...
+
+
+class KeepWatcher(Protocol):
+    """Who looks on. Called from the event loop, so it must not take long."""
+
+    def told(self, words: Sequence[str]) -> None:
+        """What somebody should know, a sentence each."""
+        ...
+
+    def state(self, status: KeepStatus) -> None:
+        """Every minute, and at the end."""
+        ...
+
+    def attach(self, keeper: Stoppable) -> None:
+        """It can be stopped from now on."""
+        ...

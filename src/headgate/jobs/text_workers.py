@@ -1,0 +1,159 @@
+"""Work on many pages in processes of their own, the answers in the order of the questions.
+
+A stranger's page may take a library for ever, or make it fall: a worker that breaks off or takes
+longer than a minute is replaced, and its page has no answer. No more than some pages a worker are
+ahead of the one whose answer is next.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+from headgate.crawling.pickled import receive, send
+
+__all__ = ["answers"]
+
+_MOST_SECONDS = 60.0
+_AHEAD = 16
+"""Pages for each worker."""
+_Question = TypeVar("_Question")
+_Answer = TypeVar("_Answer")
+
+
+def answers(
+    work: Callable[[_Question], _Answer],
+    questions: Iterable[_Question],
+    *,
+    workers: int = 0,
+    most_seconds: float = _MOST_SECONDS,
+) -> Iterator[_Answer | None]:
+    """What ``work`` makes of each, in order; None where its process broke off or took too long.
+
+    ``work`` is known by its module and name, so that another process finds it."""
+    crew = _Crew(work, workers or os.cpu_count() or 1, most_seconds)
+    try:
+        yield from crew.run(iter(questions))
+    finally:
+        crew.close()
+
+
+class _Worker(Generic[_Question]):
+    """One process, with a question or idle."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "headgate.crawling.reading_child", str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self.number: int | None = None
+        """Of the question it has."""
+        self.late_at = 0.0
+        self.broken = False
+        """Of no more use."""
+
+    def ask(self, call: tuple[Any, ...], number: int, late_at: float) -> None:
+        assert self.process.stdin is not None
+        self.number, self.late_at = number, late_at
+        try:
+            send(self.process.stdin, call)
+        except OSError:
+            self.late_at, self.broken = 0.0, True
+
+    def fileno(self) -> int:
+        assert self.process.stdout is not None
+        return self.process.stdout.fileno()
+
+    def answer(self) -> Any:
+        """None: it broke off, or raised."""
+        assert self.process.stdout is not None
+        try:
+            well, found = receive(self.process.stdout)
+        except (OSError, EOFError):
+            self.broken = True
+            return None
+        return found if well else None
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+
+
+class _Crew(Generic[_Question, _Answer]):
+    def __init__(
+        self, work: Callable[[_Question], _Answer], size: int, most_seconds: float
+    ) -> None:
+        self._work = work
+        self._size = size
+        self._most_seconds = most_seconds
+        self._workers: list[_Worker[_Question]] = []
+        self._answered: dict[int, _Answer | None] = {}
+        self._asked = 0
+        self._given = 0
+
+    def run(self, questions: Iterator[_Question]) -> Iterator[_Answer | None]:
+        more = True
+        while more or self._given < self._asked:
+            while more and (idle := self._idle()) is not None:
+                try:
+                    question = next(questions)
+                except StopIteration:
+                    more = False
+                    break
+                idle.ask((self._work, (question,), {}), self._asked, _now() + self._most_seconds)
+                self._asked += 1
+            if self._given < self._asked and self._given not in self._answered:
+                self._wait()
+            while self._given in self._answered:
+                yield self._answered.pop(self._given)
+                self._given += 1
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.close()
+
+    def _idle(self) -> _Worker[_Question] | None:
+        if self._asked - self._given >= self._size * _AHEAD:
+            return None
+        for worker in self._workers:
+            if worker.number is None:
+                return worker
+        if len(self._workers) < self._size:
+            self._workers.append(_Worker())
+            return self._workers[-1]
+        return None
+
+    def _wait(self) -> None:
+        """Until a worker answers, breaks off or is late."""
+        busy = [worker for worker in self._workers if worker.number is not None]
+        patience = max(min(worker.late_at for worker in busy) - _now(), 0.0)
+        ready = select.select(busy, [], [], patience)[0]
+        for worker in busy:
+            if worker in ready:
+                self._take(worker, worker.answer())
+            elif worker.late_at <= _now():
+                worker.broken = True
+                self._take(worker, None)
+            if worker.broken:
+                worker.close()
+                self._workers.remove(worker)
+
+    def _take(self, worker: _Worker[_Question], answer: _Answer | None) -> None:
+        assert worker.number is not None
+        self._answered[worker.number] = answer
+        worker.number = None
+
+
+def _now() -> float:
+    return time.monotonic()

@@ -1,0 +1,105 @@
+"""A bed for a grid: machines at some distance from a core that has the web and the manager.
+
+    node 0 ns ── TUN ── emulator ── TUN ──┐
+    node 1 ns ── TUN ── emulator ── TUN ──┤ core ns: one address per site, one for the manager
+    ...                                   │
+    node n ns ── TUN ── emulator ── TUN ──┘
+
+Each node's only way is its own line, as long as its round trip says; nodes do not reach each other.
+A line can be cut and mended.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from headgate.lab.bed.network import Bed, server_address
+from headgate.lab.bed.network import _ip as ip
+from headgate.lab.bed.network import _sweep as sweep
+from headgate.lab.bed.programs import compiled
+
+__all__ = ["MANAGER_ADDRESS", "NodesBed"]
+
+MANAGER_ADDRESS = "10.78.200.1"
+_DEVICE = "line0"
+
+
+class NodesBed(Bed):
+    """Use as ``with NodesBed(round_trips, sites) as bed``."""
+
+    def __init__(self, round_trips: Sequence[float], sites: int) -> None:
+        super().__init__([])
+        self._round_trips = round_trips
+        self._sites = sites
+        self._nodes = [f"hg-{os.getpid()}-n{number}" for number in range(len(round_trips))]
+
+    def __enter__(self) -> NodesBed:
+        super().__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        for namespace in self._nodes:
+            subprocess.run(["ip", "netns", "del", namespace], capture_output=True, check=False)
+
+    def at_core(self, *command: str | Path) -> list[str]:
+        return ["ip", "netns", "exec", self._server, *map(str, command)]
+
+    def at_node(self, number: int, *command: str | Path) -> list[str]:
+        return ["ip", "netns", "exec", self._nodes[number], *map(str, command)]
+
+    def cut(self, number: int) -> None:
+        """Nothing passes, and nobody is told."""
+        ip("-n", self._nodes[number], "link", "set", _DEVICE, "down")
+
+    def mend(self, number: int) -> None:
+        namespace = self._nodes[number]
+        ip("-n", namespace, "link", "set", _DEVICE, "up")
+        ip("-n", namespace, "route", "replace", "default", "dev", _DEVICE)
+
+    def received_bytes(self, number: int) -> int:
+        """At a node's interface, since the beginning."""
+        counter = f"/sys/class/net/{_DEVICE}/statistics/rx_bytes"
+        told = subprocess.run(
+            self.at_node(number, "cat", counter), capture_output=True, check=True
+        )  # fmt: skip
+        return int(told.stdout)
+
+    def listening_ports(self, number: int) -> int:
+        """Sockets of a node that wait for somebody to come."""
+        told = subprocess.run(
+            self.at_node(number, "cat", "/proc/net/tcp"), capture_output=True, check=True
+        )
+        rows = told.stdout.decode().splitlines()[1:]
+        return sum(row.split()[3] == "0A" for row in rows)
+
+    def _build(self) -> None:
+        sweep()
+        for namespace in (self._server, *self._nodes):
+            ip("netns", "add", namespace)
+            ip("-n", namespace, "link", "set", "lo", "up")
+        addresses = [*map(server_address, range(self._sites)), MANAGER_ADDRESS]
+        for address in addresses:
+            ip("-n", self._server, "address", "add", f"{address}/32", "dev", "lo")
+        for number, seconds in enumerate(self._round_trips):
+            self._lay_line(number, seconds, addresses)
+
+    def _lay_line(self, number: int, round_trip: float, addresses: Sequence[str]) -> None:
+        table = self.folder / f"paths-{number}"
+        table.write_text("".join(f"{address} {round_trip} 0 0\n" for address in addresses))
+        node, far, own = self._nodes[number], f"far{number}", f"10.79.{number}.2"
+        self._start([str(compiled("emulator")), node, _DEVICE, self._server, far, str(table)])
+        ip("-n", node, "address", "add", f"{own}/32", "dev", _DEVICE)
+        for namespace, device in ((node, _DEVICE), (self._server, far)):
+            ip("-n", namespace, "link", "set", device, "txqueuelen", "10000", "up")
+        ip("-n", node, "route", "add", "default", "dev", _DEVICE)
+        ip("-n", self._server, "route", "add", f"{own}/32", "dev", far)

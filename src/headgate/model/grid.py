@@ -1,0 +1,92 @@
+"""What a site file says of a grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from headgate.model.units import Seconds
+
+__all__ = ["A_LEASE", "GridTerms", "Mode", "NodeListing", "Placement", "TaskListing"]
+
+A_LEASE = Seconds(60.0)
+
+
+class Mode(StrEnum):
+    """When it is decided which node does which site."""
+
+    PULL = "pull"
+    """When a node is free."""
+    BATCH = "batch"
+    """Before: a list for each node, as even as can be (LPT, MULTIFIT, local search)."""
+    PAPER_1 = "paper-1"
+    """Lists by BeeBot-EDG's rule, from the sizes of sites."""
+    PAPER_2 = "paper-2"
+    """The same from times."""
+    ROUND_ROBIN = "round-robin"
+    """Lists, dealt in turn."""
+
+
+class Placement(StrEnum):
+    """With `Mode.PULL`: which of the next tasks goes to the node that asks."""
+
+    MEASURED = "measured"
+    """By the times that nodes took to connect, and their load."""
+    COORDINATES = "coordinates"
+    """By distances in a space that is made of those times."""
+    CAN = "can"
+    """By whose zone of that space the host lies in."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridTerms:
+    mode: Mode = Mode.PULL
+    placement: Placement = Placement.MEASURED
+    lease: Seconds = A_LEASE
+    """Without a word for so long, a node may lose its tasks to others."""
+    audit: float = 0.0
+    """Share of tasks that a node of another group does again."""
+
+
+class NodeListing(msgspec.Struct, frozen=True, kw_only=True):
+    """A node, for somebody who looks."""
+
+    name: str
+    group: str
+    state: str
+    """"invited", "here", "silent", "gone" or "revoked"."""
+    seen: float | None
+    """Seconds since 1970; None: never."""
+    slots: int
+    speed: float | None
+    """Bytes per second of its own tasks; None: not known."""
+    tasks: int
+    """That it has now."""
+    committed: int
+    superseded: int
+    lost: int
+    pages: int
+    wire_bytes: int
+
+
+class TaskListing(msgspec.Struct, frozen=True, kw_only=True):
+    """A task, for somebody who looks."""
+
+    id: int
+    run: str
+    site: str
+    part: str
+    """Which folders of the site; empty: all of it."""
+    host: str
+    state: str
+    """"ready", "leased", "received", "done" or "dropped"."""
+    epoch: int
+    """How often it was given out, or more."""
+    lost: int
+    nodes: tuple[str, ...]
+    """Who has it now, or whose result counts."""
+    due: float | None
+    """Seconds since 1970; None: nothing was promised."""
+    expected_bytes: float

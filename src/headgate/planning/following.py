@@ -1,0 +1,162 @@
+"""A policy of the user's choice sets the rates of a running crawl.
+
+The policy makes its schedule for what is left, and the stages of that schedule (stages.py) are
+carried out one after the other. It makes another where the old one no longer fits: the budget was
+changed, a site came, or a quarter of what is left was planned wrongly for certain (what was told
+of a size stands as long as it may be true). A policy that raises, or whose schedule nobody could
+carry out, has no word from then on: `rates` gives None, and ``fault`` says why.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headgate.model.budget import Objective
+from headgate.planning.capacity import Capacity
+from headgate.planning.policies import Policy
+from headgate.planning.problem import Problem
+from headgate.planning.replan import CrawlState, OpenSite
+from headgate.planning.stages import Stage, schedule_fault, stages_of
+
+__all__ = ["Following"]
+
+_WRONG_PART = 0.25
+"""Of what is left: where so much was planned wrongly, the schedule is made anew ..."""
+_REST_SECONDS = 5.0
+"""... but not twice within such a time: estimates of unknown sites move all the while."""
+_ROUNDING = 1e-6
+_LEAST_SECONDS = 0.01
+"""Of the whole line: what a site that has not ended takes at the least, whatever seems left."""
+
+
+@dataclass(slots=True)
+class Following:
+    """``_left`` holds what the schedule in force was made for and has not granted yet, of the
+    sites of its stages to come; ``_names`` all of its sites, in the order of its indices."""
+
+    policy: Policy
+    rng: np.random.Generator
+    objective: Objective = Objective.MAKESPAN
+    fault: str = ""
+    """Why the policy has no word any more; empty: it has."""
+    _stages: deque[Stage] = field(default_factory=deque)
+    _names: list[str] = field(default_factory=list)
+    _left: dict[str, float] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+    """Sites whose size was told for certain."""
+    _capacity: Capacity | None = None
+    _began: float = -math.inf
+    _granted: Mapping[str, float] = field(default_factory=dict)
+    _granted_at: float = 0.0
+
+    def rates(self, state: CrawlState) -> dict[str, float] | None:
+        """What each site gets from now on; those that wait are begun where it is their turn."""
+        if self.fault:
+            return None
+        self._note_granted(state.now)
+        if self._is_outdated(state):
+            self._make(state)
+        self._go_on(state)
+        if not self.fault and not self._fits_now(state):
+            self._make(state)
+        if self.fault:
+            return None
+        self._granted = self._rates_of_now(state)
+        _run_just(state, self._granted)
+        return dict(self._granted)
+
+    def _note_granted(self, now: float) -> None:
+        for name, rate in self._granted.items():
+            if name in self._left:
+                self._left[name] -= rate * (now - self._granted_at)
+        self._granted_at = now
+
+    def _is_outdated(self, state: CrawlState) -> bool:
+        if not self._left.keys() >= state.sites.keys() or self._budget_differs(state.capacity):
+            return True
+        if state.now - self._began < _REST_SECONDS:
+            return False
+        wrong = sum(self._off(state, name) for name in self._left)
+        left = sum(site.remaining for site in state.sites.values())
+        return wrong > _WRONG_PART * max(left, _REST_SECONDS * state.capacity.peak)
+
+    def _budget_differs(self, capacity: Capacity) -> bool:
+        before = self._capacity
+        return before is not capacity and (before is None or before.pieces != capacity.pieces)
+
+    def _make(self, state: CrawlState) -> None:
+        names = list(state.sites)
+        problem = self._problem(state, names)
+        try:
+            schedule = self.policy.schedule(problem, self.rng).stopped(problem)
+            self.fault = schedule_fault(problem, schedule)
+            stages = deque(() if self.fault else stages_of(schedule))
+        except Exception as error:  # a policy of the user's own may raise anything
+            self.fault = f"it raised {type(error).__name__}: {error}"
+            return
+        self._stages, self._names, self._capacity = stages, names, state.capacity
+        self._left = dict(zip(names, problem.work.tolist(), strict=True))
+        self._began = state.now
+
+    def _problem(self, state: CrawlState, names: list[str]) -> Problem:
+        problem = state.problem(names)
+        left = [self._work(name, state.sites[name]) for name in names]
+        work = np.maximum(left, _LEAST_SECONDS * problem.capacity.peak)
+        return dataclasses.replace(problem, work=work, objective=self.objective)
+
+    def _work(self, name: str, site: OpenSite) -> float:
+        """What is left of it: by what was told of its size, as long as that may be true."""
+        if name not in self._left and site.work(-1.0) == site.work(1.0):
+            self._told.add(name)
+        left = self._left.get(name, site.remaining)
+        return left if name in self._told and left > 0 else site.remaining
+
+    def _off(self, state: CrawlState, name: str) -> float:
+        """By how much what is planned for a site is off what is left of it, for certain."""
+        planned, site = self._left[name], state.sites.get(name)
+        if site is None:
+            return abs(planned)
+        if name in self._told:
+            return site.remaining if planned <= 0 else 0.0
+        return max(site.work(-1.0) - planned, planned - site.work(1.0), 0.0)
+
+    def _go_on(self, state: CrawlState) -> None:
+        """To the first stage that is not over."""
+        while self._stages and self._is_over(self._stages[0], state):
+            for site in self._stages.popleft().ending:
+                self._left.pop(self._names[site], None)
+
+    def _is_over(self, stage: Stage, state: CrawlState) -> bool:
+        if stage.ending:
+            return not any(self._names[site] in state.sites for site in stage.ending)
+        return state.now >= self._began + stage.end
+
+    def _fits_now(self, state: CrawlState) -> bool:
+        """Not where all that was planned is done and something is left, nor where the budget has
+        turned to less before a stage was over."""
+        given = sum(self._rates_of_now(state).values())
+        budget = state.capacity.rate_at(state.now)
+        return bool(self._stages or not state.sites) and given <= budget * (1 + _ROUNDING)
+
+    def _rates_of_now(self, state: CrawlState) -> dict[str, float]:
+        if not self._stages:
+            return {}
+        rates = self._stages[0].rates
+        named = {self._names[site]: rate for site, rate in rates.items()}
+        return {name: rate for name, rate in named.items() if name in state.sites}
+
+
+def _run_just(state: CrawlState, rates: Mapping[str, float]) -> None:
+    """Those that get a rate run, all others wait."""
+    parked = [name for name in state.running if name not in rates]
+    begun = [name for name in state.waiting if name in rates]
+    state.running = [name for name in state.running if name in rates] + begun
+    state.waiting = deque([*parked, *(name for name in state.waiting if name not in rates)])
+    for name, site in state.sites.items():
+        site.rate = rates.get(name, 0.0)

@@ -1,0 +1,74 @@
+"""Main text: what a page says without its menus and margins, by trafilatura.
+
+Where trafilatura finds no main text, as on short pages, all that a reader sees is taken. The
+language is the page's own word for it, or else told from the text by py3langid.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from headgate.model.extras import extra
+from headgate.reading.page_lines import page_lines
+
+__all__ = ["FORMS", "MainText", "check_main_text", "main_text"]
+
+FORMS = ("text", "markdown")
+_LANGUAGE_CHARACTERS = 2_000
+_LEAST_CHARACTERS = 60
+"""Of less, no language can be told."""
+_DATES = {"extensive_search": False, "original_date": True}
+"""What the page says it is from, and no year that its text happens to name."""
+_FEATURES = "main text and Markdown"
+_TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+
+
+class MainText(msgspec.Struct, frozen=True):
+    """Empty where nothing is known."""
+
+    text: str
+    language: str = ""
+    published: str = ""
+    """A date like 2026-11-15, as the page tells it."""
+
+
+def check_main_text() -> None:
+    """Raises `MissingExtra` where the packages are not installed."""
+    extra("trafilatura", _FEATURES, "text")
+    extra("py3langid", _FEATURES, "text")
+
+
+def main_text(page: str, url: str, form: str = "text", language: str = "") -> MainText:
+    """Of a page of HTML, as "text" or "markdown"; ``language`` is what it says of itself."""
+    trafilatura = extra("trafilatura", _FEATURES, "text")
+    tree = trafilatura.load_html(page)
+    if tree is None:
+        return MainText("\n".join(page_lines(page)))
+    about = trafilatura.extract_metadata(tree, default_url=url, date_config=_DATES)
+    # Left to itself, trafilatura joins references to the host, whatever the page's own folder.
+    tree.make_links_absolute(url, handle_failures="ignore")
+    text = trafilatura.extract(
+        tree,
+        url=url,
+        fast=True,
+        include_comments=False,
+        include_links=form == "markdown",
+        output_format="txt" if form == "text" else "markdown",
+    )
+    text = text or "\n".join(page_lines(page))
+    return MainText(
+        text,
+        _language(text, language),
+        (about and about.date) or "",
+    )
+
+
+def _language(text: str, stated: str) -> str:
+    found = _TAG.match(stated.strip())
+    if found is not None:
+        return found[0].lower()
+    if len(text) < _LEAST_CHARACTERS:
+        return ""
+    return str(extra("py3langid", _FEATURES, "text").classify(text[:_LANGUAGE_CHARACTERS])[0])

@@ -1,0 +1,189 @@
+"""Results of other machines' crawling, on their way into a run: chunks become part files, and those
+the run's own journal and WARC files.
+
+    spool/<stamp>/arriving/<task>.<epoch>.<number>.part   ─►   spool/<stamp>/<site>.journal
+                                                               runs/<stamp>/warc/<site>-00001.warc.gz
+
+Bytes are written where they belong, so they may come in any order and again. A file gets its own
+name only when it is whole and durable; done again after a crash, moving in is the same. Whoever
+sends is a stranger: nothing is taken but files of the names that its task has, of the sizes that it
+announced, and a journal that can be read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import file_digest
+from pathlib import Path
+
+from headgate.crawling.task_messages import Chunk, FileDigest, FileSize, Lease
+from headgate.model.errors import HeadgateError
+from headgate.storage.appending import sync_folder
+from headgate.storage.collection import RunFolder
+from headgate.storage.faults import reading, writing
+from headgate.storage.journal import Owner, read_commits, read_owner
+
+__all__ = ["Deliveries", "free_bytes"]
+
+_KEPT_FREE_BYTES = 256 << 20
+"""Of the disk: for what is made of the results."""
+
+
+def free_bytes(folder: Path) -> int:
+    """That results may still take."""
+    with reading(folder):
+        return max(shutil.disk_usage(folder).free - _KEPT_FREE_BYTES, 0)
+
+
+@dataclass(slots=True)
+class Deliveries:
+    """Of one run. Calls that touch the disk may block."""
+
+    run: RunFolder
+    _expected: dict[Lease, tuple[FileSize, ...]] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return self.run.spool / "arriving"
+
+    def fits(self, owner: Owner, names: Iterable[str]) -> bool:
+        """Whether these are names that a visit's files have, each once, with a journal."""
+        place = self.run.place(owner.site, visit=owner.visit)
+        warc = re.compile(rf"{re.escape(place.warc.stem)}-\d{{5}}\.warc\.gz")
+        names = list(names)
+        journal = place.journal.name
+        known = all(name == journal or warc.fullmatch(name) for name in names)
+        return known and journal in names and len(set(names)) == len(names)
+
+    def expect(self, lease: Lease, files: tuple[FileSize, ...]) -> None:
+        if self._expected.get(lease) == files:
+            return
+        self.drop(lease)
+        with writing(self.folder):
+            self.folder.mkdir(exist_ok=True)
+            for number in range(len(files)):
+                self._part(lease, number).touch(0o600)
+        self._expected[lease] = files
+
+    def expected(self, lease: Lease) -> tuple[FileSize, ...]:
+        """As announced; nothing: nobody waits for it."""
+        return self._expected.get(lease, ())
+
+    def write(self, chunk: Chunk, data: bytes) -> bool:
+        """False: nobody waits for it, or it is beyond what was announced."""
+        files = self.expected(chunk.lease)
+        if chunk.file >= len(files) or chunk.offset + len(data) > files[chunk.file].size:
+            return False
+        path = self._part(chunk.lease, chunk.file)
+        with writing(path):
+            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                view = memoryview(data)
+                at = chunk.offset
+                while view:
+                    written = os.pwrite(fd, view, at)
+                    view, at = view[written:], at + written
+            finally:
+                os.close(fd)
+        return True
+
+    def close(self, lease: Lease) -> None:
+        """No more chunks of it."""
+        self._expected.pop(lease, None)
+
+    def reopen(self, lease: Lease, files: tuple[FileSize, ...]) -> None:
+        """Chunks again, over what is here."""
+        self._expected[lease] = files
+
+    def wrong(self, lease: Lease, files: Sequence[FileDigest]) -> tuple[int, ...]:
+        """Numbers of the files that are not here, or not as they should be."""
+        return tuple(
+            number
+            for number, file in enumerate(files)
+            if not _is(self._part(lease, number), file)
+            and not _is(_home(self.run, file.name), file)
+        )
+
+    def is_journal_of(self, lease: Lease, files: Sequence[FileDigest], owner: Owner) -> bool:
+        """Whether the journal can be read, is this visit's, and tells of no file that is not
+        here."""
+        names = {file.name: file.size for file in files}
+        for number, file in enumerate(files):
+            if file.name.endswith(".journal"):
+                part = self._part(lease, number)
+                return _readable(
+                    part if part.exists() else _home(self.run, file.name), owner, names
+                )
+        return False
+
+    def move_in(self, lease: Lease, files: Sequence[FileDigest]) -> None:
+        """Durable when it returns, but for the names: `sync` follows."""
+        for number, file in enumerate(files):
+            part, home = self._part(lease, number), _home(self.run, file.name)
+            with writing(home):
+                if part.exists():
+                    _sync(part)
+                    part.rename(home)
+
+    def sync(self) -> None:
+        sync_folder(self.run.spool)
+        sync_folder(self.run.warc)
+
+    def parts(self, lease: Lease, files: Sequence[FileDigest]) -> dict[str, Path]:
+        """By name, while they have not moved in."""
+        return {file.name: self._part(lease, number) for number, file in enumerate(files)}
+
+    def drop(self, lease: Lease) -> None:
+        """Whatever came of it."""
+        self._expected.pop(lease, None)
+        for path in self.folder.glob(f"{lease.task}.{lease.epoch}.*.part"):
+            path.unlink(missing_ok=True)
+
+    def tidy(self, wanted: Callable[[Lease], bool]) -> None:
+        """Delete what an earlier manager left of leases that nobody wants any more."""
+        for path in self.folder.glob("*.part"):
+            task, epoch, *_ = path.name.split(".")
+            if not wanted(Lease(int(task), int(epoch))):
+                path.unlink(missing_ok=True)
+
+    def _part(self, lease: Lease, number: int) -> Path:
+        return self.folder / f"{lease.task}.{lease.epoch}.{number}.part"
+
+
+def _home(run: RunFolder, name: str) -> Path:
+    return (run.spool if name.endswith(".journal") else run.warc) / name
+
+
+def _is(path: Path, file: FileDigest) -> bool:
+    try:
+        with path.open("rb") as opened:
+            if os.fstat(opened.fileno()).st_size != file.size:
+                return False
+            return file_digest(opened, "sha256").hexdigest() == file.sha256
+    except OSError:
+        return False
+
+
+def _readable(path: Path, owner: Owner, names: dict[str, int]) -> bool:
+    try:
+        if read_owner(path) != owner:
+            return False
+        for _, rows, _ in read_commits(path, None):
+            for row in rows:
+                if row.warc_file and row.warc_offset >= names.get(row.warc_file, 0):
+                    return False
+    except (HeadgateError, ValueError):
+        return False
+    return True
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,156 @@
+"""What a node has on its disk of one lease: a small collection, until its files are brought.
+
+    leases/<task>.<epoch>/
+      grant.json                what the manager gave
+      sites/<site>.pages        what it knows of the site
+      spool/<stamp>/            the journal
+      runs/<stamp>/warc/        pages
+      ended.json                how the visit ended: from then on it waits to be brought
+
+Journal and WARC files have the names that they will have in the manager's collection.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from headgate.crawling.progress import Progress
+from headgate.crawling.task_messages import Grant, Lease, decoded, encoded
+from headgate.model.task import Apart, Task
+from headgate.storage.appending import sync_folder
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.faults import reading, writing
+from headgate.storage.memory_file import DamagedMemory
+from headgate.storage.replacing import write_whole
+from headgate.storage.site_memory import SiteMemory
+from headgate.storage.spool_files import Place
+
+__all__ = ["LeaseFolder", "SavedGrant", "lease_folders"]
+
+_LEASES = "leases"
+_NAME = re.compile(r"(\d{1,18})\.(\d{1,18})")
+
+Kind = TypeVar("Kind")
+
+
+class SavedGrant(msgspec.Struct, frozen=True):
+    """With when it came, by the clock on the wall: deadlines go on while a node is off."""
+
+    grant: Grant
+    wall: float
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseFolder:
+    home: Path
+    """The node's own folder."""
+    lease: Lease
+
+    @property
+    def name(self) -> str:
+        return f"{_LEASES}/{self.lease.task}.{self.lease.epoch}"
+
+    @property
+    def path(self) -> Path:
+        return self.home / self.name
+
+    def begin(self, saved: SavedGrant) -> None:
+        """Durable: a node that is killed knows what it holds."""
+        run = RunFolder(self.path, saved.grant.stamp)
+        with writing(self.path):
+            for folder in (run.warc, run.spool, self.path / "sites"):
+                folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self.path / "grant.json", encoded(saved))
+        sync_folder(self.path.parent)
+
+    def keep_memory(self, site: str, data: bytes) -> bool:
+        """What is known of the site; False: it is none, and left out."""
+        path = Collection(self.path).memory(site)
+        with writing(path):
+            path.write_bytes(data)
+        try:
+            SiteMemory.checked(path, site).close()
+        except DamagedMemory:
+            path.unlink()
+            return False
+        return True
+
+    def grant(self) -> SavedGrant | None:
+        """None: it was never begun in order."""
+        return self._load("grant.json", SavedGrant)
+
+    def end(self, progress: Progress) -> None:
+        """All is stored, and will not be added to."""
+        write_whole(self.path / "ended.json", encoded(progress))
+
+    def ended(self) -> Progress | None:
+        return self._load("ended.json", Progress)
+
+    def task(self, grant: Grant) -> Task:
+        """The same with its files here."""
+        task = grant.task
+        apart = Apart(self.name, grant.stamp)
+        return Task(task.site, task.visit, task.asks, task.kept, apart)
+
+    def files(self, grant: Grant) -> list[Path]:
+        """The result: the journal, and pages."""
+        place = self._place(grant)
+        found = [place.journal] if place.journal.exists() else []
+        number = 1
+        while (path := place.warc.path(number)).exists():
+            found.append(path)
+            number += 1
+        return found
+
+    def used_bytes(self) -> int:
+        used = 0
+        with suppress(OSError):  # something was just deleted
+            for folder, _, names in os.walk(self.path):
+                used += sum(Path(folder, name).stat().st_size for name in names)
+        return used
+
+    def delete(self) -> None:
+        """In one step: half of it is nobody's."""
+        gone = self.home / _LEASES / f".gone-{self.path.name}"
+        if self.path.exists():
+            with writing(self.path):
+                self.path.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+    def _place(self, grant: Grant) -> Place:
+        task = grant.task
+        visit = task.visit if task.kept is not None else 0
+        return RunFolder(self.path, grant.stamp).place(task.name, visit=visit)
+
+    def _load(self, name: str, kind: type[Kind]) -> Kind | None:
+        path = self.path / name
+        if not path.exists():
+            return None
+        try:
+            with reading(path):
+                return decoded(path.read_bytes(), kind)
+        except (msgspec.MsgspecError, ValueError):
+            return None
+
+
+def lease_folders(home: Path) -> list[LeaseFolder]:
+    """Those that a node left, the oldest task first; what was being deleted is."""
+    folder = home / _LEASES
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        entries = sorted(folder.iterdir())
+    found = []
+    for entry in entries:
+        if entry.name.startswith(".gone-"):
+            shutil.rmtree(entry, ignore_errors=True)
+        elif named := _NAME.fullmatch(entry.name):
+            found.append(LeaseFolder(home, Lease(int(named[1]), int(named[2]))))
+    return sorted(found, key=lambda lease_folder: lease_folder.lease)

@@ -1,0 +1,88 @@
+"""The nodes of a run that many machines crawled: who did how much, and what churn cost."""
+
+from __future__ import annotations
+
+from headgate.model.run_report import GridReport, NodeReport, RunReport
+from headgate.model.units import format_size
+from headgate.views.markup import Markup, element
+from headgate.views.page_tables import Cell, table
+from headgate.views.plan_words import plural
+
+__all__ = ["audits_table", "grid_words", "nodes_table"]
+
+_MOST_NAMED = 5
+
+
+def grid_words(report: RunReport) -> list[str]:
+    """Lines for a terminal; none where one machine crawled."""
+    grid = report.grid
+    if grid is None:
+        return []
+    by_share = sorted(grid.nodes, key=lambda node: -node.wire_bytes)
+    named = [f"{node.name} {node.share:.0%}" for node in by_share[:_MOST_NAMED]]
+    if len(by_share) > len(named):
+        named.append(f"and {len(by_share) - len(named):,} more")
+    lines = [f"{plural(len(by_share), 'node')}: {', '.join(named)}."] if named else []
+    return [*lines, *_churn(grid), *_audits(grid)]
+
+
+def nodes_table(report: RunReport) -> Markup | None:
+    if report.grid is None or not report.grid.nodes:
+        return None
+    columns = ("node", "group", "tasks", "pages", "bytes", "share", "lost", "doubled", "in vain")
+    return table(columns, [_row(node) for node in report.grid.nodes])
+
+
+def audits_table(report: RunReport) -> Markup | None:
+    differing = [] if report.grid is None else [a for a in report.grid.audits if a.differing]
+    if not differing:
+        return None
+    rows = [
+        element(
+            "tr", element("th", audit.site, scope="row"),
+            *(
+                element("td", word)
+                for word in (
+                    audit.first, audit.second, f"{audit.differing:,} of {audit.pages:,}",
+                    " ".join(audit.examples),
+                )
+            ),
+        )
+        for audit in differing
+    ]  # fmt: skip
+    return table(("site", "first", "second", "pages that differ", "such as"), rows)
+
+
+def _churn(grid: GridReport) -> list[str]:
+    lost = sum(node.lost for node in grid.nodes)
+    doubled = sum(node.superseded for node in grid.nodes)
+    wasted = sum(node.wasted_bytes for node in grid.nodes)
+    if not lost + doubled:
+        return []
+    useful = sum(node.wire_bytes for node in grid.nodes)
+    share = wasted / (wasted + useful) if wasted + useful else 0.0
+    cost = f"{format_size(wasted)} in vain ({share:.1%})"
+    return [f"Churn: {plural(lost, 'task')} lost and done again, {doubled:,} done twice; {cost}."]
+
+
+def _audits(grid: GridReport) -> list[str]:
+    if not grid.audits:
+        return []
+    pages = sum(audit.pages for audit in grid.audits)
+    differing = sum(audit.differing for audit in grid.audits)
+    return [f"Audits: {differing:,} of {plural(pages, 'page')} differ between two nodes."]
+
+
+def _row(node: NodeReport) -> Markup:
+    cells = (
+        Cell(node.group, node.group),
+        Cell(f"{node.tasks:,}", node.tasks),
+        Cell(f"{node.pages:,}", node.pages),
+        Cell(format_size(node.wire_bytes), node.wire_bytes),
+        Cell(f"{node.share:.1%}", node.share),
+        Cell(f"{node.lost:,}", node.lost),
+        Cell(f"{node.superseded:,}", node.superseded),
+        Cell(format_size(node.wasted_bytes), node.wasted_bytes),
+    )
+    head = element("th", node.name, scope="row", data_value=node.name)
+    return element("tr", head, *(cell.markup() for cell in cells))

@@ -1,0 +1,94 @@
+"""The manager's own desk, with its board in a catalog, for the suite of `TaskSource`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from tests.contract.task_offices import LEASE_SECONDS, MEMORY, HandClock, Office
+
+from headgate.control.board import Board, BoardTerms
+from headgate.control.board_rows import NewTask
+from headgate.crawling.task_source import TaskSource
+from headgate.grid.desk import Desk, DeskTerms, TaskSpec
+from headgate.grid.own_board import OwnBoard
+from headgate.model.site import Site
+from headgate.model.task import Task
+from headgate.storage.arriving import Deliveries
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.postgres_catalog import PostgresCatalog
+from headgate.storage.sql_board import SqlBoard
+from headgate.storage.sql_catalog import SqlCatalog
+from headgate.storage.sqlite_catalog import SqliteCatalog
+
+__all__ = ["DeskOffice", "at_desk", "filled_board", "new_run"]
+
+
+def new_run(folder: Path, clock: HandClock) -> RunFolder:
+    collection = Collection(folder)
+    with collection.lock():
+        run = collection.new_run(datetime.fromtimestamp(clock.wall(), UTC))
+    memory = collection.memory("a")
+    memory.parent.mkdir()
+    memory.write_bytes(MEMORY)
+    return run
+
+
+def filled_board(catalog: SqlCatalog, run: RunFolder) -> SqlBoard:
+    """The sites a, b and c."""
+    catalog.begin_run(run.stamp, 1.0, "{}")
+    board = SqlBoard(catalog.database)
+    for name, host in (("a", "a.test"), ("b", "b.test"), ("c", "b.test")):
+        task = Task(Site(name, seeds=(f"http://{host}/{name}/",)))
+        spec = msgspec.json.encode(TaskSpec(task=task))
+        board.add_tasks([NewTask(run=run.stamp, site=name, host=host, spec=spec)])
+    return board
+
+
+@dataclass(slots=True)
+class DeskOffice:
+    run: RunFolder
+    store: SqlBoard
+    clock: HandClock = field(default_factory=HandClock)
+    full: bool = False
+    desk: Desk = field(init=False)
+
+    def __post_init__(self) -> None:
+        terms = DeskTerms(free_bytes=lambda: 0 if self.full else 1 << 30)
+        board = Board(BoardTerms(LEASE_SECONDS))
+        self.desk = Desk(board, self.store, Deliveries(self.run), self.clock, terms)
+
+    def source(self, node: str) -> TaskSource:
+        return OwnBoard(self.desk, node)
+
+    def pass_time(self, seconds: float) -> None:
+        self.clock.seconds += seconds
+
+    def fill_disk(self) -> None:
+        self.full = True
+
+    def revoke(self, node: str) -> None:
+        self.desk.roll.rows[node].revoked = True
+
+    def results(self) -> Mapping[str, Mapping[str, bytes]]:
+        found: dict[str, dict[str, bytes]] = {}
+        for path in (*self.run.spool.glob("*.journal"), *self.run.warc.iterdir()):
+            found.setdefault(path.name[0], {})[path.name] = path.read_bytes()
+        return found
+
+
+@asynccontextmanager
+async def at_desk(folder: Path, catalog_url: str = "") -> AsyncIterator[Office]:
+    """With its board in PostgreSQL, or in SQLite."""
+    clock = HandClock()
+    run = new_run(folder, clock)
+    path = Collection(folder).catalog
+    catalog: SqlCatalog = PostgresCatalog(catalog_url) if catalog_url else SqliteCatalog(path)
+    with catalog:
+        office = DeskOffice(run, filled_board(catalog, run), clock)
+        await office.desk.open()
+        yield office

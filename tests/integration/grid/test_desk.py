@@ -1,0 +1,237 @@
+"""A manager that ends at any point of taking a result in, and strangers at its desk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.contract.desk_office import DeskOffice, filled_board, new_run
+from tests.contract.task_offices import HandClock
+from tests.contract.test_task_source import Result, beat_of, brought, claimed, settled
+
+from headgate.control.board_rows import Ending
+from headgate.crawling.task_messages import FileDigest, FileSize, Lease, Put, Verdict, Word
+from headgate.crawling.task_source import Refused, TaskSource
+from headgate.model.errors import WorldFault
+from headgate.storage.arriving import Deliveries
+from headgate.storage.collection import Collection
+from headgate.storage.sql_board import SqlBoard
+from headgate.storage.sqlite_catalog import SqliteCatalog
+
+
+class Managers:
+    """One after another, over the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = HandClock()
+        self.run = new_run(folder, self.clock)
+        self.catalog = Collection(folder).catalog
+        self._opened = ExitStack()
+        self.office: DeskOffice
+
+    async def start(self) -> DeskOffice:
+        self._opened.close()
+        catalog = self._opened.enter_context(SqliteCatalog(self.catalog))
+        self.office = DeskOffice(self.run, filled_board(catalog, self.run), self.clock)
+        await self.office.desk.open()
+        return self.office
+
+    def end(self) -> None:
+        self._opened.close()
+
+
+def play(folder: Path, scene: Callable[[Managers], Awaitable[None]]) -> None:
+    async def playing() -> None:
+        managers = Managers(folder)
+        try:
+            await scene(managers)
+        finally:
+            managers.end()
+
+    asyncio.run(playing())
+
+
+class _Killed(WorldFault):
+    pass
+
+
+def _dies(*_: object) -> None:
+    raise _Killed("killed")
+
+
+@pytest.mark.parametrize("point", ["received", "renaming", "half renamed", "before commit"])
+def test_a_manager_that_ends_while_it_stores_a_result_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source = office.source("n1")
+        result = Result((await claimed(source, "a")).lease, "a", "whole")
+        assert (await source.put(result.put)).word is Word.SEND
+        assert all(await result.send(source))
+        arrivals, store = office.desk.arrivals, office.store
+        with monkeypatch.context() as patch:
+            if point == "received":
+                patch.setattr(type(office.desk.committing), "begin", _dies)
+            elif point == "renaming":
+                patch.setattr(type(arrivals), "move_in", _dies)
+            elif point == "half renamed":
+                whole = type(arrivals).move_in
+
+                def half(self: Deliveries, lease: Lease, files: Sequence[FileDigest]) -> None:
+                    whole(self, lease, files[:1])
+                    _dies()
+
+                patch.setattr(type(arrivals), "move_in", half)
+            else:
+                save, calls = SqlBoard.save, []
+
+                def second(self: SqlBoard, changes: object) -> None:
+                    calls.append(1)
+                    if len(calls) > 1:
+                        _dies()
+                    save(self, changes)  # type: ignore[arg-type]
+
+                patch.setattr(SqlBoard, "save", second)
+            (answer,) = await asyncio.gather(source.done(result.manifest), return_exceptions=True)
+            assert not isinstance(answer, Verdict) or answer.word is Word.RECEIVED
+            assert store.winner(result.lease.task) == result.lease.epoch, "it counts already"
+        office = await managers.start()
+        assert (await settled(office.source("n1"), result.manifest)).word is Word.COMMITTED
+        assert office.results() == {"a": result.files}
+        assert not list(managers.run.spool.glob("arriving/*"))
+
+    play(tmp_path, scene)
+
+
+def test_a_result_that_a_power_cut_spoilt_is_brought_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source = office.source("n1")
+        result = Result((await claimed(source, "a")).lease, "a", "whole")
+        await source.put(result.put)
+        await result.send(source)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(office.desk.committing), "begin", _dies)
+            await asyncio.gather(source.done(result.manifest), return_exceptions=True)
+        part = next(managers.run.spool.glob("arriving/*.1.part"))
+        part.write_bytes(part.read_bytes()[:-1] + b"?")
+        office = await managers.start()
+        lease = office.store.lease(result.lease)
+        assert lease is not None
+        assert lease.how is Ending.SPOILT
+        source = office.source("n1")
+        assert await brought(source, result) is Word.COMMITTED
+        assert office.results() == {"a": result.files}
+
+    play(tmp_path, scene)
+
+
+def test_leases_outlive_their_manager_by_one_more_time(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        grant = await claimed(office.source("n1"), "a")
+        managers.clock.seconds += 1e5  # it was away for a day
+        office = await managers.start()
+        orders = await office.source("n1").beat(beat_of(grant))
+        assert orders.good == (grant.lease,)
+
+    play(tmp_path, scene)
+
+
+def test_once_the_catalog_fails_nobody_is_told_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        with monkeypatch.context() as patch:
+            patch.setattr(SqlBoard, "save", _dies)
+            with pytest.raises(WorldFault):
+                await claimed(office.source("n1"), "a")
+        with pytest.raises(WorldFault):
+            await claimed(office.source("n1"), "a")
+        assert office.desk.fault is not None
+        office = await managers.start()
+        assert (await claimed(office.source("n1"), "a")).lease.epoch == 1
+
+    play(tmp_path, scene)
+
+
+async def refused(source: TaskSource, put: Put, words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        await source.put(put)
+
+
+def test_a_stranger_can_put_nothing_but_its_own_files(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source = office.source("n1")
+        lease = (await claimed(source, "a")).lease
+
+        def put(*names: str, size: int = 10) -> Put:
+            return Put(lease=lease, files=tuple(FileSize(name=n, size=size) for n in names))
+
+        for names in (
+            ("b.journal",), ("a.journal", "b-00001.warc.gz"), ("a-00001.warc.gz",),
+            ("a.journal", "a.journal"), ("a.journal", ".."), ("a.journal", "report.json"),
+            ("small-sites-1.journal", "a.journal"), (),
+        ):  # fmt: skip
+            await refused(source, put(*names), "not the files of a visit")
+        task = office.desk.board.task(lease.task)
+        assert task is not None
+        task.expected_bytes = 20e6
+        await refused(source, put("a.journal", size=10**9), "far more than was expected")
+
+    play(tmp_path, scene)
+
+
+def test_a_journal_that_is_none_is_refused_and_the_task_stays(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source = office.source("n1")
+        grant = await claimed(source, "a")
+        for site in ("b", 'a"x'):
+            fake = _Fake(grant.lease, "a", site)
+            assert (await source.put(fake.put)).word is Word.SEND
+            assert all(await fake.send(source))
+            with pytest.raises(Refused, match="none that Headgate wrote"):
+                await source.done(fake.manifest)
+        assert office.results() == {}
+        assert await brought(source, Result(grant.lease, "a")) is Word.COMMITTED
+
+    play(tmp_path, scene)
+
+
+class _Fake(Result):
+    """Whose journal is another site's, or nobody's."""
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        found = super().files
+        found["a.journal"] = f'headgate journal 2 "{self.mark}"\n'.encode()
+        return found
+
+
+def test_a_task_done_again_for_an_audit_is_compared_and_not_kept(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        office.desk.committing.audit = 1.0
+        office.store.invite("n2", "away", "", 1.0)
+        office.desk.take_rows(office.store.nodes())
+        one, two = office.source("n1"), office.source("n2")
+        result = Result((await claimed(one, "a")).lease, "a", "first")
+        assert await brought(one, result) is Word.COMMITTED
+        again = await claimed(two, "a")
+        assert again.lease.task != result.lease.task
+        other = Result(again.lease, "a", "second")
+        assert await brought(two, other) is Word.COMMITTED
+        assert office.results() == {"a": result.files}, "the first counts"
+        (audit,) = office.store.audits(managers.run.stamp)
+        assert (audit.first, audit.second, audit.differing) == ("n1", "n2", 0)
+
+    play(tmp_path, scene)

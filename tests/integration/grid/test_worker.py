@@ -1,0 +1,424 @@
+"""A node at work on real pages: what it fetches, what it brings, what it does when it may not."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import uvloop
+from tests.acceptance.small_web import SmallWeb, serving
+
+from headgate.crawling.memory_desk import MemoryDesk
+from headgate.crawling.task_messages import (
+    Beat,
+    Chunk,
+    Claim,
+    ClaimAnswer,
+    Known,
+    Manifest,
+    Orders,
+    Put,
+    Verdict,
+)
+from headgate.crawling.task_source import Refused, SourceAway
+from headgate.jobs.from_python import crawl
+from headgate.jobs.guest_rules import GuestRules, Hours, Idleness
+from headgate.jobs.real_parts import real_parts
+from headgate.jobs.worker import Worker, WorkerJob, work
+from headgate.model.budget import Budget
+from headgate.model.node_status import NodeStatus
+from headgate.model.site import Site
+from headgate.model.task import KeptVisit, Task
+from headgate.model.units import BytesPerSecond, Seconds
+from headgate.storage.collection import Collection
+
+PATIENCE_SECONDS = 60.0
+LEASE_SECONDS = 3.0
+
+
+@dataclass
+class LookingOn:
+    words: list[str] = field(default_factory=list)
+    worker: Worker | None = None
+
+    def told(self, words: Sequence[str]) -> None:
+        self.words += words
+
+    def state(self, status: NodeStatus) -> None:
+        pass
+
+    def attach(self, worker: Worker) -> None:
+        self.worker = worker
+
+
+@dataclass
+class Line:
+    """The way from a node to a desk: it can be cut."""
+
+    desk: MemoryDesk
+    node: str = "anna"
+    cut: bool = False
+    cut_at: float = 0.0
+
+    def _pass(self) -> None:
+        if self.cut:
+            raise SourceAway("cut")
+
+    async def claim(self, claim: Claim) -> ClaimAnswer:
+        self._pass()
+        return await self.desk.claim(self.node, claim)
+
+    async def beat(self, beat: Beat) -> Orders:
+        self._pass()
+        return await self.desk.beat(self.node, beat)
+
+    async def known(self, known: Known) -> bytes:
+        self._pass()
+        return await self.desk.known(self.node, known)
+
+    async def put(self, put: Put) -> Verdict:
+        self._pass()
+        return await self.desk.put(self.node, put)
+
+    async def chunk(self, chunk: Chunk, data: bytes) -> bool:
+        self._pass()
+        return await self.desk.chunk(self.node, chunk, data)
+
+    async def done(self, manifest: Manifest) -> Verdict:
+        self._pass()
+        return await self.desk.done(self.node, manifest)
+
+
+@dataclass
+class Scene:
+    folder: Path
+    desk: MemoryDesk
+    bandwidth: float = float("inf")
+    rules: GuestRules = field(default_factory=GuestRules)
+    disk_bytes: float = 10e9
+    lines: dict[str, Line] = field(default_factory=dict)
+    seen: dict[str, LookingOn] = field(default_factory=dict)
+    allow_private: bool = True
+
+    async def node(self, name: str = "anna", *, until_idle: bool = True) -> NodeStatus:
+        line = self.lines[name] = Line(self.desk, name)
+        seen = self.seen[name] = LookingOn()
+        budget = Budget(BytesPerSecond(self.bandwidth), 2)
+        job = WorkerJob(
+            name, self.folder / name, budget, self.rules, self.disk_bytes,
+            self.allow_private, until_idle,
+        )  # fmt: skip
+        return await work(job, real_parts(), line, seen)
+
+
+def site_of(web: SmallWeb, name: str = "small", delay: float = 0.0) -> Site:
+    return Site(name, seeds=(web.seed,), delay=Seconds(delay))
+
+
+def play(scene: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await scene()
+
+    uvloop.run(bounded())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.02)
+
+
+def archived(files: dict[str, bytes] | object) -> list[str]:
+    """URLs of the pages in a result's WARC files, in order."""
+    assert isinstance(files, dict)
+    found = []
+    for name, data in files.items():
+        if name.endswith(".warc.gz"):
+            for record in gzip.decompress(data).split(b"WARC/1.1\r\n"):
+                if b"WARC-Type: response" in record and b".html" in record:
+                    head = record.split(b"\r\n\r\n", 1)[0].decode()
+                    found += [
+                        line.partition(": ")[2]
+                        for line in head.split("\r\n")
+                        if line.startswith("WARC-Target-URI")
+                    ]
+    return found
+
+
+def test_tasks_are_crawled_brought_and_forgotten(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(40)) as one, serving(SmallWeb(25)) as two:
+        desk.add(Task(site_of(one, "one")), "one.test")
+        desk.add(Task(site_of(two, "two")), "two.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            status = await scene.node()
+            assert (status.committed, status.lost, status.pages) == (2, 0, 65)
+
+        play(crawl)
+        first, second = desk.results().values()
+        assert sorted(archived(first)) == sorted(one.urls)
+        assert sorted(archived(second)) == sorted(two.urls)
+        assert set(first) == {"one.journal", "one-00001.warc.gz"}
+        assert max(one.asked.values()) == 1
+    assert not list((tmp_path / "anna" / "leases").iterdir())
+
+
+def test_a_node_that_was_killed_goes_on_with_what_it_has(tmp_path: Path) -> None:
+    """Killed: it tells nobody, and starts again from its folder."""
+    desk = MemoryDesk(time.monotonic, 30.0)
+    with serving(SmallWeb(60, seconds_per_page=0.02)) as web:
+        desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk)
+
+        async def die() -> None:
+            node = asyncio.create_task(scene.node())
+            await until(lambda: len(web.served) > 20)
+            scene.lines["anna"].cut = True
+            node.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await node
+
+        play(die)
+        assert not any(desk.results())
+        assert list((tmp_path / "anna" / "leases").iterdir())
+
+        async def go_on() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(go_on)
+        (result,) = desk.results().values()
+        assert sorted(archived(result)) == sorted(web.urls)
+        assert sum(web.asked.values()) <= 60 + 1 + 12, "and few pages were asked for twice"
+
+
+def test_without_an_answer_nothing_is_fetched_after_the_lease(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(400, seconds_per_page=0.02)) as web:
+        desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk)
+
+        async def cut_off() -> None:
+            node = asyncio.create_task(scene.node())
+            await until(lambda: len(web.served) > 10)
+            line = scene.lines["anna"]
+            line.cut, cut_at = True, time.monotonic()
+            await asyncio.sleep(LEASE_SECONDS)
+            await asyncio.sleep(0.2)  # what left before may still be heard of
+            asked = sum(web.asked.values())
+            await asyncio.sleep(LEASE_SECONDS)
+            assert sum(web.asked.values()) == asked
+            late = [at for at in web.asked_at if at > cut_at + LEASE_SECONDS]
+            assert not late
+            line.cut = False  # nobody else was there: it goes on where it stood
+            status = await node
+            assert (status.committed, status.lost) == (1, 0)
+
+        play(cut_off)
+        (result,) = desk.results().values()
+        assert sorted(archived(result)) == sorted(web.urls)
+
+
+def test_a_task_that_another_got_meanwhile_is_dropped(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(500, seconds_per_page=0.02)) as web:
+        desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk)
+
+        async def cut_off() -> None:
+            anna = asyncio.create_task(scene.node("anna"))
+            await until(lambda: len(web.served) > 10)
+            scene.lines["anna"].cut = True
+            await asyncio.sleep(LEASE_SECONDS)
+            ben = asyncio.create_task(scene.node("ben"))
+            await until(lambda: any(row.holder == "ben" for row in desk._rows.values()))
+            scene.lines["anna"].cut = False
+            assert (await ben).committed == 1
+            status = await anna
+            assert (status.committed, status.lost) == (0, 1)
+
+        play(cut_off)
+        (result,) = desk.results().values()
+        assert sorted(archived(result)) == sorted(web.urls)
+    assert not list((tmp_path / "anna" / "leases").iterdir())
+
+
+def test_an_owner_who_stops_a_node_gives_its_tasks_back(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, 600.0)
+    with serving(SmallWeb(120, seconds_per_page=0.02)) as web:
+        desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk)
+
+        async def leave() -> None:
+            anna = asyncio.create_task(scene.node("anna"))
+            await until(lambda: len(web.served) > 10)
+            worker = scene.seen["anna"].worker
+            assert worker is not None
+            worker.stop()
+            status = await anna
+            assert (status.given_back, status.committed) == (1, 0)
+            asked = sum(web.asked.values())
+            await asyncio.sleep(0.3)
+            assert sum(web.asked.values()) == asked
+            assert (await scene.node("ben")).committed == 1
+
+        play(leave)
+    assert not list((tmp_path / "anna" / "leases").iterdir())
+
+
+def test_private_addresses_are_out_of_reach_whatever_the_manager_says(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(10)) as web:
+        desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk, allow_private=False)
+
+        async def crawl() -> None:
+            status = await scene.node()
+            assert (status.committed, status.pages) == (1, 0)
+
+        play(crawl)
+        assert not web.asked
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"order": "evil.module:scorer"}, "needs code"),
+        ({"focus_pages": ("/etc/passwd",)}, "needs files"),
+        ({"seeds": ("file:///etc/passwd",)}, "no URLs"),
+    ],
+)
+def test_a_task_that_asks_for_more_than_urls_is_not_taken(
+    tmp_path: Path, change: dict[str, object], why: str
+) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(5)) as web:
+        fields: dict[str, object] = {"name": "bad", "seeds": (web.seed,)} | change
+        desk.add(Task(Site(**fields)), "bad.test")  # type: ignore[arg-type]
+        desk.add(Task(site_of(web, "good")), "good.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            node = asyncio.create_task(scene.node(until_idle=False))
+            await until(lambda: bool(desk.results()))
+            worker = scene.seen["anna"].worker
+            assert worker is not None
+            worker.stop()
+            await node
+            assert any(why in words for words in scene.seen["anna"].words)
+            assert not any(row.holder for row in desk._rows.values()), "it was given back"
+
+        play(crawl)
+        assert list(desk.results()) == [2]
+
+
+def test_hosts_that_the_owner_does_not_allow_are_left_to_others(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(5)) as web:
+        desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk, rules=GuestRules(only_hosts=("*.example.org",)))
+
+        async def crawl() -> None:
+            node = asyncio.create_task(scene.node(until_idle=False))
+            await until(lambda: "anna" in scene.seen and bool(scene.seen["anna"].words))
+            scene.rules = GuestRules()
+            assert (await scene.node("ben")).committed == 1
+            node.cancel()
+
+        play(crawl)
+
+
+def test_out_of_its_hours_a_node_rests_and_gives_back(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, 600.0)
+    busy = [False]
+    ticks = [0, 0]
+
+    def stat() -> str:
+        ticks[0] += 90 if busy[0] else 0
+        ticks[1] += 100
+        return f"cpu {ticks[0]} 0 0 {ticks[1] - ticks[0]} 0 0 0 0 0 0\n"
+
+    class Quick(Idleness):
+        def is_idle(self, now: float) -> bool:
+            return Idleness.is_idle(self, now * 1000)
+
+    with serving(SmallWeb(200, seconds_per_page=0.02)) as web:
+        desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk, rules=GuestRules(idleness=Quick(stat)))
+
+        async def crawl() -> None:
+            node = asyncio.create_task(scene.node("anna"))
+            await until(lambda: len(web.served) > 10)
+            busy[0] = True
+            await until(lambda: not any(row.holder for row in desk._rows.values()))
+            await until(lambda: not list((tmp_path / "anna" / "leases").iterdir()))
+            asked = sum(web.asked.values())
+            await asyncio.sleep(0.5)
+            assert sum(web.asked.values()) == asked
+            busy[0] = False
+            assert (await node).committed == 1
+
+        play(crawl)
+    assert Hours.parse("00:00-23:59")
+
+
+def test_a_revoked_node_ends(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(200, seconds_per_page=0.02)) as web:
+        desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            node = asyncio.create_task(scene.node())
+            await until(lambda: len(web.served) > 10)
+            desk.revoked.add("anna")
+            with pytest.raises(Refused, match="revoked"):
+                await node
+
+        play(crawl)
+        assert not desk.results()
+
+
+def test_a_visit_asks_on_condition_by_the_memory_that_came_with_it(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(12)) as web:
+        site = site_of(web)
+        crawl([site], Budget(BytesPerSecond(float("inf"))), tmp_path / "collection")
+        memory = Collection(tmp_path / "collection").memory("small").read_bytes()
+        asks = tuple(sorted(web.urls)[:5])
+        kept = KeptVisit("2026-01-01T00-00-00", 1e6)
+        desk.add(Task(site, 2, asks, kept), "small.test", memory)
+        web.asked.clear()
+        web.served.clear()
+        scene = Scene(tmp_path, desk)
+
+        async def visit() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(visit)
+        assert {f"http://127.0.0.1:{web.port}{path}" for path in web.asked} >= set(asks)
+        assert sum(web.asked.values()) == 5 + 1, "those and robots.txt"
+        assert sum(1 for _, size in web.served if size == 0) == 5, "none of them was sent again"
+    (result,) = desk.results().values()
+    assert set(result) == {"small~2.journal", "small~2-00001.warc.gz"}
+    revisits = gzip.decompress(result["small~2-00001.warc.gz"]).count(b"WARC-Type: revisit")
+    assert revisits == 5
+
+
+def test_a_memory_that_came_damaged_is_left_out(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(5)) as web:
+        desk.add(Task(site_of(web)), "small.test", b"not a memory" * 1000)
+        scene = Scene(tmp_path, desk)
+
+        async def visit() -> None:
+            assert (await scene.node()).pages == 5
+
+        play(visit)
+    assert any("damaged" in words for words in scene.seen["anna"].words)

@@ -1,0 +1,88 @@
+"""Nodes that come and go, and one that sleeps, in virtual time; all else is the product's own."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from bench.grid_churn import BEGIN, LEASE_SECONDS, Availability, Churn, Nobody, Way, Web
+
+from headgate.crawling.memory_desk import MemoryDesk
+from headgate.jobs.guest_rules import GuestRules
+from headgate.jobs.virtual_parts import virtual_parts
+from headgate.jobs.worker import WorkerJob, work
+from headgate.lab.worlds.simulated_web import Answer, Line
+from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.model.budget import Budget
+from headgate.model.fetch import FetchRequest
+from headgate.model.site import Site
+from headgate.model.task import Task
+from headgate.model.units import UNLIMITED, Seconds
+
+
+def test_every_task_is_done_though_nodes_come_and_go(tmp_path: Path) -> None:
+    """Far worse than desktops: a node is up for two minutes, a task takes longer."""
+    minutes = Availability((0.8, 0.025), (0.8, 0.01))
+    churn = Churn(tmp_path, 3, 24 * 3600.0, minutes, seed=2, tasks=10, pages=(20, 60))
+    found = churn.play()
+    assert found.done == found.tasks == 10
+    assert found.departures >= 5, "or nothing was tried"
+    assert found.without_lease == 0, "so no host was asked by two nodes at once"
+    assert found.pages <= found.fetches
+
+
+def test_a_machine_that_slept_asks_for_nothing_before_it_was_heard(tmp_path: Path) -> None:
+    """When it wakes, all timers are due at once; its lease is long over."""
+
+    async def play(loop: VirtualLoop) -> None:
+        clock = VirtualClock(loop, BEGIN)
+        desk = MemoryDesk(clock.now, LEASE_SECONDS)
+        web = Web({"a.test": 600}, desk)
+        desk.add(Task(Site("a", ("http://a.test/",), delay=Seconds(0.05))), "a.test")
+        asked: list[float] = []
+
+        def answering(request: FetchRequest, now: float) -> Answer:
+            asked.append(clock.now())
+            return web.answer("anna", request, now)
+
+        job = WorkerJob("anna", tmp_path, Budget(UNLIMITED, 1), GuestRules(), until_idle=True)
+        way = Way(desk, "anna")
+        parts = virtual_parts(clock, answering, Line())
+        node = asyncio.create_task(work(job, parts, way, Nobody()))
+        await asyncio.sleep(10.0)
+        before = len(asked)
+        assert before > 20
+        way.cut = True
+        clock.sleep(3600.0)
+        woke = clock.now()
+        await asyncio.sleep(30.0)
+        assert not [at for at in asked if at >= woke]
+        way.cut = False  # nobody else wanted the task: it goes on
+        assert (await node).committed == 1
+        assert len(asked) > before
+        assert web.without_lease == 0
+
+    run_virtually(play)
+
+
+def test_a_clock_on_the_wall_that_is_a_year_wrong_does_nothing(tmp_path: Path) -> None:
+    async def play(loop: VirtualLoop) -> None:
+        clock = VirtualClock(loop, BEGIN)
+        desk = MemoryDesk(clock.now, LEASE_SECONDS)
+        web = Web({"a.test": 60}, desk)
+        desk.add(Task(Site("a", ("http://a.test/",), delay=Seconds(2.0))), "a.test")
+        job = WorkerJob("anna", tmp_path, Budget(UNLIMITED, 1), GuestRules(), until_idle=True)
+
+        def answering(request: FetchRequest, now: float) -> Answer:
+            return web.answer("anna", request, now)
+
+        way, parts = Way(desk, "anna"), virtual_parts(clock, answering, Line())
+        node = asyncio.create_task(work(job, parts, way, Nobody()))
+        for days in (-365, 730, -365):
+            await asyncio.sleep(30.0)
+            clock.set_wall(86_400.0 * days)
+        status = await node
+        assert (status.committed, status.lost) == (1, 0)
+        assert max(web.asked.values()) == 1
+
+    run_virtually(play)

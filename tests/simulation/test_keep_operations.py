@@ -1,0 +1,223 @@
+"""What a user does to a keeper that runs, and what sites do to it: in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.simulation.kept_web import (
+    BEGIN,
+    DAY,
+    HOUR,
+    ChangingPages,
+    Onlooker,
+    keep_job,
+    keep_virtually,
+    site,
+)
+
+from headgate.lab.worlds.simulated_web import Answer
+from headgate.lab.worlds.virtual_time import VirtualClock
+from headgate.model.errors import UserMistake
+from headgate.model.fetch import FetchRequest
+from headgate.model.units import Seconds
+from headgate.site_file.parsing import SiteFile
+from headgate.storage.collection import Collection
+from headgate.storage.keep_wishes import Wish, WishKind, leave_wish
+from headgate.storage.site_memory import SiteMemory
+
+HOST = "a.example"
+MINUTE = 60.0
+OFTEN = site(HOST, min_interval=Seconds(10 * MINUTE), fresh_within=Seconds(30 * MINUTE))
+
+
+def looks(web: ChangingPages, host: str = HOST) -> list[float]:
+    return sorted(at for url, ats in web.asked.items() if host in url for at in ats)
+
+
+def test_a_pause_begins_at_once_and_ends_by_itself(tmp_path: Path) -> None:
+    web = ChangingPages([HOST], pages=2)
+    paused, until = BEGIN + 2 * HOUR, BEGIN + 4 * HOUR
+
+    async def pause(clock: VirtualClock, _: Onlooker) -> None:
+        await asyncio.sleep(paused - clock.wall())
+        leave_wish(tmp_path, Wish(WishKind.PAUSE, HOST, until))
+
+    job = keep_job(tmp_path, [OFTEN], 0.3, tend_seconds=10.0)
+    keep_virtually(job, web, meanwhile=pause)
+    found = looks(web)
+    assert not [at for at in found if paused + MINUTE < at < until]
+    assert [at for at in found if at < paused]
+    assert min(at for at in found if at > until) < until + 5 * MINUTE
+
+
+def test_a_pause_outlives_a_restart_and_zero_ends_it(tmp_path: Path) -> None:
+    web = ChangingPages([HOST], pages=2)
+    keep_virtually(keep_job(tmp_path, [OFTEN], 0.05, tend_seconds=10.0), web)
+    leave_wish(tmp_path, Wish(WishKind.PAUSE, HOST, BEGIN + 9 * DAY))
+    before = len(looks(web))
+    keep_virtually(keep_job(tmp_path, [OFTEN], 0.05), web, begin=BEGIN + 0.5 * DAY)
+    keep_virtually(keep_job(tmp_path, [OFTEN], 0.05), web, begin=BEGIN + 0.7 * DAY)
+    assert len(looks(web)) == before
+    leave_wish(tmp_path, Wish(WishKind.PAUSE, HOST, 0.0))
+    keep_virtually(keep_job(tmp_path, [OFTEN], 0.05), web, begin=BEGIN + 0.9 * DAY)
+    assert len(looks(web)) > before
+
+
+def test_a_visit_that_is_wanted_looks_at_every_page_now(tmp_path: Path) -> None:
+    web = ChangingPages([HOST], pages=5, rates=(0.01,))
+    wanted = BEGIN + 3 * HOUR
+
+    async def want(clock: VirtualClock, _: Onlooker) -> None:
+        await asyncio.sleep(wanted - clock.wall())
+        leave_wish(tmp_path, Wish(WishKind.VISIT, HOST))
+        leave_wish(tmp_path, Wish(WishKind.VISIT, "nobody"))
+
+    job = keep_job(tmp_path, [site(HOST)], 0.2, tend_seconds=10.0)
+    _, onlooker, _ = keep_virtually(job, web, meanwhile=want)
+    assert len([at for at in looks(web) if wanted <= at < wanted + MINUTE]) == 5
+    assert "nobody: no such site is kept" in onlooker.words
+
+
+def test_a_memory_made_again_knows_the_pages_and_was_not_damaged(tmp_path: Path) -> None:
+    web = ChangingPages([HOST], pages=4)
+
+    async def rebuild(_: VirtualClock, __: Onlooker) -> None:
+        await asyncio.sleep(3 * HOUR)
+        leave_wish(tmp_path, Wish(WishKind.REBUILD, HOST))
+
+    job = keep_job(tmp_path, [OFTEN], 0.3, tend_seconds=10.0)
+    status, onlooker, _ = keep_virtually(job, web, meanwhile=rebuild)
+    remark = next(word for word in onlooker.words if "made again" in word)
+    assert remark == f"what is known of {HOST} ({HOST}.pages) was made again from its runs: 4 pages"
+    assert status.pages == 4
+    assert max(looks(web)) > BEGIN + 6 * HOUR
+
+
+def test_a_site_that_is_removed_while_it_is_visited_ends_with_what_it_has(tmp_path: Path) -> None:
+    """Each page takes a minute, so that the first visit takes an hour."""
+    web = ChangingPages([HOST, "b.example"], pages=60)
+    slow = replace(site(HOST), delay=Seconds(MINUTE))
+    other = site("b.example")
+    job = keep_job(tmp_path, [slow, other], 0.2, tend_seconds=10.0)
+    removed: list[bool] = []
+
+    async def remove(_: VirtualClock, onlooker: Onlooker) -> None:
+        await asyncio.sleep(20 * MINUTE)
+        assert onlooker.keeper is not None
+        removed.append(True)
+        onlooker.keeper.look_again()
+
+    def reread() -> SiteFile | None:
+        return SiteFile(job.budget, (other,)) if removed and removed.pop() else None
+
+    status, onlooker, _ = keep_virtually(replace(job, reread=reread), web, meanwhile=remove)
+    assert any("read again: 1 sites" in word for word in onlooker.words)
+    assert 10 <= len(looks(web)) < 40
+    assert max(looks(web)) < BEGIN + 22 * MINUTE
+    with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
+        assert sum(page.status == 200 for page in memory) == len(looks(web)), "nothing is lost"
+    assert (status.sites, status.troubles) == (1, ())
+
+
+def test_two_keepers_never_write_to_one_collection(tmp_path: Path) -> None:
+    web = ChangingPages([HOST], pages=2)
+    job = keep_job(tmp_path, [site(HOST)], 0.1)
+    with Collection(tmp_path).lock(), pytest.raises(UserMistake, match="in use by another"):
+        keep_virtually(job, web)
+    assert not web.asked
+
+
+@dataclass(slots=True)
+class OddPages(ChangingPages):
+    """Pages with manners of their own."""
+
+    forbidden_from: float = float("inf")
+    lying_dates: bool = False
+    counter: bool = False
+    """Another text at every look."""
+    many_from: float = float("inf")
+    """Then every page links to very many that nobody knew."""
+
+    def answer(self, request: FetchRequest, now: float) -> Answer:
+        path = urlsplit(request.url).path
+        if path == "/robots.txt":
+            body = b"User-agent: *\nDisallow: /\n" if now >= self.forbidden_from else b""
+            if self.lying_dates:
+                body += f"Sitemap: http://{HOST}/sitemap.xml\n".encode()
+            return Answer(200, (("content-type", "text/plain"),), body)
+        if path == "/sitemap.xml" and self.lying_dates:
+            return Answer(200, (("content-type", "application/xml"),), self._sitemap(now))
+        if path.startswith("/new/"):
+            self.asked[request.url].append(now)
+            return Answer(200, (("content-type", "text/html"),), b"<p>new</p>" + b"y" * 3000)
+        answer = ChangingPages.answer(self, request, now)
+        if answer.status != 200 or path.endswith(".xml"):
+            return answer
+        more = f"<p>seen by {len(self.asked[request.url])} strangers</p>" if self.counter else ""
+        if now >= self.many_from:
+            more += "".join(f'<a href="/new/{path.strip("/p")}/{n}">n</a>' for n in range(2000))
+        return Answer(200, answer.headers, answer.body + more.encode())
+
+    def _sitemap(self, now: float) -> bytes:
+        from datetime import UTC, datetime
+
+        stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        pages = "".join(
+            f"<url><loc>http://{HOST}/p{n}</loc><lastmod>{stamp}</lastmod></url>"
+            for n in range(1, self.pages)
+        )
+        return f"<urlset>{pages}</urlset>".encode()
+
+
+def test_pages_that_robots_txt_forbids_now_are_kept_and_not_asked(tmp_path: Path) -> None:
+    """robots.txt is good for a day; the site is asked every half an hour."""
+    web = OddPages([HOST], pages=3, forbidden_from=BEGIN + 2 * HOUR)
+    often = site(HOST, min_interval=Seconds(HOUR), fresh_within=Seconds(3 * HOUR))
+    keep_virtually(keep_job(tmp_path, [often], 2.0), web)
+    assert max(looks(web)) < BEGIN + 28 * HOUR
+    with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
+        assert len([page for page in memory if page.digest]) == 3
+
+
+def test_dates_that_lie_are_trusted_less_and_change_nothing(tmp_path: Path) -> None:
+    web = OddPages([HOST], pages=4, rates=(0.0,), lying_dates=True)
+    often = site(HOST, min_interval=Seconds(20 * MINUTE))
+    keep_virtually(keep_job(tmp_path, [often], 3.0), web)
+    with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
+        summary = memory.summary
+        assert all(page.changes == 0 for page in memory)
+    assert summary.dates_wrong > summary.dates_right
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+def test_a_page_with_another_text_at_every_look_flaps_unless_that_is_ignored(
+    tmp_path: Path, ignored: bool
+) -> None:
+    """It counts as one that changes once a day then, or it would be asked all the time."""
+    web = OddPages([HOST], pages=3, rates=(0.0,), counter=True, heeds=False)
+    rules = ("seen by \\d+ strangers",) if ignored else ()
+    often = site(HOST, min_interval=Seconds(MINUTE), ignore=rules)
+    keep_virtually(keep_job(tmp_path, [often], 0.2, tend_seconds=60.0), web)
+    with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
+        assert all((page.changes == 0) is ignored for page in memory)
+    counts = [len(at) for at in web.asked.values()]
+    assert max(counts) < 120, "far from every minute of five hours"
+
+
+def test_very_many_new_pages_do_not_starve_the_known_ones(tmp_path: Path) -> None:
+    """Ten thousand URLs more: a visit gives half of its bytes to new pages, and promises hold."""
+    web = OddPages([HOST], pages=5, many_from=BEGIN + 1 * HOUR)
+    hourly = site(HOST, min_interval=Seconds(20 * MINUTE), fresh_within=Seconds(HOUR))
+    job = keep_job(tmp_path, [hourly], 0.2, rate=2000.0, tend_seconds=30.0)
+    keep_virtually(job, web)
+    new = [url for url in web.asked if "/new/" in url]
+    assert new, "some of them are fetched"
+    for page in ("/", "/p1", "/p2"):
+        moments = [at for at in web.asked[f"http://{HOST}{page}"] if at > BEGIN + HOUR]
+        gaps = [after - before for before, after in pairwise(moments)]
+        assert max(gaps) < 1.5 * HOUR

@@ -1,0 +1,120 @@
+"""Every published policy drives a whole crawl, in virtual time: its rates are its plan's."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from headgate.control.conducting import Conducting
+from headgate.crawling.progress import Progress
+from headgate.jobs.crawl import CrawlJob, crawl
+from headgate.jobs.from_python import fetcher_settings
+from headgate.jobs.nobody import Nobody
+from headgate.jobs.virtual_parts import virtual_parts
+from headgate.lab.worlds.simulated_web import Answer, Line
+from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.model.fetch import FetchRequest
+from headgate.model.run_report import RunReport
+from headgate.planning.planner import plan
+from headgate.planning.policies import POLICY_NAMES
+from headgate.site_file.parsing import parse_site_file
+
+BEGIN = 1_794_751_200.0
+"""2026-11-15 14:00 UTC."""
+PAGES, PAGE_BYTES = (40, 80, 120, 60, 100), 20_000
+DEADLINES = (8, 20, 40, 60, 80)
+BUDGET = 200_000
+"""Bytes per second: eight megabytes of pages, in 40 s."""
+
+
+def site_file(policy: str, crawlers: int) -> str:
+    lines = [f'[budget]\nbandwidth = "{BUDGET} B/s"\ncrawlers = {crawlers}\npolicy = "{policy}"\n']
+    for k, (pages, deadline) in enumerate(zip(PAGES, DEADLINES, strict=True)):
+        lines.append(
+            f'[site.site-{k}]\nseeds = ["http://10.0.0.{k + 1}/"]\ndelay = 0\n'
+            f'deadline = "{deadline}s"\nexpect = {pages * (PAGE_BYTES + 1_200)}\n'
+        )
+    return "\n".join(lines)
+
+
+def answering(request: FetchRequest, at: float) -> Answer:  # noqa: ARG001 - nothing changes
+    """A star: the first page leads to all others."""
+    address, _, path = request.url.removeprefix("http://").partition("/")
+    if path == "robots.txt":
+        return Answer(404, (), b"", first_byte_seconds=0.01, address=address)
+    pages = PAGES[int(address.rpartition(".")[2]) - 1]
+    links = "".join(f'<a href="/{k}">' for k in range(1, pages)) if not path else ""
+    body = links.encode().ljust(PAGE_BYTES)
+    headers = (("Content-Type", "text/html"), ("Content-Length", str(len(body))))
+    return Answer(200, headers, body, first_byte_seconds=0.01, address=address)
+
+
+class Rates(Nobody):
+    """Notes which rates were in force when."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, dict[float, float]] = defaultdict(lambda: defaultdict(float))
+        self.most = 0.0
+        self._last = 0.0
+        self._before: Mapping[str, float] = {}
+
+    def attach(self, conducting: Conducting) -> None:
+        observe = conducting.observe
+
+        def observed(now: float, reports: Sequence[Progress], rates: Mapping[str, float]) -> None:
+            for site, rate in self._before.items():
+                self.seconds[site][round(rate)] += now - self._last
+            self._last, self._before = now, rates
+            self.most = max(self.most, sum(rates.values()))
+            observe(now, reports, rates)
+
+        conducting.observe = observed
+
+
+def crawl_by(policy: str, crawlers: int, out: Path) -> tuple[RunReport, Rates]:
+    asked = parse_site_file(site_file(policy, crawlers), "sites.toml")
+    rates = Rates()
+
+    async def run(loop: VirtualLoop) -> RunReport:
+        job = CrawlJob(asked.sites, asked.budget, out, fetcher_settings(asked.sites, "test"))
+        return await crawl(job, virtual_parts(VirtualClock(loop, BEGIN), answering, Line()), rates)
+
+    return run_virtually(run), rates
+
+
+@pytest.mark.parametrize("policy", [name for name in POLICY_NAMES if name != "headgate"])
+def test_a_policy_sets_the_rates_of_a_crawl(policy: str, tmp_path: Path) -> None:
+    crawlers = 3 if policy.startswith(("ReAlloc", "Alloc")) else 5
+    report, rates = crawl_by(policy, crawlers, tmp_path)
+    assert report.policy == policy
+    assert report.policy_fault == ""
+    assert [site.pages for site in report.sites] == list(PAGES)
+    assert rates.most <= BUDGET * (1 + 1e-6)
+    asked = parse_site_file(site_file(policy, crawlers), "sites.toml")
+    planned = plan(asked.sites, asked.budget, policy, seed=1)
+    for site in planned.sites:
+        for segment in site.segments:
+            if segment.end - segment.start >= 5.0:
+                near = [s for r, s in rates.seconds[site.name].items()
+                        if abs(r - segment.rate) <= 0.05 * segment.rate]  # fmt: skip
+                assert sum(near) >= 0.8 * (segment.end - segment.start), (site.name, segment)
+
+
+def test_a_policy_that_raises_leaves_the_crawl_to_headgate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from headgate.planning import policies
+
+    def raising(*_: object) -> None:
+        raise RuntimeError("out of ideas")
+
+    own = policies.Policy("own", raising)  # type: ignore[arg-type]
+    monkeypatch.setattr("headgate.jobs.chosen_policy.chosen_policy", lambda _: own)
+    report, _ = crawl_by("own", 3, tmp_path)
+    assert report.policy == "own"
+    assert report.policy_fault == "it raised RuntimeError: out of ideas"
+    assert [site.pages for site in report.sites] == list(PAGES)
+    assert all(site.met for site in report.sites)

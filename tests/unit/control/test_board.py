@@ -1,0 +1,299 @@
+"""Who gets which task, whose result counts, and that no host has two guests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from headgate.control.board import Asker, Board, BoardTerms
+from headgate.control.board_rows import BoardState, BoardTask, Ending, LeaseRow
+from headgate.control.open_leases import OpenLease
+from headgate.crawling.progress import Progress
+from headgate.crawling.task_messages import Held, Lease
+
+LEASE = 60.0
+
+
+def task(number: int, **changes: Any) -> BoardTask:
+    values: dict[str, Any] = {
+        "id": number, "site": f"s{number}", "host": f"h{number}", "value": 0.0, "due": None,
+        "expected_bytes": 0.0, "expected_seconds": 10.0, "nodes_at_once": 1, "audit_of": None,
+        "not_group": None,
+    }  # fmt: skip
+    return BoardTask(**{**values, **changes})
+
+
+def board_of(*tasks: BoardTask) -> Board:
+    board = Board(BoardTerms(LEASE))
+    for one in tasks:
+        board.add(one)
+    return board
+
+
+def claim(board: Board, node: str, id_: str = "c", now: float = 0.0, **rest: Any) -> OpenLease:
+    found = board.claim(Asker(node, id_, **rest), now, now)
+    assert found is not None
+    return found
+
+
+def nothing(board: Board, node: str, now: float = 0.0, **rest: Any) -> bool:
+    return board.claim(Asker(node, "none", **rest), now, now) is None
+
+
+def held(*leases: OpenLease, fetches: int = 0) -> list[Held]:
+    return [
+        Held(lease=one.row.lease, progress=Progress(one.task.site, fetches=fetches))
+        for one in leases
+    ]
+
+
+def test_promises_go_by_their_latest_start_and_then_comes_what_is_worth_most() -> None:
+    board = board_of(
+        task(1, value=1.0),
+        task(2, value=9.0),
+        task(3, due=100.0, expected_seconds=5.0),
+        task(4, due=120.0, expected_seconds=50.0),
+    )
+    assert [claim(board, "n", str(k)).task.id for k in range(4)] == [4, 3, 2, 1]
+
+
+def test_one_node_at_a_host_unless_the_site_allows_more() -> None:
+    board = board_of(
+        task(1, host="h", value=2.0),
+        task(2, host="h"),
+        task(3, host="g", nodes_at_once=2),
+        task(4, host="g", nodes_at_once=2),
+        task(5, host="g", nodes_at_once=2),
+    )
+    given = [claim(board, "n", str(k)) for k in range(3)]
+    assert [one.task.id for one in given] == [1, 3, 4]
+    assert [one.row.place for one in given] == [0, 0, 1]
+    assert nothing(board, "n")
+    board.give_back("n", Ending.LEFT, 0.0, {given[0].row.lease})
+    assert claim(board, "m", "x").task.id == 1
+
+
+def test_a_lapsed_lease_stays_until_somebody_wants_the_task_or_its_host() -> None:
+    board = board_of(task(1, host="h"), task(2))
+    lapsed = claim(board, "n", "a")
+    late = 2 * LEASE
+    assert claim(board, "m", "b", late).task.id == 2, "what waits goes first"
+    assert board.beat("n", held(lapsed), late, late) == ([lapsed.row.lease], []), "nobody came"
+    later = late + LEASE + 1
+    taken = claim(board, "m", "c", later)
+    assert taken.task.id == 1
+    (stop,) = board.beat("n", held(lapsed), later, later)[1]
+    assert (stop.lease, stop.why) == (lapsed.row.lease, "lost: another has it")
+    assert board.changes.leases[lapsed.row.lease].how is Ending.EXPIRED
+
+
+def test_a_lapsed_lease_does_not_keep_others_from_its_host() -> None:
+    board = board_of(task(1, host="h", value=2.0), task(2, host="h"))
+    lapsed = claim(board, "n", "a")
+    assert nothing(board, "m")
+    now = LEASE + 1
+    assert claim(board, "m", "b", now).task.id == 2
+    assert board.beat("n", held(lapsed), now, now)[0] == []
+    assert nothing(board, "m", now), "the host is taken again"
+
+
+def test_a_lease_under_which_nothing_moves_is_ended() -> None:
+    board = board_of(task(1))
+    given = claim(board, "n")
+    for step in range(1, 20):
+        now = step * LEASE / 3
+        good, stop = board.beat("n", held(given, fetches=min(step, 2)), now, now)
+        if stop:
+            break
+        assert good
+    assert step == 2 + 9 + 1, "the first beat more than three leases after it last moved"
+    assert stop[0].why.startswith("stuck")
+    assert claim(board, "m", now=now).row.lease.epoch == 2
+
+
+def test_a_task_lost_three_times_is_dropped_and_taken_all_the_same() -> None:
+    board = board_of(task(1))
+    leases = [claim(board, f"n{turn}", now=turn * 2 * LEASE) for turn in range(3)]
+    assert nothing(board, "m", 9 * LEASE)
+    assert [one.id for one in board.in_state(BoardState.DROPPED)] == [1]
+    assert board.left == 0
+    assert board.receive(leases[0].row, b"", 9 * LEASE)
+    board.commit(leases[0].row, 5, 50)
+    assert board.task(1) is None
+
+
+def test_who_gives_back_is_not_to_blame() -> None:
+    board = board_of(task(1))
+    for turn in range(5):
+        claim(board, "n", str(turn))
+        board.give_back("n", Ending.LEFT, 0.0)
+    assert claim(board, "n", "last").row.lease == Lease(1, 6)
+
+
+def test_the_last_tasks_are_given_twice_where_two_nodes_may_be() -> None:
+    tasks = [task(k, nodes_at_once=2, expected_seconds=float(k)) for k in range(1, 41)]
+    board = board_of(*tasks)
+    given = [claim(board, "n", str(k)) for k in range(40)]
+    assert nothing(board, "m"), "40 are left"
+    for one in given[:38]:
+        board.receive(one.row, b"", 0.0)
+        board.commit(one.row, 1, 1)
+    assert nothing(board, "n"), "not to the node that has it"
+    second = claim(board, "m", "x")
+    assert second.task is max((one.task for one in given[38:]), key=lambda t: t.expected_seconds)
+    assert second.row.place == 1
+    assert board.receive(second.row, b"", 1.0)
+    first = next(one for one in given if one.task is second.task)
+    assert board.changes.leases[first.row.lease].how is Ending.SUPERSEDED
+    alone = board_of(task(1), *tasks[:0])
+    claim(alone, "n")
+    assert nothing(alone, "m"), "one node at a host"
+
+
+def test_an_audit_goes_to_another_group_and_a_large_task_to_a_large_disk() -> None:
+    board = board_of(task(1, not_group="home"), task(2, expected_bytes=1e9))
+    assert nothing(board, "n", group="home", free_bytes=1e6)
+    assert claim(board, "n", group="home").task.id == 2
+    assert claim(board, "m", group="away", free_bytes=1e6).task.id == 1
+    assert nothing(board_of(task(1)), "n", not_these=(1,))
+
+
+def test_a_restarted_manager_takes_leases_up_again() -> None:
+    board = board_of(task(1, epoch=3, state=BoardState.LEASED), task(2, host="h1"))
+    row = LeaseRow(Lease(1, 3), "n", "c", "h1", 0, 5.0)
+    board.take_up(row, 100.0)
+    assert nothing(board, "m", 100.0 + LEASE - 1), "it has one more time"
+    assert claim(board, "n", "c", 100.0).row is row, "the same claim, the same task"
+
+
+def test_nothing_is_given_out_while_draining() -> None:
+    board = board_of(task(1), task(2))
+    given = claim(board, "n")
+    board.draining = True
+    assert nothing(board, "m")
+    assert claim(board, "n") is given
+    assert board.beat("n", held(given), 1.0, 1.0)[0]
+
+
+def test_who_chooses_may_leave_tasks_to_others() -> None:
+    seen: list[list[int]] = []
+
+    def choose(node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
+        seen.append([one.id for one in tasks])
+        return tasks[-1] if node == "near" else None
+
+    board = board_of(*(task(k, value=-k) for k in range(1, 30)))
+    board.choose = choose
+    assert nothing(board, "far")
+    assert claim(board, "near").task.id == 16
+    assert seen[0] == list(range(1, 17))
+
+
+class BoardMachine(RuleBasedStateMachine):
+    """Nodes that claim, beat, vanish, come back late and bring results in any order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.board = board_of(
+            *(task(k, host=f"h{k % 4}", nodes_at_once=1 + (k % 4 == 0)) for k in range(1, 9))
+        )
+        self.board.terms = BoardTerms(LEASE, most_lost=1000)
+        self.now = 0.0
+        self.claims = 0
+        self.leases: dict[Lease, OpenLease] = {}
+        self.until: dict[Lease, float] = {}
+        """By the node's own clock: it stops then."""
+        self.winners: dict[int, Lease] = {}
+
+    @rule(node=st.sampled_from("abc"))
+    def claims_a_task(self, node: str) -> None:
+        self.claims += 1
+        found = self.board.claim(Asker(node, str(self.claims)), self.now, self.now)
+        if found is not None:
+            lease = found.row.lease
+            assert lease not in self.leases, "an epoch is given once"
+            assert all(lease.epoch > old.epoch for old in self.leases if old.task == lease.task)
+            self.leases[lease] = found
+            self.until[lease] = self.now + LEASE
+
+    @rule(seconds=st.sampled_from([1.0, LEASE / 3, LEASE, 3 * LEASE]))
+    def time_passes(self, seconds: float) -> None:
+        self.now += seconds
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data())
+    def beats(self, data: st.DataObject) -> None:
+        lease = data.draw(st.sampled_from(sorted(self.leases)))
+        one = self.leases[lease]
+        good, _ = self.board.beat(one.row.node, held(one, fetches=int(self.now)), self.now, 0.0)
+        self.until[lease] = self.now + LEASE if good else -math.inf
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data())
+    def brings_a_result(self, data: st.DataObject) -> None:
+        lease = data.draw(st.sampled_from(sorted(self.leases)))
+        row = self.leases[lease].row
+        counts = self.board.receive(row, b"", self.now)
+        assert counts == (lease.task not in self.winners), "the first, and no other"
+        self.until[lease] = -math.inf
+        if counts:
+            self.winners[lease.task] = lease
+            self.board.commit(row, 1, 1)
+
+    @rule(node=st.sampled_from("abc"))
+    def leaves(self, node: str) -> None:
+        self.board.give_back(node, Ending.LEFT, self.now)
+        for lease, one in self.leases.items():
+            if one.row.node == node:
+                self.until[lease] = -math.inf
+
+    @invariant()
+    def hosts_have_no_more_guests_than_places(self) -> None:
+        """Whoever believes to hold a lease may fetch."""
+        guests: dict[str, list[OpenLease]] = {}
+        for lease, until in self.until.items():
+            if until > self.now:
+                one = self.leases[lease]
+                guests.setdefault(one.row.host, []).append(one)
+        for there in guests.values():
+            assert len(there) <= min(one.task.nodes_at_once for one in there)
+
+    @invariant()
+    def what_is_left_is_what_has_no_winner(self) -> None:
+        assert self.board.left == 8 - len(self.winners)
+
+
+BoardMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestBoardMachine = BoardMachine.TestCase
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_changes_stored_one_after_another_are_the_board(seed: int) -> None:
+    """What `take_changes` gave so far is all that another manager needs."""
+    rng = np.random.default_rng(seed)
+    board = board_of(*(task(k, host=f"h{k % 3}") for k in range(1, 7)))
+    stored = dict.fromkeys(range(1, 7), (0, BoardState.READY))
+    for step in range(200):
+        now = step * 20.0
+        node = f"n{rng.integers(4)}"
+        found = board.claim(Asker(node, str(step)), now, now)
+        if found is not None and rng.random() < 0.5:
+            board.give_back(node, Ending.LEFT, now)
+        if rng.random() < 0.5:
+            changes = board.take_changes()
+            for number, changed in changes.tasks.items():
+                assert changes.epochs[number] == stored[number][0]
+                stored[number] = changed.epoch, changed.state
+    changes = board.take_changes()
+    stored |= {number: (one.epoch, one.state) for number, one in changes.tasks.items()}
+    for number, (epoch, state) in stored.items():
+        one = board.task(number)
+        assert one is not None
+        assert (one.epoch, one.state) == (epoch, state)

@@ -1,0 +1,129 @@
+"""Who asks: secrets found and taken out again, cookies.txt read, proxies and forms understood."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from headgate.fetching.identity import Identity
+from headgate.fetching.netscape_cookies import read_cookies
+from headgate.fetching.origin import Origins
+from headgate.fetching.proxy import Proxy
+from headgate.model.access import Access
+from headgate.model.errors import UserMistake
+from headgate.reading.forms import find_form
+
+USUAL = "User-Agent: Headgate/0 (+x)\r\nAccept: */*\r\n"
+HOST, _ = Origins().locate("http://a.example/")
+OTHER, _ = Origins().locate("http://b.example/")
+
+
+def identity(access: Access) -> Identity:
+    async def made() -> Identity:
+        return Identity("site", access, ["a.example"])
+
+    return asyncio.run(made())
+
+
+def test_secrets_go_to_named_hosts_and_to_no_archive(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LOGIN", "me:hunter2")
+    (tmp_path / "key").write_text("abc123\n")
+    who = identity(
+        Access(
+            user_agent="Mine/1", auth="basic env:LOGIN", headers=(f"X-Key: file:{tmp_path}/key",)
+        )
+    )
+    assert who.lines(OTHER, USUAL) == "User-Agent: Mine/1\r\nAccept: */*\r\n"
+    lines = who.lines(HOST, USUAL)
+    assert "Authorization: Basic bWU6aHVudGVyMg==\r\n" in lines
+    assert "X-Key: abc123\r\n" in lines
+    sent = f"GET / HTTP/1.1\r\nHost: a.example\r\n{lines}Cookie: s=1\r\n\r\n".encode()
+    kept = who.redacted(sent)
+    assert b"bWU6" not in kept
+    assert b"abc123" not in kept
+    assert b"s=1" not in kept
+    assert kept.count(b"[redacted]") == 3
+    assert kept.endswith(b"\r\n\r\n")
+    set_cookie = b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=secret; Path=/\r\n\r\n"
+    assert who.redacted_response(set_cookie) == set_cookie.replace(b"secret", b"[redacted]")
+
+
+@pytest.mark.parametrize(
+    ("access", "words"),
+    [
+        (Access(auth="bearer env:NOT_SET_HERE"), "the environment has no NOT_SET_HERE"),
+        (Access(auth="bearer file:/nowhere/token"), "/nowhere/token: No such file"),
+        (Access(cookies="/nowhere/cookies.txt"), "/nowhere/cookies.txt: No such file"),
+        (Access(auth="basic env:NO_COLON"), "it is to be name:password"),
+        (Access(headers=("X-A: env:TWO_LINES",)), "cannot stand in a header"),
+        (Access(proxy="env:NO_COLON"), "the proxy is no URL"),
+    ],
+)
+def test_a_secret_that_cannot_be_used_is_told(
+    access: Access, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLON", "hunter2")
+    monkeypatch.setenv("TWO_LINES", "hunter2\r\nHost: b")
+    with pytest.raises(UserMistake) as caught:
+        identity(access)
+    assert words in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_cookies_are_read_and_sent_where_they_belong() -> None:
+    jar = read_cookies(
+        "# Netscape HTTP Cookie File\n\n"
+        ".a.example\tTRUE\t/\tFALSE\t0\twide\t1\n"
+        "#HttpOnly_a.example\tFALSE\t/in\tTRUE\t4102444800\tnarrow\t2\n",
+        "cookies.txt",
+    )
+    assert jar.header("www.a.example", "/in", secure=True, now=0.0) == "wide=1"
+    assert jar.header("a.example", "/in", secure=True, now=0.0) == "narrow=2; wide=1"
+    assert jar.header("a.example", "/in", secure=False, now=0.0) == "wide=1"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("a.example TRUE / FALSE 0 name hunter2", "cookies.txt:2: 1 fields where"),
+        ("a.example\tTRUE\tx\tFALSE\t0\tname\thunter2", "a path that begins with /"),
+        ("a.example\tYES\t/\tFALSE\t0\tname\thunter2", "TRUE or FALSE"),
+        ("a.example\tTRUE\t/\tFALSE\tsoon\tname\thunter2", "seconds since 1970"),
+    ],
+)
+def test_a_wrong_line_is_named_without_its_value(line: str, words: str) -> None:
+    with pytest.raises(UserMistake) as caught:
+        read_cookies(f"# Netscape\n{line}\n", "cookies.txt")
+    assert words in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(UserMistake, match="no cookie in it"):
+        read_cookies("# Netscape\n", "cookies.txt")
+
+
+def test_a_proxy_is_told_whole_urls_and_its_password() -> None:
+    proxy = Proxy.parse("http://me:hunter%202@[::1]:3128")
+    assert (proxy.host, proxy.port, proxy.user, proxy.password) == ("::1", 3128, "me", "hunter 2")
+    assert proxy.authorization.startswith("Proxy-Authorization: Basic ")
+    assert "hunter" not in str(proxy)
+    who = identity(Access(proxy="http://p.example:3128"))
+    assert who.target(HOST, "/x?y") == "http://a.example/x?y"
+    secure, _ = Origins().locate("https://a.example/")
+    assert who.target(secure, "/x") == "/x"
+    assert who.route(HOST) != HOST
+    assert who.route(HOST) is who.route(HOST)
+
+
+def test_the_right_form_is_found() -> None:
+    page = """<form action=/search><input name=q></form>
+    <form method="post" action="?do=login"><input type="hidden" name="sectok" value="a&amp;b">
+    <input name="u"><input type=password name=p><input type=checkbox name=r value=1>
+    <button type="submit" name="go" value="1">in</button></form>"""
+    form = find_form(page, "http://a.example/doku.php?id=start", ["u", "p"])
+    assert form is not None
+    assert form.action == "http://a.example/doku.php?do=login"
+    assert form.fields == {"sectok": "a&b", "u": "", "p": ""}
+    assert find_form(page, "http://a.example/", ["u", "otp"]) is None

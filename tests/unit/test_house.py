@@ -1,0 +1,89 @@
+"""The house is kept in order: small classes, names that stand for one thing, a suite for each port.
+
+What the linters cannot see. A class that is larger than the rule allows stands here with its
+reason.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "headgate"
+
+MOST_METHODS = 15
+LARGE = {
+    "Board": "a state machine: leases, places and the order of tasks change together",
+    "BoardStore": "a port: one transaction may touch tasks, leases and machines",
+    "Capacity": "a value: each method is one question or one other budget made of it",
+    "Catalog": "a port: one transaction may touch sites, visits, servers and the line's use",
+    "Connection": "a state machine: sockets, timers and the meter call it, on the same two fields",
+    "Desk": "adapter of a port: six verbs, and what they share, on one board",
+    "Governor": "one tree of buckets, whose levels are right only together",
+    "HostPace": "five things hold a host's requests back, and each event touches several",
+    "MemoryCatalog": "adapter of a port",
+    "ProcessFleet": "adapter of a port, over processes that may die during any call",
+    "RunFolder": "a value: each method names one thing that a run has on disk",
+    "SiteBoard": "in the making",
+    "SqlBoard": "adapter of a port",
+    "SqlCatalog": "adapter of a port",
+    "Worker": "in the making",
+    "_Managing": "in the making",
+    "Yielding": "a state machine of three phases, on one rate",
+}
+"""Class -> why it has more methods."""
+
+SUITES = {
+    "Catalog": "test_catalog",
+    "Clock": "test_clock",
+    "Fetcher": "test_fetcher",
+    "Fleet": "test_fleet",
+    "Known": "test_known",
+    "MachineClock": "test_clock",
+    "MeasuredFleet": "test_fleet",
+    "Rates": "test_fetcher",
+    "Resolver": "test_resolver",
+    "Scorer": "test_scorer",
+    "SiteStore": "test_site_store",
+    "Spill": "test_spill",
+    "StoredPage": "test_site_store",
+    "SurveyLog": "test_survey_log",
+    "TaskDesk": "test_task_source",
+    "TaskSource": "test_task_source",
+}
+"""Port -> the contract suite that its adapters pass."""
+PORTS = ("crawling/ports.py", "crawling/task_source.py", "control/catalog.py", "fetching/dns.py",
+         "frontier/ports.py")  # fmt: skip
+
+
+def _classes() -> Iterator[tuple[str, ast.ClassDef]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                yield str(path.relative_to(SOURCE)), node
+
+
+def _methods(node: ast.ClassDef) -> int:
+    """Properties included; what is overloaded, or has a setter, counts once."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return len({item.name for item in node.body if isinstance(item, functions)})
+
+
+def test_classes_are_small_but_for_a_reason() -> None:
+    large = {f"{path}: {node.name}" for path, node in _classes() if _methods(node) > MOST_METHODS}
+    without_reason = {name for name in large if name.partition(": ")[2] not in LARGE}
+    assert not without_reason
+
+
+def test_every_port_has_a_contract_suite() -> None:
+    ports = {
+        node.name
+        for path, node in _classes()
+        if path in PORTS
+        and any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases)
+    }
+    assert ports == SUITES.keys()
+    for suite in SUITES.values():
+        assert (ROOT / "tests" / "contract" / f"{suite}.py").exists()
