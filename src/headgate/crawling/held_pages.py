@@ -24,7 +24,7 @@ class HeldPages:
         """Whether it is so much larger than those before that fewer may come from now on."""
         held = len(fetched.payload)
         if links is not None:
-            held += sum(map(len, links.targets))
+            held += links.held_bytes
         larger = held > 2 * self._large_bytes
         self._large_bytes = max(held, _FORGETTING * self._large_bytes, 1.0)
         return larger

@@ -23,6 +23,7 @@ from headgate.fetching.dns import CachedResolver, NetworkResolver, Resolver
 from headgate.fetching.exchange import Exchange
 from headgate.fetching.faults import FetchFault
 from headgate.fetching.identity import identities
+from headgate.fetching.large_blocks import give_large_blocks_back
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
 from headgate.fetching.opener import Opener
@@ -91,6 +92,7 @@ class HttpFetcher:
         meter: Meter | None = None,
         resolver: Resolver | None = None,
     ) -> None:
+        give_large_blocks_back()
         self.meter = meter or Meter(smooth=settings.smooth)
         """Rates are set there."""
         self._tallies = ServerTallies()

@@ -12,6 +12,10 @@ from headgate.model.fetch import Fetched, FetchFailure
 __all__ = ["Earlier", "Links", "Page", "Role"]
 
 
+_STRING_BYTES = 57
+"""Of a string in a list, beside its letters."""
+
+
 class Role(StrEnum):
     """Why a URL was fetched."""
 
@@ -46,6 +50,11 @@ class Links(msgspec.Struct, frozen=True, array_like=True):
     def __post_init__(self) -> None:
         if self.rels and len(self.rels) != len(self.targets):
             raise ValueError(f"{len(self.targets)} targets have {len(self.rels)} rels")
+
+    @property
+    def held_bytes(self) -> int:
+        """Of memory, roughly: short URLs are held for more than their letters."""
+        return sum(map(len, self.targets)) + _STRING_BYTES * len(self.targets)
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):

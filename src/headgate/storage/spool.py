@@ -87,7 +87,7 @@ class SiteSpool:
         outcome = page.outcome
         size = _ROW_BYTES + (len(outcome.payload) if isinstance(outcome, Fetched) else 0)
         if page.links is not None:
-            size += sum(map(len, page.links.targets))
+            size += page.links.held_bytes
         with self._giving:
             self._waiting.pages.append(page)
             if entry is not None:
