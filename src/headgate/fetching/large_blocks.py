@@ -1,9 +1,9 @@
 """Memory of large bodies, given back to the system as soon as they are done with.
 
 The C library maps large blocks by themselves, so that freeing one gives it back; but it learns from
-the first that was freed to keep those up to 32 MB in its heaps, of which each thread has one. Bodies
-of some megabytes that come, wait and go in other orders leave holes there: a quarter of all that
-a crawl of large pages held (`tests/integration/strangers`).
+the first that was freed to keep those up to 32 MB in its heaps, of which each thread has one.
+Bodies of some megabytes that come, wait and go in other orders leave holes there: a quarter of all
+that a crawl of large pages held (`tests/integration/strangers`).
 """
 
 from __future__ import annotations
