@@ -14,7 +14,8 @@ from tests.contract.task_offices import LEASE_SECONDS, MEMORY, HandClock, Office
 from headgate.control.board import Board, BoardTerms
 from headgate.control.board_rows import NewTask
 from headgate.crawling.task_source import TaskSource
-from headgate.grid.desk import Desk, DeskTerms, TaskSpec
+from headgate.grid.desk import Desk, DeskTerms
+from headgate.grid.given_tasks import TaskSpec
 from headgate.grid.own_board import OwnBoard
 from headgate.model.site import Site
 from headgate.model.task import Task

@@ -6,7 +6,7 @@ Renaming is cheap; waiting for the disk is not, and a group waits for the folder
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
@@ -14,6 +14,7 @@ from headgate.control.board import Board
 from headgate.control.board_rows import Audit, BoardStore, BoardTask, LeaseRow, NewTask
 from headgate.control.node_roll import NodeRoll
 from headgate.crawling.task_messages import Lease, Manifest
+from headgate.grid.board_saving import BoardSaving
 from headgate.storage.arriving import Deliveries
 from headgate.storage.comparing import differing_pages
 from headgate.storage.journal import Owner
@@ -42,14 +43,11 @@ class Committing:
     store: BoardStore
     arrivals: Deliveries
     roll: NodeRoll
-    stored: Callable[[], Awaitable[None]]
-    """Waits until what the board decided is in the catalog."""
+    saving: BoardSaving
     tell: Callable[[Received], None] = _nobody
     """Of each that is stored."""
     audit: float = 0.0
     """The share of tasks that a second node, of another group, does again."""
-    fault: BaseException | None = None
-    """Why nothing can be stored any more."""
     unfinished: set[int] = field(default_factory=set)
     """Tasks whose result is not stored to the end."""
     _waiting: list[Received] = field(default_factory=list)
@@ -74,7 +72,7 @@ class Committing:
                 group, self._waiting = self._waiting, []
                 await self._commit(group)
         except Exception as fault:
-            self.fault = fault
+            self.saving.fault = fault
 
     async def _commit(self, group: Sequence[Received]) -> None:
         audits = await asyncio.to_thread(self._move_in, group)
@@ -87,7 +85,7 @@ class Committing:
             progress = result.manifest.progress
             self.board.commit(result.row, progress.pages, progress.wire_bytes)
             self.roll.done(result.row.node, progress)
-        await self.stored()
+        await self.saving.stored()
         self.unfinished -= {result.row.lease.task for result in group}
         for task in await asyncio.to_thread(self.store.add_tasks, again):
             self.board.add(task)

@@ -9,7 +9,7 @@ from headgate.control.board_rows import NewTask
 from headgate.control.forecast import Forecast, Source
 from headgate.crawling.task_messages import encoded
 from headgate.frontier.scope import host_of
-from headgate.grid.desk import TaskSpec
+from headgate.grid.given_tasks import TaskSpec
 from headgate.model.site import POLITE_DELAY, Site
 from headgate.model.task import Task
 from headgate.model.units import BytesPerSecond, Seconds

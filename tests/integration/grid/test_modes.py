@@ -13,8 +13,8 @@ from tests.contract.test_task_source import Result, brought
 
 from headgate.control.board_rows import BoardState, NewTask
 from headgate.crawling.task_messages import Beat, Claim, Grant, Word, encoded
-from headgate.grid.desk import TaskSpec
 from headgate.grid.desk_view import DeskView
+from headgate.grid.given_tasks import TaskSpec
 from headgate.jobs.grid_placing import placing_of
 from headgate.model.grid import GridTerms, Mode, Placement
 from headgate.model.site import Site

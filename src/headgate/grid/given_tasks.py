@@ -1,0 +1,105 @@
+"""Tasks given out, as their nodes are told of them: what to do, until when, what is known."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from dataclasses import dataclass, field
+
+import msgspec
+
+from headgate.control.board import Board
+from headgate.control.board_rows import BoardStore, BoardTask, LeaseRow
+from headgate.control.open_leases import OpenLease
+from headgate.crawling.ports import Clock
+from headgate.crawling.task_messages import KNOWN_BYTES, Grant, Known, Lease, decoded
+from headgate.model.task import Task
+from headgate.model.units import Seconds
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.faults import reading
+from headgate.storage.journal import Owner
+
+__all__ = ["GivenTasks", "TaskSpec"]
+
+_AT_LEAST_SECONDS = 1e-3
+"""A deadline that has passed is one that passes now."""
+_LEAST_BOUND_BYTES = 100e6
+_BEYOND_EXPECTED = 10.0
+
+
+class TaskSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node is told of a task, as the catalog holds it."""
+
+    task: Task
+    contact: str = ""
+
+    @property
+    def owner(self) -> Owner:
+        """Of the files of its result."""
+        return Owner(self.task.name, self.task.visit if self.task.kept is not None else 0)
+
+
+@dataclass(slots=True)
+class GivenTasks:
+    board: Board
+    store: BoardStore
+    run: RunFolder
+    clock: Clock
+    _specs: dict[int, TaskSpec] = field(default_factory=dict)
+
+    async def lease(self, node: str, lease: Lease) -> LeaseRow | None:
+        """One that was really given to this node."""
+        held = self.board.open_lease(lease)
+        row = held.row if held is not None else await asyncio.to_thread(self.store.lease, lease)
+        return row if row is not None and row.node == node else None
+
+    async def spec(self, task: int) -> TaskSpec:
+        if task not in self._specs:
+            data = await asyncio.to_thread(self.store.spec, task)
+            self._specs[task] = decoded(data, TaskSpec)
+        return self._specs[task]
+
+    async def grant(self, held: OpenLease) -> Grant:
+        task = held.task
+        spec = await self.spec(task.id)
+        memory = Collection(self.run.collection).memory(spec.task.name)
+        size = memory.stat().st_size if memory.exists() else 0
+        return Grant(
+            lease=held.row.lease,
+            seconds=max(held.until - self.clock.now(), 0.0),
+            task=self._with_time_left(spec.task, task),
+            stamp=self.run.stamp,
+            contact=spec.contact,
+            expected_bytes=task.expected_bytes,
+            most_bytes=self.most_bytes(task.id),
+            known_bytes=size,
+        )
+
+    def most_bytes(self, number: int) -> float:
+        """Of a task's result."""
+        task = self.board.task(number)
+        if task is None or not task.expected_bytes:
+            return 2.0**60
+        return max(_BEYOND_EXPECTED * task.expected_bytes, _LEAST_BOUND_BYTES)
+
+    async def memory(self, known: Known) -> bytes:
+        """A piece of what is remembered of the task's site."""
+        spec = await self.spec(known.lease.task)
+        return await asyncio.to_thread(self._memory, spec.task.name, known.offset)
+
+    def _memory(self, site: str, offset: int) -> bytes:
+        path = Collection(self.run.collection).memory(site)
+        with reading(path):
+            try:
+                with path.open("rb") as file:
+                    file.seek(offset)
+                    return file.read(KNOWN_BYTES)
+            except FileNotFoundError:
+                return b""
+
+    def _with_time_left(self, task: Task, row: BoardTask) -> Task:
+        """The site's deadline counts from now."""
+        if row.due is None:
+            return task
+        left = Seconds(max(row.due - self.clock.wall(), _AT_LEAST_SECONDS))
+        return dataclasses.replace(task, site=dataclasses.replace(task.site, deadline=left))

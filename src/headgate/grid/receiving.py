@@ -1,0 +1,154 @@
+"""How a result comes in, with nothing told to its node before it is stored.
+
+A crash at any point of it costs nothing but time:
+
+    chunks ─► part files ─► sha256 right, journal readable ─► `received`, stored: it counts
+      ─► files renamed into the run, durable ─► `done`, stored ─► the node may delete its own
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from headgate.control.board import Board
+from headgate.control.board_rows import BoardState, BoardStore, LeaseRow
+from headgate.crawling.ports import Clock
+from headgate.crawling.task_messages import (
+    Chunk,
+    Lease,
+    Manifest,
+    Put,
+    Verdict,
+    Word,
+    decoded,
+    encoded,
+)
+from headgate.crawling.task_source import Refused
+from headgate.grid.board_saving import BoardSaving
+from headgate.grid.committing import Committing, Received
+from headgate.grid.given_tasks import GivenTasks
+from headgate.storage.arriving import Deliveries
+from headgate.storage.journal import Owner
+
+__all__ = ["Receiving"]
+
+_COMMIT_PATIENCE_SECONDS = 2.0
+"""That an answer waits for its result to be stored; the node asks again."""
+
+
+@dataclass(slots=True)
+class Receiving:
+    board: Board
+    store: BoardStore
+    arrivals: Deliveries
+    clock: Clock
+    given: GivenTasks
+    saving: BoardSaving
+    committing: Committing
+    free_bytes: Callable[[], int]
+    """That results may still take."""
+    _checked: set[Lease] = field(default_factory=set)
+    """Whose result is being looked at."""
+
+    async def take_up(self) -> None:
+        """What an earlier manager received and did not store to the end."""
+        self.arrivals.tidy(lambda lease: self.board.task(lease.task) is not None)
+        for task in self.board.in_state(BoardState.RECEIVED):
+            await self._take_up(task.id)
+
+    async def put(self, node: str, put: Put) -> Verdict:
+        lease = put.lease
+        if await self.given.lease(node, lease) is None:
+            return Verdict(word=Word.NEVER_YOURS)
+        settled = await self._settled(lease)
+        if settled is not None:
+            return settled
+        owner, size = (await self.given.spec(lease.task)).owner, sum(f.size for f in put.files)
+        if not self.arrivals.fits(owner, (file.name for file in put.files)):
+            raise Refused(f"these are not the files of a visit to {owner.site}")
+        if size > self.given.most_bytes(lease.task):
+            raise Refused(f"{size:,} bytes of {owner.site} are far more than was expected")
+        if size > self.free_bytes():
+            return Verdict(word=Word.WAIT, wait=self.board.terms.lease_seconds)
+        await asyncio.to_thread(self.arrivals.expect, lease, put.files)
+        return Verdict(word=Word.SEND)
+
+    async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool:
+        if await self.given.lease(node, chunk.lease) is None:
+            return False
+        return self.arrivals.write(chunk, data)
+
+    async def done(self, node: str, manifest: Manifest) -> Verdict:
+        lease = manifest.lease
+        row = await self.given.lease(node, lease)
+        if row is None:
+            return Verdict(word=Word.NEVER_YOURS)
+        settled = await self._settled(lease)
+        if settled is not None:
+            return settled
+        if lease in self._checked:
+            return Verdict(word=Word.RECEIVED)
+        self._checked.add(lease)
+        try:
+            return await self._check(row, manifest)
+        finally:
+            self._checked.discard(lease)
+
+    async def _check(self, row: LeaseRow, manifest: Manifest) -> Verdict:
+        """Whether the result is whole, which may take a while; nothing is written meanwhile."""
+        lease = manifest.lease
+        announced = self.arrivals.expected(lease)
+        if [file.name for file in announced] != [file.name for file in manifest.files]:
+            return Verdict(word=Word.RESEND, files=tuple(range(len(manifest.files))))
+        self.arrivals.close(lease)
+        owner = (await self.given.spec(lease.task)).owner
+        wrong = await asyncio.to_thread(self.arrivals.wrong, lease, manifest.files)
+        if wrong:
+            self.arrivals.reopen(lease, announced)
+            return Verdict(word=Word.RESEND, files=wrong)
+        if not await asyncio.to_thread(self.arrivals.is_journal_of, lease, manifest.files, owner):
+            await asyncio.to_thread(self.arrivals.drop, lease)
+            raise Refused(f"the journal of {owner.site} is none that Headgate wrote")
+        return await self._receive(row, manifest, owner)
+
+    async def _receive(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> Verdict:
+        if self.board.receive(row, encoded(manifest), self.clock.wall()):
+            await self.saving.stored()
+            stored = self._begin_storing(row, manifest, owner)
+            await asyncio.wait([stored], timeout=_COMMIT_PATIENCE_SECONDS)
+        settled = await self._settled(manifest.lease)
+        return settled or Verdict(word=Word.RECEIVED)
+
+    def _begin_storing(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> asyncio.Task[None]:
+        task = self.board.task(row.lease.task)
+        assert task is not None
+        return self.committing.begin(Received(row, manifest, owner, task.audit_of))
+
+    async def _take_up(self, task: int) -> None:
+        """What came may have its own name already, or may have been lost by a power cut."""
+        data = self.store.manifest(task)
+        assert data is not None
+        manifest = decoded(data, Manifest)
+        row = self.store.lease(manifest.lease)
+        assert row is not None
+        owner = (await self.given.spec(task)).owner
+        if await asyncio.to_thread(self.arrivals.wrong, manifest.lease, manifest.files):
+            self.board.spoil(row)
+            await self.saving.stored()
+        else:
+            await self._begin_storing(row, manifest, owner)
+
+    async def _settled(self, lease: Lease) -> Verdict | None:
+        """None: its result would count."""
+        standing = self.board.standing(lease)
+        if standing is None:
+            winner = await asyncio.to_thread(self.store.winner, lease.task)
+            if winner != lease.epoch:
+                return Verdict(word=Word.SUPERSEDED)
+            stored = lease.task not in self.committing.unfinished
+            return Verdict(word=Word.COMMITTED if stored else Word.RECEIVED)
+        if standing.state is BoardState.RECEIVED:
+            return Verdict(word=Word.RECEIVED if standing.wins else Word.SUPERSEDED)
+        return None
