@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 from tests.contract.task_offices import LEASE_SECONDS, MEMORY, HandClock, Office
 
-from headgate.control.board import Board, BoardTerms
-from headgate.control.board_rows import NewTask
+from headgate.control.board import Board
+from headgate.control.board_rows import BoardTerms, NewTask
 from headgate.crawling.task_source import TaskSource
 from headgate.grid.desk import Desk, DeskTerms
 from headgate.grid.given_tasks import TaskSpec

@@ -15,7 +15,6 @@ SOURCE = ROOT / "src" / "headgate"
 
 MOST_METHODS = 15
 LARGE = {
-    "control/board.py: Board": "in the making",
     "control/board_rows.py: BoardStore": "a port: one transaction touches tasks, leases and nodes",
     "control/catalog.py: Catalog": "a port: one transaction may touch sites, visits and servers",
     "control/memory_catalog.py: MemoryCatalog": "adapter of a port",

@@ -8,6 +8,7 @@ rows that changed are stored, all in one transaction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -22,6 +23,7 @@ __all__ = [
     "BoardState",
     "BoardStore",
     "BoardTask",
+    "BoardTerms",
     "Changes",
     "Ending",
     "LeaseRow",
@@ -63,6 +65,16 @@ class Ending(StrEnum):
         return self in (Ending.EXPIRED, Ending.STUCK)
 
 
+@dataclass(frozen=True, slots=True)
+class BoardTerms:
+    lease_seconds: float = 60.0
+    stuck_leases: float = 3.0
+    """Lease times without progress."""
+    most_lost: int = 3
+    twice_share: float = 0.05
+    """Of all tasks: when no more are left, they are given twice."""
+
+
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     """One visit to a site, or to a part of it."""
 
@@ -71,7 +83,7 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     site: str
     host: str
     spec: bytes
-    """The task itself, as `grid.desk` encodes it."""
+    """The task itself, as `grid.given_tasks` has it."""
     part: str = ""
     """Which folders of the site; empty: all of it."""
     visit: int = 0
@@ -200,6 +212,27 @@ class Changes:
 
     def __bool__(self) -> bool:
         return bool(self.tasks or self.leases or self.nodes or self.connects or self.audits)
+
+    def touch(self, task: BoardTask) -> None:
+        """About to change: the epoch that it was last stored with is remembered once."""
+        self.tasks[task.id] = task
+        self.epochs.setdefault(task.id, task.epoch)
+
+    def take(self) -> Changes:
+        """All since the last time, as copies: rows go on changing while these are stored."""
+        taken = Changes(
+            {number: copy(task) for number, task in self.tasks.items()},
+            self.epochs.copy(),
+            {lease: copy(row) for lease, row in self.leases.items()},
+            self.manifests.copy(),
+            self.nodes.copy(),
+            self.connects.copy(),
+            self.audits.copy(),
+        )
+        for part in (self.tasks, self.epochs, self.leases, self.manifests, self.nodes,
+                     self.connects, self.audits):  # fmt: skip
+            part.clear()
+        return taken
 
 
 class BoardStore(Protocol):

@@ -35,4 +35,4 @@ class BoardSaving:
             raise
 
     def _begin(self, _: Sequence[None]) -> Callable[[], object]:
-        return partial(self.store.save, self.board.take_changes())
+        return partial(self.store.save, self.board.changes.take())

@@ -79,7 +79,7 @@ class Committing:
         self.board.changes.audits += audits
         again: list[NewTask] = []
         for result in group:
-            task = self.board.task(result.row.lease.task)
+            task = self.board.tasks.get(result.row.lease.task)
             assert task is not None
             again += self._audit_of(task, result)
             progress = result.manifest.progress

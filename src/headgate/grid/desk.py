@@ -10,10 +10,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from headgate.control.board import Asker, Board
+from headgate.control.board import Board
 from headgate.control.board_rows import BoardStore, Ending, NodeRow
 from headgate.control.leased_totals import LeasedTotals
 from headgate.control.node_roll import NodeRoll
+from headgate.control.task_choice import Asker
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import (
@@ -108,7 +109,7 @@ class Desk:
     def running(self) -> Mapping[Lease, Progress]:
         """What nodes that are here told last of the tasks they hold."""
         told = self.roll.progress(self.clock.now(), self.board.terms.lease_seconds)
-        return {lease: word for lease, word in told.items() if self.board.open_lease(lease)}
+        return {lease: word for lease, word in told.items() if self.board.leases.get(lease)}
 
     def not_told_of_the_end(self) -> set[str]:
         """Nodes that are here and did not hear yet that nothing is left."""
@@ -146,7 +147,7 @@ class Desk:
         if self.board.changes:
             await self._saving.stored()
         if held is None:
-            left = self.board.left
+            left = self.board.tasks.left
             lease = self.board.terms.lease_seconds
             if not left:
                 self._told_end.add(node)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headgate.control.board_rows import BoardTask, NodeRow
+from headgate.control.board_rows import BoardState, BoardTask, NodeRow
 from headgate.control.placements import Connects
 from headgate.grid.desk import Desk
 
@@ -24,10 +24,10 @@ class DeskView:
         return {name: roll.rows[name] for name in roll.here(self.desk.clock.now(), lease)}
 
     def held(self, node: str) -> int:
-        return self.desk.board.held(node)
+        return len(self.desk.board.leases.of_node(node))
 
-    def waiting(self) -> list[BoardTask]:
-        return self.desk.board.waiting()
+    def waiting(self) -> Sequence[BoardTask]:
+        return self.desk.board.tasks.in_state(BoardState.READY)
 
     def connects(self) -> Connects:
         return self.desk.connects

@@ -49,7 +49,7 @@ class GivenTasks:
 
     async def lease(self, node: str, lease: Lease) -> LeaseRow | None:
         """One that was really given to this node."""
-        held = self.board.open_lease(lease)
+        held = self.board.leases.get(lease)
         row = held.row if held is not None else await asyncio.to_thread(self.store.lease, lease)
         return row if row is not None and row.node == node else None
 
@@ -77,7 +77,7 @@ class GivenTasks:
 
     def most_bytes(self, number: int) -> float:
         """Of a task's result."""
-        task = self.board.task(number)
+        task = self.board.tasks.get(number)
         if task is None or not task.expected_bytes:
             return 2.0**60
         return max(_BEYOND_EXPECTED * task.expected_bytes, _LEAST_BOUND_BYTES)

@@ -54,8 +54,8 @@ class Receiving:
 
     async def take_up(self) -> None:
         """What an earlier manager received and did not store to the end."""
-        self.arrivals.tidy(lambda lease: self.board.task(lease.task) is not None)
-        for task in self.board.in_state(BoardState.RECEIVED):
+        self.arrivals.tidy(lambda lease: self.board.tasks.get(lease.task) is not None)
+        for task in self.board.tasks.in_state(BoardState.RECEIVED):
             await self._take_up(task.id)
 
     async def put(self, node: str, put: Put) -> Verdict:
@@ -122,7 +122,7 @@ class Receiving:
         return settled or Verdict(word=Word.RECEIVED)
 
     def _begin_storing(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> asyncio.Task[None]:
-        task = self.board.task(row.lease.task)
+        task = self.board.tasks.get(row.lease.task)
         assert task is not None
         return self.committing.begin(Received(row, manifest, owner, task.audit_of))
 
@@ -142,7 +142,7 @@ class Receiving:
 
     async def _settled(self, lease: Lease) -> Verdict | None:
         """None: its result would count."""
-        standing = self.board.standing(lease)
+        standing = self.board.tasks.standing(lease)
         if standing is None:
             winner = await asyncio.to_thread(self.store.winner, lease.task)
             if winner != lease.epoch:

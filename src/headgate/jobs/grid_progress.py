@@ -37,7 +37,7 @@ class GridProgress:
         its node says before."""
         found: dict[str, Progress] = {}
         for lease, progress in self.desk.running().items():
-            held = self.desk.board.open_lease(lease)
+            held = self.desk.board.leases.get(lease)
             if held is None or held.task.audit_of is not None or held.task.site in self._settled:
                 continue
             name = held.task.site
@@ -59,7 +59,7 @@ class GridProgress:
     def give_up_dropped(self) -> list[str]:
         """What there is to say of it."""
         remarks: list[str] = []
-        for task in self.desk.board.in_state(BoardState.DROPPED):
+        for task in self.desk.board.tasks.in_state(BoardState.DROPPED):
             if task.site not in self._settled and task.audit_of is None:
                 self.begun[task.site] = self.in_run(self.desk.clock.wall())
                 self._settle(Progress(task.site, TaskState.STOPPED, 0.0, 0.0, reason=LOST))

@@ -23,7 +23,8 @@ from typing import Protocol
 import msgspec
 import numpy as np
 
-from headgate.control.board import Board, BoardTerms
+from headgate.control.board import Board
+from headgate.control.board_rows import BoardState, BoardTerms
 from headgate.control.forecast import Forecast
 from headgate.control.learning import Learning
 from headgate.control.run_report import RunLog, make_report, standing
@@ -180,7 +181,8 @@ class _Managing:
             DeskTerms(self._budget_for, lambda: free_bytes(run.collection)),
         )  # fmt: skip
         placing = placing_of(job.grid, DeskView(self._desk), np.random.default_rng(_SEED))
-        self._board.choose, self._board.window = placing.choose, placing.window
+        choice = self._board.choice
+        choice.choose, choice.window = placing.choose, placing.window
         self._desk.committing.tell = self._stored
         self._desk.committing.audit = job.grid.audit
         self._here: set[str] = set()
@@ -233,7 +235,7 @@ class _Managing:
         self._look(door)
         if not self._interrupted:
             self._board.give_up_audits()
-        interrupted = self._board.left > 0
+        interrupted = self._board.tasks.left > 0
         await self._end_leg(interrupted=interrupted)
         report = await asyncio.to_thread(self._wrap_up)
         self._watcher.finished(report)
@@ -249,7 +251,8 @@ class _Managing:
             return False
         groups = {row.group for row in DeskView(self._desk).here().values()}
         return board.draining or all(
-            task.audit_of is not None and groups <= {task.not_group} for task in board.waiting()
+            task.audit_of is not None and groups <= {task.not_group}
+            for task in board.tasks.in_state(BoardState.READY)
         )
 
     async def _linger(self, door: DoorKeeper) -> None:

@@ -182,7 +182,7 @@ def test_a_stranger_can_put_nothing_but_its_own_files(tmp_path: Path) -> None:
             ("small-sites-1.journal", "a.journal"), (),
         ):  # fmt: skip
             await refused(source, put(*names), "not the files of a visit")
-        task = office.desk.board.task(lease.task)
+        task = office.desk.board.tasks.get(lease.task)
         assert task is not None
         task.expected_bytes = 20e6
         await refused(source, put("a.journal", size=10**9), "far more than was expected")

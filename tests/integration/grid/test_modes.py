@@ -50,8 +50,8 @@ def test_all_tasks_come_home(tmp_path: Path, terms: GridTerms) -> None:
         with SqliteCatalog(Collection(tmp_path).catalog) as catalog:
             office = DeskOffice(run, board_of(catalog, run), clock)
             placing = placing_of(terms, DeskView(office.desk), np.random.default_rng(1))
-            office.desk.board.choose = placing.choose
-            office.desk.board.window = placing.window
+            office.desk.board.choice.choose = placing.choose
+            office.desk.board.choice.window = placing.window
             await office.desk.open()
             await work(office)
             assert office.store.count(run.stamp) == {BoardState.DONE: len(SITES)}
@@ -75,5 +75,5 @@ async def work(office: DeskOffice) -> None:
                 result = Result(answer.lease, answer.task.name)
                 assert await brought(source, result) is Word.COMMITTED
         office.pass_time(LEASE_SECONDS / 3)
-        if office.desk.board.left == 0:
+        if office.desk.board.tasks.left == 0:
             return

@@ -12,9 +12,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headgate.control.board import Asker, Board, BoardTerms
-from headgate.control.board_rows import BoardState, BoardTask, Ending, LeaseRow
+from headgate.control.board import Board
+from headgate.control.board_rows import BoardState, BoardTask, BoardTerms, Ending, LeaseRow
 from headgate.control.open_leases import OpenLease
+from headgate.control.task_choice import Asker
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Held, Lease
 
@@ -30,8 +31,8 @@ def task(number: int, **changes: Any) -> BoardTask:
     return BoardTask(**{**values, **changes})
 
 
-def board_of(*tasks: BoardTask) -> Board:
-    board = Board(BoardTerms(LEASE))
+def board_of(*tasks: BoardTask, most_lost: int = 3) -> Board:
+    board = Board(BoardTerms(LEASE, most_lost=most_lost))
     for one in tasks:
         board.add(one)
     return board
@@ -122,11 +123,11 @@ def test_a_task_lost_three_times_is_dropped_and_taken_all_the_same() -> None:
     board = board_of(task(1))
     leases = [claim(board, f"n{turn}", now=turn * 2 * LEASE) for turn in range(3)]
     assert nothing(board, "m", 9 * LEASE)
-    assert [one.id for one in board.in_state(BoardState.DROPPED)] == [1]
-    assert board.left == 0
+    assert [one.id for one in board.tasks.in_state(BoardState.DROPPED)] == [1]
+    assert board.tasks.left == 0
     assert board.receive(leases[0].row, b"", 9 * LEASE)
     board.commit(leases[0].row, 5, 50)
-    assert board.task(1) is None
+    assert board.tasks.get(1) is None
 
 
 def test_who_gives_back_is_not_to_blame() -> None:
@@ -190,7 +191,7 @@ def test_who_chooses_may_leave_tasks_to_others() -> None:
         return tasks[-1] if node == "near" else None
 
     board = board_of(*(task(k, value=-k) for k in range(1, 30)))
-    board.choose = choose
+    board.choice.choose = choose
     assert nothing(board, "far")
     assert claim(board, "near").task.id == 16
     assert seen[0] == list(range(1, 17))
@@ -202,9 +203,9 @@ class BoardMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.board = board_of(
-            *(task(k, host=f"h{k % 4}", nodes_at_once=1 + (k % 4 == 0)) for k in range(1, 9))
+            *(task(k, host=f"h{k % 4}", nodes_at_once=1 + (k % 4 == 0)) for k in range(1, 9)),
+            most_lost=1000,
         )
-        self.board.terms = BoardTerms(LEASE, most_lost=1000)
         self.now = 0.0
         self.claims = 0
         self.leases: dict[Lease, OpenLease] = {}
@@ -267,7 +268,7 @@ class BoardMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_is_left_is_what_has_no_winner(self) -> None:
-        assert self.board.left == 8 - len(self.winners)
+        assert self.board.tasks.left == 8 - len(self.winners)
 
 
 BoardMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
@@ -276,7 +277,7 @@ TestBoardMachine = BoardMachine.TestCase
 
 @pytest.mark.parametrize("seed", range(3))
 def test_changes_stored_one_after_another_are_the_board(seed: int) -> None:
-    """What `take_changes` gave so far is all that another manager needs."""
+    """What `changes` gave so far is all that another manager needs."""
     rng = np.random.default_rng(seed)
     board = board_of(*(task(k, host=f"h{k % 3}") for k in range(1, 7)))
     stored = dict.fromkeys(range(1, 7), (0, BoardState.READY))
@@ -287,13 +288,13 @@ def test_changes_stored_one_after_another_are_the_board(seed: int) -> None:
         if found is not None and rng.random() < 0.5:
             board.give_back(node, Ending.LEFT, now)
         if rng.random() < 0.5:
-            changes = board.take_changes()
+            changes = board.changes.take()
             for number, changed in changes.tasks.items():
                 assert changes.epochs[number] == stored[number][0]
                 stored[number] = changed.epoch, changed.state
-    changes = board.take_changes()
+    changes = board.changes.take()
     stored |= {number: (one.epoch, one.state) for number, one in changes.tasks.items()}
     for number, (epoch, state) in stored.items():
-        one = board.task(number)
+        one = board.tasks.get(number)
         assert one is not None
         assert (one.epoch, one.state) == (epoch, state)

@@ -1,0 +1,74 @@
+"""Tasks of a board that are not done: how each stands, and how many are left. No decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from headgate.control.board_rows import BoardState, BoardTask, Changes, LeaseRow
+from headgate.crawling.task_messages import Lease
+
+__all__ = ["BoardTasks", "Standing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a lease stands: by whom its task is settled, if it is."""
+
+    state: BoardState
+    wins: bool
+
+
+@dataclass(slots=True)
+class BoardTasks:
+    changes: Changes
+    """Takes what changes here."""
+    added: int = 0
+    """At any time, also those that are done."""
+    _open: dict[int, BoardTask] = field(default_factory=dict)
+    """In the order of adding."""
+    _dropped: int = 0
+
+    @property
+    def left(self) -> int:
+        """Neither done nor dropped."""
+        return len(self._open) - self._dropped
+
+    def get(self, number: int) -> BoardTask | None:
+        """None: done, or there never was one."""
+        return self._open.get(number)
+
+    def of(self, row: LeaseRow) -> BoardTask:
+        """The task of a lease; it is not done."""
+        return self._open[row.lease.task]
+
+    def in_state(self, state: BoardState) -> Sequence[BoardTask]:
+        return [task for task in self._open.values() if task.state is state]
+
+    def add(self, task: BoardTask) -> None:
+        self.added += 1
+        if task.state is not BoardState.DONE:
+            self._open[task.id] = task
+            self._dropped += task.state is BoardState.DROPPED
+
+    def put(self, task: BoardTask, state: BoardState) -> None:
+        """Into another state."""
+        self.changes.touch(task)
+        self._dropped += (state is BoardState.DROPPED) - (task.state is BoardState.DROPPED)
+        task.state = state
+        if state is BoardState.DONE:
+            del self._open[task.id]
+
+    def standing(self, lease: Lease) -> Standing | None:
+        """Of a lease that was given; None: its task is none of those not done."""
+        task = self._open.get(lease.task)
+        return None if task is None else Standing(task.state, task.winner == lease.epoch)
+
+    def why_over(self, lease: Lease) -> str:
+        """To its node, of one that is not open any more."""
+        task = self._open.get(lease.task)
+        if task is None or task.state is BoardState.RECEIVED:
+            return "superseded: its result is here"
+        if task.state is BoardState.DROPPED:
+            return "dropped: it was lost too often"
+        return "lost: another has it"

@@ -1,0 +1,100 @@
+"""Which task whoever asks would get now. Nothing changes by asking.
+
+First what waits, by `choose`; then what lapsed the longest ago; and when few are left and nothing
+waits, what another node has, a second time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+
+from headgate.control.board_rows import BoardTask, BoardTerms
+from headgate.control.board_tasks import BoardTasks
+from headgate.control.open_leases import OpenLeases
+from headgate.control.ready_tasks import ReadyTasks
+
+__all__ = ["Asker", "Choose", "TaskChoice"]
+
+_WINDOW = 16
+"""Tasks among which it is chosen who is near to which."""
+_LOOKS_A_LEASE = 20
+
+Choose = Callable[[str, Sequence[BoardTask]], BoardTask | None]
+"""Of tasks that come first, the one for this node; None: all are for others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A node that wants a task."""
+
+    node: str
+    claim: str
+    group: str = ""
+    free_bytes: float = math.inf
+    not_these: Container[int] = ()
+    """Tasks."""
+
+    def fits(self, task: BoardTask) -> bool:
+        other_group = task.not_group is None or task.not_group != self.group
+        wanted = task.id not in self.not_these and task.expected_bytes <= self.free_bytes
+        return other_group and wanted
+
+
+def _first(_: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
+    return tasks[0] if tasks else None
+
+
+@dataclass(slots=True)
+class TaskChoice:
+    """Over a board's tasks; ``choose`` says which of the first is for whom."""
+
+    terms: BoardTerms
+    tasks: BoardTasks
+    ready: ReadyTasks
+    leases: OpenLeases
+    choose: Choose = _first
+    window: int = _WINDOW
+    """Tasks that are shown to whoever chooses."""
+    _looked: float = -math.inf
+    """For leases that lapsed."""
+
+    def next(self, asker: Asker, now: float) -> BoardTask | None:
+        best = self.ready.best(
+            self.window, lambda host: self.place(host, now) is not None, asker.fits
+        )
+        chosen = self.choose(asker.node, best) if best else None
+        if chosen is not None:
+            return chosen
+        lapsed = next((held for held in self.leases.lapsed(now) if asker.fits(held.task)), None)
+        return self._second(asker, now) if lapsed is None else lapsed.task
+
+    def place(self, host: str, now: float) -> int | None:
+        """At a host, that nobody fetches from; None: all are taken."""
+        return self.leases.place(host, self._places(host), now)
+
+    def wake_hosts(self, now: float) -> None:
+        """Those whose guests were not heard of, every now and then."""
+        if now - self._looked >= self.terms.lease_seconds / _LOOKS_A_LEASE:
+            self._looked = now
+            for held in self.leases.lapsed(now):
+                self.ready.awake(held.row.host)
+
+    def _second(self, asker: Asker, now: float) -> BoardTask | None:
+        few = self.tasks.left <= max(self.terms.twice_share * self.tasks.added, 1.0)
+        alone = [
+            held.task
+            for held in (self.leases if few and not len(self.ready) else ())
+            if held.row.node != asker.node and len(self.leases.of_task(held.task)) == 1
+            and self.place(held.row.host, now) is not None and asker.fits(held.task)
+        ]  # fmt: skip
+        return max(alone, key=lambda task: (task.expected_seconds, -task.id), default=None)
+
+    def _places(self, host: str) -> int:
+        """The least that any of those who are there, or come next, allows."""
+        tasks = [held.task for held in self.leases.at_host(host)]
+        waiting = self.ready.first_at(host)
+        if waiting is not None:
+            tasks.append(waiting)
+        return min((task.nodes_at_once for task in tasks), default=1)
