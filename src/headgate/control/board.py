@@ -37,6 +37,8 @@ from headgate.crawling.task_messages import Held, Lease, Stop
 
 __all__ = ["Board"]
 
+_UNHEARD = (Ending.SUPERSEDED, Ending.REVOKED)
+"""Others ended a lease whose node may fetch on until it hears of it."""
 _OPEN = (BoardState.READY, BoardState.LEASED, BoardState.DROPPED)
 
 
@@ -130,10 +132,11 @@ class Board:
             return False
         for held in self.leases.of_task(task):
             if held.row.lease == row.lease:
-                self._let_go(held)
+                self.leases.remove(held)
             else:
                 self._end(held, Ending.SUPERSEDED, wall)
         self._ready.remove(task)
+        self._ready.awake(row.host)
         self.tasks.put(task, BoardState.RECEIVED)
         task.winner, task.epoch = row.lease.epoch, task.epoch + 1
         row.ended = wall
@@ -184,8 +187,9 @@ class Board:
 
     def _end(self, held: OpenLease, how: Ending, wall: float) -> None:
         """The task waits again, unless somebody else has it, too, or it was lost too often."""
-        self._let_go(held)
         row, task = held.row, held.task
+        self.leases.remove(held, told=how not in _UNHEARD)
+        self._ready.awake(row.host)
         row.ended, row.how = wall, how
         self.changes.leases[row.lease] = row
         if how is Ending.SUPERSEDED:
@@ -199,7 +203,3 @@ class Board:
         else:
             self.tasks.put(task, BoardState.READY)
             self._ready.add(task)
-
-    def _let_go(self, held: OpenLease) -> None:
-        self.leases.remove(held)
-        self._ready.awake(held.row.host)

@@ -1,4 +1,8 @@
-"""Leases that are open: by task, by host and place, by claim. Numbers in, no decisions."""
+"""Leases that are open: by task, by host and place, by claim. Numbers in, no decisions.
+
+A node whose lease was ended by others does not know it yet, and may fetch until it would have ended
+by itself: until then its place at the host stays taken.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,9 @@ class OpenLeases:
     _all: dict[Lease, OpenLease] = field(default_factory=dict)
     _tasks: dict[int, list[OpenLease]] = field(default_factory=dict)
     _hosts: dict[str, dict[int, OpenLease]] = field(default_factory=dict)
-    """By host and place."""
+    """By host and place, with those who may not know that they are to leave."""
+    _leaving: list[OpenLease] = field(default_factory=list)
+    """These."""
     _claims: dict[tuple[str, str], OpenLease] = field(default_factory=dict)
     """By node and claim."""
 
@@ -44,16 +50,35 @@ class OpenLeases:
         self._hosts.setdefault(row.host, {})[row.place] = held
         self._claims[row.node, row.claim] = held
 
-    def remove(self, held: OpenLease) -> None:
+    def remove(self, held: OpenLease, *, told: bool = True) -> None:
+        """``told``: its node knows."""
         row = held.row
         del self._all[row.lease]
         self._tasks[held.task.id].remove(held)
         if not self._tasks[held.task.id]:
             del self._tasks[held.task.id]
-        del self._hosts[row.host][row.place]
-        if not self._hosts[row.host]:
-            del self._hosts[row.host]
         del self._claims[row.node, row.claim]
+        if told:
+            self._free(held)
+        else:
+            self._leaving.append(held)
+
+    def freed(self, now: float) -> list[str]:
+        """Hosts that somebody left by now who had not been told."""
+        left = [held for held in self._leaving if held.until <= now]
+        if left:
+            self._leaving = [held for held in self._leaving if held.until > now]
+        for held in left:
+            self._free(held)
+        return [held.row.host for held in left]
+
+    def _free(self, held: OpenLease) -> None:
+        """The place, unless another has it already."""
+        places = self._hosts.get(held.row.host, {})
+        if places.get(held.row.place) is held:
+            del places[held.row.place]
+            if not places:
+                del self._hosts[held.row.host]
 
     def get(self, lease: Lease, node: str | None = None) -> OpenLease | None:
         """``node``: only if it is this one's."""

@@ -78,8 +78,9 @@ class TaskChoice:
         """Those whose guests were not heard of, every now and then."""
         if now - self._looked >= self.terms.lease_seconds / _LOOKS_A_LEASE:
             self._looked = now
-            for held in self.leases.lapsed(now):
-                self.ready.awake(held.row.host)
+            lapsed = [held.row.host for held in self.leases.lapsed(now)]
+            for host in (*lapsed, *self.leases.freed(now)):
+                self.ready.awake(host)
 
     def _second(self, asker: Asker, now: float) -> BoardTask | None:
         few = self.tasks.left <= max(self.terms.twice_share * self.tasks.added, 1.0)

@@ -130,6 +130,20 @@ def test_a_task_lost_three_times_is_dropped_and_taken_all_the_same() -> None:
     assert board.tasks.get(1) is None
 
 
+@pytest.mark.parametrize("how", ["superseded", "revoked"])
+def test_a_host_is_not_free_while_a_node_there_does_not_know_that_its_lease_ended(how: str) -> None:
+    board = board_of(task(1, host="h", value=2.0), task(2, host="h"))
+    first = claim(board, "n", "a")
+    board.give_back("n", Ending.LEFT, 0.0)
+    claim(board, "n", "b")
+    if how == "superseded":
+        assert board.receive(first.row, b"", 0.0), "brought late, under the lease before"
+    else:
+        board.give_back("n", Ending.REVOKED, 0.0)
+    assert nothing(board, "m", now=LEASE - 1)
+    assert claim(board, "m", "c", LEASE + 5).row.host == "h"
+
+
 def test_who_gives_back_is_not_to_blame() -> None:
     board = board_of(task(1))
     for turn in range(5):
