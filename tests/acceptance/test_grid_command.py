@@ -111,7 +111,7 @@ def test_drain_ends_a_manager_and_its_run_goes_on_later(tmp_path: Path) -> None:
 def test_a_revoked_node_is_cut_off_and_its_task_goes_to_another(tmp_path: Path) -> None:
     web = SmallWeb(20, held_after=5)
     with grid_on_loopback(tmp_path, [web]) as grid:
-        grid.write_sites(lease="60s")
+        grid.write_sites(lease="8s")
         manager = grid.manager("--once", "--quiet")
         evil = grid.node("evil")
         grid.wait(lambda: any(task["state"] == "leased" for task in grid.told("tasks")))

@@ -25,8 +25,6 @@ LARGE = {
     "grid/processes.py: ProcessFleet": "adapter of a port, over processes that may die during any"
     " call",
     "jobs/keep_desk.py: Desk": "in the making",
-    "jobs/managing.py: _Managing": "in the making",
-    "jobs/worker.py: Worker": "in the making",
     "planning/capacity.py: Capacity": "a value: each method is one question, or one other budget"
     " made of it",
     "recrawl/site_board.py: SiteBoard": "in the making",

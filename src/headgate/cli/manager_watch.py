@@ -26,7 +26,7 @@ from headgate.storage.stored_report import read_report
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from headgate.jobs.managing import DoorKeeper
+    from headgate.jobs.node_watch import DoorKeeper
 
 __all__ = ["manage_watched"]
 

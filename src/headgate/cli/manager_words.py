@@ -12,7 +12,7 @@ from headgate.cli.speaking import show, show_json
 from headgate.control.board_rows import BoardState
 from headgate.jobs.grid_catalog import looked_at_board
 from headgate.jobs.grid_nodes import node_listing
-from headgate.jobs.managing import DRAIN
+from headgate.jobs.node_watch import DRAIN
 from headgate.jobs.opening import JobKind, kind_of
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection

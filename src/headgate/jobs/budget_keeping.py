@@ -78,6 +78,11 @@ class BudgetKeeping:
         """Bytes per second, ``now`` since the leg began; None: unlimited."""
         return None if self.capacity is None else self.capacity.rate_at(now)
 
+    def least_rate(self, now: float, seconds: float) -> float | None:
+        """In the time that comes: the least at its quarters."""
+        rates = [self.rate_at(now + part * seconds) for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
+        return None if rates[0] is None else min(rate for rate in rates if rate is not None)
+
     def look(self, now: float, reports: Sequence[Progress]) -> bool:
         """Count what came; whether the budget is another one now."""
         self._line.look(reports, self.clock.wall())

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
@@ -43,6 +42,7 @@ from headgate.jobs.grid_progress import GridProgress
 from headgate.jobs.grid_report import grid_report
 from headgate.jobs.grid_tasks import new_tasks
 from headgate.jobs.mending import mend_crawl_memories
+from headgate.jobs.node_watch import DoorKeeper, NodeWatch
 from headgate.jobs.opening import JobKind, open_run
 from headgate.jobs.report_saving import ReportSaving
 from headgate.jobs.run_time import RunTime
@@ -61,8 +61,6 @@ from headgate.storage.sql_board import SqlBoard
 from headgate.storage.sql_catalog import SqlCatalog
 
 __all__ = [
-    "DRAIN",
-    "DoorKeeper",
     "Interruptible",
     "ManagerJob",
     "ManagerParts",
@@ -70,10 +68,7 @@ __all__ = [
     "manage",
 ]
 
-DRAIN = "drain"
-"""Under which name a user's wish is left with the run: give nothing out any more."""
 _LOOK_SECONDS = 0.5
-_REVOKED_SECONDS = 2.0
 _SEED = 20100
 """For what goes by lot: where a node stands of which nothing is known."""
 _LINGER_SECONDS = 10.0
@@ -91,14 +86,6 @@ class ManagerJob:
     """Whatever the caller needs to ask the same again."""
     once: bool = False
     """End with the run; else nodes are answered until somebody interrupts."""
-
-
-class DoorKeeper(Protocol):
-    """Where nodes come in."""
-
-    def revoke(self, tokens: Mapping[str, float]) -> None:
-        """Keys of tokens that are good no longer, and since when."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,18 +165,19 @@ class _Managing:
         self._store = SqlBoard(catalog.database)
         self._desk = Desk(
             self._board, self._store, Deliveries(run), parts.clock,
-            DeskTerms(self._budget_for, lambda: free_bytes(run.collection)),
+            DeskTerms(
+                lambda seconds: self._keeping.least_rate(self._leg_now, seconds),
+                lambda: free_bytes(run.collection),
+            ),
         )  # fmt: skip
         placing = placing_of(job.grid, DeskView(self._desk), np.random.default_rng(_SEED))
         choice = self._board.choice
         choice.choose, choice.window = placing.choose, placing.window
         self._desk.committing.tell = self._stored
         self._desk.committing.audit = job.grid.audit
-        self._here: set[str] = set()
-        """Nodes, at the last look."""
+        self._nodes = NodeWatch(self._desk, run)
         self._sites = GridProgress(self._desk, self._now_of)
         self._interrupted = False
-        self._revoked_looked = -math.inf
 
     def interrupt(self, reason: str) -> None:  # noqa: ARG002 - whoever asks has one
         """End in order; nodes go on with what they have, as long as their leases last."""
@@ -211,9 +199,10 @@ class _Managing:
 
     async def _open(self) -> None:
         job, clock = self._job, self._parts.clock
-        self._run.state_file(DRAIN).unlink(missing_ok=True)  # was for the manager before
+        self._nodes.begin()
+        moment = datetime.fromtimestamp(clock.wall(), UTC)
         forecasts = forecast_sites(
-            job.sites, job.budget, self._catalog, Collection(job.out), self._moment()
+            job.sites, job.budget, self._catalog, Collection(job.out), moment
         )
         elapsed = self._time.earlier
         tasks = new_tasks(
@@ -229,7 +218,7 @@ class _Managing:
         self._watcher.attach(self)
 
     async def _serve(self, door: DoorKeeper) -> RunReport:
-        while not (self._interrupted or self._over):
+        while not (self._interrupted or _over(self._desk)):
             self._look(door)
             await asyncio.sleep(_LOOK_SECONDS)
         self._look(door)
@@ -243,18 +232,6 @@ class _Managing:
             await self._linger(door)
         return report
 
-    @property
-    def _over(self) -> bool:
-        """Audits are left undone where nobody is here who could do them."""
-        board = self._board
-        if board.busy or not self._desk.committing.idle:
-            return False
-        groups = {row.group for row in DeskView(self._desk).here().values()}
-        return board.draining or all(
-            task.audit_of is not None and groups <= {task.not_group}
-            for task in board.tasks.in_state(BoardState.READY)
-        )
-
     async def _linger(self, door: DoorKeeper) -> None:
         """Nodes are told that there is nothing left; without ``once``, for ever."""
         until = self._time.now + _LINGER_SECONDS
@@ -262,7 +239,7 @@ class _Managing:
             told = not self._desk.not_told_of_the_end()
             if self._job.once and (told or self._time.now > until):
                 return
-            self._look_at_nodes(door)
+            self._watcher.mended(self._nodes.look(door))
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _end_leg(self, *, interrupted: bool) -> None:
@@ -273,7 +250,7 @@ class _Managing:
         fault = self._desk.fault
         if fault is not None:
             raise fault
-        self._look_at_nodes(door)
+        self._watcher.mended(self._nodes.look(door))
         self._watcher.mended(self._sites.give_up_dropped())
         log, now = self._log, self._time.now
         reports = self._sites.reports()
@@ -295,32 +272,6 @@ class _Managing:
             )
         )  # fmt: skip
 
-    def _look_at_nodes(self, door: DoorKeeper) -> None:
-        """Who came and went; and whether a user revoked or drains, by another command."""
-        now = self._parts.clock.now()
-        here = set(self._desk.roll.here(now, self._job.grid.lease))
-        came = [f"{name} is here" for name in sorted(here - self._here)]
-        gone = [f"{name} is gone" for name in sorted(self._here - here)]
-        self._here = here
-        self._watcher.mended([*came, *gone])
-        if now - self._revoked_looked < _REVOKED_SECONDS:
-            return
-        self._revoked_looked = now
-        self._board.draining = self._run.load(DRAIN) is not None
-        revoked = self._desk.take_rows(self._store.nodes())
-        if revoked:
-            wall = self._parts.clock.wall()
-            door.revoke({key: wall for key in revoked.values() if key})
-            self._watcher.mended([f"{name} is revoked" for name in revoked])
-
-    def _budget_for(self, seconds: float) -> float | None:
-        """The least of the budget in the time that comes."""
-        now = self._time.now - self._time.earlier
-        rates = [
-            self._keeping.rate_at(now + part * seconds) for part in (0.0, 0.25, 0.5, 0.75, 1.0)
-        ]
-        return None if rates[0] is None else min(rate for rate in rates if rate is not None)
-
     def _keep_budget(self, now: float, reports: Sequence[Progress]) -> None:
         self._keeping.look(now, reports)
         self._log.quota = self._keeping.use
@@ -339,18 +290,19 @@ class _Managing:
         if result.audit_of is None:
             self._sites.ended(result.row, result.manifest.progress)
 
+    @property
+    def _leg_now(self) -> float:
+        """Seconds since this leg began."""
+        return self._time.now - self._time.earlier
+
     def _now_of(self, wall: float) -> float:
         """A moment of this leg, or before, in the time of the run."""
         now = self._time.now
         return max(now - max(self._parts.clock.wall() - wall, 0.0), 0.0)
 
-    def _moment(self) -> datetime:
-        return datetime.fromtimestamp(self._parts.clock.wall(), UTC)
-
     def _wrap_up(self) -> RunReport:
         wall = self._parts.clock.wall()
-        now = self._time.now - self._time.earlier
-        self._learning.finish(self._desk.roll.servers, self._time.awake(now), wall)
+        self._learning.finish(self._desk.roll.servers, self._time.awake(self._leg_now), wall)
         report = msgspec.structs.replace(
             self._report(), grid=grid_report(self._store, self._run.stamp)
         )
@@ -358,3 +310,15 @@ class _Managing:
         remarks = wrap_up(self._run, self._catalog, finished, wall, self._keeping)
         self._watcher.mended(remarks)
         return report
+
+
+def _over(desk: Desk) -> bool:
+    """Audits are left undone where nobody is here who could do them."""
+    board = desk.board
+    if board.busy or not desk.committing.idle:
+        return False
+    groups = {row.group for row in DeskView(desk).here().values()}
+    return board.draining or all(
+        task.audit_of is not None and groups <= {task.not_group}
+        for task in board.tasks.in_state(BoardState.READY)
+    )

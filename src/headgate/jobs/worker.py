@@ -22,15 +22,15 @@ from pathlib import Path
 from typing import Protocol
 
 from headgate.control.catalog import Catalog
-from headgate.crawling.task_messages import Word
 from headgate.crawling.task_source import SourceAway, TaskSource
 from headgate.jobs.beating import Beating
-from headgate.jobs.bringing import Bringing
+from headgate.jobs.bringing_all import BringingAll
 from headgate.jobs.claiming import Claiming
 from headgate.jobs.guest_rules import GuestRules
 from headgate.jobs.holdings import Holdings, Stage, Work
 from headgate.jobs.owner_bounds import OwnerBounds
 from headgate.jobs.parts import Parts
+from headgate.jobs.waking import Waking
 from headgate.jobs.worker_leg import WorkerLeg
 from headgate.jobs.worker_tally import WorkerTally
 from headgate.model.budget import Budget
@@ -113,7 +113,7 @@ class Worker:
     tally: WorkerTally = field(init=False)
     bounds: OwnerBounds = field(init=False)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
-    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _waking: Waking = field(default_factory=Waking)
     """A task was granted, has ended or was brought."""
     _away: str = ""
     """Why nothing is done now."""
@@ -121,7 +121,12 @@ class Worker:
     def __post_init__(self) -> None:
         self.holdings = Holdings(self.job.home)
         self.leg = WorkerLeg(
-            self.job.budget, self.holdings, self.catalog, self.parts, self.watcher.told, self._wake
+            self.job.budget,
+            self.holdings,
+            self.catalog,
+            self.parts,
+            self.watcher.told,
+            self._waking.wake,
         )
         self.beating = Beating(self.source, self.holdings, self.parts.clock)
         self.claiming = Claiming(
@@ -140,6 +145,9 @@ class Worker:
 
     async def run(self) -> NodeStatus:
         self.holdings.recover()
+        bringing = BringingAll(
+            self.source, self.holdings, self.tally, self.bounds.pace, self._tell, self._waking
+        )
         loops = [
             asyncio.create_task(loop)
             for loop in (
@@ -147,7 +155,7 @@ class Worker:
                 self._heed_owner(),
                 self._beat(),
                 self._claim(),
-                self._bring(),
+                bringing.run(),
                 self._show(),
             )
         ]
@@ -190,7 +198,7 @@ class Worker:
                 self._tell(f"{work.site} is another's now ({work.lost})")
                 self.leg.stop(work)
             if back:
-                self._wake()
+                self._waking.wake()
             await self.beating.pause()
 
     def _give_back(self, work: Work, why: str) -> None:
@@ -204,20 +212,20 @@ class Worker:
         while True:
             busy = len(self.holdings.unfinished)
             if self._away or busy >= self.job.budget.crawlers:
-                await self._pause(_LOOK_SECONDS)
+                await self._waking.pause(_LOOK_SECONDS)
                 continue
             room = await asyncio.to_thread(self.bounds.room)
             if not self.bounds.has_room(room):
-                await self._pause(_DISK_SECONDS)
+                await self._waking.pause(_DISK_SECONDS)
                 continue
             idle = await self.claiming.claim(self.job.budget.crawlers, room)
             if idle is None:
-                self._wake()
+                self._waking.wake()
                 continue
             if self.job.until_idle and not idle.left and not self.holdings.works:
                 self.stop()
                 return
-            await self._pause(min(idle.wait, _LONGEST_IDLE_SECONDS))
+            await self._waking.pause(min(idle.wait, _LONGEST_IDLE_SECONDS))
 
     async def _heed_owner(self) -> None:
         """Where the owner does not let us work, all is given back at once."""
@@ -244,7 +252,7 @@ class Worker:
         while not self._stopped.is_set():
             ready = self.holdings.startable(self.parts.clock.now())
             if not ready:
-                await self._pause(_LOOK_SECONDS)
+                await self._waking.pause(_LOOK_SECONDS)
                 continue
             try:
                 await self.leg.run(self.bounds.settings(ready[0].grant.contact))
@@ -260,26 +268,6 @@ class Worker:
                     async with asyncio.timeout(wait):
                         await self._stopped.wait()
 
-    async def _bring(self) -> None:
-        while True:
-            ended = sorted(self.holdings.of(Stage.ENDED), key=lambda work: work.lease)
-            if not ended:
-                await self._pause(_LOOK_SECONDS)
-                continue
-            await self._bring_one(ended[0])
-
-    async def _bring_one(self, work: Work) -> None:
-        files = work.folder.files(work.grant)
-        bringing = Bringing(self.source, work.lease, files, work.progress, self.bounds.pace)
-        word = await bringing.bring()
-        self.tally.brought(work, word)
-        if word is Word.COMMITTED:
-            self._tell(f"{work.site}: {work.progress.pages:,} pages brought")
-        else:
-            self._tell(f"{work.site}: the result is not wanted any more ({word})")
-        self.holdings.forget(work)
-        self._wake()
-
     async def _show(self) -> None:
         while True:
             self.watcher.state(self._status())
@@ -292,13 +280,3 @@ class Worker:
 
     def _tell(self, words: str) -> None:
         self.watcher.told([words])
-
-    def _wake(self) -> None:
-        self._changed.set()
-
-    async def _pause(self, seconds: float) -> None:
-        """Or until something has changed."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._changed.wait()
-        self._changed.clear()
