@@ -20,8 +20,8 @@ Where Debian's own Python is another one than ours, the first line is told for b
 held against each other by a few per cent are done in turns.
 
 Needs nginx and openssl; wget and wget2 are left out where they are missing. Scrapy and Crawlee, and
-Headgate as of a commit or under Debian's Python, are installed into virtual environments of their
-own in the user's cache folder.
+every Headgate, this one, as of a commit or under Debian's Python, are installed alike, into virtual
+environments of their own in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -43,7 +43,13 @@ from shutil import rmtree, which
 
 from bench.documentation import SITES, Documentation
 from bench.speed_peers.cost import Cost, cost_of
-from bench.speed_peers.environments import headgate_under, other_interpreter, peers, revision
+from bench.speed_peers.environments import (
+    headgate_here,
+    headgate_under,
+    other_interpreter,
+    peers,
+    revision,
+)
 from bench.speed_peers.web import Web, nginx_program, served
 
 PEER_PACKAGES = ("scrapy", "crawlee[parsel]", "uvloop")
@@ -172,18 +178,19 @@ def _runners(web: Web, sites: Sequence[Documentation], against: str) -> Iterator
         for first in (True, False)
     ]
     ours = partial(Runner, family="headgate", count=_stored_by_headgate)
-    yield ours(ONE, command=partial(_headgate, seeds))
+    here = headgate_here()
+    yield ours(ONE, command=partial(_headgate, here, seeds))
     debians = other_interpreter()
     if debians is not None:
-        python = headgate_under(debians)
-        yield ours(DEBIANS, command=partial(_headgate, seeds, python=python), in_turn_with=ONE)
-    yield ours(TWO, command=partial(_headgate, seeds, "--processes", "2"))
-    yield ours(ALONE, command=partial(_headgate, [large]))
+        under = headgate_under(debians)
+        yield ours(DEBIANS, command=partial(_headgate, under, seeds), in_turn_with=ONE)
+    yield ours(TWO, command=partial(_headgate, here, seeds, "--processes", "2"))
+    yield ours(ALONE, command=partial(_headgate, here, [large]))
     if against:
-        python = revision(against)
-        yield ours(BEFORE, command=partial(_headgate, [large], python=python), in_turn_with=ALONE)
-    yield ours(OVER_TLS, command=partial(_headgate, [web.over_tls]))
-    yield ours(TEN, command=partial(_headgate, [web.ten_pages]))
+        before = revision(against)
+        yield ours(BEFORE, command=partial(_headgate, before, [large]), in_turn_with=ALONE)
+    yield ours(OVER_TLS, command=partial(_headgate, here, [web.over_tls]))
+    yield ours(TEN, command=partial(_headgate, here, [web.ten_pages]))
     for program, name in (("wget", WGET), ("wget2", WGET2)):
         if which(program):
             command = partial(_at_once, *_wgets(program, seeds))
@@ -196,10 +203,10 @@ def _runners(web: Web, sites: Sequence[Documentation], against: str) -> Iterator
     yield Runner("Crawlee, one site", "crawlee", partial(_peer, "crawlee_spider.py", small), _said)
 
 
-def _headgate(urls: Sequence[str], *options: str, python: str = sys.executable) -> list[str]:
-    program = [python, *(["-E"] if python != sys.executable else []), "-m", "headgate", "crawl"]
+def _headgate(python: str, urls: Sequence[str], *options: str) -> list[str]:
     delay = ["--delay", "0"] if _has_delay(python) else []
     wanted = [*urls, "--crawlers", str(len(urls)), *delay, *options]
+    program = [python, "-E", "-m", "headgate", "crawl"]
     return [*program, *wanted, "--quiet", "--contact", "bench@example.org"]
 
 
@@ -207,7 +214,7 @@ def _headgate(urls: Sequence[str], *options: str, python: str = sys.executable) 
 def _has_delay(python: str) -> bool:
     """Headgate once had no polite delay to be left out."""
     asking = [python, "-E", "-m", "headgate", "crawl", "--help"]
-    return python == sys.executable or "--delay" in subprocess.check_output(asking, text=True)
+    return "--delay" in subprocess.check_output(asking, text=True)
 
 
 def _wgets(program: str, seeds: Sequence[str]) -> Iterator[list[str]]:

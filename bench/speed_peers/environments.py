@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
-__all__ = ["headgate_under", "other_interpreter", "peers", "revision"]
+__all__ = ["headgate_here", "headgate_under", "other_interpreter", "peers", "revision"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DEBIANS = Path("/usr/bin/python3")
@@ -40,6 +40,12 @@ def revision(name: str) -> str:
             _install(python, folder, constraints=Path(folder) / "constraints.txt")
         ready.touch()
     return str(python)
+
+
+def headgate_here() -> str:
+    """A Python of the same interpreter as ours, with Headgate as it stands here: installed as a
+    commit is, since what a checkout loads it loads from other places and at another speed."""
+    return headgate_under(Path(sys.executable))
 
 
 def headgate_under(interpreter: Path) -> str:
