@@ -13,10 +13,13 @@ from .small_web import SmallWeb, serving
 
 DEAR = {
     "aiodns": "names: this crawl asks an address",
+    "headgate.fetching.login": "sites behind a login",
     "headgate.planning.guarding": "deadlines",
+    "headgate.reading.noise": "sites that are kept",
     "headgate.surveying.facts": "surveys",
     "headgate.views.progress_view": "progress, where somebody looks on",
     "highspy": "plans",
+    "importlib.metadata": "policies and scorers of the user's own",
     "numpy": "deadlines, timetables and large sites",
     "pyarrow": "large tables",
     "rich": "progress, where somebody looks on",

@@ -138,9 +138,9 @@ commands:
 
 
 def _print_version() -> int:
-    from importlib.metadata import version
+    from headgate.model.version import VERSION
 
-    show(f"headgate {version('headgate')}")
+    show(f"headgate {VERSION}")
     return 0
 
 

@@ -13,12 +13,10 @@ from headgate.model.fetch import Fetched
 from headgate.model.page import Links
 from headgate.reading.charset import decoded
 from headgate.reading.content import decode_content
-from headgate.reading.counted_text import counted_digest
 from headgate.reading.css_references import css_references, style_references
 from headgate.reading.digests import content_digest
 from headgate.reading.directives import x_robots_tag
 from headgate.reading.links import DEFAULT_OPTIONS, LinkOptions, links_in
-from headgate.reading.noise import noise_of
 from headgate.reading.page_words import LinkWords, page_words
 from headgate.reading.references import refresh_target
 from headgate.reading.sitemaps import MOST_BYTES, Sitemap, read_sitemap
@@ -117,6 +115,9 @@ class PageReader:
     def _digest(self, body: bytes, kind: str) -> bytes:
         if self.ignore is None:
             return content_digest(body)
+        from headgate.reading.counted_text import counted_digest  # here: few crawls need them
+        from headgate.reading.noise import noise_of
+
         if "/" not in kind and not is_html(kind, body):
             kind = "application/octet-stream"
         return counted_digest(body, kind, noise_of(self.ignore))

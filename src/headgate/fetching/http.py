@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from types import TracebackType
 from typing import Self
 
@@ -40,6 +39,7 @@ from headgate.fetching.wire_ledger import WireLedger
 from headgate.model.access import Access
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
+from headgate.model.version import VERSION
 from headgate.traffic import window
 from headgate.traffic.fan_out import fetches_at_once
 
@@ -80,7 +80,7 @@ class FetcherSettings:
 
     @property
     def user_agent(self) -> str:
-        return f"Headgate/{version('headgate')} (+{self.contact})"
+        return f"Headgate/{VERSION} (+{self.contact})"
 
 
 class HttpFetcher:

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headgate.fetching.cookies import CookieJar
 from headgate.fetching.faults import FetchFault
-from headgate.fetching.login import Ask, log_in
 from headgate.fetching.netscape_cookies import read_cookies
 from headgate.fetching.origin import Origin
 from headgate.fetching.proxy import Proxy
@@ -25,6 +25,9 @@ from headgate.fetching.tls import Tls
 from headgate.model.access import Access
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FailureKind
+
+if TYPE_CHECKING:
+    from headgate.fetching.login import Ask
 
 __all__ = ["Identity", "identities"]
 
@@ -66,6 +69,8 @@ class Identity:
             return
         async with self.entering:
             if not self.entered and not self.refused:
+                from headgate.fetching.login import log_in  # here: few crawls need it
+
                 self.refused = await log_in(site, self.access.login, self.login_fields, ask)
                 self.entered = not self.refused
         if self.refused:

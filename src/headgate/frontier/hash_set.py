@@ -13,8 +13,9 @@ a memoryview beats vectorised probing, whose fixed costs need thousands of hashe
 costs nothing extra on a page of five links; ``bench/frontier.py`` shows both. Rebuilding and bulk
 filling are vectorised.
 
-Most sites are small: up to `_FEW` hashes lie in a plain set, since the segments of an empty table
-take 40 KB and five milliseconds to make, and NumPy a tenth of a second to load.
+Most sites are small: up to `_FEW` hashes lie in a plain set, of some 75 bytes each, since the
+segments of an empty table take 40 KB and five milliseconds to make, and NumPy takes 20 MB, and a
+tenth of a second in which nothing else is done.
 
 Invariants, kept by every method: hashes lie in the plain set or in the segments, never in both;
 each is stored once, and between the slot where its probing starts and the one that holds it no slot
@@ -38,7 +39,7 @@ __all__ = ["HashSet", "Hashes"]
 Hashes: TypeAlias = Union["array[int]", "_Words"]
 """Words of 64 bits, one after the other."""
 
-_FEW = 1000
+_FEW = 10_000
 _SEGMENTS = 64
 _FULL = 0.65
 _GROWTH = 1.5
@@ -159,7 +160,8 @@ class HashSet:
         held: _Words = np.asarray(slots)
         held = held[held != 0]
         if added is not None and added.size:
-            held = np.union1d(held, added)
+            both = np.sort(np.concatenate((held, added)))
+            held = both[np.diff(both, prepend=np.uint64(0)) != 0]  # union1d loads a tenth of NumPy
         while len(held) >= int(size * _FULL):
             size = int(size * (_GROWTH if size > _SMALL else _GROWTH_WHEN_SMALL)) | 1
         self._segments[segment] = _table(held, size)

@@ -32,6 +32,7 @@ from enum import StrEnum
 from xxhash import xxh3_64_intdigest
 
 from headgate.frontier.calendars import Calendars
+from headgate.frontier.scope import origin_of
 
 __all__ = ["LONGEST_URL", "Trap", "TrapRules", "Traps"]
 
@@ -81,12 +82,13 @@ class Traps:
 
         Most URLs are short, shallow, without query or date, and are known for harmless here.
         """
-        longest = self._rules.longest
-        dated = self._calendars.suspicious("\n".join(urls))
+        longest, suspicious = self._rules.longest, self._calendars.suspicious
+        dated = suspicious("\n".join(urls))
         harmless: list[str] = []
         traps: list[Trap] = []
         for url in urls:
-            if dated or "?" in url or url.count("/") >= _SHALLOW + 3 or len(url) > longest:
+            odd = "?" in url or url.count("/") >= _SHALLOW + 3 or len(url) > longest
+            if odd or (dated and suspicious(_behind_host(url))):
                 trap = self.trap(url)
                 if trap is not None:
                     traps.append(trap)
@@ -109,7 +111,7 @@ class Traps:
             return Trap.TOO_DEEP
         if len(segments) > _SHALLOW and _repeats(segments):
             return Trap.REPEATING
-        if self._calendars.lead_far(path, query):
+        if self._calendars.lead_far(_behind_host(path), query):
             return Trap.CALENDAR
         return self._query_trap(path, query) if query else None
 
@@ -135,6 +137,11 @@ class Traps:
         count = min(self._variants[counter] + 1, self._rules.variants + 1)
         self._variants[counter] = count
         return count
+
+
+def _behind_host(url: str) -> str:
+    """The numbers of addresses and ports are no years."""
+    return url[len(origin_of(url)) :]
 
 
 def _repeats(segments: list[str]) -> bool:

@@ -18,7 +18,6 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
 
 import msgspec
 
@@ -39,6 +38,8 @@ _decode = msgspec.msgpack.Decoder(Scored).decode
 
 def refuse_unknown_scorer(name: str) -> None:
     """A name that no installed package has; what ``module:function`` holds is seen later."""
+    from importlib.metadata import entry_points  # here: few crawls need it
+
     if ":" in name or entry_points(group=GROUP, name=name):
         return
     installed = ", ".join(sorted(entry_points(group=GROUP).names)) or "none"

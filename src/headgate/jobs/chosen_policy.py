@@ -7,7 +7,6 @@ inside Headgate, as code does that its user installed.
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from headgate.model.budget import Budget
@@ -27,6 +26,8 @@ _SEED = 1
 
 def chosen_policy(name: str) -> Policy:
     """By its name; empty: Headgate's own."""
+    from importlib.metadata import entry_points
+
     from headgate.planning.policies import DEFAULT_POLICY, Policy, find_policy
 
     points = entry_points(group=GROUP, name=name) if name else ()

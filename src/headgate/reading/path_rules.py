@@ -113,6 +113,8 @@ class PathRules:
         >>> rules.allow("/a/b/c.html"), rules.allow("/a/b/c.html?d"), rules.allow("/b")
         (True, False, True)
         """
+        if not self._literals and not self._wildcards:
+            return True
         if "%" not in path:
             return self._verdict(path)[1]
         place, mark, query = path.partition("?")

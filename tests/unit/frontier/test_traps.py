@@ -40,6 +40,12 @@ def test_traps(path: str, trap: Trap) -> None:
     assert Traps(RULES).sift([url]) == ([], [trap])
 
 
+def test_the_numbers_of_a_host_are_no_date() -> None:
+    url = "http://2031/04/05/page"
+    assert Traps(RULES).trap(url) is None
+    assert Traps(RULES).sift([url]) == ([url], [])
+
+
 @pytest.mark.parametrize(
     "path",
     [
