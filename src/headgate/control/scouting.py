@@ -108,7 +108,7 @@ class _Look:
             depth, urls = self.todo.lane, self.todo.take_spread(1)
             if depth is None or self._left <= 0:
                 return
-            brought = await self._meet(robots, await self._page(urls[0]), depth + 1)
+            brought = await self._meet(robots, await self._page(urls[0], depth), depth + 1)
             self.report.growth.settle(depth, brought)
             self.report.to_do -= 1
 
@@ -138,12 +138,12 @@ class _Look:
         self.report.to_do += len(allowed)
         return len(allowed)
 
-    async def _page(self, url: str) -> Sequence[str]:
+    async def _page(self, url: str, depth: int) -> Sequence[str]:
         """Fetch a page; the links of the site on it."""
         fetched = await self._fetch(url, self._left)
         if fetched is None:
             return ()
-        self.report.growth.came(_whole_bytes(fetched))
+        self.report.growth.came(depth, _whole_bytes(fetched))
         target = self.reader.redirect_target(fetched)
         if target:
             return self.scope.candidates([target])

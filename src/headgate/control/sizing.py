@@ -6,12 +6,14 @@ Announced is what responses under way have told by their Content-Length. URLs no
 foretold level by level: pages of a depth bring new URLs at the rate that those fetched there did,
 less where the latest brought less; a depth nobody has looked at brings few, more where depth after
 depth has gone on. A chain, where each page leads to one more, may go on as long as it has. The mean
-lies between the arithmetic and the geometric, and later pages weigh more: a crawl meets large pages
-first (indexes), and a few very large ones say little of the rest.
+size is that of each depth to come, since a crawl meets large pages first (indexes); it lies between
+the arithmetic and the geometric, since a few very large ones say little of the rest.
 
-What was thought before (`Forecast`) counts as much as it is sure, as long as it lies in the range
-that the crawl itself shows; at 5/3 of that distance it does not count any more, and never again. So
-a user's word stands until the crawl contradicts it, and a guess is gone after a few pages.
+What was thought before (`Forecast`) counts as much as it is sure, fully as long as one true size in
+twenty lies so far from what the crawl shows, and not at all where one in forty does. Each look
+judges anew: in half of all crawls the truth is out of the range once, so a word that was given up
+for good would be given up in half of them. So a user's word stands as long as the crawl does not
+contradict it, and a guess is gone after a few pages.
 
 The constants were fitted to forty-four sites (`bench/foresight.py`); how well they do on others is
 in docs/algorithms/size-estimates.md.
@@ -20,6 +22,7 @@ in docs/algorithms/size-estimates.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headgate.control.forecast import Forecast, Source
@@ -48,6 +51,8 @@ _MOST_GROWTH = 1e3
 _TYPICAL_BYTES = 10_000
 _TYPICAL_WEIGHT = 5.0
 """So many pages of the site weigh as much as the size of a typical one."""
+_DEPTH_WEIGHT = 10.0
+"""So many pages of a depth weigh as much as the depths above it."""
 _GEOMETRIC = 0.7
 _BELOW, _BELOW_BY_UNKNOWN, _BELOW_BY_WAY = 1.0, 0.5, 1.8
 _BELOW_KNOWN = 0.7
@@ -56,6 +61,9 @@ _ABOVE, _ABOVE_BY_UNKNOWN, _ABOVE_BY_WAY, _ABOVE_BY_PAGES = 3.6, 1.0, 0.7, 0.32
 """The range of what is left, in natural logarithms. It is wider where much is unknown, where little
 was seen, and at the end: the last pages are often links that lead nowhere, or a few large files.
 """
+_DOUBTFUL, _REFUTED = 1.25, 1.65
+"""How far what was foretold lies from what the crawl shows, in lengths of its range on that side.
+At any one look one true size in twenty lies above the first, one in forty above the second."""
 _GUESS_PAGES = 3
 _CERTAIN = 0.02
 """Natural logarithm: where a forecast has no range."""
@@ -89,8 +97,6 @@ class SizeWatch:
         low, high = forecast.bytes_range or (forecast.bytes, forecast.bytes)
         self._foretold = SizeRange(low, forecast.bytes, high)
         self.guessed = forecast.source is Source.GUESS
-        self._believed = 1.0
-        """How far the forecast counts; what the crawl has contradicted once counts no more."""
         self.whole = self._foretold
         """Of the whole visit, as it was thought of at the last look."""
 
@@ -113,17 +119,16 @@ class SizeWatch:
 
     def _both(self, seen: _Estimate, before: _Estimate, report: Progress) -> _Estimate:
         """Weighed by how sure each is, on the side on which the other lies; as far as the forecast
-        is still believed."""
-        apart = abs(before.value - seen.value) / seen.towards(before.value)
-        self._believed = min(max(2.5 - 1.5 * apart, 0.0), self._believed)
+        is believed."""
+        believed = _believed(seen, before.value)
         worth = min(1.0, _GUESS_PAGES / max(report.growth.responses, 1)) if self.guessed else 1.0
         weight_seen = seen.towards(before.value) ** -2
         weight_before = worth * before.towards(seen.value) ** -2
-        part = self._believed * weight_before / (weight_seen + weight_before)
+        part = believed * weight_before / (weight_seen + weight_before)
         return _Estimate(
             seen.value + part * (before.value - seen.value),
-            _narrower(seen.below, before.below, worth * self._believed),
-            _narrower(seen.above, before.above, worth * self._believed),
+            _narrower(seen.below, before.below, worth * believed),
+            _narrower(seen.above, before.above, worth * believed),
         )
 
     def _still_foretold(self, arrived: float) -> _Estimate | None:
@@ -148,12 +153,12 @@ def _by_the_crawl(report: Progress) -> _Estimate | None:
     known = max(report.to_do - report.announced_fetches, 0)
     if not fetched:  # robots.txt and a sitemap that is not there say nothing of pages
         return None
-    unknown = _urls_not_yet_known(growth, report.to_do)
+    unknown, by_depth = _to_come(growth, report.to_do)
     pages = max(known + unknown, _NO_PAGE)
     part = unknown / (known + unknown) if unknown else 0.0
     way = fetched / (fetched + pages)
     return _Estimate(
-        math.log(pages * _mean_bytes(report)),
+        math.log(pages * _mean_bytes(growth, by_depth)),
         max(
             _BELOW * math.exp(_BELOW_BY_UNKNOWN * part + _BELOW_BY_WAY * way**2),
             _BELOW_KNOWN - math.log(max(1.0 - part, _NO_PART)),
@@ -164,18 +169,20 @@ def _by_the_crawl(report: Progress) -> _Estimate | None:
     )
 
 
-def _urls_not_yet_known(growth: Growth, to_do: int) -> float:
-    """Level by level, from the seeds down."""
+def _to_come(growth: Growth, to_do: int) -> tuple[float, list[float]]:
+    """URLs not yet known, level by level from the seeds down; and by depth, with those known."""
     waiting = sum(growth.known) - sum(growth.settled)
     of_waiting = to_do / waiting if waiting else 0.0  # robots.txt and the like dropped the others
     known = new = total = yields = depths = 0.0
     if _is_chain(growth):
-        return float(sum(growth.settled))
+        return float(sum(growth.settled)), []
+    by_depth = []
     for depth in range(_MOST_DEPTHS):
         level = _Level.of(growth, depth)
         rest = (level.known - level.settled) * of_waiting + new
         if depth >= len(growth.known) and rest < _NO_PAGE:
             break
+        by_depth.append(rest)
         known += level.settled + rest
         first = _FIRST_YIELD / math.sqrt(max(known, 1.0))
         elsewhere = (first * _FIRST_WEIGHT + yields) / (_FIRST_WEIGHT + depths)
@@ -187,7 +194,7 @@ def _urls_not_yet_known(growth: Growth, to_do: int) -> float:
             whole = max(level.settled + rest, 1.0)
             yields += level.settled / whole * min((level.brought + new) / whole, 1.0)
             depths += level.settled / whole
-    return total
+    return total, by_depth
 
 
 def _is_chain(growth: Growth) -> bool:
@@ -219,13 +226,39 @@ class _Level:
         return decline * (self.brought + elsewhere * _YIELD_WEIGHT) / (self.settled + _YIELD_WEIGHT)
 
 
-def _mean_bytes(report: Progress) -> float:
-    growth = report.growth
-    pages = growth.responses
-    mean = (1 - _GEOMETRIC) * math.log(max(growth.late_bytes, 1.0))
-    mean += _GEOMETRIC * growth.log_bytes / pages
-    typical = math.log(_TYPICAL_BYTES)
-    return math.exp((mean * pages + typical * _TYPICAL_WEIGHT) / (pages + _TYPICAL_WEIGHT))
+def _mean_bytes(growth: Growth, to_come: Sequence[float]) -> float:
+    """Of pages to come, so many by depth. A depth is like the one above it, as far as its own pages
+    do not show otherwise; one that nobody has looked at is like all that came."""
+    logs = sum(sizes.log_bytes for sizes in growth.sizes)
+    mean = _between(logs, growth.late_bytes, growth.responses)
+    mean = _weighed(math.log(_TYPICAL_BYTES), _TYPICAL_WEIGHT, mean, growth.responses)
+    above, total = mean, 0.0
+    for depth, pages in enumerate(to_come):
+        sizes = growth.sizes[depth] if depth < len(growth.sizes) else None
+        if sizes is not None and sizes.responses:
+            own = _between(sizes.log_bytes, sizes.wire_bytes / sizes.responses, sizes.responses)
+            above = _weighed(above, _DEPTH_WEIGHT, own, sizes.responses)
+            total += pages * math.exp(above)
+        else:
+            total += pages * math.exp(mean)
+    pages = sum(to_come)
+    return total / pages if pages else math.exp(mean)
+
+
+def _between(log_bytes: float, arithmetic: float, pages: int) -> float:
+    """In logarithms, between the geometric and the arithmetic mean."""
+    geometric = log_bytes / pages
+    return _GEOMETRIC * geometric + (1 - _GEOMETRIC) * math.log(max(arithmetic, 1.0))
+
+
+def _weighed(one: float, weight: float, other: float, other_weight: float) -> float:
+    return (one * weight + other * other_weight) / (weight + other_weight)
+
+
+def _believed(seen: _Estimate, foretold: float) -> float:
+    """How far what was foretold counts, from 0 to 1."""
+    apart = abs(foretold - seen.value) / seen.towards(foretold)
+    return min(max((_REFUTED - apart) / (_REFUTED - _DOUBTFUL), 0.0), 1.0)
 
 
 def _narrower(seen: float, before: float, believed: float) -> float:

@@ -1,6 +1,7 @@
 """How a site grows while it is crawled: the counters that its size is foretold from.
 
-By depth: URLs known, URLs settled, and new URLs that the settled ones brought. Beside them running
+By depth: URLs known, URLs settled, new URLs that the settled ones brought, and how large they were:
+pages of one depth are more like each other than like those above them. Beside them running
 means in which later pages weigh more, for what a crawl meets first (navigation, indexes) is not
 what it will meet. The k-th weight of a mean grows like k**e; it takes one addition per page.
 """
@@ -12,10 +13,25 @@ from dataclasses import dataclass, field
 
 from headgate.frontier.journal import JournalEntry, Outcome
 
-__all__ = ["Growth"]
+__all__ = ["Growth", "Sizes"]
 
 _LEAST_BYTES = 100
 """A failed fetch may have brought nothing; its logarithm would rule the mean."""
+
+
+@dataclass(slots=True)
+class Sizes:
+    """Of the responses of one depth."""
+
+    responses: int = 0
+    wire_bytes: int = 0
+    log_bytes: float = 0.0
+    """Sum of the logarithms of their wire bytes."""
+
+    def add(self, wire_bytes: int) -> None:
+        self.responses += 1
+        self.wire_bytes += wire_bytes
+        self.log_bytes += math.log(max(wire_bytes, _LEAST_BYTES))
 
 
 @dataclass(slots=True)
@@ -28,10 +44,10 @@ class Growth:
     """The part of them that came to its end."""
     brought: list[int] = field(default_factory=list)
     """New URLs that the settled ones of each depth linked to."""
+    sizes: list[Sizes] = field(default_factory=list)
+    """By depth, of the responses of settled URLs."""
     responses: int = 0
-    """Whose bytes are in the means below."""
-    log_bytes: float = 0.0
-    """Sum of the logarithms of their wire bytes."""
+    """Of all depths."""
     late_bytes: float = 0.0
     """Mean wire bytes, weights growing like k."""
     late_brought: float = 0.0
@@ -62,10 +78,11 @@ class Growth:
             self.below += 1
             self.late_brought += (brought - self.late_brought) * min(1.0, 4 / (self.below + 3))
 
-    def came(self, wire_bytes: int) -> None:
+    def came(self, depth: int, wire_bytes: int) -> None:
         """The response of a settled URL took so many bytes."""
+        self._reach(depth)
+        self.sizes[depth].add(wire_bytes)
         self.responses += 1
-        self.log_bytes += math.log(max(wire_bytes, _LEAST_BYTES))
         self.late_bytes += (wire_bytes - self.late_bytes) * 2 / (self.responses + 1)
 
     def _reach(self, depth: int) -> None:
@@ -73,3 +90,4 @@ class Growth:
         if missing > 0:
             for counts in (self.known, self.settled, self.brought):
                 counts.extend([0] * missing)
+            self.sizes.extend(Sizes() for _ in range(missing))

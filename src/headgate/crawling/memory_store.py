@@ -30,6 +30,10 @@ class ShelvedPage:
         return self.page.role.value
 
     @property
+    def depth(self) -> int:
+        return self.page.depth
+
+    @property
     def status(self) -> int:
         outcome = self.page.outcome
         return 0 if isinstance(outcome, FetchFailure) else outcome.status

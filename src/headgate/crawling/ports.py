@@ -119,6 +119,9 @@ class StoredPage(Protocol):
     def role(self) -> str: ...
 
     @property
+    def depth(self) -> int: ...
+
+    @property
     def status(self) -> int: ...
 
     @property

@@ -293,7 +293,7 @@ class SiteRun:
             self._leads.take_up_rest()
         commands = self._dialogue.ask(event)
         if any(isinstance(c, Record) and c.entry.url == outcome.url for c in commands):
-            self._storing.settled(outcome)
+            self._storing.settled(page)
         if isinstance(outcome, Fetched):
             self._requests.response_size.add(outcome.wire_bytes)
             if self._held.came(outcome, page.links):

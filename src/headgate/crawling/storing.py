@@ -47,16 +47,16 @@ class Storing:
                 progress.fetch_seconds += row.seconds
                 progress.first_byte_seconds += row.first_byte_seconds
             if row.role == Role.PAGE:
-                progress.growth.came(row.wire_bytes)
+                progress.growth.came(row.depth, row.wire_bytes)
             if focus is not None:
                 focus.recall(row.relevance)
         progress.keep(self._landed.copy())
         progress.earlier_wire_bytes = progress.wire_bytes
 
-    def settled(self, outcome: Fetched | FetchFailure) -> None:
-        """Count a page, whose entry is put in the same moment."""
-        self._count_outcome(outcome, Role.PAGE)
-        self._progress.growth.came(outcome.wire_bytes)
+    def settled(self, page: Page) -> None:
+        """Count it; its entry is put in the same moment."""
+        self._count_outcome(page.outcome, Role.PAGE)
+        self._progress.growth.came(page.depth, page.outcome.wire_bytes)
 
     def put(self, entry: JournalEntry, page: Page | None = None) -> None:
         """With ``page``, if it is the one that the entry settles."""

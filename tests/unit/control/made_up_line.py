@@ -97,7 +97,7 @@ class MadeUpSite:
 
     def _settle(self) -> None:
         depth = self.depths[self.fetched]
-        self.growth.came(int(self.pages[self.fetched]))
+        self.growth.came(depth, int(self.pages[self.fetched]))
         self.fetched += 1
         self.under_way = 0.0
         known = self.known[self.fetched] if self.known else len(self.pages)

@@ -1,13 +1,14 @@
-"""Sites of simple shapes, crawled breadth first: what a crawl of them would report."""
+"""Sites of simple shapes, crawled breadth first, and a real one: what a crawl of them reports."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from headgate.crawling.progress import Progress
 
-__all__ = ["chain", "crawled", "star", "tree"]
+__all__ = ["chain", "crawled", "python_documentation", "star", "tree"]
 
 Links = Callable[[int], range]
 
@@ -42,8 +43,24 @@ def crawled(
         waiting.extend((child, depth + 1) for child in new)
         report.growth.found(depth + 1, len(new))
         report.growth.settle(depth, len(new))
-        report.growth.came(page_bytes(page))
+        report.growth.came(depth, page_bytes(page))
         report.fetches += 1
         report.wire_bytes += page_bytes(page)
         report.to_do = len(waiting)
+        yield report
+
+
+def python_documentation() -> Iterator[Progress]:
+    """The same of Python's documentation as it was crawled: 51 MB in 528 pages, the first of them
+    small and poor in links."""
+    report = Progress("site", to_do=1)
+    report.growth.found(0, 1)
+    for line in Path(__file__).with_name("python_documentation.txt").read_text().splitlines()[1:]:
+        depth, brought, wire_bytes = map(int, line.split())
+        report.growth.found(depth + 1, brought)
+        report.growth.settle(depth, brought)
+        report.growth.came(depth, wire_bytes)
+        report.fetches += 1
+        report.wire_bytes += wire_bytes
+        report.to_do += brought - 1
         yield report

@@ -55,7 +55,7 @@ def one_page_seen(name: str, of: int) -> Progress:
     report.growth.found(0, 1)
     report.growth.settle(0, of - 1)
     report.growth.found(1, of - 1)
-    report.growth.came(10_000)
+    report.growth.came(0, 10_000)
     return report
 
 
@@ -303,7 +303,7 @@ def test_a_site_nobody_knows_is_looked_at_before_its_turn_and_then_parked() -> N
     looked = Progress("unknown", wire_bytes=70_000, fetches=7, to_do=3)
     for page in range(7):
         looked.growth.settle(min(page, 1))
-        looked.growth.came(10_000)
+        looked.growth.came(min(page, 1), 10_000)
     looked.growth.found(1, 9)
     assert not manager.sites.looks.over
     after = rates_of(after_look(manager, [Progress("known", to_do=9), looked], 3.0))
@@ -410,7 +410,7 @@ def test_a_server_nobody_knows_is_tried_before_it_may_be_too_late() -> None:
     far = Progress("far", TaskState.CRAWLING, wire_bytes=32_000, fetches=2, to_do=48)
     far.seconds_per_request = 0.4
     for _ in range(2):
-        far.growth.came(16_000)
+        far.growth.came(0, 16_000)
     after_look(manager, [near, far], 1.0)
     assert manager.rates["far"] == pytest.approx(40e3, rel=0.1)
     assert manager.rates["near"] == pytest.approx(260e3, rel=0.1)
