@@ -3,12 +3,14 @@
 During the run the rows live in the sites' journals, where a crash cannot hurt them; here they are
 turned into columns at its end, a row group at a time whosever rows they are, so that memory stays
 bounded and ten thousand small sites make no more groups than one large one. Few rows are written as
-they are (`plain_parquet`); where there are more, Arrow is loaded for them (`arrow_tables`).
+they are (`plain_parquet`); where there are more, Arrow is loaded for them (`arrow_tables`), and
+writes a group in a thread while the rows of the next are read: most of that needs no interpreter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -82,14 +84,19 @@ class _Table(Generic[_Row]):
         self._stack = stack
         self._path = path
         self._groups = groups
-        self._write: _Writer[_Row] | None = None
+        self._write: Callable[[Sequence[tuple[str, _Row]]], Future[None]] | None = None
+        """Begins to write a group."""
+        self._group: Future[None] | None = None
+        """The one that is being written; no more than one at a time is."""
 
     def flush(self) -> None:
         if self._write is None:
-            self._write = self._stack.enter_context(self._groups(self._path))
+            self._write = self._begun()
+        if self._group is not None:
+            self._group.result()
         if self.waiting:
-            self._write(self.waiting)
-            self.waiting.clear()
+            self._group = self._write(self.waiting)
+            self.waiting = []
 
     def end(self, whole: Callable[[Sequence[tuple[str, _Row]]], bytes], *, few: bool) -> None:
         """``whole`` makes a file of all rows, if there are few."""
@@ -98,6 +105,13 @@ class _Table(Generic[_Row]):
                 self._path.write_bytes(whole(self.waiting))
         else:
             self.flush()
+            if self._group is not None:
+                self._group.result()
+
+    def _begun(self) -> Callable[[Sequence[tuple[str, _Row]]], Future[None]]:
+        write = self._stack.enter_context(self._groups(self._path))
+        beside = self._stack.enter_context(ThreadPoolExecutor(1))
+        return lambda rows: beside.submit(write, rows)
 
 
 def _page_groups(path: Path) -> AbstractContextManager[_Writer[PageRow]]:
