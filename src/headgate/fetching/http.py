@@ -67,8 +67,8 @@ class FetcherSettings:
     """A file of certificates to trust instead of the system's."""
     smooth: bool = False
     """Whether bytes should come in small lumps, for the sake of others on the line."""
-    access: tuple[tuple[str, Access], ...] = ()
-    """Who asks, by site; for those that say anything of it."""
+    access: tuple[tuple[str, Access, tuple[str, ...]], ...] = ()
+    """Who asks, for sites that say anything of it: site, what it says, URLs that may know it."""
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ class HttpFetcher:
         self._resolver = resolver or CachedResolver(NetworkResolver())
         tls = Tls(verify=settings.verify_tls, authorities=settings.authorities)
         guard = AddressGuard(settings.named, settings.named_for)
-        self._identities = identities(settings.access, settings.named_for)
+        self._identities = identities(settings.access)
         self._opener = Opener(self._around, self._resolver, guard, tls, self._identities)
         self._supply = Supply(self._opener, self._pool)
         self._origins = Origins()

@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from headgate.fetching.cookies import CookieJar
 from headgate.fetching.faults import FetchFault
@@ -42,12 +43,15 @@ _REDACTED = "[redacted]"
 class Identity:
     """Of one site."""
 
-    def __init__(self, site: str, access: Access, hosts: Iterable[str]) -> None:
-        """Raises `UserMistake` for a secret that is not where it should be, or cannot be used."""
+    def __init__(self, site: str, access: Access, named: Iterable[str]) -> None:
+        """``named``: URLs of the user's own, seeds and login; their hosts are told who asks, and
+        no other. Raises `UserMistake` for a secret that is not where it should be, or cannot be
+        used."""
         self._site = site
         self.access = access
-        self.hosts = frozenset(hosts)
-        """Of the seeds, and of the login: no other is told who asks."""
+        urls = [urlsplit(url) for url in named]
+        self._hosts = frozenset(url.hostname for url in urls)
+        self._plain_hosts = frozenset(url.hostname for url in urls if url.scheme == "http")
         self.jar = _jar(access)
         self.proxy = Proxy.parse(_secret(access.proxy)) if access.proxy else None
         self._own = _own_lines(access)
@@ -103,9 +107,13 @@ class Identity:
             usual = _USER_AGENT.sub(lambda _: own, usual)
         if self.proxy is not None and self.proxy.asks_itself(origin):
             usual += self.proxy.authorization
-        if origin.host in self.hosts:
+        if self._may_know(origin):
             usual += "".join(f"{name}: {value}\r\n" for name, value in self._own.items())
         return usual
+
+    def _may_know(self, origin: Origin) -> bool:
+        """What was meant for https is not said where all can read it, though a link leads there."""
+        return origin.host in (self._hosts if origin.secure else self._plain_hosts)
 
     def redacted(self, request_head: bytes) -> bytes:
         names = [*self._own, "Cookie", "Proxy-Authorization"]
@@ -118,16 +126,13 @@ class Identity:
 
 
 def identities(
-    access: Iterable[tuple[str, Access]], named_for: Iterable[tuple[str, str]]
+    access: Iterable[tuple[str, Access, tuple[str, ...]]],
 ) -> Mapping[str, Identity]:
-    """By site, for those that have any; ``named_for`` are pairs of a site and a host of its own."""
-    hosts: dict[str, list[str]] = {}
-    for site, host in named_for:
-        hosts.setdefault(site, []).append(host)
+    """By site, for those that have any."""
     found = {}
-    for site, theirs in access:
+    for site, theirs, named in access:
         try:
-            found[site] = Identity(site, theirs, hosts.get(site, ()))
+            found[site] = Identity(site, theirs, named)
         except UserMistake as mistake:
             raise UserMistake(f"site {site!r}: {mistake}") from None
     return found

@@ -34,8 +34,11 @@ async def log_in(site: str, url: str, fields: Mapping[str, str], ask: Ask) -> st
     if form is None:
         names = ", ".join(sorted(fields))
         return f"{url}: there is no form with fields {names} (status {page.status})"
-    if urlsplit(form.action).hostname != urlsplit(url).hostname:
+    action, asked_for = urlsplit(form.action), urlsplit(url)
+    if action.hostname != asked_for.hostname:
         return f"{url}: its form goes to another host"
+    if asked_for.scheme == "https" and action.scheme != "https":
+        return f"{url}: its form would be sent without encryption"
     body = urlencode({**form.fields, **fields})
     if form.method == "POST":
         asked = FetchRequest(

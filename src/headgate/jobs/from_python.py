@@ -185,16 +185,14 @@ def _seed(name: str, seed: str) -> str:
 
 def fetcher_settings(sites: Sequence[Site], contact: str) -> FetcherSettings:
     """How to behave on the web; hosts of seeds are named by the user, so they may be private."""
-    named = frozenset(
-        (site.name, urlsplit(url).hostname or "")
-        for site in sites
-        for url in (*site.seeds, site.access.login)
-        if url
+    urls = {site.name: tuple(filter(None, (*site.seeds, site.access.login))) for site in sites}
+    named = frozenset((site, urlsplit(url).hostname or "") for site in urls for url in urls[site])
+    access = tuple(
+        (site.name, site.access, urls[site.name]) for site in sites if site.access != Access()
     )
-    access = tuple((site.name, site.access) for site in sites if site.access != Access())
     limits = Limits()
     most = max((site.connections or 0 for site in sites), default=0)
     if most > limits.connections_per_host:
         limits = dataclasses.replace(limits, connections_per_host=most)
-    identities(access, named)  # says at once what cannot be used
+    identities(access)  # says at once what cannot be used
     return FetcherSettings(contact or "no contact given", limits, named_for=named, access=access)

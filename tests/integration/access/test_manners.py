@@ -99,7 +99,7 @@ def test_a_client_shows_its_certificate(tmp_path: Path) -> None:
         "test",
         named_for=named,
         authorities=str(tmp_path / "server.crt"),
-        access=(("with", Access(client_certificate=str(tmp_path / "client.pem"))),),
+        access=(("with", Access(client_certificate=str(tmp_path / "client.pem")), ()),),
     )
     with closing_server([], context) as port:
         url = f"https://127.0.0.1:{port}/"

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from headgate.fetching.identity import Identity
+from headgate.fetching.login import log_in
 from headgate.fetching.netscape_cookies import read_cookies
 from headgate.fetching.origin import Origins
 from headgate.fetching.proxy import Proxy
 from headgate.model.access import Access
 from headgate.model.errors import UserMistake
+from headgate.model.fetch import Fetched, FetchRequest
 from headgate.reading.forms import find_form
 
 USUAL = "User-Agent: Headgate/0 (+x)\r\nAccept: */*\r\n"
@@ -20,9 +22,9 @@ HOST, _ = Origins().locate("http://a.example/")
 OTHER, _ = Origins().locate("http://b.example/")
 
 
-def identity(access: Access) -> Identity:
+def identity(access: Access, *named: str) -> Identity:
     async def made() -> Identity:
-        return Identity("site", access, ["a.example"])
+        return Identity("site", access, named)
 
     return asyncio.run(made())
 
@@ -35,7 +37,8 @@ def test_secrets_go_to_named_hosts_and_to_no_archive(
     who = identity(
         Access(
             user_agent="Mine/1", auth="basic env:LOGIN", headers=(f"X-Key: file:{tmp_path}/key",)
-        )
+        ),
+        "http://a.example/",
     )
     assert who.lines(OTHER, USUAL) == "User-Agent: Mine/1\r\nAccept: */*\r\n"
     lines = who.lines(HOST, USUAL)
@@ -50,6 +53,42 @@ def test_secrets_go_to_named_hosts_and_to_no_archive(
     assert kept.endswith(b"\r\n\r\n")
     set_cookie = b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=secret; Path=/\r\n\r\n"
     assert who.redacted_response(set_cookie) == set_cookie.replace(b"secret", b"[redacted]")
+
+
+def test_what_is_meant_for_https_is_not_said_in_the_clear(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("abc123")
+    access = Access(auth=f"bearer file:{tmp_path}/token")
+    secure, _ = Origins().locate("https://a.example/")
+    meant_for_https = identity(access, "https://a.example/start")
+    assert "abc123" in meant_for_https.lines(secure, USUAL)
+    assert "abc123" not in meant_for_https.lines(HOST, USUAL)
+    meant_for_both = identity(access, "http://a.example/")  # most such servers lead on to https
+    assert "abc123" in meant_for_both.lines(secure, USUAL)
+    assert "abc123" in meant_for_both.lines(HOST, USUAL)
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ("http://a.example/in", "without encryption"),
+        ("https://b.example/in", "another host"),
+        ("//a.example/in", ""),
+    ],
+)
+def test_a_form_is_sent_only_where_its_page_is(action: str, words: str) -> None:
+    asked: list[FetchRequest] = []
+    form = f'<form method="post" action="{action}"><input name="u"><input name="p"></form>'.encode()
+
+    async def ask(request: FetchRequest) -> Fetched:
+        asked.append(request)
+        body = form if request.method == "GET" else b"welcome"
+        headers = (("content-type", "text/html"),)
+        return Fetched(request.url, 200, headers, b"", b"", body, "192.0.2.1", 0.0, 0.0, 0.0, 0)
+
+    why = asyncio.run(log_in("site", "https://a.example/", {"u": "me", "p": "hunter2"}, ask))
+    assert words in why
+    assert bool(why) == bool(words)
+    assert [request.method for request in asked] == (["GET"] if words else ["GET", "POST"])
 
 
 @pytest.mark.parametrize(
