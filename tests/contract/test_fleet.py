@@ -1,7 +1,8 @@
-"""What control relies on in any fleet: a node here, processes of their own, one that makes way."""
+"""What control relies on in any fleet: a node here, processes, one that makes way, spiders."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -18,15 +19,17 @@ from tests.acceptance.small_web import SmallWeb, serving
 from headgate.crawling.clock import SystemClock
 from headgate.crawling.ports import Fleet
 from headgate.crawling.progress import Progress
-from headgate.fetching.http import FetcherSettings
+from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.fetching.site_probe import SiteProbe
 from headgate.grid.processes import open_processes
 from headgate.grid.spawning import spawning
 from headgate.grid.yielding_fleet import YieldingFleet
 from headgate.jobs.node import NodeJob, open_node
 from headgate.jobs.real_parts import crawling_process, real_parts
+from headgate.model.fetch import FetchRequest
 from headgate.model.site import Site
 from headgate.model.task import Task
+from headgate.scrapy.spider_fleet import SpiderFleet
 from headgate.storage.collection import Collection
 
 Found = TypeVar("Found")
@@ -58,8 +61,46 @@ async def _making_way(job: NodeJob) -> AsyncIterator[Fleet]:
             await fleet.close("interrupted")
 
 
+class _Spidered(SpiderFleet):
+    """With a spider that asks for the same as a crawl of the small web does."""
+
+    def __init__(self, fetcher: HttpFetcher) -> None:
+        super().__init__(fetcher, SystemClock(), idle_seconds=0.2)
+        self._web = fetcher
+        self.spiders: set[asyncio.Task[None]] = set()
+
+    def start(self, task: Task) -> None:
+        super().start(task)
+        self.spiders.add(asyncio.get_running_loop().create_task(self._crawl(task.site)))
+
+    async def _crawl(self, site: Site) -> None:
+        known, seed = self.meet(site), site.seeds[0]
+        names = ("robots.txt", "sitemap.xml", "0.html", "1.html", "2.html")
+        known.inside = len(names)
+        for name in names:
+            url = seed.replace("0.html", name)
+            spider = asyncio.current_task()
+            assert spider is not None
+            known.fetching.add(spider)
+            outcome = await self._web.fetch(FetchRequest(url, site.name, 2000, 100_000))
+            known.landed(outcome, 0)
+            known.inside -= 1
+            known.active = SystemClock().now()
+
+
+@contextlib.asynccontextmanager
+async def _spiders(job: NodeJob) -> AsyncIterator[Fleet]:
+    async with HttpFetcher(job.fetcher) as fetcher:
+        fleet = _Spidered(fetcher)
+        yield fleet
+        await fleet.close("interrupted")
+        for spider in fleet.spiders:
+            spider.cancel()
+        await asyncio.gather(*fleet.spiders, return_exceptions=True)
+
+
 Crawl = Callable[[NodeJob, Site], Coroutine[None, None, Found]]
-EVERY_FLEET = pytest.mark.parametrize("open_fleet", [_node, _processes, _making_way])
+EVERY_FLEET = pytest.mark.parametrize("open_fleet", [_node, _processes, _making_way, _spiders])
 
 
 def crawled(folder: Path, crawl: Crawl[Found]) -> Found:

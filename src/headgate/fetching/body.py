@@ -9,6 +9,8 @@ for an attack. What came is held in one piece, however small its parts were.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import httptools
 
 from headgate.fetching.faults import FetchFault
@@ -27,7 +29,7 @@ _FRAMING_PER_BYTE = 8
 class Body:
     """Counted off, or open-ended when ``awaited`` is None."""
 
-    __slots__ = ("_came", "_max_bytes", "awaited", "clean", "done", "truncated")
+    __slots__ = ("_came", "_max_bytes", "awaited", "clean", "done", "truncated", "witness")
 
     def __init__(self, awaited: int | None, max_bytes: int) -> None:
         self.awaited = awaited
@@ -36,6 +38,8 @@ class Body:
         self.clean = awaited is not None
         """Whether the connection stands right behind this body, fit for another."""
         self.truncated = ""
+        self.witness: Callable[[bytes | memoryview], bool] | None = None
+        """Is shown each part, and says whether that is enough."""
         self._max_bytes = max_bytes
         self._came = bytearray()
 
@@ -74,11 +78,14 @@ class Body:
         left = self._max_bytes - len(self._came)
         if len(part) > left:
             part = part[: max(left, 0)]
-            self._cut()
+            self.stop("length")
         self._came += part
+        if self.witness is not None and self.witness(part):
+            self.stop()
 
-    def _cut(self) -> None:
-        self.truncated = "length"
+    def stop(self, why: str = "unspecified") -> None:
+        """No more of it is wanted; ``why`` in WARC's words."""
+        self.truncated = self.truncated or why
         self.clean = False
         self.done = True
 
@@ -110,7 +117,7 @@ class ChunkedBody(Body):
         if self._fed - body > _FREE_FRAMING + _FRAMING_PER_BYTE * body:
             raise FetchFault(FailureKind.BAD_HTTP, "more chunk framing than body")
         if self._fed > self._max_bytes:
-            self._cut()
+            self.stop("length")
 
     def end(self) -> None:
         pass

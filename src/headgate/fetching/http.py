@@ -28,7 +28,7 @@ from headgate.fetching.metering import Meter
 from headgate.fetching.opener import Opener
 from headgate.fetching.origin import Origin, Origins
 from headgate.fetching.pool import Pool
-from headgate.fetching.reply import Reply
+from headgate.fetching.reply import Reply, Witness
 from headgate.fetching.request_heads import RequestHeads
 from headgate.fetching.server_tallies import ServerTallies
 from headgate.fetching.supply import Supply
@@ -132,7 +132,9 @@ class HttpFetcher:
         self.meter.close()
         await self._resolver.close()
 
-    async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
+    async def fetch(
+        self, request: FetchRequest, witness: Witness | None = None
+    ) -> Fetched | FetchFailure:
         """The response, or why there is none; raises nothing but cancellation."""
         left = time.time()
         began = time.monotonic()
@@ -142,7 +144,7 @@ class HttpFetcher:
             if identity is not None:
                 origin = identity.route(origin)
                 await identity.enter(request.site, self._ask)
-            return await self._fetch(request, origin, target)
+            return await self._fetch(request, origin, target, witness)
         except FetchFault as fault:
             seconds = time.monotonic() - began
             return FetchFailure(
@@ -183,7 +185,9 @@ class HttpFetcher:
         """Wire bytes that came for all responses since the beginning."""
         return self._ledger.carried()
 
-    async def _fetch(self, request: FetchRequest, origin: Origin, target: str) -> Fetched:
+    async def _fetch(
+        self, request: FetchRequest, origin: Origin, target: str, witness: Witness | None = None
+    ) -> Fetched:
         head = self._heads.write(request, origin, target)
         repeatable = request.method == "GET"
         connection = self._supply.kept(origin, request) if repeatable else None
@@ -192,7 +196,7 @@ class HttpFetcher:
         untouched, later = 1, _TURNS
         while True:
             try:
-                return await self._exchange(request, connection, head, target)
+                return await self._exchange(request, connection, head, target, witness)
             except FetchFault as fault:
                 untouched, later = untouched - fault.untouched, later - fault.later
                 again = repeatable and (fault.untouched or fault.later)
@@ -202,9 +206,16 @@ class HttpFetcher:
             connection = await self._supply.open(origin, request)
 
     async def _exchange(
-        self, request: FetchRequest, connection: Connection, head: bytes, target: str
+        self,
+        request: FetchRequest,
+        connection: Connection,
+        head: bytes,
+        target: str,
+        witness: Witness | None,
     ) -> Fetched:
-        reply = Reply(request.max_bytes, self._limits, Wanted.of(request))
+        bodiless = request.method == "HEAD"
+        wanted = Wanted.of(request)
+        reply = Reply(request.max_bytes, self._limits, wanted, witness, bodiless=bodiless)
         exchange = Exchange(request, reply)
         asked = time.monotonic()
         try:
@@ -230,7 +241,8 @@ class HttpFetcher:
             self._ledger.end(request.site, connection, exchange.wire_bytes)
         self._tallies.count(connection, exchange, asked, began)
         self._supply.release(connection, exchange)
-        await self._heads.keep_cookies(request.site, connection.origin, target, reply)
+        if not request.own_head:
+            await self._heads.keep_cookies(request.site, connection.origin, target, reply)
         heads = self._heads.archived(request.site, head, reply.head.raw)
         return _fetched(request.url, heads, connection, left, exchange)
 

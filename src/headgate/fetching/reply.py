@@ -5,24 +5,51 @@ Memory: a head within its limit, a body within ``max_bytes``, and one receive bu
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from headgate.fetching.body import Body, body_of
+from headgate.fetching.framing import Framing
 from headgate.fetching.head import Head
 from headgate.fetching.limits import Limits
 from headgate.fetching.wanted import Wanted
+from headgate.reading.http_head import Fields
 
-__all__ = ["Reply"]
+__all__ = ["Reply", "Witness"]
+
+
+class Witness(Protocol):
+    """Sees a response while it comes, and may say that this is enough of it."""
+
+    def head(self, status: int, headers: Fields, length: int | None, /) -> bool:
+        """``length`` of the body, where it is told."""
+        ...
+
+    def piece(self, part: bytes | memoryview) -> bool:
+        """Of the body, as it will be given out; the memory is used again afterwards."""
+        ...
 
 
 class Reply:
     """Feed it until it is done; ``body`` is there once the head is whole."""
 
-    __slots__ = ("_max_bytes", "_wanted", "body", "head")
+    __slots__ = ("_bodiless", "_max_bytes", "_wanted", "_witness", "body", "head")
 
-    def __init__(self, max_bytes: int, limits: Limits, wanted: Wanted | None = None) -> None:
+    def __init__(
+        self,
+        max_bytes: int,
+        limits: Limits,
+        wanted: Wanted | None = None,
+        witness: Witness | None = None,
+        *,
+        bodiless: bool = False,
+    ) -> None:
+        """``bodiless``: the request was a HEAD, so a length speaks of what does not come."""
         self.head = Head(limits)
         self.body: Body | None = None
         self._max_bytes = max_bytes
         self._wanted = wanted
+        self._witness = witness
+        self._bodiless = bodiless
 
     @property
     def done(self) -> bool:
@@ -42,7 +69,7 @@ class Reply:
             buffer, start, size = head.feed(buffer, size)
             if not head.whole:
                 return False
-            body = self.body = body_of(head.framing, self._max_bytes)
+            body = self.body = self._begun_body()
             if self._wanted is not None:
                 self._wanted.judge(head.status, head.headers, body.awaited)
         if start < size:
@@ -53,6 +80,17 @@ class Reply:
                 if self._wanted is not None:
                     self._wanted.judge_cut(body.truncated)
         return body.done
+
+    def _begun_body(self) -> Body:
+        head, framing = self.head, self.head.framing
+        if self._bodiless:
+            framing = Framing(0, chunked=False, reusable=framing.reusable)
+        body = body_of(framing, self._max_bytes)
+        if self._witness is not None:
+            body.witness = self._witness.piece
+            if self._witness.head(head.status, head.headers, body.awaited):
+                body.stop()
+        return body
 
     def end(self) -> bool:
         """The connection ended; true when that is a proper end of the response."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from headgate.fetching.cookies import CookieJar, names_a_domain, public_suffixes
 from headgate.fetching.identity import Identity
@@ -18,8 +18,12 @@ from headgate.model.fetch import FetchRequest
 
 __all__ = ["RequestHeads"]
 
+_FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FIELD_VALUE = re.compile(r"[!-~\xa0-\xff](?:[\t -~\xa0-\xff]*[!-~\xa0-\xff])?")
 """RFC 9110 5.5. What a server, or a file, gave us to send back may be anything."""
+_HAVE_BODIES = frozenset(("POST", "PUT", "PATCH"))
+_OURS = frozenset(("content-length", "host", "transfer-encoding"))
+"""Said once, and where a body ends by who sends it."""
 
 
 class RequestHeads:
@@ -35,11 +39,21 @@ class RequestHeads:
         self._knows_suffixes = False
 
     def write(self, request: FetchRequest, origin: Origin, target: str) -> bytes:
-        same, asked = self._same_lines, target
+        same, asked, host = self._same_lines, target, origin.host_line
+        if request.own_head:
+            same, host = _own_lines(request.headers), _own_host(request.headers) or host
         identity = self._identities.get(request.site)
         if identity is not None:
             same, asked = identity.lines(origin, same), identity.target(origin, target)
-        lines = f"{request.method} {asked} HTTP/1.1\r\nHost: {origin.host_line}\r\n{same}"
+        lines = f"{request.method} {asked} HTTP/1.1\r\nHost: {host}\r\n{same}"
+        if not request.own_head:
+            lines += self._usual_lines(request, origin, target)
+        if request.body or request.method in _HAVE_BODIES:
+            lines += f"Content-Length: {len(request.body)}\r\n"
+        return f"{lines}\r\n".encode("latin-1", "replace")
+
+    def _usual_lines(self, request: FetchRequest, origin: Origin, target: str) -> str:
+        lines = ""
         jar = self._jars.get(request.site)
         if jar is not None:
             cookies = jar.header(origin.host, target, secure=origin.secure, now=time.time())
@@ -48,9 +62,7 @@ class RequestHeads:
         for name, value in request.headers:
             if _FIELD_VALUE.fullmatch(value):
                 lines += f"{name}: {value}\r\n"
-        if request.body:
-            lines += f"Content-Length: {len(request.body)}\r\n"
-        return f"{lines}\r\n".encode("latin-1", "replace")
+        return lines
 
     def archived(self, site: str, request: bytes, response: bytes) -> tuple[bytes, bytes]:
         """Heads of a request and its response without secrets."""
@@ -67,3 +79,22 @@ class RequestHeads:
                     self._knows_suffixes = True
                 jar = self._jars.setdefault(site, CookieJar())
                 jar.store(origin.host, target, value, time.time())
+
+
+def _own_lines(headers: Sequence[tuple[str, str]]) -> str:
+    """What somebody else wrote; a line that could be taken for two is left out.
+
+    >>> _own_lines([("X-A", "1"), ("X-B", "1\\r\\nX-C: 2"), ("Content-Length", "9"), ("X-D", "")])
+    'X-A: 1\\r\\nX-D: \\r\\n'
+    """
+    lines = ""
+    for name, value in headers:
+        fine = _FIELD_NAME.fullmatch(name) and (not value or _FIELD_VALUE.fullmatch(value))
+        if fine and name.lower() not in _OURS:
+            lines += f"{name}: {value}\r\n"
+    return lines
+
+
+def _own_host(headers: Sequence[tuple[str, str]]) -> str:
+    hosts = (value for name, value in headers if name.lower() == "host")
+    return next((host for host in hosts if _FIELD_VALUE.fullmatch(host)), "")

@@ -81,6 +81,9 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     """Any other is sent once, on a connection of its own: a server may have done what it was asked
     for before it hung up."""
     body: bytes = b""
+    own_head: bool = False
+    """The headers are all that is said beside the host and the length of the body: whoever asks
+    writes the rest, and keeps the cookies."""
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):
