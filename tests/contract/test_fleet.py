@@ -62,7 +62,7 @@ async def _making_way(job: NodeJob) -> AsyncIterator[Fleet]:
 
 
 class _Spidered(SpiderFleet):
-    """With a spider that asks for the same as a crawl of the small web does."""
+    """With a spider that asks for as much as a crawl of the small web does."""
 
     def __init__(self, fetcher: HttpFetcher) -> None:
         super().__init__(fetcher, SystemClock(), idle_seconds=0.2)
@@ -74,8 +74,8 @@ class _Spidered(SpiderFleet):
         self.spiders.add(asyncio.get_running_loop().create_task(self._crawl(task.site)))
 
     async def _crawl(self, site: Site) -> None:
-        known, seed = self.meet(site), site.seeds[0]
-        names = ("robots.txt", "sitemap.xml", "0.html", "1.html", "2.html")
+        known, seed = self.sites.meet(site), site.seeds[0]
+        names = ("nothing.txt", "sitemap.xml", "0.html", "1.html", "2.html")
         known.inside = len(names)
         for name in names:
             url = seed.replace("0.html", name)

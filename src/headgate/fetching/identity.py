@@ -30,12 +30,13 @@ from headgate.model.fetch import FailureKind
 if TYPE_CHECKING:
     from headgate.fetching.login import Ask
 
-__all__ = ["Identity", "identities"]
+__all__ = ["Identity", "identities", "without_secrets"]
 
 _MOST_SECRET_BYTES = 65_536
 _MOST_COOKIE_BYTES = 4_000_000
 _SENDABLE = re.compile(r"[!-~](?:[\t -~]*[!-~])?")
 _SET_COOKIE = re.compile(rb"^(set-cookie:[ \t]*[^=;\r\n]*=)[^;\r\n]*", re.I | re.M)
+_SECRET_LINE = re.compile(rb"^(authorization|cookie|proxy-authorization):[^\r\n]*", re.I | re.M)
 _USER_AGENT = re.compile(r"^User-Agent: [^\r\n]*\r\n")
 _REDACTED = "[redacted]"
 
@@ -123,6 +124,16 @@ class Identity:
 
     def redacted_response(self, head: bytes) -> bytes:
         return _SET_COOKIE.sub(rb"\1" + _REDACTED.encode(), head)
+
+
+def without_secrets(request: bytes, response: bytes) -> tuple[bytes, bytes]:
+    """Heads that somebody else wrote, without the values by which anybody is known.
+
+    >>> without_secrets(b"GET / HTTP/1.1\\r\\nCookie: a=1\\r\\n", b"set-cookie: a=2; path=/\\r\\n")
+    (b'GET / HTTP/1.1\\r\\nCookie: [redacted]\\r\\n', b'set-cookie: a=[redacted]; path=/\\r\\n')
+    """
+    secret = rb"\1: " + _REDACTED.encode()
+    return _SECRET_LINE.sub(secret, request), _SET_COOKIE.sub(rb"\1" + _REDACTED.encode(), response)
 
 
 def identities(

@@ -12,7 +12,7 @@ from enum import StrEnum
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection, RunFolder
 
-__all__ = ["JobKind", "kind_of", "open_run"]
+__all__ = ["JobKind", "kind_of", "open_run", "refuse_unfinished"]
 
 
 class JobKind(StrEnum):
@@ -22,6 +22,7 @@ class JobKind(StrEnum):
     SURVEY = "survey"
     KEEP = "keep"
     MANAGER = "manager"
+    SCRAPY = "scrapy"
 
     @property
     def state(self) -> str:
@@ -34,25 +35,34 @@ def kind_of(run: RunFolder) -> JobKind | None:
     return next((kind for kind in JobKind if run.load(kind.state) is not None), None)
 
 
-def open_run(
-    collection: Collection, kind: JobKind, request: bytes, started: datetime, *, resume: bool
-) -> RunFolder:
-    """Needs the collection's lock. A manager always goes on with its own."""
+def refuse_unfinished(collection: Collection, kind: JobKind) -> None:
+    """Raises `UserMistake` where somebody of another kind has to finish first."""
     unfinished = collection.unfinished_run()
     found = None if unfinished is None else kind_of(unfinished)
+    if unfinished is None or found in (None, kind):
+        return
     if found is JobKind.KEEP:
         raise UserMistake(
             f"{collection.path} is kept by 'headgate keep', which was not ended in order; start it"
             " again, give its last volume up with 'headgate crawl --abandon', or name another"
             " folder with --out"
         )
-    if unfinished is not None and found not in (None, kind):
-        again = "" if found is JobKind.MANAGER else " --resume"
-        raise UserMistake(
-            f"{collection.path} has an unfinished {found} ({unfinished.stamp}); finish it with"
-            f" 'headgate {found}{again}', give it up with 'headgate crawl --abandon', or name"
-            " another folder with --out"
-        )
+    finish = f"'headgate {found}{'' if found is JobKind.MANAGER else ' --resume'}'"
+    if found is JobKind.SCRAPY:
+        finish = "the spider, run again"
+    raise UserMistake(
+        f"{collection.path} has an unfinished {found} ({unfinished.stamp}); finish it with"
+        f" {finish}, give it up with 'headgate crawl --abandon', or name another folder with --out"
+    )
+
+
+def open_run(
+    collection: Collection, kind: JobKind, request: bytes, started: datetime, *, resume: bool
+) -> RunFolder:
+    """Needs the collection's lock. A manager always goes on with its own."""
+    refuse_unfinished(collection, kind)
+    unfinished = collection.unfinished_run()
+    found = None if unfinished is None else kind_of(unfinished)
     if resume:
         if unfinished is None:
             raise UserMistake(f"{collection.path} has no unfinished {kind}; leave out --resume")

@@ -13,6 +13,7 @@ is fetched by Headgate's own fetcher, and its manager shares the line among thei
 | `line`         | what all spiders of an event loop share: fetcher, manager, report        |
 | `spider_fleet` | the port of the manager: sites are run by spiders                        |
 | `spider_site`  | one site's counters                                                      |
+| `archive`      | responses as a run of a collection, where that is wanted                 |
 | `naming`       | which site a request belongs to                                          |
 | `translating`  | requests and responses from one world to the other                       |
 | `sharing`      | equal shares, where no site file says better                             |

@@ -6,6 +6,7 @@ itself, and before anything is asked for.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.request import getproxies
 
@@ -14,7 +15,10 @@ from scrapy.utils.python import global_object_name
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from headgate.model.errors import UserMistake
+from headgate.scrapy.addon import seat_of
+from headgate.scrapy.archive import check_folder
 from headgate.scrapy.handler import Handler
+from headgate.scrapy.line import Line
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -38,6 +42,9 @@ class Check:
                 " 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
             )
         _refuse_proxies(settings)
+        out = seat_of(crawler).terms.out
+        if out and not Line.anywhere():
+            check_folder(Path(out))
         return cls()
 
 

@@ -11,6 +11,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -24,7 +25,7 @@ from headgate.jobs.budget_keeping import is_unlimited
 from headgate.jobs.chosen_policy import followed_policy
 from headgate.jobs.forecasting import forecast_sites
 from headgate.jobs.run_time import time_left
-from headgate.model.errors import UserMistake
+from headgate.model.errors import HeadgateError, UserMistake
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.task import Task
@@ -38,6 +39,7 @@ from headgate.views.report_text import report_text
 
 if TYPE_CHECKING:
     from headgate.planning.following import Following
+    from headgate.scrapy.archive import SpiderArchive
     from headgate.scrapy.seat import Seat
 
 __all__ = ["Line"]
@@ -75,6 +77,7 @@ class Line:
         self._log = RunLog.of(stamp, wall, None, 0.0)
         self._began = self._clock.now()
         self.fleet.set_total(math.inf if self._capacity is None else self._capacity.rate_at(0.0))
+        self.archive = self._opened_archive()
         self._running = asyncio.get_running_loop().create_task(self._conducting.run())
 
     @classmethod
@@ -92,6 +95,11 @@ class Line:
         line.seats.append(seat)
         return line
 
+    @staticmethod
+    def anywhere() -> bool:
+        """Whether this process has one."""
+        return bool(_lines)
+
     async def leave(self, seat: Seat, reason: str) -> RunReport | None:
         """A spider has closed; of the last one, the report. ``reason``: before it was done."""
         self.seats.remove(seat)
@@ -106,14 +114,19 @@ class Line:
         finally:
             await self.fetcher.close()
         self._log.interrupted = bool(reason)
-        report = self.report()
-        _logger.info("%s", report_text(report))
+        report, page = self.report(), ""
+        if self.archive is not None:
+            try:
+                page = str(await self.archive.finish(report))
+            except HeadgateError as fault:
+                _logger.error("%s; the archive is as far as it came", fault)  # noqa: TRY400
+        _logger.info("%s", report_text(report, page, linked=False))
         return report
 
     def site(self, url: str, meta: Mapping[str, object]) -> SpiderSite:
         """That a request belongs to."""
         name = self._names.of(url, meta)
-        return self.fleet.meet(self._of_file.get(name) or Site(name, seeds=(url,)))
+        return self.fleet.sites.meet(self._of_file.get(name) or Site(name, seeds=(url,)))
 
     def want(self, known: SpiderSite) -> None:
         """Something of the site is asked for: it needs a task, if it has none."""
@@ -124,9 +137,9 @@ class Line:
             self._ask_for_task(known)
 
     def report(self) -> RunReport:
-        met = {site.name: site for site in self.fleet.sites}
-        sites = [*self.terms.sites, *(s for s in met.values() if s.name not in self._of_file)]
-        return make_report(sites, len(self._log.progress), None, self._log)
+        """Of the sites that were asked for anything."""
+        sites = [known.site for known in self.fleet.sites]
+        return make_report(sites, len(sites), None, self._log)
 
     @property
     def _elapsed(self) -> float:
@@ -145,6 +158,13 @@ class Line:
         self._conducting.arrive(Task(site, known.progress.visit + 1), foreseen)
         self.fleet.wake()
 
+    def _opened_archive(self) -> SpiderArchive | None:
+        if not self.terms.out:
+            return None
+        from headgate.scrapy.archive import SpiderArchive
+
+        return SpiderArchive(Path(self.terms.out), self._clock, self.terms.fetcher.user_agent)
+
     def _following(self) -> Following | None:
         if self._capacity is None:
             return None
@@ -162,8 +182,7 @@ class Line:
         log = self._log
         log.look(now, reports, begun)
         log.budget_is(now, None if self._capacity is None else self._capacity.rate_at(now))
-        parked = {name for name, rate in granted.items() if not rate}
-        held = sum(known.inside for known in map(self.fleet.known, parked) if known is not None)
+        held = self.fleet.sites.held(name for name, rate in granted.items() if not rate)
         for seat in self.seats:
             seat.make_room(held)
 

@@ -18,6 +18,7 @@ from scrapy.http import Headers, Response
 from scrapy.utils.python import global_object_name
 from twisted.python.failure import Failure
 
+from headgate.model.errors import HeadgateError
 from headgate.model.fetch import FetchFailure
 from headgate.reading.http_head import Fields
 from headgate.scrapy.line import Line
@@ -98,6 +99,8 @@ class Seat:
             self._fit_slot(line, request, site)
         if isinstance(outcome, FetchFailure):
             raise raised(outcome)
+        if line.archive is not None and request.method == "GET":
+            await line.archive.put(site.name, outcome, int(request.meta.get("depth", 0)))
         request.meta["download_latency"] = outcome.first_byte_seconds
         if self._warnsize and len(outcome.payload) > self._warnsize:
             _logger.warning("%s brought %d bytes", request, len(outcome.payload))
@@ -154,9 +157,13 @@ class Seat:
         slot.concurrency = max(min(wanted, most), 1)
 
     def _site(self, request: Request) -> SpiderSite | None:
+        """None: it is not ours, or there is no line; of that, the download tells."""
         if not request.url.startswith(("http://", "https://")):
             return None
-        return self._joined().site(request.url, request.meta)
+        try:
+            return self._joined().site(request.url, request.meta)
+        except HeadgateError:
+            return None
 
     def _scheduled(self, request: Request) -> None:
         site = self._site(request)
@@ -184,10 +191,8 @@ class Seat:
     def _closed(self, reason: str) -> None:
         self._reason = "" if reason == _DONE else reason
         if self._line is not None:
-            report = self._line.report()
-            stats = self._crawler.stats
-            stats.set_value("headgate/wire_bytes", report.wire_bytes)
-            stats.set_value("headgate/mean_rate", round(report.mean_rate))
+            came = sum(known.progress.wire_bytes for known in self._line.fleet.sites)
+            self._crawler.stats.set_value("headgate/wire_bytes", came)
 
 
 class _Witness:

@@ -16,7 +16,7 @@ from headgate.crawling.ports import Clock, Fetcher
 from headgate.crawling.progress import Progress
 from headgate.model.site import Site
 from headgate.model.task import Task
-from headgate.scrapy.spider_site import SpiderSite
+from headgate.scrapy.spider_site import SpiderSite, SpiderSites
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["SpiderFleet"]
@@ -40,8 +40,7 @@ class SpiderFleet:
         self._fetcher = fetcher
         self._clock = clock
         self._scheduled = scheduled
-        self._sites: dict[str, SpiderSite] = {}
-        """All that were ever met."""
+        self.sites = SpiderSites()
         self._running: dict[str, SpiderSite] = {}
         self._ended: list[Progress] = []
         self._news: asyncio.Future[None] | None = None
@@ -49,20 +48,6 @@ class SpiderFleet:
         """Why nothing will be asked for any more."""
         self.finished = False
         """The spiders are; what is begun has ended."""
-
-    def meet(self, site: Site) -> SpiderSite:
-        """The counters of a site, which may be new."""
-        known = self._sites.get(site.name)
-        if known is None:
-            known = self._sites[site.name] = SpiderSite.of(site)
-        return known
-
-    def known(self, name: str) -> SpiderSite | None:
-        return self._sites.get(name)
-
-    @property
-    def sites(self) -> Sequence[Site]:
-        return [known.site for known in self._sites.values()]
 
     def admit(self, known: SpiderSite) -> None:
         """Its requests may wait in line; a part of the line comes with its task."""
@@ -81,7 +66,7 @@ class SpiderFleet:
         self.wake()
 
     def start(self, task: Task) -> None:
-        known = self.meet(task.site)
+        known = self.sites.meet(task.site)
         assert task.name not in self._running, f"{task.name} runs already"
         known.begin(self._clock.now(), task.visit)
         self._running[task.name] = known
@@ -108,7 +93,7 @@ class SpiderFleet:
             self._end(known, self._clock.now(), reason)
 
     def progress(self) -> Sequence[Progress]:
-        part = self._part_in_scheduler()
+        part = self.sites.part_in_scheduler(self._scheduled())
         return [known.look(self._fetcher, part) for known in self._running.values()]
 
     def servers(self) -> Mapping[str, ServerTally]:
@@ -124,9 +109,6 @@ class SpiderFleet:
 
     async def close(self, reason: str) -> None:
         self.finish(reason)
-
-    def carried(self) -> int:
-        return self._fetcher.carried()
 
     async def _wait_for_news(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -145,17 +127,12 @@ class SpiderFleet:
                 self._end(known, known.active, "")
 
     def _end(self, known: SpiderSite, at: float, reason: str) -> None:
-        known.look(self._fetcher, self._part_in_scheduler())
+        known.look(self._fetcher, self.sites.part_in_scheduler(self._scheduled()))
         left = known.progress.to_do
         del self._running[known.name]
         self._ended.append(known.end(at, reason if reason == known.closed or left else ""))
         self._fetcher.meter.forget_site(known.name)
         self.wake()
-
-    def _part_in_scheduler(self) -> float:
-        """Of what was counted; requests that others dropped on the way are not there."""
-        counted = sum(known.scheduled for known in self._sites.values())
-        return min(self._scheduled() / counted, 1.0) if counted else 0.0
 
 
 def _most(site: Site) -> float:

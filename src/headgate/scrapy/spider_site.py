@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 
@@ -18,7 +19,7 @@ from headgate.model.page import Role
 from headgate.model.site import Site
 from headgate.traffic.response_size import ResponseSize
 
-__all__ = ["SpiderSite"]
+__all__ = ["SpiderSite", "SpiderSites"]
 
 
 @dataclass(slots=True)
@@ -112,3 +113,30 @@ class SpiderSite:
         taken = copy(progress)
         taken.errors = progress.errors.copy()
         return taken
+
+
+class SpiderSites:
+    """All that were ever met, by name."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, SpiderSite] = {}
+
+    def __iter__(self) -> Iterator[SpiderSite]:
+        return iter(self._known.values())
+
+    def meet(self, site: Site) -> SpiderSite:
+        """The counters of a site, which may be new."""
+        known = self._known.get(site.name)
+        if known is None:
+            known = self._known[site.name] = SpiderSite.of(site)
+        return known
+
+    def held(self, names: Iterable[str]) -> int:
+        """Requests of these that are in the downloader."""
+        return sum(self._known[name].inside for name in names if name in self._known)
+
+    def part_in_scheduler(self, scheduled: float) -> float:
+        """Of the requests that were counted, where a scheduler says how many it has: others may
+        have dropped some on the way."""
+        counted = sum(known.scheduled for known in self)
+        return min(scheduled / counted, 1.0) if counted else 0.0

@@ -56,6 +56,8 @@ class Terms:
     """Of the site file, in its order; empty: there is none."""
     budget: Budget
     fetcher: FetcherSettings
+    out: str = ""
+    """The collection that responses are archived in; empty: none."""
 
     @property
     def planned(self) -> bool:
@@ -75,7 +77,7 @@ def read_terms(settings: BaseSettings) -> Terms:
         limits=_limits(settings, usual.limits),
         verify_tls=settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
     )
-    return Terms(sites, budget, fetcher)
+    return Terms(sites, budget, fetcher, str(settings.get("HEADGATE_OUT") or ""))
 
 
 def _asked(settings: BaseSettings) -> tuple[tuple[Site, ...], Budget]:

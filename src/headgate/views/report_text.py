@@ -26,8 +26,9 @@ __all__ = ["report_text"]
 _MOST_NAMED = 5
 
 
-def report_text(report: RunReport, page: str = "") -> str:
-    """Headline, amounts, and what went wrong; ``page`` is where the report page is."""
+def report_text(report: RunReport, page: str = "", *, linked: bool = True) -> str:
+    """Headline, amounts, and what went wrong; ``page`` is where the report page is, ``linked``
+    whether links said what was fetched, and not a program of the user's."""
     words = ReportWords.of(report)
     lines = [f"{words.headline}.", f"{words.amounts}.", *policy_words(report)]
     late = late_sites(report)
@@ -43,7 +44,7 @@ def report_text(report: RunReport, page: str = "") -> str:
     if not report.nothing_fetched:
         empty = (s for s in report.sites if s.state == "done" and not s.pages)
         lines += _listed("Nothing fetched", (f"{s.name} ({nothing_because(s)})" for s in empty))
-    few = ((site, too_little(site)) for site in report.sites)
+    few = ((site, too_little(site)) for site in report.sites if linked)
     lines += _listed("Only one page", (f"{site.name} ({why})" for site, why in few if why))
     lines += _listed("Left out", left_out_words(report))
     unfinished = (site for site in report.sites if not site.settled)
