@@ -66,6 +66,6 @@ def test_a_project_with_these_settings(tmp_path: Path, settings: str) -> None:
         said = run(tmp_path, "-m", "scrapy", "crawl", "titles", "-o", "items.jsonl")
     lines = (tmp_path / "items.jsonl").read_text().splitlines()
     assert {json.loads(line)["url"] for line in lines} >= web.urls
-    assert "2 sites, 5 pages" in said
+    assert ", 5 pages, 10 KB" in said
     if settings is BY_PLAN:
         assert "The deadline was met" in said
