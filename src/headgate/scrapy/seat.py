@@ -38,6 +38,7 @@ _FIT_SLOTS_EVERY = 16
 something."""
 _MOST_HELD = 1000
 """Requests beyond CONCURRENT_REQUESTS that may wait for sites that have no part of the line."""
+_DEEPEST = 1000
 _DONE = "finished"
 
 
@@ -93,14 +94,14 @@ class Seat:
         finally:
             site.fetching.discard(task)
             line.want(site)
-        site.landed(outcome, int(request.meta.get("depth", 0)))
+        site.landed(outcome, _depth(request))
         fetches = site.progress.fetches
         if fetches < _FIT_SLOTS_EVERY or not fetches % _FIT_SLOTS_EVERY:
             self._fit_slot(line, request, site)
         if isinstance(outcome, FetchFailure):
             raise raised(outcome)
         if line.archive is not None and request.method == "GET":
-            await line.archive.put(site.name, outcome, int(request.meta.get("depth", 0)))
+            await line.archive.put(site.name, outcome, _depth(request))
         request.meta["download_latency"] = outcome.first_byte_seconds
         if self._warnsize and len(outcome.payload) > self._warnsize:
             _logger.warning("%s brought %d bytes", request, len(outcome.payload))
@@ -168,7 +169,7 @@ class Seat:
     def _scheduled(self, request: Request) -> None:
         site = self._site(request)
         if site is not None:
-            site.found(int(request.meta.get("depth", 0)))
+            site.found(_depth(request))
 
     def _dropped(self, request: Request) -> None:
         site = self._site(request)
@@ -193,6 +194,12 @@ class Seat:
         if self._line is not None:
             came = sum(known.progress.wire_bytes for known in self._line.fleet.sites)
             self._crawler.stats.set_value("headgate/wire_bytes", came)
+
+
+def _depth(request: Request) -> int:
+    """Links from the start, as Scrapy counts them."""
+    depth = request.meta.get("depth", 0)
+    return min(max(depth, 0), _DEEPEST) if isinstance(depth, int) else 0
 
 
 class _Witness:

@@ -91,7 +91,7 @@ class SpiderSite:
         if isinstance(outcome, Fetched):
             self._landed.count(Role.PAGE, outcome.status, "", len(outcome.payload))
             self.response_size.add(outcome.wire_bytes)
-            progress.growth.came(outcome.wire_bytes)
+            progress.growth.came(depth, outcome.wire_bytes)
             progress.fetch_seconds += outcome.seconds
             progress.first_byte_seconds += outcome.first_byte_seconds
         else:
