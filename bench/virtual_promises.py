@@ -110,9 +110,9 @@ def main() -> int:
             trial = SCENARIOS[name](np.random.default_rng([args.seed, run]))
             report = crawl_virtually(trial)
             late = lateness(trial, report)
-            counted = set(trial.counted)
-            met += sum(site.met is not False for site in report.sites if site.name in counted)
-            deadlines += len(counted)
+            promised = set(trial.promised)
+            met += sum(site.met is not False for site in report.sites if site.name in promised)
+            deadlines += len(promised)
             total, worst = total + float(late.sum()), max(worst, float(late.max()))
             least += hindsight(trial.problem())[1]
         print(

@@ -9,8 +9,8 @@ depth has gone on. A chain, where each page leads to one more, may go on as long
 size is that of each depth to come, since a crawl meets large pages first (indexes); it lies between
 the arithmetic and the geometric, since a few very large ones say little of the rest.
 
-What was thought before (`Forecast`) counts as much as it is sure, fully as long as one true size in
-twenty lies so far from what the crawl shows, and not at all where one in forty does. Each look
+What was thought before (`Forecast`) counts as much as it is sure, fully as long as true sizes often
+enough lie so far from what the crawl shows, and not at all where they hardly ever do. Each look
 judges anew: in half of all crawls the truth is out of the range once, so a word that was given up
 for good would be given up in half of them. So a user's word stands as long as the crawl does not
 contradict it, and a guess is gone after a few pages.
@@ -61,9 +61,11 @@ _ABOVE, _ABOVE_BY_UNKNOWN, _ABOVE_BY_WAY, _ABOVE_BY_PAGES = 3.6, 1.0, 0.7, 0.32
 """The range of what is left, in natural logarithms. It is wider where much is unknown, where little
 was seen, and at the end: the last pages are often links that lead nowhere, or a few large files.
 """
-_DOUBTFUL, _REFUTED = 1.25, 1.65
-"""How far what was foretold lies from what the crawl shows, in lengths of its range on that side.
-At any one look one true size in twenty lies above the first, one in forty above the second."""
+_TOO_MUCH, _TOO_LITTLE = (1.25, 1.65), (0.75, 1.25)
+"""How far above or below what the crawl shows something foretold is doubtful, and refuted, in
+lengths of the range on that side. At any one look one true size in twenty lies beyond the first and
+one in forty beyond the second; below it is one in sixty and in three hundred, since regular trees,
+which are not among the real sites, look too large for long."""
 _GUESS_PAGES = 3
 _CERTAIN = 0.02
 """Natural logarithm: where a forecast has no range."""
@@ -258,7 +260,8 @@ def _weighed(one: float, weight: float, other: float, other_weight: float) -> fl
 def _believed(seen: _Estimate, foretold: float) -> float:
     """How far what was foretold counts, from 0 to 1."""
     apart = abs(foretold - seen.value) / seen.towards(foretold)
-    return min(max((_REFUTED - apart) / (_REFUTED - _DOUBTFUL), 0.0), 1.0)
+    doubtful, refuted = _TOO_MUCH if foretold > seen.value else _TOO_LITTLE
+    return min(max((refuted - apart) / (refuted - doubtful), 0.0), 1.0)
 
 
 def _narrower(seen: float, before: float, believed: float) -> float:
