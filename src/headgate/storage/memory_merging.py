@@ -1,6 +1,6 @@
 """Writing a site's memory anew: what it knew, and what a run or a visit met.
 
-What the run did not touch is copied in blocks, undecoded; 50 bytes a page are in memory meanwhile.
+What the run did not touch is copied in blocks, undecoded; 40 bytes a page are in memory meanwhile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from isal import isal_zlib
 
 from headgate.storage.appending import sync_folder
 from headgate.storage.faults import writing
-from headgate.storage.memory_file import FEW, HEAD, SIGNATURE, WORD_BYTES, MemoryFile, key_of
+from headgate.storage.memory_file import (
+    FEW,
+    HEAD,
+    SIGNATURE,
+    WORD_BYTES,
+    MemoryFile,
+    Words,
+    key_of,
+)
 from headgate.storage.memory_summary import MemorySummary, VisitCounts
 from headgate.storage.page_memory import PageMemory, Sighting, after
 from headgate.storage.replacing import replacing, replacing_soon, write_soon
@@ -205,7 +213,7 @@ class _Merging:
         self._write(bytes(-self._end % WORD_BYTES))  # words lie better where they are aligned
         keys_start = self._end
         for words in (self._keys, self._starts):
-            self._write(words.tobytes())
+            self._write(memoryview(words).cast("B"))
         packed = _encode(summary)
         self._file.write(packed)
         checks = (self._check, isal_zlib.crc32(packed), 0)
@@ -262,17 +270,17 @@ class _Merging:
         self._starts.append(self._end)
         self._write(data)
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes | memoryview) -> None:
         self._file.write(data)
         self._check = isal_zlib.crc32(data, self._check)
         self._end += len(data)
 
 
-def _sorted_places(words: array[int]) -> array[int]:
+def _sorted_places(words: array[int]) -> Words:
     """Where the words lie, from the least to the greatest; equal ones in their order."""
     if len(words) <= FEW:
         return array("Q", sorted(range(len(words)), key=words.__getitem__))
     import numpy as np
 
     places = np.argsort(np.frombuffer(words, np.uint64), kind="stable")
-    return array("Q", places.astype(np.uint64).tobytes())
+    return places.view(np.uint64).data  # as they are: a copy would be most of what this holds
