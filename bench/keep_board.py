@@ -110,7 +110,7 @@ def _measure(path: Path, pages: int) -> None:
         board.end(task.site, now)
         visits.append(time.process_time() - began)
         looks += len(visit.pages)
-    print(f"{len(board):,} sites with {len(board) * pages:,} pages")
+    print(f"{len(board.places):,} sites with {len(board.places) * pages:,} pages")
     print(f"start: {started:.2f} s (at most 5)")
     print(
         f"next task: median {1e3 * float(np.median(decisions)):.2f} ms, worst"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import sys
 import tempfile
 import time
@@ -64,8 +65,11 @@ def main() -> int:
             if wrong:
                 failed += 1
                 _say(wrong)
-    seconds = time.monotonic() - began
-    _say(f"{int(end) - int(first)} seeds in {seconds:.0f} s, {failed} failed")
+        pool.close()
+        pool.join()
+    seconds, of_cpu = time.monotonic() - began, os.times()
+    cpu = of_cpu.children_user + of_cpu.children_system
+    _say(f"{int(end) - int(first)} seeds in {seconds:.0f} s, {cpu:.0f} s of CPU, {failed} failed")
     return bool(failed)
 
 

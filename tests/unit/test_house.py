@@ -24,10 +24,8 @@ LARGE = {
     " touches several",
     "grid/processes.py: ProcessFleet": "adapter of a port, over processes that may die during any"
     " call",
-    "jobs/keep_desk.py: Desk": "in the making",
     "planning/capacity.py: Capacity": "a value: each method is one question, or one other budget"
     " made of it",
-    "recrawl/site_board.py: SiteBoard": "in the making",
     "storage/collection.py: RunFolder": "a value: each method names one thing that a run has on"
     " disk",
     "storage/sql_board.py: SqlBoard": "adapter of a port",

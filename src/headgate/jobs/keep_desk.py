@@ -28,10 +28,9 @@ from headgate.jobs.kept_visit import (
     PlannedVisit,
     VisitEnd,
     is_down,
-    learned_costs,
     visit_of,
-    why_down,
 )
+from headgate.jobs.site_pauses import LONGEST_PAUSE_SECONDS, is_believed, state_after
 from headgate.model.site import Site
 from headgate.recrawl.keep_policies import KeepPolicy
 from headgate.recrawl.page_estimates import PageEstimates
@@ -50,9 +49,6 @@ from headgate.storage.site_memory import SiteMemory, read_summary
 
 __all__ = ["Desk"]
 
-_DOWN_HOURS = (1.0, 4.0, 16.0, 72.0)
-_DOUBT_HOURS = (1.0, 6.0)
-_HOUR = 3600.0
 _MOST_PAGES = 5_000
 """Of one visit."""
 _AHEAD_SECONDS = 300.0
@@ -114,7 +110,7 @@ class Desk:
     def look_at_all_again(self, now: float) -> None:
         """The clock was set back: what was to come then has no meaning any more."""
         for name, state in self.states.items():
-            if state.paused_until > now + _DOWN_HOURS[-1] * _HOUR:
+            if state.paused_until > now + LONGEST_PAUSE_SECONDS:
                 self.states[name] = dataclasses.replace(state, paused_until=0.0)
                 self.board.pause(name, 0.0)
         for name in self.sites:
@@ -169,22 +165,22 @@ class Desk:
         number = 1 + max(
             0 if state is None else state.visit, 0 if known is None else known.summary.visit
         )
-        believe = state is not None and state.suspicions >= len(_DOUBT_HOURS)
+        believe = is_believed(state)
         if known is None:
             return PlannedVisit(
                 site, number, task.why, None, 0.0, 0.0, task.due, believe, {}, now, math.inf
             )
         kept = known.kept
-        kept.turn_began = self.board.turn_began(site.name, now)
+        kept.turn_began = self.board.order.turn_began(site.name, now)
         visit = None
         if task.why is Why.PROMISE:
-            visit = promised_visit(kept, now, self.board.promise_slice)
+            visit = promised_visit(kept, now, task.most_seconds)
         if visit is None and task.why is not Why.USER:
             visit = chosen_visit(kept, self.policy.pages, now, most_bytes)
         if task.why is Why.USER:
             pages = np.argsort(kept.pages.asked, kind="stable")
         elif visit is None:
-            self.board.nothing_left(site.name, now)
+            self.board.order.end(site.name, now, VisitOf.ALL)
             return None
         else:
             pages = visit.pages
@@ -212,7 +208,7 @@ class Desk:
         merged = summary is not None and summary.visit == planned.visit
         counts = summary.visited if summary is not None and merged else VisitCounts()
         down = is_down(progress, counts)
-        state = self._state(planned, before, progress, counts, now, down=down)
+        state = state_after(planned, before, progress, counts, now, down=down)
         self.states[name] = state
         known = self.refresh(name, now) if name in self.sites else None
         outlook = self.board.outlook(name) if name in self.sites else None
@@ -251,34 +247,6 @@ class Desk:
         self.states[name] = dataclasses.replace(state, paused_until=until)
         self.catalog.put_site_state(self.states[name])
         self.board.pause(name, until)
-
-    def _state(
-        self,
-        planned: PlannedVisit,
-        before: SiteState,
-        progress: Progress,
-        counts: VisitCounts,
-        now: float,
-        *,
-        down: bool,
-    ) -> SiteState:
-        interrupted = progress.state is TaskState.STOPPED and not counts.asked
-        downs = before.down + 1 if down else before.down if interrupted else 0
-        doubts = before.suspicions + 1 if counts.doubted else 0
-        paused, trouble = 0.0, ""
-        if down:
-            hours = _DOWN_HOURS[min(downs, len(_DOWN_HOURS)) - 1]
-            paused = now + hours * _HOUR
-            trouble = why_down(planned.site, progress)
-        elif counts.doubted:
-            paused = now + _DOUBT_HOURS[min(doubts, len(_DOUBT_HOURS)) - 1] * _HOUR
-            trouble = "nearly all pages have become one and the same"
-        since = before.trouble_since if before.trouble and trouble else now
-        return SiteState(
-            planned.site.name, planned.visit, now, before.outlook,
-            learned_costs(planned, before, progress, counts), paused, downs, doubts, trouble,
-            since if trouble else 0.0,
-        )  # fmt: skip
 
     def _settled(self, planned: PlannedVisit, now: float) -> KeptPromise | None:
         """The promise that a visit for it has kept, or kept late: the page that was oldest then has

@@ -165,7 +165,7 @@ class KeepState:
 
     def _at_risk(self, now: float) -> KeepPromises:
         at_risk = []
-        for site, left in self._desk.board.at_risk(now)[:_SHOWN]:
+        for site, left in self._desk.board.places.at_risk(now)[:_SHOWN]:
             outlook = self._desk.board.outlook(site)
             seconds = 0.0 if outlook is None else outlook.promise_seconds
             at_risk.append(AtRisk(site, now + left, left - seconds))

@@ -18,18 +18,19 @@ sites (`site_rows`).
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
 from headgate.recrawl.arrays import BoolArray, FloatArray
+from headgate.recrawl.host_guests import HostGuests
 from headgate.recrawl.kept_site import DAY_SECONDS, SiteTerms
 from headgate.recrawl.site_order import ByWorth, SiteOrder, VisitOf
 from headgate.recrawl.site_outlook import Outlook
-from headgate.recrawl.site_rows import SiteRows
+from headgate.recrawl.site_places import SitePlaces
 
 __all__ = ["SiteBoard", "Task", "Why"]
 
@@ -54,6 +55,8 @@ class Task:
     expected_bytes: float
     """0: not known."""
     expected_seconds: float
+    most_seconds: float = math.inf
+    """That a visit for a promise may take."""
 
 
 class SiteBoard:
@@ -61,26 +64,13 @@ class SiteBoard:
 
     def __init__(self, order: SiteOrder | None = None) -> None:
         """None: what a visit is worth decides."""
-        self._order: SiteOrder = order or ByWorth()
-        self._rows = SiteRows.of(64)
-        self._places: dict[str, int] = {}
-        self._names: list[str] = []
-        """By place."""
-        self._free: list[int] = []
-        """Places of sites that were dropped."""
+        self.order: SiteOrder = order or ByWorth()
+        """Of its turns: when one began, and that one is over though nobody asked for anything."""
+        self.places = SitePlaces()
+        self._guests = HostGuests()
         self._terms: dict[str, SiteTerms] = {}
         self._outlooks: dict[str, Outlook] = {}
-        self._at_host: defaultdict[str, set[str]] = defaultdict(set)
-        """Sites of each host."""
-        self._visits: dict[str, tuple[str, ...]] = {}
-        """Sites that somebody is at, with the hosts that were theirs when it began."""
         self._wanted: dict[str, None] = {}
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
 
     def outlook(self, site: str) -> Outlook | None:
         """As last told; None: it was never visited."""
@@ -88,43 +78,33 @@ class SiteBoard:
 
     def put(self, site: str, terms: SiteTerms, outlook: Outlook | None = None) -> None:
         """A new site, or new terms for one; ``outlook``: as the catalog has it."""
-        if site in self._places:
-            self._leave_hosts(site)
-        place = self._places.get(site)
-        if place is None:
-            place = self._new_place(site)
+        place = self.places.of(site)
         self._terms[site] = terms
-        for host in terms.hosts:
-            self._at_host[host].add(site)
-        self._rows.set_terms(place, terms)
-        self._rows.blocked[place] = sum(
-            visited == site or not set(hosts).isdisjoint(terms.hosts)
-            for visited, hosts in self._visits.items()
-        )
+        rows = self.places.rows
+        rows.set_terms(place, terms)
+        rows.blocked[place] = self._guests.put(site, terms.hosts)
         if outlook is not None:
             self.remember(site, outlook)
 
     def drop(self, site: str) -> None:
         """It is not asked for any more; a visit under way may end."""
-        self._leave_hosts(site)
-        place = self._places.pop(site)
+        self._guests.drop(site)
+        self.places.drop(site)
         del self._terms[site]
-        self._rows.clear(place)
-        self._order.drop(site)
-        self._free.append(place)
+        self.order.drop(site)
         self._outlooks.pop(site, None)
         self._wanted.pop(site, None)
 
     def remember(self, site: str, outlook: Outlook) -> None:
         """What the site's memory says."""
-        if site not in self._places:
+        if site not in self.places:
             return
         self._outlooks[site] = outlook
-        self._rows.set_outlook(self._places[site], outlook)
+        self.places.rows.set_outlook(self.places[site], outlook)
         terms, weights = self._terms[site], np.array(outlook.rate_weights)
         rates = np.resize(terms.grid.rates, len(weights)) / DAY_SECONDS
         rate = float(weights @ rates / weights.sum()) if weights.any() else float(rates[0])
-        self._order.put(site, rate, terms.min_interval, outlook.oldest_look)
+        self.order.put(site, rate, terms.min_interval, outlook.oldest_look)
 
     def want(self, site: str) -> None:
         """The user wants it visited now, paused or not."""
@@ -132,40 +112,28 @@ class SiteBoard:
 
     def pause(self, site: str, until: float) -> None:
         """It is not visited before; a moment that is past ends a pause."""
-        if site in self._places:
-            self._rows.paused_until[self._places[site]] = until
+        if site in self.places:
+            self.places.rows.paused_until[self.places[site]] = until
 
     def begin(self, site: str, now: float) -> None:
         """Somebody is at it."""
-        if site in self._visits:
-            raise ValueError(f"{site} is being visited already")
+        self._block(self._guests.begin(site), 1)
         self._wanted.pop(site, None)
-        self._visits[site] = self._terms[site].hosts
-        self._block(site, 1)
-        self._order.begin(site, now)
+        self.order.begin(site, now)
 
     def end(self, site: str, now: float, of: VisitOf = VisitOf.ALL) -> None:
         """Nobody is any more; tell what was learned before (`remember`, `pause`), or it may be the
         next task again."""
-        self._block(site, -1)
-        del self._visits[site]
-        self._order.end(site, now, of)
-
-    def nothing_left(self, site: str, now: float) -> None:
-        """Its turn is over, though nobody asked for anything."""
-        self._order.end(site, now, VisitOf.ALL)
-
-    def turn_began(self, site: str, now: float) -> float:
-        """Pages asked since are not asked again by a visit that begins now."""
-        return self._order.turn_began(site, now)
+        self._block(self._guests.end(site), -1)
+        self.order.end(site, now, of)
 
     def next_task(self, now: float) -> Task | None:
         """What is most worth a visit now; None: nothing may be visited."""
-        rows = self._rows
+        rows = self.places.rows
         open_ = rows.there & (rows.blocked == 0)
         for site in self._wanted:
-            if open_[self._places[site]]:
-                return self._task(self._places[site], Why.USER)
+            if open_[self.places[site]]:
+                return self._task(self.places[site], Why.USER)
         open_ &= rows.paused_until <= now
         pressing = open_ & (rows.presses_at() <= now)
         if pressing.any():
@@ -174,13 +142,13 @@ class SiteBoard:
         if new.any():
             return self._task(_least(-rows.importance, new), Why.FIRST)
         self._take_turns(now)
-        values = self._order.values(rows, now)
+        values = self.order.values(rows, now)
         worth = open_ & (values > 0)
         return self._task(_least(-values, worth), Why.INDEX) if worth.any() else None
 
     def next_moment(self, now: float) -> float:
         """When there may be a task, if nothing is told before; infinite: never."""
-        rows = self._rows
+        rows = self.places.rows
         self._take_turns(now)
         turns = np.where(rows.unseen > 0, rows.begins, np.maximum(rows.begins, rows.due))
         ready = np.minimum(np.where(rows.known, turns, now), rows.presses_at())
@@ -188,61 +156,29 @@ class SiteBoard:
 
     def next_promise(self, now: float) -> float:
         """When the next promise goes before everything else; infinite: none does."""
-        rows = self._rows
+        rows = self.places.rows
         return _soonest(np.maximum(rows.presses_at(), rows.paused_until)[rows.there], now)
 
-    @property
-    def promise_slice(self) -> float:
-        """Seconds that one visit for a promise may take."""
-        return self._rows.promise_slice()
-
-    def at_risk(self, now: float) -> list[tuple[str, float]]:
-        """Sites whose promise presses, with the seconds until it is broken, the least first."""
-        rows = self._rows
-        left = rows.oldest + rows.promised - now
-        pressing = np.flatnonzero(rows.there & (rows.presses_at() <= now))
-        order = pressing[np.argsort(left[pressing], kind="stable")]
-        return [(self._names[place], float(left[place])) for place in order.tolist()]
-
     def _take_turns(self, now: float) -> None:
-        for site, due in self._order.turns(now).items():
-            self._rows.due[self._places[site]] = due
+        for site, due in self.order.turns(now).items():
+            self.places.rows.due[self.places[site]] = due
 
     def _task(self, place: int, why: Why) -> Task:
-        site = self._names[place]
+        site = self.places.name(place)
         known, promised = self._outlooks.get(site), self._terms[site].fresh_within
         if known is None:
             return Task(site, why, None, 0.0, 0.0)
         due = None if promised is None else known.oldest_look + promised
         if why is Why.PROMISE:
-            seconds = min(known.promise_seconds, self.promise_slice)
+            most = self.places.rows.promise_slice()
+            seconds = min(known.promise_seconds, most)
             part = seconds / known.promise_seconds if known.promise_seconds else 1.0
-            return Task(site, why, due, part * known.promise_bytes, seconds)
+            return Task(site, why, due, part * known.promise_bytes, seconds, most)
         return Task(site, why, due, known.expected_bytes, known.expected_seconds)
 
-    def _new_place(self, site: str) -> int:
-        if self._free:
-            place = self._free.pop()
-            self._names[place] = site
-        else:
-            place = len(self._names)
-            self._names.append(site)
-            if place == len(self._rows):
-                self._rows = self._rows.doubled()
-        self._places[site] = place
-        return place
-
-    def _leave_hosts(self, site: str) -> None:
-        for host in self._terms[site].hosts:
-            self._at_host[host].discard(site)
-            if not self._at_host[host]:
-                del self._at_host[host]
-
-    def _block(self, site: str, visits: int) -> None:
-        """Sites that share a host with it, and itself."""
-        near = {site}.union(*(self._at_host.get(host, ()) for host in self._visits[site]))
-        for name in near & self._places.keys():
-            self._rows.blocked[self._places[name]] += visits
+    def _block(self, sites: Iterable[str], visits: int) -> None:
+        for site in sites:
+            self.places.rows.blocked[self.places[site]] += visits
 
 
 def _least(values: FloatArray, among: BoolArray) -> int:

@@ -74,7 +74,7 @@ def test_promises_go_first_the_least_slack_before_others() -> None:
     assert task is not None
     assert (task.site, task.why, task.due) == ("c", Why.PROMISE, DAY - 100.0)
     assert task.expected_bytes == 1e5
-    assert [name for name, _ in sites.at_risk(presses + 101)] == ["c", "b"]
+    assert [name for name, _ in sites.places.at_risk(presses + 101)] == ["c", "b"]
 
 
 def test_a_long_visit_presses_for_twice_its_time() -> None:
@@ -215,7 +215,7 @@ class BoardUnderUse(RuleBasedStateMachine):
             and self.paused.get(name, 0.0) <= self.now
         }
         task = self.board.next_task(self.now)
-        assert len(self.board) == len(self.sites)
+        assert len(self.board.places) == len(self.sites)
         if not allowed:
             assert task is None
             return

@@ -97,16 +97,16 @@ class KeptWorld:
                 return
             site = self.sites[task.site]
             site.prior = self.prior.probabilities(site.terms.grid)
-            site.turn_began = self.board.turn_began(task.site, self.now)
+            site.turn_began = self.board.order.turn_began(task.site, self.now)
             visit = None
             if task.why is Why.PROMISE:
-                visit = promised_visit(site, self.now, self.board.promise_slice)
+                visit = promised_visit(site, self.now, task.most_seconds)
             if visit is None:
                 spare = self.board.next_promise(self.now) - self.now
                 most = spare * self.bytes_per_second
                 visit = chosen_visit(site, self.policy.pages, self.now, most)
             if visit is None:
-                self.board.nothing_left(task.site, self.now)
+                self.board.order.end(task.site, self.now, VisitOf.ALL)
                 site.turn_began = 0.0
                 self.board.remember(task.site, outlook_of(site, self.policy.pages, self.now))
                 continue

@@ -1,0 +1,54 @@
+"""Who is at which hosts: sites that share one with a visit under way have to wait."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+__all__ = ["HostGuests"]
+
+
+@dataclass(slots=True)
+class HostGuests:
+    _hosts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of each site."""
+    _sites: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """At each host."""
+    _visits: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Sites that somebody is at, with the hosts that were theirs when it began."""
+
+    def put(self, site: str, hosts: Iterable[str]) -> int:
+        """It has these hosts from now on; how many visits are under way there."""
+        self.drop(site)
+        self._hosts[site] = tuple(hosts)
+        for host in self._hosts[site]:
+            self._sites[host].add(site)
+        return sum(
+            visited == site or not set(there).isdisjoint(self._hosts[site])
+            for visited, there in self._visits.items()
+        )
+
+    def drop(self, site: str) -> None:
+        """A visit under way may end."""
+        for host in self._hosts.pop(site, ()):
+            self._sites[host].discard(site)
+            if not self._sites[host]:
+                del self._sites[host]
+
+    def begin(self, site: str) -> set[str]:
+        """Sites that have to wait for one more, itself among them."""
+        if site in self._visits:
+            raise ValueError(f"{site} is being visited already")
+        self._visits[site] = self._hosts[site]
+        return self._near(site)
+
+    def end(self, site: str) -> set[str]:
+        """Sites that have one less to wait for."""
+        near = self._near(site)
+        del self._visits[site]
+        return near
+
+    def _near(self, site: str) -> set[str]:
+        near = set().union(*(self._sites.get(host, ()) for host in self._visits[site]))
+        return near | ({site} & self._hosts.keys())
