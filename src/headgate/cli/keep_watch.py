@@ -14,7 +14,7 @@ from headgate.jobs.real_parts import real_parts
 from headgate.model.keep_status import KeepStatus
 from headgate.views.keep_text import status_line
 
-__all__ = ["KeepWatch", "keep_watched"]
+__all__ = ["KeepWatch", "heeding_signals", "keep_watched"]
 
 _ENDED_AT_ONCE = 130
 
@@ -42,6 +42,10 @@ class KeepWatch:
         if self._stops:
             keeper.stop()
 
+    @property
+    def stopped(self) -> bool:
+        return self._stops > 0
+
     def stop(self) -> None:
         """The first time: end in order. The second: at once; what is stored is stored."""
         self._stops += 1
@@ -56,9 +60,12 @@ class KeepWatch:
 
 
 async def keep_watched(job: KeepJob, *, quiet: bool) -> KeepStatus:
-    watch = KeepWatch(quiet=quiet)
+    return await keep(job, real_parts(), heeding_signals(KeepWatch(quiet=quiet)))
+
+
+def heeding_signals(watch: KeepWatch) -> KeepWatch:
     loop = asyncio.get_running_loop()
     for sign in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(sign, watch.stop)
     loop.add_signal_handler(signal.SIGHUP, watch.look_again)
-    return await keep(job, real_parts(), watch)
+    return watch

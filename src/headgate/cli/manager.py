@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from headgate.cli.arguments import at_least_one, named_folder
 from headgate.cli.interrupts import ending_at_once
+from headgate.cli.keep import OBJECTIVES, POLICIES
 from headgate.cli.site_files import read_text
+from headgate.cli.speaking import show_json
 from headgate.model.errors import UserMistake
 from headgate.model.extras import extra
 
@@ -80,7 +82,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--contact", metavar="WHO", default="",
         help="URL or mail address told to servers: who runs this?",
     )  # fmt: skip
-    parser.add_argument("--once", action="store_true", help="end with the run")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the sites fresh, as headgate keep does"
+    )
+    parser.add_argument(
+        "--policy", choices=POLICIES, default="index", help="with --keep: whose turn it is (index)"
+    )
+    parser.add_argument(
+        "--objective", choices=OBJECTIVES, help="with --keep: what is made small (age)"
+    )
+    parser.add_argument(
+        "--for", metavar="TIME", dest="duration", help="with --keep: end after so long"
+    )
+    parser.add_argument(
+        "--once", action="store_true", help="end with the run; with --keep, when nothing is due"
+    )
     parser.add_argument(
         "--group", metavar="G", default="", help="invite: machines that belong together"
     )
@@ -110,6 +126,10 @@ def run(args: argparse.Namespace) -> int:
         raise UserMistake(
             "say where nodes come in: --serve-nats :4222 starts a server, --nats URL uses one"
         )
+    if args.keep:
+        return _keep(args)
+    if args.objective or args.duration or args.policy != "index":
+        raise UserMistake("--policy, --objective and --for are for keeping; add --keep")
     with ending_at_once():
         import uvloop
 
@@ -119,6 +139,21 @@ def run(args: argparse.Namespace) -> int:
         job, place = _job(args), _place(args)
     report = uvloop.run(manage_watched(job, place, args.catalog, quiet=args.quiet))
     return conclude(report, job.out, as_json=args.json)
+
+
+def _keep(args: argparse.Namespace) -> int:
+    with ending_at_once():
+        import msgspec
+        import uvloop
+
+        from headgate.cli.manager_keep import keep_request, keep_with_nodes
+
+        request, place = keep_request(args), _place(args)
+        job = request.job(args.out)
+    status = uvloop.run(keep_with_nodes(job, request.grid, place, args.catalog, quiet=args.quiet))
+    if args.json:
+        show_json(msgspec.json.encode(status))
+    return 0
 
 
 def _word(args: argparse.Namespace) -> int:

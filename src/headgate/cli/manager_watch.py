@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from headgate.jobs.node_watch import DoorKeeper
 
-__all__ = ["manage_watched"]
+__all__ = ["grid_parts", "manage_watched"]
 
 _MOST_WAIT_SECONDS = 60.0
 
@@ -75,6 +75,15 @@ def _last_report(out: Path) -> RunReport | None:
     return read_report(runs[0].path / "report.json", RunReport)
 
 
+def grid_parts(place: DoorPlace, out: Path, catalog: str) -> ManagerParts:
+    clock = SystemClock()
+
+    def open_door(desk: TaskDesk) -> AbstractAsyncContextManager[DoorKeeper]:
+        return opened_door(place, out, desk, clock, say)
+
+    return ManagerParts(clock, partial(opened_grid_catalog, catalog), open_door)
+
+
 async def _manage_once(
     job: ManagerJob, place: DoorPlace, catalog: str, *, quiet: bool
 ) -> RunReport:
@@ -83,14 +92,8 @@ async def _manage_once(
     watch.goes_on = not job.once
     loop = asyncio.get_running_loop()
     on_interrupt(loop, partial(watch.interrupt, loop))
-    clock = SystemClock()
-
-    def open_door(desk: TaskDesk) -> AbstractAsyncContextManager[DoorKeeper]:
-        return opened_door(place, job.out, desk, clock, say)
-
-    parts = ManagerParts(clock, partial(opened_grid_catalog, catalog), open_door)
     try:
-        return await manage(job, parts, watch)
+        return await manage(job, grid_parts(place, job.out, catalog), watch)
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         loop.remove_signal_handler(signal.SIGTERM)

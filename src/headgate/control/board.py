@@ -166,8 +166,12 @@ class Board:
         """Those that nobody took."""
         for task in self.tasks.in_state(BoardState.READY):
             if task.audit_of is not None:
-                self._ready.remove(task)
-                self.tasks.put(task, BoardState.DROPPED)
+                self.drop(task)
+
+    def drop(self, task: BoardTask) -> None:
+        """One that waits: nobody gets it any more."""
+        self._ready.remove(task)
+        self.tasks.put(task, BoardState.DROPPED)
 
     def _give(self, task: BoardTask, asker: Asker, now: float, wall: float) -> OpenLease:
         place = self.choice.place(task.host, now)

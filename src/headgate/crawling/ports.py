@@ -7,7 +7,8 @@
 | `SiteStore` | `storage.spool.SiteSpool`; `crawling.memory_store`             |
 | `Known`     | `storage.known_pages.KnownPages`; `crawling.memory_known`      |
 | `Scorer`    | `crawling.focusing.InPlace`; `grid.own_scorer`                 |
-| `Fleet`     | `crawling.node.Node`; `grid.processes`; `grid.yielding_fleet`  |
+| `Fleet`     | `crawling.node.Node`; `grid.processes`; `grid.yielding_fleet`; |
+|             | `grid.grid_fleet`                                              |
 | `SurveyLog` | `storage.survey_log.SurveyFile`; `crawling.memory_survey_log`  |
 
 Every adapter of a port passes the port's suite in ``tests/contract``. The catalog's port is

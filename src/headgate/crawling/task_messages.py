@@ -169,6 +169,8 @@ class Orders(msgspec.Struct, frozen=True, kw_only=True):
     """Of those held, the ones that are prolonged."""
     stop: tuple[Stop, ...] = ()
     """The others. What was fetched may still be offered by `Put`."""
+    end: tuple[Stop, ...] = ()
+    """Of the good ones, those that are wanted no further: what was fetched is to be brought."""
     seconds: Amount = 60.0
     """Leases that are good end so long after the beat was sent."""
     total: Amount | None = None

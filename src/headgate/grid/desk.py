@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardStore, Ending, NodeRow
@@ -35,10 +36,12 @@ from headgate.crawling.task_messages import (
 from headgate.crawling.task_source import Refused
 from headgate.grid.board_saving import BoardSaving
 from headgate.grid.committing import Committing
+from headgate.grid.ending_tasks import EndingTasks
 from headgate.grid.given_tasks import GivenTasks
 from headgate.grid.receiving import Receiving
 from headgate.model.errors import WorldFault
 from headgate.storage.arriving import Deliveries
+from headgate.storage.collection import Collection
 
 __all__ = ["Desk", "DeskTerms"]
 
@@ -55,6 +58,8 @@ class DeskTerms:
     """That results may still take."""
     reference: str = ""
     """A URL by which nodes are compared."""
+    more_to_come: Callable[[], bool] = lambda: False
+    """Whether there will be tasks when all that are on the board are done."""
 
 
 @dataclass(slots=True)
@@ -70,6 +75,9 @@ class Desk:
     totals: LeasedTotals = field(default_factory=LeasedTotals)
     connects: dict[str, dict[str, float]] = field(default_factory=dict)
     """Seconds that nodes took to connect, by host and node."""
+    collection: Path | None = None
+    """That knows the sites; None: the one that results go to."""
+    ending: EndingTasks = field(init=False)
     committing: Committing = field(init=False)
     _saving: BoardSaving = field(init=False)
     _given: GivenTasks = field(init=False)
@@ -82,7 +90,9 @@ class Desk:
     def __post_init__(self) -> None:
         board, store, arrivals, clock = self.board, self.store, self.arrivals, self.clock
         self._saving = BoardSaving(board, store)
-        self._given = GivenTasks(board, store, arrivals.run, clock)
+        self.ending = EndingTasks(board)
+        memories = Collection(self.collection or arrivals.run.collection)
+        self._given = GivenTasks(board, store, arrivals.run.stamp, memories, clock)
         self.committing = Committing(board, store, arrivals, self.roll, self._saving)
         self._receiving = Receiving(
             board, store, arrivals, clock, self._given, self._saving, self.committing,
@@ -147,7 +157,7 @@ class Desk:
         if self.board.changes:
             await self._saving.stored()
         if held is None:
-            left = self.board.tasks.left
+            left = self.board.tasks.left + self.terms.more_to_come()
             lease = self.board.terms.lease_seconds
             if not left:
                 self._told_end.add(node)
@@ -179,7 +189,7 @@ class Desk:
             self.roll.weights(now, seconds), now + seconds, now,
         )  # fmt: skip
         return Orders(
-            good=tuple(good), stop=tuple(stop), seconds=seconds,
+            good=tuple(good), stop=tuple(stop), end=self.ending.orders(good), seconds=seconds,
             total=total, total_seconds=seconds, reference=self.terms.reference,
         )  # fmt: skip
 

@@ -15,7 +15,7 @@ from headgate.crawling.ports import Clock
 from headgate.crawling.task_messages import KNOWN_BYTES, Grant, Known, Lease, decoded
 from headgate.model.task import Task
 from headgate.model.units import Seconds
-from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.collection import Collection
 from headgate.storage.faults import reading
 from headgate.storage.journal import Owner
 
@@ -25,6 +25,7 @@ _AT_LEAST_SECONDS = 1e-3
 """A deadline that has passed is one that passes now."""
 _LEAST_BOUND_BYTES = 100e6
 _BEYOND_EXPECTED = 10.0
+_FEW = 64
 
 
 class TaskSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,9 +44,13 @@ class TaskSpec(msgspec.Struct, frozen=True, kw_only=True):
 class GivenTasks:
     board: Board
     store: BoardStore
-    run: RunFolder
+    stamp: str
+    """Of the run that results belong to."""
+    collection: Collection
+    """That knows the sites."""
     clock: Clock
     _specs: dict[int, TaskSpec] = field(default_factory=dict)
+    _most_specs: int = _FEW
 
     async def lease(self, node: str, lease: Lease) -> LeaseRow | None:
         """One that was really given to this node."""
@@ -54,21 +59,29 @@ class GivenTasks:
         return row if row is not None and row.node == node else None
 
     async def spec(self, task: int) -> TaskSpec:
-        if task not in self._specs:
+        spec = self._specs.get(task)
+        if spec is None:
             data = await asyncio.to_thread(self.store.spec, task)
-            self._specs[task] = decoded(data, TaskSpec)
-        return self._specs[task]
+            spec = self._specs[task] = decoded(data, TaskSpec)
+            self._forget_done()
+        return spec
+
+    def _forget_done(self) -> None:
+        """A spec may name thousands of pages, and a keeper runs for months."""
+        if len(self._specs) > self._most_specs:
+            held = {task: spec for task, spec in self._specs.items() if self.board.tasks.get(task)}
+            self._specs, self._most_specs = held, max(2 * len(held), _FEW)
 
     async def grant(self, held: OpenLease) -> Grant:
         task = held.task
         spec = await self.spec(task.id)
-        memory = Collection(self.run.collection).memory(spec.task.name)
+        memory = self.collection.memory(spec.task.name)
         size = memory.stat().st_size if memory.exists() else 0
         return Grant(
             lease=held.row.lease,
             seconds=max(held.until - self.clock.now(), 0.0),
             task=self._with_time_left(spec.task, task),
-            stamp=self.run.stamp,
+            stamp=self.stamp,
             contact=spec.contact,
             expected_bytes=task.expected_bytes,
             most_bytes=self.most_bytes(task.id),
@@ -88,7 +101,7 @@ class GivenTasks:
         return await asyncio.to_thread(self._memory, spec.task.name, known.offset)
 
     def _memory(self, site: str, offset: int) -> bytes:
-        path = Collection(self.run.collection).memory(site)
+        path = self.collection.memory(site)
         with reading(path):
             try:
                 with path.open("rb") as file:

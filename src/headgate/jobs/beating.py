@@ -15,7 +15,7 @@ from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Beat, Held, Lease
 from headgate.crawling.task_source import SourceAway, TaskSource
-from headgate.jobs.holdings import Holdings, Work
+from headgate.jobs.holdings import Holdings, Stage, Work
 from headgate.storage.replacing import write_whole
 from headgate.traffic.server_tally import ServerTally
 
@@ -99,7 +99,25 @@ class Beating:
         self._heard = self._number
         self._number += 1
         self._pause_seconds = max(min(orders.seconds, orders.total_seconds) / 3, 0.1)
-        return self.holdings.obey(orders, asked)
+        lost = self.holdings.obey(orders, asked)
+        for work in _end_standing(self.holdings):
+            self.give_back(work.lease, work.progress)
+            self.holdings.lose(work, work.ending)
+        return lost
+
+
+def _end_standing(holdings: Holdings) -> list[Work]:
+    """Of tasks that are wanted no further and stand still, what was fetched is to be brought; the
+    ones of which nothing was."""
+    nothing = []
+    for work in holdings.of(Stage.WAITING):
+        if not work.ending or work.lost:
+            continue
+        if work.progress.ended is not None and work.folder.files(work.grant):
+            holdings.end(work, work.progress)
+        else:
+            nothing.append(work)
+    return nothing
 
 
 def _round_trips(tallies: Iterable[ServerTally]) -> dict[str, float]:

@@ -6,9 +6,21 @@ import numpy as np
 
 from headgate.control.coordinate_space import ByZone, CoordinateSpace
 from headgate.control.placements import ByDistance, ByLists, GridView, Placing
+from headgate.grid.desk import Desk
+from headgate.grid.desk_view import DeskView
 from headgate.model.grid import GridTerms, Mode, Placement
 
-__all__ = ["placing_of"]
+__all__ = ["chosen_by", "placing_of"]
+
+_SEED = 20100
+"""For what goes by lot: where a node stands of which nothing is known."""
+
+
+def chosen_by(desk: Desk, terms: GridTerms) -> None:
+    """Let a desk give out its tasks as a site file says."""
+    placing = placing_of(terms, DeskView(desk), np.random.default_rng(_SEED))
+    choice = desk.board.choice
+    choice.choose, choice.window = placing.choose, placing.window
 
 
 def placing_of(terms: GridTerms, grid: GridView, rng: np.random.Generator) -> Placing:

@@ -15,7 +15,7 @@ from headgate.model.task import Task
 from headgate.model.units import BytesPerSecond, Seconds
 from headgate.placing.cost_model import ScanCost, scan_seconds
 
-__all__ = ["host_groups", "new_tasks"]
+__all__ = ["host_groups", "new_tasks", "shared_site"]
 
 _MEAN_PAGE_BYTES = 20e3
 _ANSWER_SECONDS = 0.25
@@ -59,7 +59,7 @@ def host_groups(sites: Iterable[Site]) -> dict[str, str]:
 
 def _task(site: Site, known: Forecast, host: str, run: str, wall: float, contact: str) -> NewTask:
     seconds = _expected_seconds(site, known)
-    spec = TaskSpec(task=Task(_shared(site)), contact=contact)
+    spec = TaskSpec(task=Task(shared_site(site)), contact=contact)
     return NewTask(
         run=run,
         site=site.name,
@@ -73,7 +73,7 @@ def _task(site: Site, known: Forecast, host: str, run: str, wall: float, contact
     )
 
 
-def _shared(site: Site) -> Site:
+def shared_site(site: Site) -> Site:
     """As one of several nodes is told that are at it at once: all together they are as polite as
     one."""
     nodes = site.nodes_at_once

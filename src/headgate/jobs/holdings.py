@@ -41,6 +41,8 @@ class Work:
     stage: Stage = Stage.WAITING
     lost: str = ""
     """Why it is not this node's any more; it is forgotten as soon as nobody writes to its files."""
+    ending: str = ""
+    """Why the manager wants no more of it than what was fetched."""
 
     @property
     def lease(self) -> Lease:
@@ -118,6 +120,9 @@ class Holdings:
             if work.stage is not Stage.ENDED:
                 self.lose(work, stop.why)
                 lost.append(work)
+        for end in orders.end:
+            if (held := self.works.get(end.lease)) is not None:
+                held.ending = held.ending or end.why
         return lost
 
     def may_fetch(self, site: str, now: float) -> bool:
@@ -132,7 +137,8 @@ class Holdings:
         busy = {work.site for work in self.of(Stage.CRAWLING)}
         found = []
         for work in self.of(Stage.WAITING):
-            if self.book.is_good(work.lease, now) and work.site not in busy:
+            good = self.book.is_good(work.lease, now) and not work.ending
+            if good and work.site not in busy:
                 busy.add(work.site)
                 found.append(work)
         return found

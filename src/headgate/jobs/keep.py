@@ -95,7 +95,7 @@ class Keeper:
             collection, self.desk, self._visits, self.state, parts.clock, self._tell
         )
         self._woken = asyncio.Event()
-        self._legs = KeepLegs(parts, collection, catalog, self._tell, self._heard)
+        self.legs = KeepLegs(parts, collection, catalog, self._tell, self._heard)
         self._wall = WallWatch(parts.clock)
         self._faults = 0
         """Of this machine, since a visit ended well."""
@@ -105,7 +105,7 @@ class Keeper:
     def stop(self, reason: str = "stopped") -> None:
         """End in order: visits end with what they have, and all is sealed."""
         self._stopped = self._stopped or reason
-        self._legs.interrupt(reason)
+        self.legs.interrupt(reason)
         self._woken.set()
 
     def look_again(self) -> None:
@@ -119,7 +119,7 @@ class Keeper:
         self._catalog.forget_before(self._clock.wall() - _FORGET_DAYS * _DAY)
         while not self._stopped:
             try:
-                await self._legs.run(self._job, self.volumes.open, self._tend)
+                await self.legs.run(self._job, self.volumes.open, self._tend)
                 await self._settle()
                 self._visits.give_back()
             except (HeadgateError, OSError) as fault:
@@ -165,7 +165,7 @@ class Keeper:
                 await self._settle()
                 self._orders.obey()
                 self._take_file()
-                await self._visits.begin(leg, self._job.budget.crawlers)
+                await self._visits.begin(leg, self._job.slots)
                 if self.volumes.is_full():
                     self.volumes.turn()
                     leg.keeping.run = RunFolder(self._collection.path, "")
@@ -209,7 +209,7 @@ class Keeper:
             self._save_state(running=True)
 
     def _save_state(self, *, running: bool) -> KeepStatus:
-        keeping = None if self._legs.now is None else self._legs.now.keeping
+        keeping = None if self.legs.now is None else self.legs.now.keeping
         status = self.state.save(
             self._clock.wall(), self._visits.shown, keeping, self._notices, running=running
         )
@@ -225,7 +225,7 @@ class Keeper:
         if contents.budget != self._job.budget:
             self._job = dataclasses.replace(self._job, budget=contents.budget)
             self.volumes.bounds = contents.budget.volume
-            self._legs.interrupt("a new budget")
+            self.legs.interrupt("a new budget")
 
     def _take_sites(self, sites: Sequence[Site]) -> None:
         """Visits to sites that are there no more end with what they have. Seeds may be at other
@@ -237,7 +237,7 @@ class Keeper:
         self._links.take_sites(sites)
         self._job = dataclasses.replace(self._job, sites=tuple(sites))
         if changed:
-            self._legs.interrupt("new sites")
+            self.legs.interrupt("new sites")
 
     def _tell(self, words: Sequence[str]) -> None:
         if words:

@@ -36,6 +36,14 @@ class KeepJob:
     what is wrong with it."""
     tend_seconds: float = 1.0
     """Between two looks at what there is to do, if nothing happens."""
+    crew: Callable[[], int] | None = None
+    """How many visits can be made at once now, by machines that come and go; None: as many as the
+    budget has crawlers."""
+
+    @property
+    def slots(self) -> int:
+        """Visits that are begun at once at the most."""
+        return self.budget.crawlers if self.crew is None else self.crew()
 
 
 class Stoppable(Protocol):

@@ -23,6 +23,9 @@ from headgate.storage.collection import Collection, RunFolder
 
 __all__ = ["KeepLegs"]
 
+_MOST_OF_CREW = 10_000
+"""Machines come and go: how many visits are begun is for who asks the crew."""
+
 
 @dataclass(slots=True)
 class KeepLegs:
@@ -52,7 +55,8 @@ class KeepLegs:
         learning = Learning.of(self.catalog, budget.calendar, job.sites)
         run = volume or RunFolder(self.collection.path, "")
         keeping = BudgetKeeping(budget, run, self.catalog, clock, self.tell)
-        manager = Manager.of((), {}, keeping.capacity, budget.crawlers)
+        slots = budget.crawlers if job.crew is None else _MOST_OF_CREW
+        manager = Manager.of((), {}, keeping.capacity, slots)
         settings = fetcher_settings(job.sites, job.contact)
         terms = FleetTerms(self.collection.path, "", settings, many_sites=True)
         async with open_working_fleet(

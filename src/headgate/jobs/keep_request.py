@@ -16,6 +16,7 @@ from headgate.jobs.keep_file import read_keep_file
 from headgate.jobs.keep_job import KeepJob
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
+from headgate.model.grid import GridTerms
 from headgate.model.keeping import Staleness
 from headgate.model.quota import Quota
 from headgate.model.units import parse_duration, parse_rate
@@ -39,6 +40,8 @@ class KeepRequest:
     contact: str = ""
     duration: str | None = None
     once: bool = False
+    grid: GridTerms = field(default=GridTerms(), init=False)
+    """Of the file as it was read last."""
     _seen: tuple[int, int, int] | None = field(default=None, init=False)
 
     def job(self, out: Path) -> KeepJob:
@@ -61,6 +64,7 @@ class KeepRequest:
         self._seen = self._signature()
         rate = None if self.bandwidth is None else parse_rate(self.bandwidth)
         contents = read_keep_file(self.read(self.path), str(self.path), bandwidth=rate)
+        self.grid = contents.grid
         beside = self.path.parent
         sites = [
             replace(site, access=access_beside(site.access, beside)) for site in contents.sites

@@ -17,12 +17,13 @@ from pathlib import Path
 from headgate.control.catalog import Catalog, Outcome
 from headgate.crawling.ports import Clock
 from headgate.jobs.opening import JobKind, kind_of
-from headgate.jobs.volume_recovery import recover_files, remember_all
+from headgate.jobs.volume_recovery import recover_files, recover_staged, remember_all
 from headgate.model.errors import HeadgateError, UserMistake
 from headgate.model.keep_status import Trouble
 from headgate.model.keeping import VolumeBounds
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.freed import Freed
+from headgate.storage.staged_visits import staged_visits
 
 __all__ = ["KeepVolumes", "SealVolume"]
 
@@ -65,14 +66,13 @@ class KeepVolumes:
         remarks: list[str] = []
         runs = self.collection.runs()
         self.sealed = sum(not run.unfinished for run in runs)
-        for run in reversed([run for run in runs if run.unfinished]):
-            kind = kind_of(run)
-            if kind not in (None, JobKind.KEEP):
-                raise UserMistake(
-                    f"{self.collection.path} has an unfinished {kind} ({run.stamp}); finish it with"
-                    f" 'headgate {kind} --resume', or give it up with 'headgate crawl --abandon'"
-                )
-            run.refuse_links()
+        unfinished = [run for run in runs if run.unfinished]
+        for run in unfinished:
+            self._refuse_others(run)
+        if staged_visits(self.collection.path):
+            unfinished = unfinished or [self._new()]
+            recover_staged(unfinished)
+        for run in reversed(unfinished):
             recover_files(run)
             self.catalog.begin_run(run.stamp, _opened(run), _SETTINGS)
             remarks += remember_all(run, self.catalog, self.clock.wall())
@@ -96,11 +96,7 @@ class KeepVolumes:
     def enter(self) -> RunFolder:
         """The volume for a visit that begins now."""
         if self.open is None:
-            wall = self.clock.wall()
-            run = self.collection.new_run(datetime.fromtimestamp(wall, UTC))
-            run.save(JobKind.KEEP.state, b"{}")
-            self.catalog.begin_run(run.stamp, wall, _SETTINGS)
-            self.open, self._opened = run, wall
+            self.open, self._opened = self._new(), self.clock.wall()
         self._writers[self.open.stamp] += 1
         return self.open
 
@@ -152,6 +148,22 @@ class KeepVolumes:
             self._sealing = None
         for run in list(self._waiting):
             await self._seal(run)
+
+    def _new(self) -> RunFolder:
+        wall = self.clock.wall()
+        run = self.collection.new_run(datetime.fromtimestamp(wall, UTC))
+        run.save(JobKind.KEEP.state, b"{}")
+        self.catalog.begin_run(run.stamp, wall, _SETTINGS)
+        return run
+
+    def _refuse_others(self, run: RunFolder) -> None:
+        kind = kind_of(run)
+        if kind not in (None, JobKind.KEEP):
+            raise UserMistake(
+                f"{self.collection.path} has an unfinished {kind} ({run.stamp}); finish it with"
+                f" 'headgate {kind} --resume', or give it up with 'headgate crawl --abandon'"
+            )
+        run.refuse_links()
 
     async def _seal(self, run: RunFolder) -> None:
         stamp = run.stamp

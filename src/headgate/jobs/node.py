@@ -28,22 +28,18 @@ from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
+from headgate.jobs.visit_remembering import remember_kept
 from headgate.model.site import Requisites as WhichRequisites
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journal import Owner
 from headgate.storage.known_pages import KnownPages, LentPages, VisitedPages
-from headgate.storage.memory_file import DamagedMemory
-from headgate.storage.outside_links import leave_links
 from headgate.storage.page import PageRow
-from headgate.storage.remembering import mend, remember
+from headgate.storage.remembering import remember
 from headgate.storage.shared_files import SharedByRun
-from headgate.storage.site_memory import SiteMemory
 from headgate.storage.spill import DiskSpill
 from headgate.storage.spool import SiteSpool, begin_together
-from headgate.storage.visit_memory import remember_visit
-from headgate.storage.visit_news import leave_news
 
 __all__ = ["Listening", "NodeJob", "NodeParts", "OpenFetcher", "open_node"]
 
@@ -185,27 +181,14 @@ def _known(task: Task, collection: Collection) -> KnownPages:
 
 
 def _remember(run: RunFolder, owner: Owner, spool: SiteSpool, task: Task, clock: Clock) -> bool:
-    """What a site run met. A memory that was damaged is made again from all runs, this one too."""
+    """What a site run met."""
     kept, site = task.kept, task.site
     if task.apart is not None:
         return False  # whoever takes the files does
     if kept is None:
         return remember(run, owner, spool.commits())
-    try:
-        remember_visit(
-            run, owner, spool.commits, clock.wall(), believe=kept.believe,
-            beside=lambda old: _tell_others(run, owner, site, old, spool),
-        )  # fmt: skip
-    except DamagedMemory:
-        mend(Collection(run.collection), owner.site)
+    remember_kept(run, owner, site, spool.commits, clock.wall(), believe=kept.believe)
     return True
-
-
-def _tell_others(
-    run: RunFolder, owner: Owner, site: Site, old: SiteMemory, spool: SiteSpool
-) -> None:
-    leave_news(run, owner, site, old, spool.commits)
-    leave_links(run, owner, site, spool.commits)
 
 
 def _requisites(site: Site, scope: Scope) -> Requisites | None:

@@ -6,6 +6,8 @@ Done again, it changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headgate.control.catalog import Catalog, Visit
 from headgate.crawling.progress import Landed
 from headgate.storage.collection import Collection, RunFolder
@@ -16,11 +18,21 @@ from headgate.storage.remembering import mend
 from headgate.storage.shared_files import recover_shared
 from headgate.storage.site_journal import SiteJournal, site_journals
 from headgate.storage.spool_files import SpoolFiles
+from headgate.storage.staged_visits import move_visit, staged_visits
 from headgate.storage.visit_memory import remember_visit
 
-__all__ = ["recover_files", "remember_all"]
+__all__ = ["recover_files", "recover_staged", "remember_all", "remember_one"]
 
 _MOST_VISITS = 1_000_000
+
+
+def recover_staged(volumes: Sequence[RunFolder]) -> None:
+    """Visits that nodes brought go to the volume that has some of their files already, else to the
+    newest, the first of ``volumes``."""
+    for owner in staged_visits(volumes[0].collection):
+        places = ((run, run.place(owner.site, visit=owner.visit)) for run in volumes)
+        begun = (run for run, place in places if place.warc.path(1).exists())
+        move_visit(next(begun, volumes[0]), owner)
 
 
 def recover_files(run: RunFolder) -> None:
@@ -39,21 +51,29 @@ def recover_files(run: RunFolder) -> None:
 def remember_all(run: RunFolder, catalog: Catalog, wall: float) -> list[str]:
     """Merge visits into the memories of their sites, and tell the catalog of those that it does not
     know; what had to be mended, a sentence each."""
-    collection = Collection(run.collection)
     remarks: list[str] = []
     journals = site_journals(run)
     for site in dict.fromkeys(owner.site for owner in journals):
         mine = sorted(owner for owner in journals if owner.site == site)
         known = {v.visit for v in catalog.history(site, _MOST_VISITS) if v.run == run.stamp}
         for owner in mine:
-            try:
-                counts = remember_visit(run, owner, journals[owner].commits, wall)
-            except DamagedMemory:
-                remarks += mend(collection, site)
-                counts = VisitCounts()
+            visit, mended = remember_one(run, owner, journals[owner], wall)
+            remarks += mended
             if owner.visit not in known:
-                catalog.record_visits([_visit(run, owner, journals[owner], counts)])
+                catalog.record_visits([visit])
     return remarks
+
+
+def remember_one(
+    run: RunFolder, owner: Owner, journal: SiteJournal, wall: float
+) -> tuple[Visit, list[str]]:
+    """A visit that nobody who planned it waits for; and what had to be mended."""
+    try:
+        counts = remember_visit(run, owner, journal.commits, wall)
+    except DamagedMemory:
+        mended = mend(Collection(run.collection), owner.site)
+        return _visit(run, owner, journal, VisitCounts()), mended
+    return _visit(run, owner, journal, counts), []
 
 
 def _visit(run: RunFolder, owner: Owner, journal: SiteJournal, counts: VisitCounts) -> Visit:

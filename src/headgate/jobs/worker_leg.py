@@ -161,6 +161,8 @@ class WorkerLeg:
         for work in holdings.of(Stage.CRAWLING):
             if work.lost or not holdings.book.is_good(work.lease, now):
                 leg.conducting.fleet.stop(work.site, _LOST if work.lost else _STANDING_STILL)
+            elif work.ending:
+                leg.conducting.fleet.stop(work.site, work.ending)
         for work in holdings.startable(now):
             work.stage = Stage.CRAWLING
             leg.conducting.arrive(work.task(wall), _forecast(work))

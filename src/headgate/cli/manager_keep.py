@@ -1,0 +1,70 @@
+"""``headgate manager FILE --keep``: a collection kept fresh by many machines."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from headgate.cli.keep_watch import KeepWatch, heeding_signals
+from headgate.cli.manager_watch import grid_parts
+from headgate.cli.site_files import read_text
+from headgate.cli.speaking import say
+from headgate.jobs.grid_catalog import only_manager
+from headgate.jobs.grid_door import DoorPlace
+from headgate.jobs.grid_keep import keep_by_nodes
+from headgate.jobs.keep_job import KeepJob
+from headgate.jobs.keep_request import KeepRequest
+from headgate.jobs.real_parts import real_parts
+from headgate.model.budget import Budget
+from headgate.model.errors import WorldFault
+from headgate.model.grid import GridTerms
+from headgate.model.keep_status import KeepStatus
+from headgate.site_file.parsing import SiteFile
+
+__all__ = ["keep_request", "keep_with_nodes"]
+
+_MOST_WAIT_SECONDS = 60.0
+
+
+def keep_request(args: argparse.Namespace) -> KeepRequest:
+    return KeepRequest(
+        Path(args.what), lambda path: read_text(str(path)), args.bandwidth, args.quota,
+        objective=args.objective, policy=args.policy, contact=args.contact,
+        duration=args.duration, once=args.once,
+    )  # fmt: skip
+
+
+async def keep_with_nodes(
+    job: KeepJob, terms: GridTerms, place: DoorPlace, catalog: str, *, quiet: bool
+) -> KeepStatus:
+    """A catalog that fails is waited for: nodes keep what they have, and ask again."""
+    watch = heeding_signals(KeepWatch(quiet=quiet))
+    job, parts = _without_making_way(job), real_parts()
+    wait = 1.0
+    while True:
+        try:
+            async with only_manager(catalog, say):
+                grid = grid_parts(place, job.out, catalog)
+                return await keep_by_nodes(job, terms, parts, grid, watch)
+        except WorldFault as fault:
+            if watch.stopped:
+                raise
+            say(f"{fault}; trying again in {wait:g} s")
+        await asyncio.sleep(wait)
+        wait = min(2 * wait, _MOST_WAIT_SECONDS)
+
+
+def _without_making_way(job: KeepJob) -> KeepJob:
+    """A node steps back on its own line if its owner wants it; the manager's carries no page."""
+
+    def reread() -> SiteFile | None:
+        contents = job.reread()
+        return None if contents is None else replace(contents, budget=_alone(contents.budget))
+
+    return replace(job, budget=_alone(job.budget), reread=reread)
+
+
+def _alone(budget: Budget) -> Budget:
+    return replace(budget, make_way=False)

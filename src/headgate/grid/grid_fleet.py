@@ -1,0 +1,203 @@
+"""Nodes elsewhere as a fleet: a `headgate.crawling.ports.MeasuredFleet` over the manager's desk.
+
+    start ─► a task on the board ─► some node ─► result in ─► remembered ─► told of by `wait`
+
+Whoever keeps sites starts visits here as on its own machine. Rates of single sites stay unsaid:
+each node shares out its part of the total by itself. A task that is stopped ends with what its node
+has fetched, which the node hears of with its next beat. What comes of tasks that nobody waits for
+any more, since the manager was started again or gave up waiting, is taken in all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from headgate.control.board_rows import BoardState, NewTask
+from headgate.crawling.progress import Progress, TaskState
+from headgate.crawling.task_messages import Lease
+from headgate.grid.beside import Beside
+from headgate.grid.committing import Received
+from headgate.grid.desk import Desk
+from headgate.model.task import Task
+from headgate.storage.journal import Owner
+from headgate.traffic.server_tally import ServerTally
+
+__all__ = ["LOST", "DeskGone", "GridFleet"]
+
+LOST = "lost with several nodes"
+"""The reason of a task that was given up."""
+_LOOK_SECONDS = 0.5
+_CLOSING_LEASES = 1.5
+"""Until all that runs has been told to end, and has brought what it has."""
+_OF_OLD = "its manager was started again"
+
+TakeIn = Callable[[Owner, Task | None], Awaitable[None]]
+"""Makes a stored result part of what is known. Without a task nobody waits for it."""
+
+
+class DeskGone(Exception):
+    """The catalog failed: this desk answers nobody any more, and another must be opened."""
+
+
+@dataclass(slots=True)
+class _Running:
+    task: Task
+    number: int | None = None
+    """On the board; None: not there yet."""
+    stopped: str = ""
+
+
+@dataclass(slots=True)
+class GridFleet:
+    desk: Desk
+    new_task: Callable[[Task], NewTask]
+    """As the board holds it."""
+    take_in: TakeIn
+    _running: dict[str, _Running] = field(default_factory=dict)
+    """By site."""
+    _ended: list[Progress] = field(default_factory=list)
+    _woken: asyncio.Event = field(default_factory=asyncio.Event)
+    _beside: Beside = field(default_factory=Beside)
+    _held: list[Received] | None = field(default_factory=list)
+    """Results that came while nobody was at work; None: somebody is."""
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """What came before is taken in first."""
+        held, self._held = self._held, None
+        for result in held or ():
+            self.stored(result)
+        try:
+            yield
+        finally:
+            self._held = []
+            self._running.clear()
+
+    def start(self, task: Task) -> None:
+        running = self._running[task.name] = _Running(task)
+        self._beside.do(self._put_up(running))
+
+    def set_rates(self, rates: Mapping[str, float]) -> None:
+        """Each node makes its own."""
+
+    def set_total(self, rate: float) -> None:
+        """The desk leases it in parts, and looks ahead for what it will be."""
+
+    def stop(self, site: str, reason: str) -> None:
+        running = self._running.get(site)
+        if running is not None and not running.stopped:
+            running.stopped = reason
+            if running.number is not None:
+                self.desk.ending.end(running.number, reason)
+            self._woken.set()
+
+    def progress(self) -> Sequence[Progress]:
+        told: dict[int, tuple[Lease, Progress]] = {}
+        for lease, progress in self.desk.running().items():
+            before = told.get(lease.task)
+            if before is None or progress.arrived_bytes > before[1].arrived_bytes:
+                told[lease.task] = lease, progress
+        return [_told(running, told) for running in self._running.values()]
+
+    def servers(self) -> Mapping[str, ServerTally]:
+        return self.desk.roll.servers
+
+    def carried(self) -> int:
+        return sum(tally.bytes for tally in self.desk.roll.servers.values())
+
+    async def wait(self, seconds: float) -> Sequence[Progress]:
+        until = self.desk.clock.now() + seconds
+        while not self._ended:
+            self._look()
+            left = until - self.desk.clock.now()
+            if self._ended or left <= 0:
+                break
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(left, _LOOK_SECONDS)):
+                    await self._woken.wait()
+            self._woken.clear()
+        ended, self._ended = self._ended, []
+        return ended
+
+    async def close(self, reason: str) -> None:
+        """What does not come in time is taken in later, though nobody waits for it then."""
+        for site in list(self._running):
+            self.stop(site, reason)
+        clock, lease = self.desk.clock, self.desk.board.terms.lease_seconds
+        until = clock.now() + _CLOSING_LEASES * lease
+        ended: list[Progress] = []
+        while self._running and clock.now() < until and self.desk.fault is None:
+            ended += await self.wait(_LOOK_SECONDS)
+        await self._beside.settle()
+        for site, running in list(self._running.items()):
+            self._tell_end(site, _nothing(running.task, reason))
+        self._ended = [*ended, *self._ended]
+
+    def stored(self, result: Received) -> None:
+        """Told by the desk."""
+        if self._held is None:
+            self._beside.do(self._take_in(result))
+        else:
+            self._held.append(result)
+
+    async def _put_up(self, running: _Running) -> None:
+        new, desk = self.new_task(running.task), self.desk
+        (row,) = await asyncio.to_thread(desk.store.add_tasks, [new])
+        running.number = row.id
+        if row.state is BoardState.DONE:  # for a manager before: what was brought is known
+            self._tell_end(running.task.name, _nothing(running.task, _OF_OLD))
+            return
+        if desk.board.tasks.get(row.id) is None:
+            desk.board.add(row)
+        if running.stopped:
+            desk.ending.end(row.id, running.stopped)
+
+    def _look(self) -> None:
+        """Faults, and tasks that nobody has any more: lost too often, or given back when they were
+        to end."""
+        if self.desk.fault is not None:
+            raise DeskGone(str(self.desk.fault)) from self.desk.fault
+        self._beside.raise_fault()
+        self.desk.ending.drop_waiting()
+        for site, running in list(self._running.items()):
+            task = None if running.number is None else self.desk.board.tasks.get(running.number)
+            if task is not None and task.state is BoardState.DROPPED:
+                self._tell_end(site, _nothing(running.task, running.stopped or LOST))
+
+    async def _take_in(self, result: Received) -> None:
+        lease, site = result.row.lease, result.owner.site
+        running = self._running.get(site)
+        waited = running is not None and running.number == lease.task
+        task = running.task if running is not None and waited else None
+        await self.take_in(result.owner, task)
+        if task is not None:
+            self._tell_end(site, _as_life(result.manifest.progress, task, lease.epoch))
+
+    def _tell_end(self, site: str, progress: Progress) -> None:
+        if self._running.pop(site, None) is not None:
+            self._ended.append(progress)
+            self._woken.set()
+
+
+def _told(running: _Running, told: Mapping[int, tuple[Lease, Progress]]) -> Progress:
+    task = running.task
+    if running.number is None or running.number not in told:
+        return Progress(task.name, visit=task.visit)
+    lease, progress = told[running.number]
+    found = _as_life(progress, task, lease.epoch)
+    found.ended, found.state = None, TaskState.CRAWLING
+    return found
+
+
+def _as_life(progress: Progress, task: Task, epoch: int) -> Progress:
+    """Another lease counts anew."""
+    return msgspec.structs.replace(progress, site=task.name, visit=task.visit, restarts=epoch)
+
+
+def _nothing(task: Task, reason: str) -> Progress:
+    return Progress(task.name, TaskState.STOPPED, 0.0, 0.0, reason=reason, visit=task.visit)

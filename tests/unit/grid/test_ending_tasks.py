@@ -1,0 +1,49 @@
+"""Tasks that are wanted no further: who has one brings what there is, and nobody gets it anew."""
+
+from __future__ import annotations
+
+from headgate.control.board import Board
+from headgate.control.board_rows import BoardState, BoardTask, BoardTerms, Ending
+from headgate.control.task_choice import Asker
+from headgate.crawling.task_messages import Stop
+from headgate.grid.ending_tasks import EndingTasks
+
+
+def board_of(*hosts: str) -> Board:
+    board = Board(BoardTerms(60.0))
+    for number, host in enumerate(hosts, 1):
+        board.add(BoardTask(number, f"s{number}", host, 0.0, None, 0.0, 0.0, 1, None, None))
+    return board
+
+
+def test_one_that_nobody_has_is_dropped_at_once() -> None:
+    board = board_of("a", "b")
+    EndingTasks(board).end(1, "enough")
+    assert [task.id for task in board.tasks.in_state(BoardState.DROPPED)] == [1]
+    held = board.claim(Asker("anna", "c1"), 0.0, 0.0)
+    assert held is not None
+    assert held.task.id == 2
+
+
+def test_who_has_one_hears_of_it_until_it_is_given_back() -> None:
+    board = board_of("a")
+    ending = EndingTasks(board)
+    held = board.claim(Asker("anna", "c1"), 0.0, 0.0)
+    assert held is not None
+    assert not ending.orders([held.row.lease])
+    ending.end(1, "enough")
+    for _ in range(2):
+        assert ending.orders([held.row.lease]) == (Stop(lease=held.row.lease, why="enough"),)
+    board.give_back("anna", Ending.LEFT, 1.0)
+    ending.drop_waiting()
+    assert board.claim(Asker("bert", "c2"), 1.0, 1.0) is None
+
+
+def test_what_a_manager_before_gave_out_is_ended_and_the_rest_dropped() -> None:
+    board = board_of("a", "b")
+    held = board.claim(Asker("anna", "c1"), 0.0, 0.0)
+    assert held is not None
+    ending = EndingTasks(board)
+    ending.end_all("started again")
+    assert [stop.lease for stop in ending.orders([held.row.lease])] == [held.row.lease]
+    assert [task.id for task in board.tasks.in_state(BoardState.DROPPED)] == [2]
