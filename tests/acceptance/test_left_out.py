@@ -77,6 +77,32 @@ def test_types_sizes_and_marks(tmp_path: Path) -> None:
     assert "1 larger than max_page_size" in said
 
 
+def test_what_is_kept_is_not_what_is_followed(tmp_path: Path) -> None:
+    """A second crawl asks for all of it again, since links may have come."""
+    web = Portal(1)
+    web.links = ("/big", "/small")
+    with serving(web):
+        for _ in range(2):
+            done = headgate("crawl", web.seed, "--out", tmp_path, "--quiet", "--store", "> 1 KB")
+            assert done.returncode == 0, done.stderr
+            assert "2 fetched for their links, and not in store" in done.stdout
+            assert "1 site, 1 page," in done.stdout
+    assert web.asked["/0.html"] == web.asked["/big"] == web.asked["/small"] == 2
+    kept = headgate("export", tmp_path, "--as", "jsonl", "--to", tmp_path / "kept.jsonl")
+    assert kept.returncode == 0, kept.stderr
+    rows = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text("utf-8").splitlines()]
+    stored = {row["url"].rpartition("/")[2]: row["status"] for row in rows if row["status"]}
+    assert stored == {"big": 200}
+
+
+def test_what_cannot_say_what_is_kept_is_refused(tmp_path: Path) -> None:
+    for words, problem in (("> much", "not a size"), ("(", "not a regular expression")):
+        done = headgate("crawl", "http://127.0.0.1:1/", "--out", tmp_path, "--store", words)
+        assert done.returncode == 2
+        assert problem in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
 def test_nothing_left_out_is_not_mentioned(tmp_path: Path) -> None:
     web = Portal(1)
     web.links = ("/x", "/y")

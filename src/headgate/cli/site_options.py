@@ -48,6 +48,12 @@ _OPTIONS = (
         {"type": lambda text: text.split(",")},
     ),
     _Option(
+        "store",
+        "WHAT",
+        "keep only this of what is fetched; like 'application/pdf,< 5 MB,/reports/'",
+        {"type": lambda text: text.split(",")},
+    ),
+    _Option(
         "requisites",
         "WHICH",
         "none; same-site or page: fetch the pictures, styles, scripts and fonts of pages, too",

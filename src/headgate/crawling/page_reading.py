@@ -18,9 +18,11 @@ from headgate.reading.digests import content_digest
 from headgate.reading.directives import x_robots_tag
 from headgate.reading.links import DEFAULT_OPTIONS, LinkOptions, links_in
 from headgate.reading.page_words import LinkWords, page_words
+from headgate.reading.pdf_links import is_pdf, pdf_links
 from headgate.reading.references import refresh_target
 from headgate.reading.sitemaps import MOST_BYTES, Sitemap, read_sitemap
 from headgate.reading.urls import in_header, join
+from headgate.reading.xml_links import is_xml, xml_links
 
 __all__ = ["ROBOTS_AGENT", "PageReader", "ReadPage", "is_html"]
 
@@ -80,8 +82,13 @@ class PageReader:
         digest = self._digest(body, kind) if body else b""
         if not body or not is_html(kind, body):
             needed = self._of_sheet(body, kind, fetched.url)
-            links = Links(further)
-            return ReadPage(links=links, to_follow=further, digest=digest, requisites=needed)
+            found = [*further, *_other_links(body, kind, fetched.url)]
+            values = [value for name, value in fetched.headers if name == "x-robots-tag"]
+            may_follow = not values or x_robots_tag(values, self.agent).follow
+            followed = found if may_follow else []
+            return ReadPage(
+                links=Links(found), to_follow=followed, digest=digest, requisites=needed
+            )
         decoded_page = decoded(body, kind)
         options = _WITH_RESOURCES if self.with_requisites else DEFAULT_OPTIONS
         page = links_in(decoded_page.text, fetched.url, decoded_page.codec, options)
@@ -153,6 +160,13 @@ class PageReader:
             return max(parsedate_to_datetime(value).timestamp() - wall, 0.0)
         except (ValueError, OverflowError, OSError):
             return None
+
+
+def _other_links(body: bytes, kind: str, url: str) -> Sequence[str]:
+    """Of what is no page: feeds and other XML, PDF."""
+    if is_xml(kind):
+        return xml_links(body, url, kind)
+    return pdf_links(body, url) if is_pdf(kind, body) else ()
 
 
 def _joined(references: Sequence[str], base: str) -> Sequence[str]:

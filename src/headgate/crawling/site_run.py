@@ -52,8 +52,10 @@ from headgate.frontier.frontier import Frontier
 from headgate.frontier.journal import Outcome
 from headgate.frontier.scored_todo import score_of
 from headgate.model.fetch import Fetched
+from headgate.model.left_out import merged
 from headgate.model.page import Page
 from headgate.model.run_report import MAX_TIME
+from headgate.model.store_rule import StoreRule
 from headgate.model.task import Task
 
 __all__ = ["SiteRun", "Tools"]
@@ -99,7 +101,9 @@ class SiteRun:
         self._started = tools.clock.now() if started is None else started
         self._tasks = tasks = RunTasks()
         self._kept = task.kept is not None
-        self._storing = storing = Storing(tools.store, tools.commit, progress)
+        self._storing = storing = Storing(
+            tools.store, tools.commit, progress, StoreRule.parse(site.store) if site.store else None
+        )
         self._commits = storing.commits
         self._requests = requests = SiteRequests(task, tools.fetcher, progress, self.stop)
         self._understanding = understanding = Understanding(
@@ -169,7 +173,7 @@ class SiteRun:
             tally = self._tools.frontier.tally
             progress.to_do = tally.to_do + tally.in_flight
             progress.seen = tally.seen
-            progress.left_out = tally.left_out
+            progress.left_out = merged(tally.left_out, self._storing.left_out)
             progress.seconds_per_request = self._tools.frontier.seconds_per_request
             self._in_flight = tally.in_flight
         progress.pausing = not self._in_flight and (
@@ -288,19 +292,19 @@ class SiteRun:
             fetch = self._landed(event, page)
 
     def _landed(self, event: Event, page: Page) -> Fetch | None:
-        outcome, progress = page.outcome, self.progress
+        outcome, progress, stored = page.outcome, self.progress, self._storing.kept(page)
         if not isinstance(event, Redirected):
             self._leads.take_up_rest()
         commands = self._dialogue.ask(event)
         if any(isinstance(c, Record) and c.entry.url == outcome.url for c in commands):
-            self._storing.settled(page)
+            self._storing.settled(stored)
         if isinstance(outcome, Fetched):
             self._requests.response_size.add(outcome.wire_bytes)
             if self._held.came(outcome, page.links):
                 self._fit_slots()
             progress.fetch_seconds += outcome.seconds
             progress.first_byte_seconds += outcome.first_byte_seconds
-        next_fetch = self._perform(commands, page)
+        next_fetch = self._perform(commands, stored)
         self._requests.keep_to_bytes()
         self._requests.keep_to_new_bytes(outcome)
         if progress.fetches < _FIT_SLOTS_EVERY or not progress.fetches % _FIT_SLOTS_EVERY:

@@ -10,13 +10,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from msgspec import structs
+
 from headgate.crawling.commits import Commits
 from headgate.crawling.focusing import Focusing
 from headgate.crawling.ports import SiteStore
 from headgate.crawling.progress import Landed, Progress
 from headgate.frontier.journal import JournalEntry
-from headgate.model.fetch import Fetched, FetchFailure
+from headgate.model.fetch import FailureKind, Fetched, FetchFailure
+from headgate.model.left_out import MOST_EXAMPLES, LeftOut
 from headgate.model.page import Page, Role
+from headgate.model.store_rule import StoreRule
 
 __all__ = ["Storing"]
 
@@ -29,9 +33,13 @@ class Storing:
         store: SiteStore,
         commit: Callable[[], Awaitable[object]] | None,
         progress: Progress,
+        rule: StoreRule | None = None,
     ) -> None:
-        """``commit`` commits the store together with others; None: it is committed alone."""
+        """``commit`` commits the store together with others; None: it is committed alone.
+        ``rule``: what of it is kept; None: all is."""
         self._store = store
+        self._rule = rule
+        self._not_kept = LeftOut(0)
         self._progress = progress
         self._landed = Landed()
         store_all = commit or partial(asyncio.to_thread, store.commit)
@@ -42,6 +50,8 @@ class Storing:
         progress = self._progress
         for row in self._store.pages():
             self._count(row.role, row.status, row.error, row.payload_bytes)
+            if row.error == FailureKind.NOT_STORED:
+                self._not_kept = LeftOut(self._not_kept.count + 1)
             progress.wire_bytes += row.wire_bytes
             if row.role == Role.PAGE and not row.error:
                 progress.fetch_seconds += row.seconds
@@ -52,6 +62,27 @@ class Storing:
                 focus.recall(row.relevance)
         progress.keep(self._landed.copy())
         progress.earlier_wire_bytes = progress.wire_bytes
+
+    @property
+    def left_out(self) -> dict[str, LeftOut]:
+        """What was fetched and is not kept."""
+        return {FailureKind.NOT_STORED: self._not_kept} if self._not_kept.count else {}
+
+    def kept(self, page: Page) -> Page:
+        """What is to be stored of a page: its row alone, where it is not to be kept."""
+        fetched = page.outcome
+        if self._rule is None or not isinstance(fetched, Fetched) or fetched.status >= 300:
+            return page
+        kind = fetched.header("content-type") or ""
+        if self._rule.keeps(fetched.url, kind, len(fetched.payload)):
+            return page
+        examples = (*self._not_kept.examples, fetched.url)[:MOST_EXAMPLES]
+        self._not_kept = LeftOut(self._not_kept.count + 1, examples)
+        row = FetchFailure(
+            fetched.url, FailureKind.NOT_STORED, kind,
+            fetched.wall_time, fetched.seconds, fetched.wire_bytes,
+        )  # fmt: skip
+        return structs.replace(page, outcome=row, earlier=None)
 
     def settled(self, page: Page) -> None:
         """Count it; its entry is put in the same moment."""

@@ -26,6 +26,7 @@ from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
+from headgate.model.store_rule import StoreRule
 from headgate.model.units import parse_rate
 from headgate.reading.urls import normalise
 from headgate.storage.stored_page import StoredPage
@@ -145,6 +146,7 @@ def ready_sites(sites: Sequence[Site]) -> tuple[Site, ...]:
     """The same with their seeds in the one normal form; refuses what can never be crawled."""
     for site in sites:
         check_focus(site)
+        _check_store(site)
     return tuple(
         dataclasses.replace(
             site,
@@ -153,6 +155,13 @@ def ready_sites(sites: Sequence[Site]) -> tuple[Site, ...]:
         )
         for site in sites
     )
+
+
+def _check_store(site: Site) -> None:
+    try:
+        StoreRule.parse(site.store)
+    except UserMistake as mistake:
+        raise UserMistake(f"site {site.name!r}: store: {mistake}") from None
 
 
 def _without_logout(site: Site) -> tuple[str, ...]:

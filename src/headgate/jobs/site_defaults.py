@@ -17,6 +17,7 @@ from headgate.site_file.values import (
     read_pages,
     read_queries,
     read_requisites,
+    read_store,
     read_time,
     read_types,
 )
@@ -33,6 +34,7 @@ SITE_DEFAULTS: Mapping[str, Callable[[object], object]] = {
     "max_time": read_time,
     "max_page_size": read_bound,
     "fetch": read_types,
+    "store": read_store,
     "requisites": read_requisites,
     "max_queries": read_queries,
     "connections": read_connections,

@@ -49,11 +49,13 @@ class FailureKind(StrEnum):
     """The response is none of the types that were asked for."""
     TOO_LARGE = "too-large"
     """It is larger than was asked for."""
+    NOT_STORED = "not-stored"
+    """It came, and its links were followed; it is not among what is to be kept."""
     LOGIN = "login"
     """The site wants us to log in first, and that failed."""
 
 
-LEFT_OUT = frozenset((FailureKind.UNWANTED_TYPE, FailureKind.TOO_LARGE))
+LEFT_OUT = frozenset((FailureKind.UNWANTED_TYPE, FailureKind.TOO_LARGE, FailureKind.NOT_STORED))
 """Nothing failed: the user did not want it."""
 
 

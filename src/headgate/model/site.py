@@ -69,7 +69,7 @@ class SiteStatistics:
     """Zhu 2020, Eq. 17: a visit takes ``alpha * bytes / rate`` seconds. Positive."""
 
 
-_LISTS = dict.fromkeys(("seeds", "include", "exclude", "fetch", "focus_pages"), several)
+_LISTS = dict.fromkeys(("seeds", "include", "exclude", "fetch", "store", "focus_pages"), several)
 _QUANTITIES = {
     "deadline": parse_duration,
     "expect": parse_size,
@@ -110,6 +110,9 @@ class Site:
     """A larger page is left out; None: pages are cut where Headgate's own bound is."""
     fetch: tuple[str, ...] = ()
     """Media types; a page of another is left out. None: all are fetched."""
+    store: tuple[str, ...] = ()
+    """What is kept of what was fetched (`headgate.model.store_rule`); the rest was fetched for its
+    links. None: all is."""
     requisites: Requisites = Requisites.NONE
     """Whether what shows its pages is fetched, too."""
     max_queries: int | None = None

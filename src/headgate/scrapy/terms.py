@@ -40,6 +40,7 @@ _THE_SPIDERS = {
     "max_time": "CLOSESPIDER_TIMEOUT",
     "max_page_size": "DOWNLOAD_MAXSIZE",
     "fetch": "",
+    "store": "",
     "connections": "CONCURRENT_REQUESTS_PER_DOMAIN",
     "delay": "DOWNLOAD_DELAY",
     "focus": "",

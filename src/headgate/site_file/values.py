@@ -21,6 +21,7 @@ from headgate.model.errors import UserMistake
 from headgate.model.local_time import Calendar
 from headgate.model.quota import Quota
 from headgate.model.site import ORDERS, OnDeadline, Requisites
+from headgate.model.store_rule import StoreRule
 from headgate.model.timetable import Timetable
 from headgate.model.units import (
     Bytes,
@@ -57,6 +58,7 @@ __all__ = [
     "read_quota",
     "read_seeds",
     "read_size",
+    "read_store",
     "read_time",
     "read_timetable",
     "read_types",
@@ -193,6 +195,21 @@ def read_types(value: object) -> tuple[str, ...]:
     if not types:
         raise UserMistake("an empty list fetches nothing; name a type like 'text/html', or drop it")
     return tuple(types)
+
+
+def read_store(value: object) -> tuple[str, ...]:
+    words = tuple(strings(value, example='["application/pdf", "< 5 MB"]'))
+    for index, word in enumerate(words):
+        try:
+            StoreRule.parse([word])
+        except UserMistake as mistake:
+            raise ElementMistake(str(mistake), index) from None
+    if not words:
+        raise UserMistake(
+            "an empty list keeps nothing; name a type like 'application/pdf', or drop it"
+        )
+    StoreRule.parse(words)
+    return words
 
 
 def read_crawlers(value: object) -> int:

@@ -37,6 +37,7 @@ _MEANINGS = {
     Reason.SITEMAPS: "more sitemaps than are read of a site",
     FailureKind.UNWANTED_TYPE: "of types not in fetch",
     FailureKind.TOO_LARGE: "larger than max_page_size",
+    FailureKind.NOT_STORED: "fetched for their links, and not in store",
     FailureKind.FORBIDDEN_ADDRESS: "at private addresses",
     MAX_PAGES: "left at max_pages",
     MAX_BYTES: "left at max_bytes",
