@@ -37,6 +37,7 @@ COMMANDS = {
     "export": "pages as text, Markdown, tables, SQLite or WACZ",
     "demo": "a small web of its own, crawled under a budget with deadlines",
     "lab": "reproduce the papers",
+    "completion": "a script by which a shell completes commands and options",
 }
 """Each name, with _ for a blank, is also the name of the command's module beside this one."""
 
