@@ -4,11 +4,11 @@
 
 Labelled pages are made: real prose (paragraphs of Debian's postgresql-doc-15) in seven layouts,
 with navigation, teasers, comments, cookie notices and footers of other real sentences around it:
-with and without semantic elements, by tables, in lists, with code. What is to be found is known to the
-word. F1 is that of shingles of four words, as in the public article-extraction benchmark of Zyte,
-where one page counts as much as another; beside it that of trafilatura called as its own
-documentation does, and of all the text of the page. Speed is CPU of one core. Made pages are kinder
-than the web's: the figures compare, they do not promise.
+with and without semantic elements, by tables, in lists, with code. What is to be found is known
+to the word. F1 is that of shingles of four words, as in the public article-extraction benchmark
+of Zyte, where one page counts as much as another; beside it that of trafilatura called as its own
+documentation does, and of all the text of the page. Speed is CPU of one core. Made pages are
+kinder than the web's: the figures compare, they do not promise.
 """
 
 from __future__ import annotations

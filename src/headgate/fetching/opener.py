@@ -59,6 +59,9 @@ class Opener:
         self._proxies = {site: identity.proxy for site, identity in identities.items()}
         self._own_tls = {site: identity.tls(tls) for site, identity in identities.items()}
         self._rtts: dict[str, float] = {}
+        self._handshakes: dict[str, float] = {}
+        """Wire bytes of the last TLS handshake with a host: a session that is taken up again takes
+        a tenth, and what is paid too much is given back as a lump on the line."""
 
     def rtt(self, host: str) -> float | None:
         """Seconds to the host and back, once known."""
@@ -76,7 +79,7 @@ class Opener:
     async def open(self, origin: Origin, request: FetchRequest) -> Connection:
         """A fresh connection, its handshakes done."""
         limit, site = self._around.limits.connect_seconds, request.site
-        unpaid = _TCP_HANDSHAKE_BYTES + (_TLS_HANDSHAKE_BYTES if origin.secure else 0.0)
+        unpaid = self._handshake_bytes(origin)
         await self._around.meter.pay(site, unpaid)
         try:
             async with asyncio.timeout(limit):
@@ -92,7 +95,12 @@ class Opener:
                 FailureKind.CONNECT_TIMEOUT, f"{origin}: no connection in {limit:g} s"
             ) from None
         line.read = line.arrivals()[0]
-        self._around.meter.settle(site, unpaid - line.settle())
+        came = line.settle()
+        self._around.meter.settle(site, unpaid - came)
+        if origin.secure:
+            if len(self._handshakes) >= _REMEMBERED_TRIPS:
+                self._handshakes.clear()
+            self._handshakes[origin.host] = came
         try:
             channel = Channel(line, stream, self._around.buffers)
             connection = Connection(self._around, origin, channel)
@@ -101,6 +109,11 @@ class Opener:
             raise FetchFault(FailureKind.CLOSED, _reason(error)) from None
         connection.proxied = self._proxies.get(origin.via) is not None
         return connection
+
+    def _handshake_bytes(self, origin: Origin) -> float:
+        if not origin.secure:
+            return _TCP_HANDSHAKE_BYTES
+        return self._handshakes.get(origin.host, _TCP_HANDSHAKE_BYTES + _TLS_HANDSHAKE_BYTES)
 
     def learn(self, connection: Connection) -> None:
         """After a first response: its TLS session is worth keeping."""
