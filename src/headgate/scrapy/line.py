@@ -126,6 +126,9 @@ class Line:
     def site(self, url: str, meta: Mapping[str, object]) -> SpiderSite:
         """That a request belongs to."""
         name = self._names.of(url, meta)
+        known = self.fleet.sites.get(name)
+        if known is not None:
+            return known
         return self.fleet.sites.meet(self._of_file.get(name) or Site(name, seeds=(url,)))
 
     def want(self, known: SpiderSite) -> None:

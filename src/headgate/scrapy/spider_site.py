@@ -124,6 +124,9 @@ class SpiderSites:
     def __iter__(self) -> Iterator[SpiderSite]:
         return iter(self._known.values())
 
+    def get(self, name: str) -> SpiderSite | None:
+        return self._known.get(name)
+
     def meet(self, site: Site) -> SpiderSite:
         """The counters of a site, which may be new."""
         known = self._known.get(site.name)
