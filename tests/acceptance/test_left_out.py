@@ -91,8 +91,9 @@ def test_what_is_kept_is_not_what_is_followed(tmp_path: Path) -> None:
     kept = headgate("export", tmp_path, "--as", "jsonl", "--to", tmp_path / "kept.jsonl")
     assert kept.returncode == 0, kept.stderr
     rows = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text("utf-8").splitlines()]
-    stored = {row["url"].rpartition("/")[2]: row["status"] for row in rows if row["status"]}
-    assert stored == {"big": 200}
+    pages = [row for row in rows if row["role"] == "page"]
+    assert {row["url"].rpartition("/")[2] for row in pages if row["status"]} == {"big"}
+    assert {row["error"] for row in pages if not row["status"]} == {"not-stored"}
 
 
 def test_what_cannot_say_what_is_kept_is_refused(tmp_path: Path) -> None:
