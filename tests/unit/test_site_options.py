@@ -16,7 +16,8 @@ from headgate.site_file.access_values import ACCESS_READERS
 
 ALL = (
     "--on-deadline stop --max-pages 5 --max-bytes 2MB --max-time 10m --max-page-size 1MB"
-    " --fetch text/html,image/* --requisites page --max-queries 0 --connections 3 --delay 0"
+    " --fetch text/html,image/* --store application/pdf,<5MB --requisites page --max-queries 0"
+    " --connections 3 --delay 0"
 )
 ACCESS = """--user-agent Archive/1 --robots-agent archivebot --headers X-Team:archive
  --cookies c.txt --login http://a/in --login-fields u=me --login-fields p=env:P
@@ -33,7 +34,8 @@ def test_every_option_reaches_a_site_that_does_not_say() -> None:
     site = with_defaults(Site("a"), said(ALL))  # type: ignore[arg-type]
     assert site == Site(
         "a", on_deadline=OnDeadline.STOP, max_pages=5, max_bytes=2e6, max_time=600.0,  # type: ignore[arg-type]
-        max_page_size=1e6, fetch=("text/html", "image/*"), requisites=Requisites.PAGE,  # type: ignore[arg-type]
+        max_page_size=1e6, fetch=("text/html", "image/*"), store=("application/pdf", "<5MB"),  # type: ignore[arg-type]
+        requisites=Requisites.PAGE,
         max_queries=0, connections=3, delay=0.0,  # type: ignore[arg-type]
     )  # fmt: skip
     assert with_defaults(site, said("--max-pages 9 --delay 5s --fetch */*")) == site  # type: ignore[arg-type]
@@ -72,6 +74,7 @@ def test_nothing_said_changes_nothing() -> None:
         ("--max-bytes 5Mb", "--max-bytes: "),
         ("--max-time 0s", "--max-time: a time of 0"),
         ("--max-page-size big", "--max-page-size: "),
+        ("--store >big", "--store: 'big' is not a size"),
         ("--fetch html", "--fetch: 'html' is not a media type"),
         ("--on-deadline halt", "--on-deadline: 'halt'"),
         ("--delay 2h", "say an hour or less"),
