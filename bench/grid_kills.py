@@ -207,11 +207,11 @@ class _Grid:
         if name == "nats":
             command = [find_server(), "-c", str(self.out / "door" / "nats.conf")]
         elif name == "manager":
-            command = [*_HEADGATE, "manager", "sites.toml", "--once", "--quiet", "--nats", self.url]
+            command = [*HEADGATE, "manager", "sites.toml", "--once", "--quiet", "--nats", self.url]
             command += self._where()
         else:
             options = ["--allow-private", "--until-idle", "--quiet", "--slots", "3"]
-            command = [*_HEADGATE, "node", f"{name}.token", *options]
+            command = [*HEADGATE, "node", f"{name}.token", *options]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
                 command, cwd=self.folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL
@@ -237,10 +237,10 @@ class _Grid:
         return ["--out", "collection", *(["--catalog", self.catalog] if self.catalog else [])]
 
     def _run(self, *arguments: str) -> None:
-        subprocess.run([*_HEADGATE, *arguments], cwd=self.folder, check=True, capture_output=True)
+        subprocess.run([*HEADGATE, *arguments], cwd=self.folder, check=True, capture_output=True)
 
 
-_HEADGATE = [sys.executable, "-m", "headgate"]
+HEADGATE = [sys.executable, "-m", "headgate"]
 
 
 def kill_and_crawl(
@@ -253,7 +253,7 @@ def kill_and_crawl(
     names = [f"n{number}" for number in range(nodes)]
     began = time.monotonic()
     with web.serving():
-        grid = _Grid(folder, web, lease, catalog, _free_port())
+        grid = _Grid(folder, web, lease, catalog, free_port())
         try:
             grid.prepare(names)
             for name in names:
@@ -316,13 +316,13 @@ def _in_peace(grid: _Grid, names: list[str]) -> None:
 def _judged(grid: _Grid, kills: Counter[str], seconds: float) -> Outcome:
     web = grid.web
     expected = web.expected()
-    found = _indexed(grid.out)
+    found = indexed(grid.out)
     problems = [f"lost: {url}" for url in expected if url not in found]
     problems += [f"stored {len(what)} times: {url}" for url, what in found.items() if len(what) > 1]
     problems += [
         f"other bytes: {url}" for url, what in found.items() if expected.get(url) not in what
     ]
-    problems += [f"two nodes at {host}" for host in _two_at_once(web)]
+    problems += [f"two nodes at {host}" for host in two_at_once(web)]
     (path,) = grid.out.glob("runs/*/report.json")
     report = json.loads(path.read_text())
     told = report["grid"]
@@ -337,7 +337,7 @@ def _judged(grid: _Grid, kills: Counter[str], seconds: float) -> Outcome:
     )  # fmt: skip
 
 
-def _indexed(out: Path) -> dict[str, list[str]]:
+def indexed(out: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for index in out.glob("runs/*/index.cdxj"):
         for line in index.read_text().splitlines():
@@ -347,7 +347,7 @@ def _indexed(out: Path) -> dict[str, list[str]]:
     return found
 
 
-def _two_at_once(web: ManyHosts) -> list[str]:
+def two_at_once(web: ManyHosts) -> list[str]:
     """Hosts that two processes asked at the same time."""
     found: list[str] = []
     by_host: dict[str, list[tuple[float, float, int]]] = {}
@@ -368,7 +368,7 @@ def _digest(body: bytes) -> str:
     return base64.b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

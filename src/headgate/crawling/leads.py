@@ -87,7 +87,9 @@ class Leads:
                 self.explore(origin)
         elif not self._recalled_all:
             self._recalled_all = True
-            self._recall(self._known.pages(), unlinked=True)
+            # Of pages that did not change a task for somebody else has no links: it is not known
+            # whether one leads to these.
+            self._recall(self._known.pages(), unlinked=self._task.apart is None)
 
     def explore(self, origin: str) -> None:
         """Learn its robots rules and where its sitemaps are."""

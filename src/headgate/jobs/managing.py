@@ -46,6 +46,7 @@ from headgate.jobs.node_watch import DoorKeeper, NodeWatch
 from headgate.jobs.opening import JobKind, open_run
 from headgate.jobs.report_saving import ReportSaving
 from headgate.jobs.run_time import RunTime
+from headgate.jobs.unread_pages import UnreadPages
 from headgate.jobs.wrapping_up import Finished, wrap_up
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
@@ -307,7 +308,8 @@ class _Managing:
             self._report(), grid=grid_report(self._store, self._run.stamp)
         )
         finished = Finished(report, self._log.progress, self._learning.alphas.alpha)
-        remarks = wrap_up(self._run, self._catalog, finished, wall, self._keeping)
+        unread = UnreadPages(Collection(self._run.collection))
+        remarks = wrap_up(self._run, self._catalog, finished, wall, self._keeping, unread.read)
         self._watcher.mended(remarks)
         return report
 

@@ -29,8 +29,8 @@ from headgate.frontier.traps import TrapRules
 from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
 from headgate.jobs.visit_remembering import remember_kept
+from headgate.model.site import BREADTH_FIRST, Site
 from headgate.model.site import Requisites as WhichRequisites
-from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journal import Owner
@@ -172,11 +172,14 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
 
 
 def _known(task: Task, collection: Collection) -> KnownPages:
-    """Of a visit for somebody else, the memory came with it, and the archive did not."""
+    """Of a visit for somebody else, the memory came with it, and the archive did not. With a focus
+    every page of a crawl is to be read."""
+    site = task.site
+    unread = not site.focus and not site.focus_pages and site.url_order == BREADTH_FIRST
+    if task.apart is not None and (unread or task.kept is not None):
+        return LentPages(collection, task.name)
     if task.kept is None:
         return KnownPages(collection, task.name)
-    if task.apart is not None:
-        return LentPages(collection, task.name)
     return (KnownPages if task.asks is None else VisitedPages)(collection, task.name)
 
 

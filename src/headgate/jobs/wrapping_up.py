@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,6 +19,9 @@ from headgate.jobs.visits import record_visits, visit_of
 from headgate.model.run_report import RunReport, SiteReport
 from headgate.storage.collection import RunFolder
 from headgate.storage.replacing import write_whole
+
+if TYPE_CHECKING:
+    from headgate.storage.sealing import Complete
 
 __all__ = ["Finished", "wrap_up"]
 
@@ -49,16 +53,23 @@ class Finished:
 
 
 def wrap_up(
-    run: RunFolder, catalog: Catalog, finished: Finished, wall: float, keeping: BudgetKeeping
+    run: RunFolder,
+    catalog: Catalog,
+    finished: Finished,
+    wall: float,
+    keeping: BudgetKeeping,
+    complete: Complete | None = None,
 ) -> list[str]:
-    """Index, tables, memories, catalog and report; what had to be mended, a sentence each."""
+    """Index, tables, memories, catalog and report; what had to be mended, a sentence each.
+
+    ``complete``: adds what journals lack."""
     from headgate.jobs.report_pages import write_report_page
     from headgate.storage.sealing import seal  # here: it brings 50 MB
 
     report = finished.report
     record_visits(catalog, report, wall, finished.visits(wall))
     done = {name for name, progress in finished.progress.items() if progress.remembered}
-    remarks = seal(run, done)
+    remarks = seal(run, done, complete)
     keeping.save_use()
     write_whole(run.path / "report.json", msgspec.json.encode(report))
     write_report_page(report, run.path)

@@ -19,9 +19,11 @@ from headgate.storage.replacing import replacing, sync_files
 from headgate.storage.site_journal import SiteJournal, site_journals
 from headgate.storage.tables import writing_links, writing_pages
 
-__all__ = ["TABLES", "seal", "seal_volume", "write_run_table"]
+__all__ = ["TABLES", "Complete", "seal", "seal_volume", "write_run_table"]
 
 TABLES = ("pages", "links")
+Complete = Callable[[Owner, Iterable[Commit]], Iterable[Commit]]
+"""What a visit stored, with what it could not tell."""
 _SMALL_BYTES = 1 << 20
 """A journal that has no more in it is held in memory while files are made of it."""
 
@@ -40,11 +42,13 @@ def write_run_table(run: RunFolder, table: str, path: Path) -> None:
                     add_links(owner.site, links)
 
 
-def seal(run: RunFolder, remembered: Set[str] = frozenset()) -> list[str]:
+def seal(
+    run: RunFolder, remembered: Set[str] = frozenset(), complete: Complete | None = None
+) -> list[str]:
     """Write everything the run leaves beside its WARC files; done again, it is the same.
 
-    ``remembered`` are sites whose memory has all of this run already. The answer is what had to be
-    mended, a sentence each."""
+    ``remembered`` are sites whose memory has all of this run already; ``complete`` adds what
+    journals lack. The answer is what had to be mended, a sentence each."""
     collection = Collection(run.collection)
     sites: list[str] = []
     remarks: list[str] = []
@@ -57,7 +61,7 @@ def seal(run: RunFolder, remembered: Set[str] = frozenset()) -> list[str]:
         if owner.site not in remembered and not remember(run, owner, commits):
             remarks.extend(mend(collection, owner.site))
 
-    _write_files(run, again, done)
+    _write_files(run, again, done, complete)
     sync_files(collection.memories, [collection.memory(site).name for site in sites])
     return remarks
 
@@ -71,6 +75,7 @@ def _write_files(
     run: RunFolder,
     read: Callable[[Owner, SiteJournal], Iterable[Commit]],
     done: Callable[[Owner, Iterable[Commit]], None],
+    complete: Complete | None = None,
 ) -> None:
     """Index and tables, in one pass over the journals."""
     with ExitStack() as files:
@@ -83,7 +88,8 @@ def _write_files(
         add_links = files.enter_context(writing_links(part("links.parquet")))
         for owner, journal in site_journals(run).items():
             commits = read(owner, journal)
-            for _, rows, links in commits:
+            whole = commits if complete is None else complete(owner, commits)
+            for _, rows, links in whole:
                 add_lines(index_lines(rows, run.shelf))
                 add_pages(owner.site, rows)
                 add_links(owner.site, links)
