@@ -30,7 +30,6 @@ from headgate.storage.faults import reading
 from headgate.storage.own_files import opened
 
 __all__ = [
-    "FEW",
     "HEAD",
     "SIGNATURE",
     "WORD_BYTES",
@@ -45,7 +44,7 @@ HEAD = struct.Struct("<24sQQQIII")
 """Signature, entries, start of keys, start of summary; CRC-32 of what lies between head and
 summary, of the summary, of the head up to here."""
 WORD_BYTES = 8
-FEW = 20_000
+_FEW = 20_000
 """So many words are gone through sooner than NumPy, which is quicker at it, would be loaded."""
 Words: TypeAlias = Union["array[int]", "memoryview[int]"]
 
@@ -148,7 +147,7 @@ def _in_order(*columns: Words) -> bool:
 
 
 def _ascending(words: Words) -> bool:
-    if len(words) <= FEW:
+    if len(words) <= _FEW:
         return all(word <= following for word, following in pairwise(words))
     import numpy as np
 

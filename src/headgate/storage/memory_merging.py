@@ -1,19 +1,22 @@
 """Writing a site's memory anew: what it knew, and what a run or a visit met.
 
-What the run did not touch is copied in blocks, undecoded; 40 bytes a page are in memory meanwhile.
+What the run did not touch is copied in blocks, undecoded; what it met is sorted in pieces. Sixteen
+bytes a page are in memory meanwhile: where each entry begins, and its key.
 """
 
 from __future__ import annotations
 
-import mmap
-import tempfile
+import heapq
+import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, BinaryIO
 
 import msgspec
@@ -21,15 +24,7 @@ from isal import isal_zlib
 
 from headgate.storage.appending import sync_folder
 from headgate.storage.faults import writing
-from headgate.storage.memory_file import (
-    FEW,
-    HEAD,
-    SIGNATURE,
-    WORD_BYTES,
-    MemoryFile,
-    Words,
-    key_of,
-)
+from headgate.storage.memory_file import HEAD, SIGNATURE, WORD_BYTES, MemoryFile, key_of
 from headgate.storage.memory_summary import MemorySummary, VisitCounts
 from headgate.storage.page_memory import PageMemory, Sighting, after
 from headgate.storage.replacing import replacing, replacing_soon, write_soon
@@ -39,10 +34,16 @@ __all__ = ["Files", "merge"]
 
 _COPIED_AT_ONCE = 10_000
 _SMALL_BYTES = 1 << 20
-"""Of what a run met: more goes to disk."""
+"""A memory of no more is made in memory, and written in one step."""
+_PIECE_BYTES = 4_000_000
+_FRAME = struct.Struct("<QI")
+"""Of a sighting in a piece: its key, and how long it is."""
 _MOST_GONE = 1000
 _encode = msgspec.msgpack.Encoder().encode
 _decode_sighting = msgspec.msgpack.Decoder(Sighting).decode
+_Encoded = tuple[int, bytes]
+"""A sighting, behind its key."""
+_key: Callable[[_Encoded], int] = itemgetter(0)
 
 
 @dataclass(slots=True)
@@ -88,8 +89,8 @@ def merge(
         merging.take(met)
         return merging.finish(run, max(visit, met.visit, old.summary.visit))
 
-    with writing(path), tempfile.SpooledTemporaryFile(_SMALL_BYTES, dir=str(path.parent)) as heap:
-        met = _Met(heap, sightings(files))
+    with writing(path), ExitStack() as stack:
+        met = _Met(stack, path.parent, sightings(files))
         if soon and met.bytes + old.size_bytes <= _SMALL_BYTES:
             file = BytesIO()
             summary = written(file, met)
@@ -101,46 +102,47 @@ def merge(
 
 
 class _Met:
-    """Sightings in the order of their keys; sixteen bytes of each are in memory."""
+    """Sightings in the order of their keys, those of one key in their own. A few megabytes are in
+    memory; where there are more, sorted pieces lie on disk and are merged while they are read."""
 
-    def __init__(self, heap: IO[bytes], sightings: Iterable[Sighting]) -> None:
-        keys, starts, end = array("Q"), array("Q"), 0
+    def __init__(self, stack: ExitStack, folder: Path, sightings: Iterable[Sighting]) -> None:
+        """``stack`` closes the pieces."""
         self.visit = 0
         """The last there is a sighting of."""
+        self.bytes = 0
+        """Of all, encoded."""
+        self._pieces: list[IO[bytes]] = []
+        self._rest: list[_Encoded] = []
+        put_down = 0
         for sighting in sightings:
             self.visit = max(self.visit, sighting.visit)
-            keys.append(key_of(sighting.url))
-            starts.append(end)
-            end += heap.write(_encode(sighting))
-        self._heap = heap
-        self.bytes = end
-        """On the heap."""
-        self._starts = starts
-        self._keys = keys
-        self._order = _sorted_places(keys)
+            data = _encode(sighting)
+            self._rest.append((key_of(sighting.url), data))
+            self.bytes += len(data)
+            if self.bytes - put_down >= _PIECE_BYTES:
+                put_down = self.bytes
+                piece = TemporaryFile(dir=folder)  # noqa: SIM115
+                self._put_down(stack.enter_context(piece))
+        self._rest.sort(key=_key)
 
     def groups(self) -> Iterator[tuple[int, list[Sighting]]]:
         """All sightings of one key, in their own order."""
-        if not self._order:
-            return
-        with self._mapped() as heap:
-            for key, places in groupby(self._order, key=self._keys.__getitem__):
-                yield key, [self._sighting(heap, place) for place in places]
+        sorted_pieces = [*map(_read, self._pieces), self._rest]
+        for key, some in groupby(heapq.merge(*sorted_pieces, key=_key), key=_key):
+            yield key, [_decode_sighting(data) for _, data in some]
 
-    @contextmanager
-    def _mapped(self) -> Iterator[mmap.mmap | bytes]:
-        """What was put on the heap; of a small site it is in memory anyway."""
-        self._heap.seek(0)
-        if self.bytes <= _SMALL_BYTES:
-            yield self._heap.read()
-        else:
-            with mmap.mmap(self._heap.fileno(), 0, access=mmap.ACCESS_READ) as heap:
-                yield heap
+    def _put_down(self, piece: IO[bytes]) -> None:
+        self._rest.sort(key=_key)
+        piece.writelines(_FRAME.pack(key, len(data)) + data for key, data in self._rest)
+        self._rest.clear()
+        self._pieces.append(piece)
 
-    def _sighting(self, heap: mmap.mmap | bytes, place: int) -> Sighting:
-        after_it = place + 1
-        end = self._starts[after_it] if after_it < len(self._starts) else self.bytes
-        return _decode_sighting(heap[self._starts[place] : end])
+
+def _read(piece: IO[bytes]) -> Iterator[_Encoded]:
+    piece.seek(0)
+    while frame := piece.read(_FRAME.size):
+        key, length = _FRAME.unpack(frame)
+        yield key, piece.read(length)
 
 
 class _Counts:
@@ -274,13 +276,3 @@ class _Merging:
         self._file.write(data)
         self._check = isal_zlib.crc32(data, self._check)
         self._end += len(data)
-
-
-def _sorted_places(words: array[int]) -> Words:
-    """Where the words lie, from the least to the greatest; equal ones in their order."""
-    if len(words) <= FEW:
-        return array("Q", sorted(range(len(words)), key=words.__getitem__))
-    import numpy as np
-
-    places = np.argsort(np.frombuffer(words, np.uint64), kind="stable")
-    return places.view(np.uint64).data  # as they are: a copy would be most of what this holds

@@ -65,23 +65,24 @@ def open_files() -> int:
 
 
 statuses = st.none() | st.sampled_from([200, 304, 404, 500])
-runs = st.lists(st.dictionaries(st.integers(0, 30), statuses, max_size=12), max_size=4)
+runs = st.lists(st.lists(st.tuples(st.integers(0, 30), statuses), max_size=12), max_size=4)
 
 
 @settings(max_examples=40)
-@given(runs, st.booleans())
+@given(runs, st.booleans(), st.sampled_from([1, 200, 4_000_000]))
 def test_merged_run_by_run_it_is_what_page_by_page_comes_to(
-    looks: list[dict[int, int | None]], collide: bool
+    looks: list[list[tuple[int, int | None]]], collide: bool, piece_bytes: int
 ) -> None:
-    """Also where all URLs have one key of three."""
+    """Also where all URLs have one key of three, and where a run is sorted in many pieces."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory_merging, "_PIECE_BYTES", piece_bytes)
         if collide:
             for module in (site_memory, memory_merging):
                 patch.setattr(module, "key_of", lambda url: len(url) % 3)
         path = Path(folder) / "sites" / "site.pages"
         expected: dict[str, PageMemory] = {}
         for number, run in enumerate(looks):
-            met = [sighting(page, number + 1.0, status) for page, status in run.items()]
+            met = [sighting(page, number + 1.0, status) for page, status in run]
             for one in met:
                 expected[one.url] = after(expected.get(one.url), one)
             remember(path, str(number), met)
