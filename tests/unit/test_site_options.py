@@ -15,7 +15,8 @@ from headgate.model.site import OnDeadline, Requisites, Site
 from headgate.site_file.access_values import ACCESS_READERS
 
 ALL = (
-    "--on-deadline stop --max-pages 5 --max-bytes 2MB --max-time 10m --max-page-size 1MB"
+    "--include /docs/ --include /news/ --exclude [.]zip$ --depth 0 --expect 3MB --max-rate 1MB/s"
+    " --on-deadline stop --max-pages 5 --max-bytes 2MB --max-time 10m --max-page-size 1MB"
     " --fetch text/html,image/* --store application/pdf,<5MB --requisites page --max-queries 0"
     " --connections 3 --delay 0"
 )
@@ -33,7 +34,8 @@ def said(text: str) -> dict[str, object]:
 def test_every_option_reaches_a_site_that_does_not_say() -> None:
     site = with_defaults(Site("a"), said(ALL))  # type: ignore[arg-type]
     assert site == Site(
-        "a", on_deadline=OnDeadline.STOP, max_pages=5, max_bytes=2e6, max_time=600.0,  # type: ignore[arg-type]
+        "a", include=("/docs/", "/news/"), exclude=("[.]zip$",), depth=0, expect=3e6, max_rate=1e6,  # type: ignore[arg-type]
+        on_deadline=OnDeadline.STOP, max_pages=5, max_bytes=2e6, max_time=600.0,  # type: ignore[arg-type]
         max_page_size=1e6, fetch=("text/html", "image/*"), store=("application/pdf", "<5MB"),  # type: ignore[arg-type]
         requisites=Requisites.PAGE,
         max_queries=0, connections=3, delay=0.0,  # type: ignore[arg-type]
@@ -70,6 +72,7 @@ def test_nothing_said_changes_nothing() -> None:
     ("words", "remedy"),
     [
         ("--max-pages 0", "--max-pages: 0 is too small"),
+        ("--include (", "is not a regular expression"),
         ("--max-bytes 0", "--max-bytes: a bound of 0"),
         ("--max-bytes 5Mb", "--max-bytes: "),
         ("--max-time 0s", "--max-time: a time of 0"),

@@ -18,6 +18,7 @@ from headgate.cli.trusted_scorers import refuse_untrusted_scorers
 from headgate.jobs.crawl_request import CrawlRequest, unfinished_request
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
+from headgate.model.score_order import ADMISSIONS, LOOK_AHEAD, SCORE
 from headgate.model.site import ORDERS
 
 __all__ = ["configure", "run"]
@@ -101,7 +102,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--order",
         metavar="NAME",
         help=f"which URLs go first: {', '.join(ORDERS)}, or a scorer of your own"
-        " (topic with a focus, else breadth-first)",
+        f" (topic with a focus, else breadth-first); {SCORE}: the best of all sites",
+    )
+    parser.add_argument(
+        "--admission",
+        metavar="HOW",
+        choices=ADMISSIONS,
+        help=f"with --order {SCORE}: {', '.join(ADMISSIONS)} ({ADMISSIONS[0]})",
+    )
+    parser.add_argument(
+        "--look-ahead",
+        metavar="N",
+        type=at_least_one,
+        help=f"with --order {SCORE}: how many of the best are tried ({LOOK_AHEAD})",
     )
     parser.add_argument(
         "--trust-scorers", action="store_true", help="with --resume: load the scorers the run names"
@@ -170,6 +183,8 @@ def _asked(args: argparse.Namespace) -> CrawlRequest:
         "focus": args.focus,
         "focus_pages": tuple(str(Path(name).absolute()) for name in args.focus_pages),
         "order": args.order,
+        "admission": args.admission,
+        "look_ahead": args.look_ahead,
         "site_options": asked_options(args),
     }
     if len(args.what) == 1 and _is_file(args.what[0]):

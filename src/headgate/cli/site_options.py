@@ -36,6 +36,18 @@ def _whole(text: str) -> int:
 
 
 _OPTIONS = (
+    _Option(
+        "include",
+        "REGEX",
+        "crawl only URLs in which it is found, and seeds; repeatable: one is enough",
+        {"action": "append"},
+    ),
+    _Option(
+        "exclude", "REGEX", "leave out URLs in which it is found; repeatable", {"action": "append"}
+    ),
+    _Option("depth", "N", "links followed from a seed at the most", {"type": _whole}),
+    _Option("expect", "SIZE", "bytes that each site will take, like '120 MB' (found out)"),
+    _Option("max_rate", "RATE", "the most that each server is asked for, like '200 KB/s'"),
     _Option("on_deadline", "WHAT", "go-on (late) or stop"),
     _Option("max_pages", "N", "end each site with so many pages", {"type": _whole}),
     _Option("max_bytes", "SIZE", "end each site with so much on the line, like '50 MB'"),

@@ -17,11 +17,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from headgate.control.budget_now import BudgetNow
 from headgate.control.forecast import Forecast
-from headgate.control.open_sites import OpenSites
+from headgate.control.open_sites import Following, OpenSites
 from headgate.control.rate_setting import RateSetting
 from headgate.control.site_stops import SiteStops
 from headgate.control.site_watch import SiteWatch
@@ -30,9 +29,6 @@ from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.planning.capacity import Capacity
 from headgate.planning.replan import BudgetChanged, CrawlState, SiteEnded, Started, take_in
-
-if TYPE_CHECKING:  # with it comes NumPy
-    from headgate.planning.following import Following
 
 __all__ = [
     "LOOK_SECONDS",
@@ -110,7 +106,7 @@ class Manager:
         following: Following | None = None,
     ) -> Manager:
         """``sites`` in the order of the plan, each to be visited once and whole. ``following``:
-        the policy that sets their rates; None: Headgate's own."""
+        what sets their rates; None: Headgate's own."""
         budget = capacity or Capacity.constant(1.0)
         state = CrawlState({}, deque(), budget, slots, look_seconds=LOOK_SECONDS, may_park=True)
         watched = {site.name: SiteWatch.of(site, forecasts[site.name]) for site in sites}

@@ -10,7 +10,7 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from headgate.control.first_looks import FirstLooks, beside_looks
 from headgate.control.forecast import Forecast, Source
@@ -20,13 +20,31 @@ from headgate.crawling.progress import Progress
 from headgate.model.size_range import SizeRange
 from headgate.planning.replan import CrawlState, SiteArrived, SiteEnded, Started, take_in
 
-if TYPE_CHECKING:  # with it comes NumPy
-    from headgate.planning.following import Following
-
-__all__ = ["OpenSites"]
+__all__ = ["Following", "OpenSites"]
 
 _LOOKS_PART = 0.5
 """Of the budget: for first looks while sites that are known are crawled."""
+
+
+class Following(Protocol):
+    """What sets the rates in Headgate's place: a policy of the user's choice
+    (`headgate.planning.following`), or one queue over all sites (`headgate.control.one_queue`)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fault(self) -> str:
+        """Why it has no word any more; empty: it has."""
+        ...
+
+    @property
+    def by_page(self) -> bool:
+        """Whether pages wait for those of other sites, so that what a site gets says nothing of its
+        server."""
+        ...
+
+    def rates(self, state: CrawlState) -> dict[str, float] | None: ...
 
 
 @dataclass(slots=True)
@@ -38,8 +56,7 @@ class OpenSites:
     setting: RateSetting
     looks: FirstLooks = field(default_factory=FirstLooks)
     following: Following | None = None
-    """A policy of the user's choice that sets the rates as long as it has a word; nobody is looked
-    at first then."""
+    """Sets the rates as long as it has a word; nobody is looked at first then."""
     _sharing: int = 1
     """Sites that can be crawled at once."""
 
@@ -120,6 +137,7 @@ class OpenSites:
     ) -> None:
         """Correct what is thought of sites by how they fare with their ``rates``, of which they can
         get this ``part``. ``held_back``: how fast a server is cannot be told now."""
+        held_back = held_back or (self.following is not None and self.following.by_page)
         for report in reports:
             watched = self.watched.get(report.site)
             if watched is None or report.site not in rates:

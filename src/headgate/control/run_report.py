@@ -27,6 +27,7 @@ from headgate.model.run_report import (
     SiteReport,
     Stall,
 )
+from headgate.model.score_order import QueueTally, ScoreOrder, ScoreOrderReport
 from headgate.model.site import Site
 from headgate.model.timetable import Timetable
 
@@ -62,6 +63,8 @@ class RunLog:
     policy: str = ""
     """That the user chose to set the rates; empty: none."""
     policy_fault: str = ""
+    order: ScoreOrder | None = None
+    """That pages of all sites went by; None: none."""
     earlier_sites: Mapping[str, SiteReport] = field(init=False)
     """Of ``earlier``, by name."""
 
@@ -147,6 +150,7 @@ def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: Ru
         legs=log.legs,
         stalls=(*(before.stalls if before else ()), *log.stalls),
         quota=_quota(log.quota),
+        order=_order(log.order, reports),
         zone=_zone(plan),
     )
 
@@ -175,6 +179,34 @@ def _policy(plan: Plan | None, log: RunLog) -> str:
     if log.earlier is not None:
         return log.earlier.policy
     return plan.policy if plan else "unlimited"
+
+
+def _order(order: ScoreOrder | None, sites: Sequence[SiteReport]) -> ScoreOrderReport | None:
+    if order is None:
+        return None
+    queues = [site.queue for site in sites if site.queue is not None]
+    focuses = [site.focus for site in sites if site.focus is not None and site.focus.curve]
+    return ScoreOrderReport(
+        order.admission,
+        order.look_ahead,
+        sum(queue.begun for queue in queues),
+        sum(queue.out_of_order for queue in queues),
+        sum(queue.places for queue in queues),
+        sum(focus.pages for focus in focuses),
+        sum(focus.relevant for focus in focuses),
+    )
+
+
+def _queue(before: SiteReport | None, progress: Progress) -> QueueTally | None:
+    """Of all legs."""
+    earlier, now = None if before is None else before.queue, progress.queue
+    if earlier is None or now is None:
+        return now or earlier
+    return QueueTally(
+        earlier.begun + now.begun,
+        earlier.out_of_order + now.out_of_order,
+        earlier.places + now.places,
+    )
 
 
 def _quota(use: QuotaUse | None) -> QuotaReport | None:
@@ -244,6 +276,7 @@ def _as_it_stands(site: Site, before: SiteReport | None, log: RunLog) -> SiteRep
         to_do=progress.to_do,
         left_out=_left_out(progress),
         focus=progress.focus,
+        queue=_queue(before, progress),
         restarts=progress.restarts + (0 if before is None else before.restarts),
     )
 

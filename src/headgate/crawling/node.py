@@ -11,12 +11,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
+from typing import TYPE_CHECKING
 
 from headgate.crawling.ports import Fetcher
 from headgate.crawling.progress import Progress
 from headgate.crawling.site_run import SiteRun
 from headgate.model.task import Task
 from headgate.traffic.server_tally import ServerTally
+
+if TYPE_CHECKING:  # few crawls have one
+    from headgate.crawling.common_queue import CommonQueue
 
 __all__ = ["Node"]
 
@@ -36,10 +40,13 @@ class Node:
         close_run: Callable[[str], None] = lambda _: None,
         *,
         borrowing: bool = True,
+        queue: CommonQueue | None = None,
     ) -> None:
         """``open_run`` is also told when the task was started, if not now; ``close_run`` of each
         site whose run has ended, however it did. ``borrowing``: whether a site may take a little
-        more than its rate where others leave some of theirs."""
+        more than its rate where others leave some of theirs. ``queue``: what pages of all sites go
+        through; then it holds sites to their shares, and their rates are nothing to go by."""
+        self._queue = queue
         self._open_run = open_run
         self._close_run = close_run
         self._fetcher = fetcher
@@ -62,6 +69,8 @@ class Node:
         running.add_done_callback(partial(self._note_end, site))
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
+        if self._queue is not None:
+            return
         running = {site: run for site in rates if (run := self._runs.get(site)) is not None}
         for site, run in running.items():
             rate = rates[site]
@@ -71,6 +80,9 @@ class Node:
 
     def set_total(self, rate: float) -> None:
         """Site runs hear of it when it is worth another look at their connections."""
+        if self._queue is not None:
+            self._queue.set_total(rate)
+            return
         self._rates.set_total(rate)
         if not self._total / _WORTH_TELLING < rate < self._total * _WORTH_TELLING:
             self._total = rate

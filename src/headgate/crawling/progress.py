@@ -13,6 +13,7 @@ from headgate.model.fetch import LEFT_OUT
 from headgate.model.left_out import LeftOut
 from headgate.model.page import Role
 from headgate.model.run_report import FocusReport
+from headgate.model.score_order import QueueTally
 
 __all__ = ["REDIRECTS", "Landed", "Progress", "TaskState"]
 
@@ -97,6 +98,8 @@ class Progress(msgspec.Struct):
     """URLs that were never asked for, or not taken in, by reason."""
     focus: FocusReport | None = None
     """None: breadth-first, and no topic."""
+    queue: QueueTally | None = None
+    """None: it shares no queue with others."""
     restarts: int = 0
     """In this leg: it went on from its journal, because the process that crawled it died."""
     visit: int = 1

@@ -30,14 +30,21 @@ class SiteRequests:
     """``stop`` is called when the site may move no more bytes."""
 
     def __init__(
-        self, task: Task, fetcher: Fetcher, progress: Progress, stop: Callable[[str], None]
+        self,
+        task: Task,
+        fetcher: Fetcher,
+        progress: Progress,
+        stop: Callable[[str], None],
+        came: Callable[[str, Fetched | FetchFailure], None] = lambda _url, _outcome: None,
     ) -> None:
+        """``came``: told of each page and sitemap as it has come, or has not."""
         self.response_size = ResponseSize()
         """What is expected of the next one; whoever takes them in adds to it."""
         self._site = site = task.site
         self._fetcher = fetcher
         self._progress = progress
         self._stop = stop
+        self._came = came
         self._most_page_bytes = int(site.max_page_size or _MOST_PAGE_BYTES)
         self._kept, self._asked = task.kept, frozenset(task.asks or ())
         self._new_bytes = 0
@@ -56,6 +63,7 @@ class SiteRequests:
         it is not, what came is kept, marked truncated: so are pages of servers that tell a wrong
         length."""
         outcome = await self._once(url, earlier)
+        self._came(url, outcome)
         if not _broke_off(outcome):
             return outcome
         await asyncio.sleep(_RETRIES.wait(1))
@@ -65,7 +73,9 @@ class SiteRequests:
     async def sitemap(self, url: str) -> Fetched | FetchFailure:
         most = min(_MOST_SITEMAP_BYTES, self._bytes_left())
         expected = int(self.response_size.expected)
-        return await self.request(FetchRequest(url, self._site.name, expected, most))
+        outcome = await self.request(FetchRequest(url, self._site.name, expected, most))
+        self._came(url, outcome)
+        return outcome
 
     def keep_to_bytes(self) -> None:
         """Stop where all that the site may move has come."""

@@ -18,6 +18,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -44,10 +45,11 @@ from headgate.frontier.commands import (
     Fetch,
     GiveUp,
     LearnRobots,
+    Ready,
     Record,
     Wait,
 )
-from headgate.frontier.events import Event, PageFetched, Redirected, Slots
+from headgate.frontier.events import Event, PageFetched, Redirected, Slots, Turn
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.journal import Outcome
 from headgate.frontier.scored_todo import score_of
@@ -57,6 +59,9 @@ from headgate.model.page import Page
 from headgate.model.run_report import MAX_TIME
 from headgate.model.store_rule import StoreRule
 from headgate.model.task import Task
+
+if TYPE_CHECKING:  # few crawls have one
+    from headgate.crawling.common_queue import CommonQueue
 
 __all__ = ["SiteRun", "Tools"]
 
@@ -86,6 +91,8 @@ class Tools:
     """Given where sites are visited again and again."""
     requisites: Requisites | None = None
     """Given where pages are wanted with all that shows them."""
+    queue: CommonQueue | None = None
+    """Given where pages of all sites go by their scores; the frontier then waits for turns."""
     choose: Choose | None = None
     """Given where the user's program has a say in what is followed."""
 
@@ -105,7 +112,17 @@ class SiteRun:
             tools.store, tools.commit, progress, StoreRule.parse(site.store) if site.store else None
         )
         self._commits = storing.commits
-        self._requests = requests = SiteRequests(task, tools.fetcher, progress, self.stop)
+        queue = tools.queue
+        self._place = (
+            None if queue is None else queue.place(site.name, self._begin_one, self.max_rate)
+        )
+        self._requests = requests = SiteRequests(
+            task,
+            tools.fetcher,
+            progress,
+            self.stop,
+            *(() if self._place is None else (self._place.over,)),
+        )
         self._understanding = understanding = Understanding(
             site.name, tools.reader, tools.second_reader, tools.clock, tools.choose
         )
@@ -151,6 +168,8 @@ class SiteRun:
             if time_up is not None:
                 time_up.cancel()
             await self._tasks.wind_down()
+            if self._place is not None:
+                self._place.leave()
         self.progress.wire_bytes += self._tools.fetcher.take_cut_off(self._site.name)
         await self._commits.commit()
         self.look()
@@ -185,6 +204,8 @@ class SiteRun:
         progress.announced_fetches = announced.responses
         if self._tools.focus is not None:
             progress.focus = self._tools.focus.report()
+        if self._place is not None:
+            progress.queue = self._place.tally
         self._requests.keep_to_bytes()
         return progress
 
@@ -206,6 +227,8 @@ class SiteRun:
 
     def _fit_slots(self) -> None:
         """As many fetches at once as use up the share, by what is known of server and pages."""
+        if self._place is not None:
+            return
         expected = self._requests.response_size.expected
         name, url = self._site.name, self._site.seeds[0]
         slots = min(self._tools.fetcher.connections(name, url, expected), self._held.most)
@@ -249,7 +272,23 @@ class SiteRun:
                     self.progress.given_up[host] = reason
                 case Done(reason=reason):
                     self._done(reason)
+        self._line_up(commands)
         return next_fetch
+
+    def _line_up(self, commands: list[Command]) -> None:
+        """In the queue over all sites, if there is one, with what could go now."""
+        if self._place is not None and not self._tasks.over:
+            ready = [command for command in commands if isinstance(command, Ready)]
+            room = len(self._place.under_way) < self._held.most
+            self._place.ready(ready[0] if ready and room else None)
+
+    def _begin_one(self) -> str | None:
+        """A turn has come: the best of now is begun."""
+        if self._tasks.over:
+            return None
+        commands = self._dialogue.ask(Turn())
+        self._perform(commands)
+        return next((command.url for command in commands if isinstance(command, Fetch)), None)
 
     def _done(self, reason: str) -> None:
         """The frontier is; the site is when no lead is left."""

@@ -86,19 +86,26 @@ class Bench:
 
     def next(self, now: float) -> Fetch | None:
         """Take out the next URL whose host is ready; None when no host is."""
+        fetch = self.first(now)
+        if fetch is None:
+            return None
+        origin = origin_of(fetch.url)
+        queue = self._queues.pop(origin)
+        queue.popleft()
+        self._length -= 1
+        if queue:
+            self._queues[origin] = queue
+        return fetch
+
+    def first(self, now: float) -> Fetch | None:
+        """What `next` would take out."""
         while self._later and self._later[0][0] <= now:
             _, _, fetch = heappop(self._later)
             self._queue(fetch).appendleft(fetch)
         for origin, queue in self._queues.items():
             pace = self.pace(origin)
-            if not pace.ready(now) or (origin in self._on_hold and not pace.given_up):
-                continue
-            fetch = queue.popleft()
-            self._length -= 1
-            del self._queues[origin]
-            if queue:
-                self._queues[origin] = queue
-            return fetch
+            if pace.ready(now) and (pace.given_up or origin not in self._on_hold):
+                return queue[0]
         return None
 
     def next_moment(self) -> float:

@@ -16,6 +16,7 @@ __all__ = [
     "Fetch",
     "GiveUp",
     "LearnRobots",
+    "Ready",
     "Record",
     "Wait",
 ]
@@ -68,6 +69,14 @@ class GiveUp(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
+class Ready(msgspec.Struct, frozen=True, gc=False):
+    """This could be fetched now, given a turn; only where fetches wait for turns. It holds until
+    the next event."""
+
+    url: str
+    level: int
+
+
 class Wait(msgspec.Struct, frozen=True, gc=False):
     """Nothing can start before this moment unless another event comes first. Replaces the last."""
 
@@ -80,4 +89,4 @@ class Done(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
-Command = Fetch | LearnRobots | Record | GiveUp | Wait | Done
+Command = Fetch | Ready | LearnRobots | Record | GiveUp | Wait | Done

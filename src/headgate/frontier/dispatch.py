@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from headgate.frontier.commands import FINISHED, Command, Done, Fetch, LearnRobots, Wait
+from headgate.frontier.commands import FINISHED, Command, Done, Fetch, LearnRobots, Ready, Wait
 from headgate.frontier.events import RobotsLearned
 from headgate.frontier.omissions import Omissions
 from headgate.frontier.pacing import HostPace, PaceRules
@@ -41,6 +41,8 @@ class DispatchRules:
     scored: bool = False
     """There is a focus: URLs come with scores and go by them."""
     pace: PaceRules = field(default_factory=PaceRules)
+    in_turns: bool = False
+    """Fetches wait for turns: Ready says what could go, and each Turn lets one begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class Dispatch:
             strict_levels=strict_levels,
         )
         self._bench = self.waiting.bench
-        self.slots = rules.slots
+        self._in_turns = rules.in_turns
+        self.slots = 0 if rules.in_turns else rules.slots
         self.pages_left: int | None = None
         """No more fetches are begun at once: each may turn out to be a page. None: no bound."""
         self.stopping = ""
@@ -95,10 +98,6 @@ class Dispatch:
         return len(self._flights)
 
     @property
-    def seconds_per_request(self) -> float:
-        return self._bench.seconds_per_request
-
-    @property
     def sitemaps_waiting(self) -> int:
         return self.sitemaps - sum(flight.fetch.sitemap > 0 for flight in self._flights.values())
 
@@ -109,12 +108,12 @@ class Dispatch:
             raise ValueError(f"{url} is not in flight")
         return flight
 
-    def retry(self, fetch: Fetch, moment: float) -> None:
-        self._bench.put_later(fetch, moment)
-
-    def follow(self, fetch: Fetch) -> None:
-        """A redirect's target goes next."""
-        self._bench.put_first(fetch)
+    def again(self, fetch: Fetch, moment: float | None = None) -> None:
+        """A retry, at its moment; a redirect's target has none and goes next."""
+        if moment is None:
+            self._bench.put_first(fetch)
+        else:
+            self._bench.put_later(fetch, moment)
 
     def look_into(self, sitemaps: Sequence[str], named: int) -> None:
         """Sitemaps take their turn among the pages of their origins."""
@@ -152,6 +151,11 @@ class Dispatch:
                     commands.append(command)
             elif not self.waiting.refill(self.slots, busy=bool(self._flights)):
                 break
+        if self._in_turns and not self.stopping:
+            self.slots = 0
+            ready = self._ready(now, commands)
+            if ready is not None:
+                return [*commands, ready]
         outlook = self._outlook(now)
         if outlook is not None:
             commands.append(outlook)
@@ -164,21 +168,45 @@ class Dispatch:
         for flight in self._flights.values():
             assert flight.pace.in_flight == by_host[id(flight.pace)]
 
-    def _launch(self, fetch: Fetch, now: float) -> Command | None:
+    def _ready(self, now: float, commands: list[Command]) -> Ready | None:
+        """What could go next. What stands before it and may not go, or not yet, is seen to."""
+        if self.pages_left is not None and len(self._flights) >= self.pages_left:
+            return None
+        for _ in range(_DROPS_AT_A_TIME):
+            fetch = self._bench.first(now)
+            while fetch is None and self.waiting.refill(1, busy=bool(self._flights)):
+                fetch = self._bench.first(now)
+            if fetch is None:
+                return None
+            if self._obstacle(fetch) is None:
+                return Ready(fetch.url, fetch.level)
+            self._bench.next(now)
+            command = self._launch(fetch, now)
+            commands += [] if command is None else [command]
+        return None
+
+    def _obstacle(self, fetch: Fetch) -> Reason | LearnRobots | None:
+        """Why it is dropped, or what comes before it; None: it may go."""
         origin = origin_of(fetch.url)
-        pace = self._bench.pace(origin)
+        if self._bench.pace(origin).given_up:
+            return Reason.HOST_GIVEN_UP
         allows = self._robots.get(origin)
-        if pace.given_up:
-            self._drop(fetch, Reason.HOST_GIVEN_UP)
+        if allows is None:
+            return LearnRobots(origin) if self._robots_first else None
+        if allows(fetch.url):
             return None
-        if allows is None and self._robots_first:
+        return Reason.HOST_GIVEN_UP if origin in self._unreachable else Reason.ROBOTS
+
+    def _launch(self, fetch: Fetch, now: float) -> Command | None:
+        obstacle = self._obstacle(fetch)
+        if isinstance(obstacle, Reason):
+            self._drop(fetch, obstacle)
+            return None
+        if obstacle is not None:
             self._bench.put_first(fetch)
-            self._bench.hold(origin)
-            return LearnRobots(origin)
-        if allows is not None and not allows(fetch.url):
-            lost = origin in self._unreachable
-            self._drop(fetch, Reason.HOST_GIVEN_UP if lost else Reason.ROBOTS)
-            return None
+            self._bench.hold(obstacle.origin)
+            return obstacle
+        pace = self._bench.pace(origin_of(fetch.url))
         pace.started(now)
         self._flights[fetch.url] = Flight(fetch, pace, now)
         return fetch
@@ -194,7 +222,8 @@ class Dispatch:
             return None if self._flights else Done(self.stopping)
         if len(self) == 0:
             return Done(FINISHED)
-        if len(self._flights) >= min(self.slots, self.pages_left or self.slots):
+        slots = len(self._flights) + 1 if self._in_turns else self.slots
+        if len(self._flights) >= min(slots, self.pages_left or slots):
             return None
         moment = self._bench.next_moment()
         return None if moment == math.inf else Wait(max(moment, now))

@@ -27,6 +27,7 @@ __all__ = [
     "Slots",
     "Stop",
     "Tick",
+    "Turn",
 ]
 
 
@@ -149,6 +150,10 @@ class Slots(msgspec.Struct, frozen=True, gc=False):
     count: int
 
 
+class Turn(msgspec.Struct, frozen=True, gc=False):
+    """One fetch may begin at once: the answer to Ready, where fetches wait for turns."""
+
+
 class Tick(msgspec.Struct, frozen=True, gc=False):
     """Time has passed: the moment of a Wait has come."""
 
@@ -173,6 +178,7 @@ Event = (
     | FetchFailed
     | RobotsLearned
     | Slots
+    | Turn
     | Tick
     | Stop
 )

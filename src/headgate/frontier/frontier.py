@@ -29,6 +29,7 @@ from headgate.frontier.events import (
     Slots,
     Stop,
     Tick,
+    Turn,
 )
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.frontier.landing import Landing
@@ -79,6 +80,8 @@ class Frontier:
                 self._dispatch.slots = event.count
             case Stop():
                 self._dispatch.stopping = event.reason
+            case Turn():
+                self._dispatch.slots = self._dispatch.in_flight + 1
             case Tick():
                 pass
             case _:
@@ -111,7 +114,7 @@ class Frontier:
     @property
     def seconds_per_request(self) -> float:
         """The least from one request to the next, by what is polite; 0: no bound is known."""
-        return self._dispatch.seconds_per_request
+        return self._dispatch.waiting.bench.seconds_per_request
 
     @property
     def tally(self) -> Tally:

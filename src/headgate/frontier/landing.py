@@ -128,7 +128,7 @@ class Landing:
             return [self.ledger.settle(replace(entry, detail="target met before or refused"))]
         self.ledger.accepted += 1
         levels = self.dispatch.waiting.redirect_levels(fetch)
-        self.dispatch.follow(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
+        self.dispatch.again(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
         return [self.ledger.settle(replace(entry, found=found, levels=levels))]
 
     def _redirect_sitemap(self, flight: Flight, target: str) -> list[Command]:
@@ -136,7 +136,7 @@ class Landing:
         found = self.url_filter.sitemaps([target]) if fetch.hops < self.rules.hops else []
         if not found:
             return self._end(flight, Outcome.REDIRECT, "target met before or refused")
-        self.dispatch.follow(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
+        self.dispatch.again(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))
         return []
 
     def _error_status(self, flight: Flight, event: ErrorStatus, now: float) -> list[Command]:
@@ -167,14 +167,14 @@ class Landing:
         if tries >= self.rules.retries.tries or flight.pace.given_up:
             return self._end(flight, outcome, reason)
         moment = now + self.rules.retries.wait(tries)
-        self.dispatch.retry(replace(flight.fetch, tries=tries), moment)
+        self.dispatch.again(replace(flight.fetch, tries=tries), moment)
         return []
 
     def _retry_busy(self, flight: Flight, reason: str, now: float) -> list[Command]:
         busy = flight.fetch.busy + 1
         if busy >= self.rules.retries.busy_tries or flight.pace.given_up:
             return self._end(flight, Outcome.ERROR, reason)
-        self.dispatch.retry(replace(flight.fetch, busy=busy), now)
+        self.dispatch.again(replace(flight.fetch, busy=busy), now)
         return []
 
     def _end(self, flight: Flight, outcome: Outcome, reason: str) -> list[Command]:

@@ -7,19 +7,24 @@ inside Headgate, as code does that its user installed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
+from headgate.model.score_order import SCORE, ScoreOrder
+from headgate.model.site import BREADTH_FIRST, LINKS_IN, Site
 from headgate.model.units import UNLIMITED
 
 if TYPE_CHECKING:
-    from headgate.planning.following import Following
+    from headgate.control.open_sites import Following
     from headgate.planning.policies import Policy
 
 __all__ = ["GROUP", "chosen_policy", "followed_policy"]
 
 GROUP = "headgate.policies"
+_MOST_IN_ONE_QUEUE = 1_000
+"""Sites; each has URLs in memory and files open."""
 _SEED = 1
 """Of the policies that draw: the same crawl is given the same rates."""
 
@@ -41,8 +46,14 @@ def chosen_policy(name: str) -> Policy:
     return find_policy(name or DEFAULT_POLICY)
 
 
-def followed_policy(budget: Budget, site_count: int) -> Following | None:
+def followed_policy(budget: Budget, sites: Sequence[Site], processes: int = 1) -> Following | None:
     """What sets the rates of a crawl; None: Headgate's own way."""
+    if budget.order is not None:
+        _refuse_order(budget.order, budget, sites, processes)
+        from headgate.control.one_queue import OneQueue
+
+        return OneQueue()
+    site_count = len(sites)
     if not budget.policy:
         return None
     import numpy as np
@@ -63,3 +74,36 @@ def followed_policy(budget: Budget, site_count: int) -> Following | None:
             f" crawlers, not {budget.crawlers}; add --crawlers {site_count}, or take ReAlloc-MAXT"
         )
     return Following(policy, np.random.default_rng(_SEED), budget.objective)
+
+
+def _refuse_order(order: ScoreOrder, budget: Budget, sites: Sequence[Site], processes: int) -> None:
+    """What one queue over all sites cannot be had with."""
+    plain = [site.name for site in sites if site.url_order == BREADTH_FIRST]
+    if plain:
+        raise UserMistake(
+            f"site {plain[0]!r}: its pages have no scores to go by; give it a focus, or an order"
+            f" like {LINKS_IN!r}"
+        )
+    if budget.bandwidth == UNLIMITED:
+        raise UserMistake(
+            f"the order {SCORE!r} fills a bandwidth with the best pages; add one, like --bandwidth"
+            " 1MB/s"
+        )
+    if budget.policy:
+        raise UserMistake(
+            f"the order {SCORE!r} takes the place of a policy; leave out {budget.policy}"
+        )
+    if processes > 1:
+        raise UserMistake(
+            f"the order {SCORE!r} is of one process; leave out --processes {processes}"
+        )
+    if len(sites) > _MOST_IN_ONE_QUEUE:
+        raise UserMistake(
+            f"the order {SCORE!r} has all sites open at once, {_MOST_IN_ONE_QUEUE:,} at the most,"
+            f" not {len(sites):,}; crawl them in parts"
+        )
+    if budget.make_way and not order.enforced:
+        raise UserMistake(
+            f"the admission {order.admission!r} holds the line to nothing, so it cannot make way;"
+            f" leave one of them out"
+        )

@@ -27,12 +27,14 @@ from headgate.control.conducting import Conducting
 from headgate.control.forecast import Forecast
 from headgate.control.learning import Learning
 from headgate.control.manager import LOOK_SECONDS, Manager
+from headgate.control.open_sites import Following
 from headgate.control.planning_ahead import with_what_is_left
 from headgate.control.run_report import RunLog, make_report, standing
 from headgate.control.snapshots import Look
 from headgate.crawling.ports import Clock, Fleet
 from headgate.crawling.progress import Progress
 from headgate.fetching.http import FetcherSettings
+from headgate.frontier.scope import host_of
 from headgate.grid.heartbeat import beating
 from headgate.jobs.budget_keeping import BudgetKeeping, is_unlimited
 from headgate.jobs.chosen_policy import followed_policy
@@ -54,8 +56,8 @@ from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.ignore_rules import save_ignore_rules
 from headgate.storage.run_state import RunState, load_budget, load_elapsed, load_report
 
-if TYPE_CHECKING:
-    from headgate.planning.following import Following
+if TYPE_CHECKING:  # few crawls have one queue
+    from headgate.crawling.common_queue import KnownSpeed
 
 __all__ = ["CrawlJob", "Watcher", "crawl"]
 
@@ -107,7 +109,7 @@ async def crawl(job: CrawlJob, parts: Parts, watcher: Watcher) -> RunReport:
     clock = parts.clock
     with collection.lock():
         _load_weighing(job)
-        following = followed_policy(job.budget, len(job.sites))
+        following = followed_policy(job.budget, job.sites, job.processes)
         started = _moment(clock)
         run = open_run(collection, JobKind.CRAWL, job.request, started, resume=job.resume)
         save_ignore_rules(collection.path, job.sites)
@@ -141,7 +143,8 @@ class _Crawl:
         self._time = RunTime(parts.clock, load_elapsed(run))
         load_budget(run)
         self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
-        self._log.policy = "" if following is None else following.policy.name
+        self._log.policy = "" if following is None else following.name
+        self._log.order = job.budget.order
         self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
         self._plan: Plan | None = None
         self._leg: Upkeep | None = None
@@ -236,7 +239,8 @@ class _Crawl:
         many = len(job.sites) > _FEW_SITES
         terms = FleetTerms(
             job.out, self._run.stamp, job.fetcher, many, job.processes,
-            borrowing=self._following is None,
+            borrowing=self._following is None, one_queue=True,
+            servers=_known_speeds(job, self._catalog),
         )  # fmt: skip
         return open_working_fleet(
             self._parts, terms, job.budget, manager.sites.bytes_left, self._tell_line
@@ -260,6 +264,8 @@ class _Crawl:
         events = len(log.started) + len(log.finished)
         if self._saving.look(run_now, events, log.samples.came):
             leg.keeping.save(run_now)
+        by_page = self._following is not None and self._following.by_page
+        granted = {} if by_page else granted
         leg.learn(reports, granted, self._time.awake(now), self._parts.clock.wall())
         rate = leg.keeping.rate_at(now)
         log.budget_is(run_now, rate)
@@ -306,6 +312,16 @@ class _Crawl:
         remarks = wrap_up(self._run, self._catalog, finished, self._parts.clock.wall(), leg.keeping)
         self._watcher.mended(remarks)
         return report
+
+
+def _known_speeds(job: CrawlJob, catalog: Catalog) -> tuple[KnownSpeed, ...]:
+    """Of the hosts that are asked first, where pages go by what their servers give."""
+    if job.budget.order is None:
+        return ()
+    hosts = dict.fromkeys(host_of(seed) for site in job.sites for seed in site.seeds)
+    found = [(host, catalog.address(host)) for host in hosts]
+    speeds = [(host, at, catalog.server(at)) for host, at in found if at is not None]
+    return tuple((host, at, speed) for host, at, speed in speeds if speed is not None)
 
 
 def _load_weighing(job: CrawlJob) -> None:

@@ -13,6 +13,7 @@ from headgate.jobs.site_defaults import with_defaults
 from headgate.model.budget import Budget, Objective
 from headgate.model.errors import UserMistake
 from headgate.model.quota import Quota
+from headgate.model.score_order import SCORE, ScoreOrder
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED, Seconds, parse_duration, parse_rate
 from headgate.site_file.parsing import SiteFile, parse_site_file
@@ -43,6 +44,8 @@ class CrawlRequest(msgspec.Struct, frozen=True):
     focus: str | None = None
     focus_pages: tuple[str, ...] = ()
     order: str | None = None
+    admission: str | None = None
+    look_ahead: int | None = None
     site_options: dict[str, str | int | list[str]] = {}
 
     def contents(self) -> SiteFile:
@@ -63,6 +66,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
             crawlers=self.crawlers or contents.budget.crawlers,
             objective=Objective(self.objective or contents.budget.objective),
             policy=self.policy or contents.budget.policy,
+            order=self._order_of_all(contents.budget.order),
             make_way=self.make_way or contents.budget.make_way,
         )
         sites = tuple(
@@ -103,9 +107,23 @@ class CrawlRequest(msgspec.Struct, frozen=True):
         else:
             own = tuple(str(beside / name) for name in site.focus_pages)
             site = replace(site, focus_pages=own)
-        if site.order or self.order is None:
+        if site.order or self.order in (None, SCORE):
             return site
         return replace(site, order=read_order(self.order))
+
+    def _order_of_all(self, own: ScoreOrder | None) -> ScoreOrder | None:
+        """The file's, or what the options say instead."""
+        if self.order != SCORE and own is None:
+            if self.admission is not None or self.look_ahead is not None:
+                raise UserMistake(
+                    f"--admission and --look-ahead are for one queue over all sites; add --order"
+                    f" {SCORE}"
+                )
+            return None
+        own = own or ScoreOrder()
+        return ScoreOrder.named(
+            SCORE, self.admission or own.admission, self.look_ahead or own.look_ahead
+        )
 
     def _with_deadline(self, site: Site) -> Site:
         if self.deadline is None or site.deadline is not None:

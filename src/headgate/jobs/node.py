@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headgate.crawling.group_commit import GroupCommit
 from headgate.crawling.node import Node
@@ -29,6 +30,8 @@ from headgate.frontier.traps import TrapRules
 from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
 from headgate.jobs.visit_remembering import remember_kept
+from headgate.model.local_time import Calendar
+from headgate.model.score_order import ScoreOrder
 from headgate.model.site import BREADTH_FIRST, Site
 from headgate.model.site import Requisites as WhichRequisites
 from headgate.model.task import Task
@@ -40,6 +43,9 @@ from headgate.storage.remembering import remember
 from headgate.storage.shared_files import SharedByRun
 from headgate.storage.spill import DiskSpill
 from headgate.storage.spool import SiteSpool, begin_together
+
+if TYPE_CHECKING:  # few crawls have one
+    from headgate.crawling.common_queue import CommonQueue, KnownSpeed
 
 __all__ = ["Listening", "NodeJob", "NodeParts", "OpenFetcher", "open_node"]
 
@@ -59,6 +65,12 @@ class NodeJob:
     """So many that small ones share files."""
     borrowing: bool = True
     """Whether a site may take a little more than its rate where others leave some of theirs."""
+    order: ScoreOrder | None = None
+    """How pages of all sites go through one queue; None: each site has its own."""
+    calendar: Calendar = field(default=Calendar())
+    """Whose hours and holidays servers are busy by."""
+    servers: tuple[KnownSpeed, ...] = ()
+    """What earlier runs learned of hosts, for that queue."""
 
     @property
     def run(self) -> RunFolder:
@@ -112,6 +124,7 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
     together = GroupCommit(begin_together)
     robots = RobotsCache()
     async with parts.open_fetcher(job.fetcher) as fetcher:
+        queue = None if job.order is None else _queue(job, job.order, fetcher, clock)
 
         def open_run(task: Task, started: float | None) -> SiteRun:
             site, name = task.site, task.name
@@ -131,7 +144,7 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
             if focus is not None and isinstance(focus.scorer, OwnScorer):
                 files.callback(focus.scorer.close)
             scored = focus is not None and focus.scorer is not None
-            rules = _rules(site, clock, scored=scored)
+            rules = _rules(site, clock, scored=scored, in_turns=queue is not None)
             scope = _scope(task, known)
             frontier = Frontier(scope, spill, rules, _waits(task, known))
             needed = _requisites(site, scope)
@@ -152,6 +165,7 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
                 requisites=needed,
                 commit=partial(_commit, together, spool),
                 robots_cache=None if task.kept is None else robots,
+                queue=queue,
                 choose=parts.listening.choose,
             )  # fmt: skip
             return SiteRun(task, tools, started)
@@ -162,13 +176,21 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
                 files.close()
 
         try:
-            yield Node(open_run, fetcher, close_run, borrowing=job.borrowing)
+            yield Node(open_run, fetcher, close_run, borrowing=job.borrowing, queue=queue)
         finally:
+            if queue is not None:
+                queue.close()
             if second is not None:
                 second.close()
             for name in list(opened):
                 close_run(name)
             shared.close()
+
+
+def _queue(job: NodeJob, order: ScoreOrder, fetcher: Fetcher, clock: Clock) -> CommonQueue:
+    from headgate.crawling.common_queue import CommonQueue
+
+    return CommonQueue(order, job.calendar, job.servers, fetcher, clock)
 
 
 def _known(task: Task, collection: Collection) -> KnownPages:
@@ -227,9 +249,9 @@ async def _commit(together: GroupCommit[SiteSpool], spool: SiteSpool) -> None:
         await asyncio.to_thread(spool.commit)
 
 
-def _rules(site: Site, clock: Clock, *, scored: bool) -> FrontierRules:
+def _rules(site: Site, clock: Clock, *, scored: bool, in_turns: bool) -> FrontierRules:
     year = datetime.fromtimestamp(clock.wall(), UTC).year
-    dispatch = DispatchRules(scored=scored, pace=PaceRules.of(site))
+    dispatch = DispatchRules(scored=scored, pace=PaceRules.of(site), in_turns=in_turns)
     traps = TrapRules(this_year=year)
     if site.max_queries is not None:
         traps = replace(traps, variants=site.max_queries)

@@ -11,12 +11,16 @@ from headgate.model.site import OnDeadline, Requisites, Site
 from headgate.site_file.access_values import ACCESS_READERS
 from headgate.site_file.values import (
     read_bound,
+    read_cap,
     read_connections,
     read_delay,
+    read_depth,
     read_on_deadline,
     read_pages,
+    read_patterns,
     read_queries,
     read_requisites,
+    read_size,
     read_store,
     read_time,
     read_types,
@@ -28,6 +32,11 @@ SiteDefaults = Mapping[str, str | int | list[str]]
 """By key, as they were written."""
 
 SITE_DEFAULTS: Mapping[str, Callable[[object], object]] = {
+    "include": read_patterns,
+    "exclude": read_patterns,
+    "depth": read_depth,
+    "expect": read_size,
+    "max_rate": read_cap,
     "on_deadline": read_on_deadline,
     "max_pages": read_pages,
     "max_bytes": read_bound,

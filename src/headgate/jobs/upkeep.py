@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headgate.control.conducting import Conducting
 from headgate.control.learning import Learning
@@ -20,6 +21,9 @@ from headgate.jobs.budget_keeping import BudgetKeeping
 from headgate.jobs.node import NodeJob
 from headgate.jobs.parts import Parts
 from headgate.model.budget import Budget
+
+if TYPE_CHECKING:  # few crawls have one queue
+    from headgate.crawling.common_queue import KnownSpeed
 
 __all__ = ["FleetTerms", "Upkeep", "open_working_fleet"]
 
@@ -36,6 +40,10 @@ class FleetTerms:
     processes: int = 1
     borrowing: bool = True
     """Whether a site may take a little more than its rate where others leave some of theirs."""
+    one_queue: bool = False
+    """Whether the budget's order over all sites is kept to."""
+    servers: tuple[KnownSpeed, ...] = ()
+    """What earlier runs learned of hosts."""
 
 
 @contextlib.asynccontextmanager
@@ -55,6 +63,9 @@ async def open_working_fleet(
         (("software", terms.fetcher.user_agent),),
         many_sites=terms.many_sites,
         borrowing=terms.borrowing,
+        order=budget.order if terms.one_queue else None,
+        calendar=budget.calendar,
+        servers=terms.servers,
     )
     async with parts.open_fleet(node, bytes_left, terms.processes) as fleet:
         if not budget.make_way:

@@ -11,6 +11,7 @@ from headgate.model.errors import UserMistake
 from headgate.model.keeping import Staleness, VolumeBounds
 from headgate.model.local_time import Calendar
 from headgate.model.quota import Quota
+from headgate.model.score_order import ScoreOrder
 from headgate.model.timetable import Timetable
 from headgate.model.units import BytesPerSecond, parse_rate
 
@@ -42,6 +43,8 @@ class Budget:
     """Bytes per day or month, beside the rate; None: no bound."""
     policy: str = ""
     """Who sets a crawl's rates, by its published name; empty: Headgate's own way."""
+    order: ScoreOrder | None = None
+    """By which pages of all sites go through one queue; None: each site has its own, and a rate."""
     make_way: bool = False
     """Whether the crawl steps back when somebody else needs the line."""
     make_way_floor: BytesPerSecond | None = None
@@ -54,6 +57,7 @@ class Budget:
         as_written(self, "Budget", (float, int, Timetable), {"bandwidth": self._read_bandwidth})
         as_written(self, "Budget", NUMBERS, {"make_way_floor": parse_rate})
         as_written(self, "Budget", (Quota, type(None)), {"quota": self._read_quota})
+        as_written(self, "Budget", (ScoreOrder, type(None)), {"order": ScoreOrder.named})
         as_written(self, "Budget", Objective, {"objective": choice(Objective)})
 
     def _read_bandwidth(self, value: Any) -> BytesPerSecond | Timetable:

@@ -11,6 +11,7 @@ import msgspec
 
 from headgate.model.left_out import LeftOut
 from headgate.model.plan import Foreseen, RateSegment
+from headgate.model.score_order import QueueTally, ScoreOrderReport
 
 __all__ = [
     "AT_DEADLINE",
@@ -90,6 +91,8 @@ class SiteReport(msgspec.Struct, frozen=True):
     """URLs that were met and left out, by reason, such as "robots.txt"."""
     focus: FocusReport | None = None
     """None: breadth-first, and no topic."""
+    queue: QueueTally | None = None
+    """None: it had a queue of its own."""
     robots_ignored: tuple[str, ...] = ()
     """Hosts whose robots.txt was not obeyed, as the user said."""
     restarts: int = 0
@@ -243,6 +246,8 @@ class RunReport(msgspec.Struct, frozen=True):
     policy_fault: str = ""
     """Why the policy that was chosen could not be followed, and Headgate's own took its place;
     empty: it could."""
+    order: ScoreOrderReport | None = None
+    """None: sites had rates, and no queue in common."""
     zone: str | None = None
     """By whose hours the budget's timetable went; None: it has none."""
     grid: GridReport | None = None

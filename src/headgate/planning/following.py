@@ -45,6 +45,8 @@ class Following:
     objective: Objective = Objective.MAKESPAN
     fault: str = ""
     """Why the policy has no word any more; empty: it has."""
+    by_page: bool = False
+    """Sites have rates, and what they get says how fast their servers are."""
     _stages: deque[Stage] = field(default_factory=deque)
     _names: list[str] = field(default_factory=list)
     _left: dict[str, float] = field(default_factory=dict)
@@ -54,6 +56,10 @@ class Following:
     _began: float = -math.inf
     _granted: Mapping[str, float] = field(default_factory=dict)
     _granted_at: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return self.policy.name
 
     def rates(self, state: CrawlState) -> dict[str, float] | None:
         """What each site gets from now on; those that wait are begun where it is their turn."""

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +39,7 @@ from headgate.scrapy.terms import Terms
 from headgate.views.report_text import report_text
 
 if TYPE_CHECKING:
-    from headgate.planning.following import Following
+    from headgate.control.open_sites import Following
     from headgate.scrapy.archive import SpiderArchive
     from headgate.scrapy.seat import Seat
 
@@ -172,7 +173,8 @@ class Line:
         if self._capacity is None:
             return None
         if self.terms.planned:
-            return followed_policy(self.terms.budget, len(self.terms.sites))
+            # The order of pages is the spider's own.
+            return followed_policy(replace(self.terms.budget, order=None), self.terms.sites)
         from headgate.scrapy.sharing import sharing_equally
 
         return sharing_equally()

@@ -19,6 +19,7 @@ from headgate.model.errors import SiteFileError, UserMistake
 from headgate.model.grid import GridTerms
 from headgate.model.keeping import ALL_VERSIONS, Keeping, Staleness, VolumeBounds
 from headgate.model.local_time import Calendar
+from headgate.model.score_order import SCORE, ScoreOrder
 from headgate.model.site import TOPIC, OnDeadline, Requisites, Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import BytesPerSecond, format_rate
@@ -46,6 +47,7 @@ from headgate.site_file.toml_positions import Path, TomlPositions
 from headgate.site_file.values import (
     ElementMistake,
     did_you_mean,
+    read_admission,
     read_bandwidth,
     read_bound,
     read_cap,
@@ -61,6 +63,7 @@ from headgate.site_file.values import (
     read_make_way,
     read_on_deadline,
     read_order,
+    read_order_of_all,
     read_pages,
     read_patterns,
     read_policy,
@@ -95,6 +98,9 @@ BUDGET_KEYS = (
     "crawlers",
     "objective",
     "policy",
+    "order",
+    "admission",
+    "look_ahead",
     "make_way",
     "make_way_floor",
     "volume",
@@ -272,11 +278,25 @@ def _budget(table: _Table, bandwidth: BytesPerSecond | Timetable | None) -> Budg
         calendar=calendar,
         quota=table.read("quota", lambda value: read_quota(value, zone), None),
         policy=table.read("policy", read_policy, ""),
+        order=_order_of_all(table),
         make_way=table.read("make_way", read_make_way, default=False),
         make_way_floor=table.read("make_way_floor", read_floor, None),
         staleness=wanted if isinstance(wanted, Staleness) else Staleness.AGE,
         volume=table.read("volume", read_volume, VolumeBounds()),
     )
+
+
+def _order_of_all(table: _Table) -> ScoreOrder | None:
+    usual = ScoreOrder()
+    admission = table.read("admission", read_admission, usual.admission)
+    look_ahead = table.read("look_ahead", read_crawlers, usual.look_ahead)
+    if "order" in table.values:
+        table.read("order", read_order_of_all, "")
+        return ScoreOrder(admission, look_ahead)
+    for key in ("admission", "look_ahead"):
+        if key in table.values:
+            raise table.error(f'it needs order = "{SCORE}" beside it', key)
+    return None
 
 
 def _grid(table: _Table) -> GridTerms:

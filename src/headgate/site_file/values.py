@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from headgate.model.errors import UserMistake
 from headgate.model.local_time import Calendar
 from headgate.model.quota import Quota
+from headgate.model.score_order import ADMISSIONS, SCORE
 from headgate.model.site import ORDERS, OnDeadline, Requisites
 from headgate.model.store_rule import StoreRule
 from headgate.model.timetable import Timetable
@@ -36,6 +37,7 @@ __all__ = [
     "ElementMistake",
     "did_you_mean",
     "quantity",
+    "read_admission",
     "read_bandwidth",
     "read_bound",
     "read_cap",
@@ -51,6 +53,7 @@ __all__ = [
     "read_make_way",
     "read_on_deadline",
     "read_order",
+    "read_order_of_all",
     "read_pages",
     "read_patterns",
     "read_policy",
@@ -252,10 +255,28 @@ def read_files(value: object) -> tuple[str, ...]:
 
 def read_order(value: object) -> str:
     """Scorers of the user's own are known by name only where they are installed."""
+    if value == SCORE:
+        raise UserMistake(f"the order {SCORE!r} is of all sites together; write it under [budget]")
     if isinstance(value, str) and _ORDER_NAME.fullmatch(value):
         return value
     known = ", ".join(ORDERS)
     raise UserMistake(f"{shown(value)} is not an order; known are {known}, or a scorer's name")
+
+
+def read_order_of_all(value: object) -> str:
+    if value != SCORE:
+        raise UserMistake(
+            f"{shown(value)} is not an order of all sites together, like {SCORE!r}; orders of a"
+            " site's own pages belong under a [site.NAME]"
+        )
+    return SCORE
+
+
+def read_admission(value: object) -> str:
+    if value in ADMISSIONS:
+        return str(value)
+    near = did_you_mean(str(value), ADMISSIONS)
+    raise UserMistake(f"{shown(value)} is not a way to let pages in; {near}")
 
 
 def read_policy(value: object) -> str:

@@ -114,7 +114,7 @@ class AdmissionRules:
     """What is fixed for a crawl."""
 
     limit: float
-    """L, bytes per second."""
+    """L, bytes per second, to begin with."""
     taking: Taking = by_use
     look_ahead: int = 6
     fetchers: int = 64
@@ -136,9 +136,12 @@ class Start:
 
 
 class Admission:
-    """``taken`` is the sum over the downloads that run, and at most the limit."""
+    """``taken`` is the sum over the downloads that run, and at most the limit they started
+    under."""
 
     def __init__(self, rules: AdmissionRules, estimate: Estimate) -> None:
+        self.limit = rules.limit
+        """May be changed; what runs then is not touched."""
         self._rules = rules
         self._estimate = estimate
         self._queue = ScoreQueue(rules.per_server)
@@ -157,6 +160,14 @@ class Admission:
         """Put a download in line."""
         self._queue.add(download)
 
+    def exchange(self, key: str, download: Download) -> None:
+        """Put another in the place of one in line, which keeps what it was passed over."""
+        self._queue.exchange(key, download)
+
+    def withdraw(self, key: str) -> None:
+        """A download in line is not wanted any more."""
+        self._queue.remove(key)
+
     def ended(self, key: str) -> None:
         """A download is over, well or not; what it took is free again."""
         self._queue.ended(self._running.pop(key).download.server)
@@ -164,7 +175,7 @@ class Admission:
     def starts(self, now: float) -> list[Start]:
         """All that are to start now, in this order; they count as running."""
         started: list[Start] = []
-        while len(self._running) < self._rules.fetchers:
+        while self.limit > 0 and len(self._running) < self._rules.fetchers:
             start = self._next(now)
             if start is None:
                 break
@@ -174,17 +185,16 @@ class Admission:
 
     def check(self) -> None:
         self._queue.check()
-        assert self.taken <= self._rules.limit * (1 + 1e-12)
         assert len(self._running) <= self._rules.fetchers
 
     def _next(self, now: float) -> Start | None:
         """The first of the best few for which there is room."""
-        rules, left = self._rules, self._rules.limit - self.taken
+        rules, left = self._rules, self.limit - self.taken
         best = self._queue.best(rules.look_ahead)
         for place, waiting in enumerate(best):
             server = waiting.download.server
             estimate = self._estimate(server) / (self._queue.running(server) + 1)
-            taken = rules.taking(estimate, left, rules.limit)
+            taken = rules.taking(estimate, left, self.limit)
             if taken is not None:
                 for passed in best[:place]:
                     passed.passed_over += 1

@@ -81,6 +81,11 @@ class HourlyCells:
         return (*self._bytes, *self._seconds)
 
     @property
+    def of_a_second(self) -> HourlyCells:
+        """The same rates, each as if a measure of one second had made it."""
+        return HourlyCells((*map(self._cell, range(CELLS)), *[1.0] * CELLS))
+
+    @property
     def known(self) -> bool:
         return self._seconds[0] > 0
 

@@ -21,7 +21,8 @@ class OnOff:
 
     def __init__(self, limit: float, fetchers: int = 64, per_server: int = 2) -> None:
         self.allowed = 1
-        self._limit = limit
+        self.limit = limit
+        """May be changed."""
         self._fetchers = fetchers
         self._queue = ScoreQueue(per_server)
         self._servers: dict[str, str] = {}
@@ -29,12 +30,20 @@ class OnOff:
 
     def measured(self, rate: float) -> None:
         """The rate of the last while; called at a steady beat."""
-        step = -1 if rate > self._limit else 1
+        step = -1 if rate > self.limit else 1
         self.allowed = min(max(self.allowed + step, 1), self._fetchers)
 
     def offer(self, download: Download) -> None:
         """Put a download in line."""
         self._queue.add(download)
+
+    def exchange(self, key: str, download: Download) -> None:
+        """Put another in the place of one in line."""
+        self._queue.exchange(key, download)
+
+    def withdraw(self, key: str) -> None:
+        """A download in line is not wanted any more."""
+        self._queue.remove(key)
 
     def ended(self, key: str) -> None:
         """A download is over."""
@@ -43,7 +52,7 @@ class OnOff:
     def starts(self, _now: float) -> list[Start]:
         """The best that politeness lets start, up to the number allowed."""
         started = []
-        while len(self._servers) < self.allowed and self._queue.best(1):
+        while self.limit > 0 and len(self._servers) < self.allowed and self._queue.best(1):
             download = self._queue.start(0)
             self._servers[download.key] = download.server
             started.append(Start(download, Taken(0.0, math.inf), 0))

@@ -3,11 +3,14 @@
 A server has at most so many downloads running. Those that wait for a busy server stand aside, so
 that looking at the best few sees only such as may start, however many of a busy server are better.
 Each end of a download lets one of its server's back in line: the best, at its old rank.
+
+Who waits may leave again, or be exchanged for another of the same source, which then keeps what was
+passed over before: it is the server for which there was no room.
 """
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
@@ -47,6 +50,8 @@ class ScoreQueue:
 
     def __init__(self, per_server: int) -> None:
         self._per_server = per_server
+        self._by_key: dict[str, Waiting] = {}
+        """All that wait, in line and aside."""
         self._line: list[Waiting] = []
         self._aside: dict[str, list[Waiting]] = defaultdict(list)
         self._running: Counter[str] = Counter()
@@ -54,11 +59,34 @@ class ScoreQueue:
 
     def __len__(self) -> int:
         """All that wait."""
-        return len(self._line) + sum(map(len, self._aside.values()))
+        return len(self._by_key)
 
     def add(self, download: Download) -> None:
-        insort(self._line, Waiting(download, self._count))
+        waiting = self._by_key[download.key] = Waiting(download, self._count)
+        insort(self._line, waiting)
         self._count += 1
+
+    def remove(self, key: str) -> Waiting:
+        """It waits no longer."""
+        waiting = self._by_key.pop(key)
+        server = waiting.download.server
+        aside = self._aside.get(server, [])
+        if not _taken_out(self._line, waiting):
+            _taken_out(aside, waiting)
+            if not aside:
+                del self._aside[server]
+        elif aside:
+            insort(self._line, aside.pop())
+            if not aside:
+                del self._aside[server]
+        return waiting
+
+    def exchange(self, key: str, download: Download) -> None:
+        """Another in its place, by its own score."""
+        before = self.remove(key)
+        self.add(download)
+        waiting = self._by_key[download.key]
+        waiting.passed_over, waiting.since = before.passed_over, before.since
 
     def best(self, count: int) -> list[Waiting]:
         """The first so many of those whose servers have time for them, best first."""
@@ -75,6 +103,7 @@ class ScoreQueue:
     def start(self, place: int) -> Download:
         """Take out the one at this place among `best`, counted from 0: it runs now."""
         download = self._line.pop(-1 - place).download
+        del self._by_key[download.key]
         self._running[download.server] += 1
         return download
 
@@ -94,6 +123,8 @@ class ScoreQueue:
 
     def check(self) -> None:
         assert all(a < b for a, b in zip(self._line, self._line[1:], strict=False))
+        aside_too = sum(map(len, self._aside.values()))
+        assert len(self._by_key) == len(self._line) + aside_too
         in_line = Counter(waiting.download.server for waiting in self._line)
         for server, aside in self._aside.items():
             assert aside
@@ -102,3 +133,12 @@ class ScoreQueue:
 
     def _busy(self, server: str) -> bool:
         return self._running[server] >= self._per_server
+
+
+def _taken_out(waiting: list[Waiting], one: Waiting) -> bool:
+    """Whether it was there."""
+    place = bisect_left(waiting, one)
+    if place == len(waiting) or waiting[place] is not one:
+        return False
+    del waiting[place]
+    return True

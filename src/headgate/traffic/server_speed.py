@@ -144,6 +144,17 @@ class ServerSpeed:
         return array(_LAYOUT, [*self._cells.values, *self._cost.sums]).tobytes()
 
     @classmethod
+    def known_for(cls, rule: Rule, known: ServerSpeed) -> ServerSpeed:
+        """What earlier runs learned, for a run that goes by another rule: of rules that forget by
+        the measure, an estimate is worth one."""
+        if rule is Rule.STEADY or not known.known:
+            return known
+        speed = cls()
+        speed._cells = known._cells.of_a_second
+        speed.measures, speed.latest = known.measures, known.latest
+        return speed
+
+    @classmethod
     def decode(cls, stored: bytes, measures: int, latest: float) -> ServerSpeed:
         """Raises ValueError for what `encode` did not write."""
         values: array[float] = array(_LAYOUT)
@@ -154,16 +165,13 @@ class ServerSpeed:
         speed._cells = HourlyCells(values[: 2 * CELLS])
         speed._cost = RequestCost(values[2 * CELLS :])
         speed.measures, speed.latest = measures, latest
-        if not speed._sound:
+        if not speed.sound:
             raise ValueError("not the estimates of a server")
         return speed
 
-    def check(self) -> None:
-        """Raise AssertionError when an invariant is broken."""
-        assert self._sound
-
     @property
-    def _sound(self) -> bool:
+    def sound(self) -> bool:
+        """Whether it can be."""
         amounts = (*self._cost.sums, self.measures, self.latest)
         return (
             self._cells.sound
@@ -209,7 +217,8 @@ class ServerSpeeds:
         """What is known of an address; nothing at first."""
         speed = self.by_address.get(address)
         if speed is None:
-            speed = self.by_address[address] = self._find(address) or ServerSpeed()
+            found = self._find(address) or ServerSpeed()
+            speed = self.by_address[address] = ServerSpeed.known_for(self.rule, found)
         return speed
 
     def rate(self, address: str, moment: LocalMoment, sharing: int = 1) -> float | None:

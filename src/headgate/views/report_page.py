@@ -18,6 +18,7 @@ from headgate.views.plan_words import plural
 from headgate.views.report_gantt import MOST_ROWS, gantt_chart
 from headgate.views.report_grid import audits_table, nodes_table
 from headgate.views.report_harvest import harvest_chart, scorer_troubles
+from headgate.views.report_order import order_words
 from headgate.views.report_policy import policy_words
 from headgate.views.report_promises import Promise, promises
 from headgate.views.report_rates import rate_chart
@@ -98,12 +99,14 @@ def report_page(report: RunReport) -> str:
 def _header(report: RunReport, words: ReportWords) -> Markup:
     began = _moment(report.started_at)
     how = f"policy {report.policy}, {plural(report.crawlers, 'crawler')}"
+    if report.order is not None:
+        how = f"one queue by score over {plural(len(report.sites), 'site')}"
     return element(
         "header",
         element("p", f"Headgate, run {report.stamp}", class_="kicker"),
         element("h1", words.headline),
         element("p", f"{words.amounts}, from {began}; {how}.", class_="amounts"),
-        *(element("p", sentence) for sentence in policy_words(report)),
+        *(element("p", sentence) for sentence in (*policy_words(report), *order_words(report))),
     )
 
 

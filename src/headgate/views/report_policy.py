@@ -14,7 +14,7 @@ _OURS = ("headgate", "unlimited")
 
 def policy_words(report: RunReport) -> list[str]:
     """A sentence or two; none where Headgate set the rates in its own way."""
-    if report.policy in _OURS:
+    if report.policy in _OURS or report.order is not None:
         return []
     if report.policy_fault:
         why = f"The policy {report.policy} could not be followed: {report.policy_fault}."

@@ -10,6 +10,7 @@ from headgate.views.plan_words import duration_at_least, plural
 from headgate.views.report_grid import grid_words
 from headgate.views.report_harvest import harvest_words, scorer_troubles
 from headgate.views.report_left_out import left_out_words, too_little
+from headgate.views.report_order import order_words
 from headgate.views.report_policy import policy_words
 from headgate.views.report_words import (
     ReportWords,
@@ -30,7 +31,7 @@ def report_text(report: RunReport, page: str = "", *, linked: bool = True) -> st
     """Headline, amounts, and what went wrong; ``page`` is where the report page is, ``linked``
     whether links said what was fetched, and not a program of the user's."""
     words = ReportWords.of(report)
-    lines = [f"{words.headline}.", f"{words.amounts}.", *policy_words(report)]
+    lines = [f"{words.headline}.", f"{words.amounts}.", *policy_words(report), *order_words(report)]
     late = late_sites(report)
     lines += _listed("Late", (f"{site.name} by {duration_at_least(by)}" for site, by in late))
     stopped = (site for site in report.sites if site.stopped_at_deadline)

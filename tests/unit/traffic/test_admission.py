@@ -115,6 +115,37 @@ class TestReservation:
         assert _keys(admission.starts(0.0)) == ["d0", "d2", "d3"]
 
 
+class TestExchange:
+    def test_another_of_the_same_source_keeps_what_was_passed_over(self) -> None:
+        admission = _admission(100, 90, *[20] * 9, taking=by_estimates, most_passes=2)
+        admission.starts(0.0)
+        admission.ended("d2")
+        admission.starts(1.0)
+        admission.exchange("d1", Download("again", "1:90", 1.0))
+        admission.ended("d3")
+        assert admission.starts(2.0) == []
+        admission.ended("d0")
+        assert _keys(admission.starts(3.0))[0] == "again"
+
+    def test_who_leaves_lets_another_of_a_busy_server_back_in_line(self) -> None:
+        admission = Admission(AdmissionRules(LIMIT, by_estimates, per_server=1), lambda _: 20.0)
+        for number in range(3):
+            admission.offer(Download(f"d{number}", "s", -number))
+        assert _keys(admission.starts(0.0)) == ["d0"]
+        admission.withdraw("d1")
+        admission.ended("d0")
+        assert _keys(admission.starts(1.0)) == ["d2"]
+
+    def test_a_lower_limit_lets_run_what_runs(self) -> None:
+        admission = _admission(60, 60, 60, taking=by_estimates)
+        admission.starts(0.0)
+        admission.limit = 0.0
+        admission.ended("d0")
+        assert admission.starts(1.0) == []
+        admission.limit = LIMIT
+        assert _keys(admission.starts(2.0)) == ["d2"]
+
+
 class TestShares:
     def test_the_last_takes_what_is_left(self) -> None:
         starts = _admission(40, 40, 40, 40, taking=by_shares).starts(0.0)
@@ -171,6 +202,7 @@ class AnyCrawl(RuleBasedStateMachine):
         self.speeds = dict.fromkeys("abcde", 30.0)
         self.now = 0.0
         self.offered = 0
+        self.waiting: set[str] = set()
         self.running: dict[str, float] = {}
         self.admission = Admission(
             AdmissionRules(LIMIT, self.taking(), 4, fetchers=7, per_server=2),
@@ -184,7 +216,23 @@ class AnyCrawl(RuleBasedStateMachine):
     @rule(server=st.sampled_from("abcde"), score=st.floats(0, 1))
     def offer(self, server: str, score: float) -> None:
         self.admission.offer(Download(f"d{self.offered}", server, score))
+        self.waiting.add(f"d{self.offered}")
         self.offered += 1
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data(), server=st.sampled_from("abcde"), score=st.floats(0, 1))
+    def exchange(self, data: st.DataObject, server: str, score: float) -> None:
+        key = data.draw(st.sampled_from(sorted(self.waiting)))
+        self.admission.exchange(key, Download(f"d{self.offered}", server, score))
+        self.waiting = self.waiting - {key} | {f"d{self.offered}"}
+        self.offered += 1
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data())
+    def withdraw(self, data: st.DataObject) -> None:
+        key = data.draw(st.sampled_from(sorted(self.waiting)))
+        self.admission.withdraw(key)
+        self.waiting.remove(key)
 
     @rule(server=st.sampled_from("abcde"), speed=st.floats(0.01, 1e4))
     def learn(self, server: str, speed: float) -> None:
@@ -195,6 +243,7 @@ class AnyCrawl(RuleBasedStateMachine):
         self.now += seconds
         for start in self.admission.starts(self.now):
             self.running[start.download.key] = start.taken.counted
+            self.waiting.remove(start.download.key)
         assert self.admission.starts(self.now) == []
 
     @precondition(lambda self: self.running)
@@ -207,19 +256,19 @@ class AnyCrawl(RuleBasedStateMachine):
     @invariant()
     def holds(self) -> None:
         self.admission.check()
+        assert self.admission.waiting == len(self.waiting)
+        assert self.admission.taken <= LIMIT * (1 + 1e-12)
         assert self.admission.taken == math.fsum(self.running.values())
         if not self.running:
             assert self.admission.taken == 0.0
 
     def teardown(self) -> None:
         """Everything offered has its turn: nothing is lost, nothing stands still."""
-        started = self.offered - self.admission.waiting
         for _ in range(4 * self.offered + 1):
             for key in list(self.running):
                 del self.running[key]
                 self.admission.ended(key)
             self.wait(31.0)
-        assert started <= self.offered
         assert self.admission.waiting == 0
 
 

@@ -150,7 +150,7 @@ def test_no_single_measure_doubles_or_halves_a_ratio(
     was = server.hourly(DayKind.WORKING)
     had_limit = server.bounded
     server.learn(last, at(9), Rule.RATIO)
-    server.check()
+    assert server.sound
     if was and (had_limit or last.at_least):
         for old, new in zip(was, server.hourly(DayKind.WORKING), strict=True):
             assert 0.47 * old <= new * (1 + 1e-9)
@@ -164,7 +164,7 @@ def test_an_estimate_lies_between_the_measures(
     server = ServerSpeed()
     for number, (measure, hour, kind) in enumerate(measures):
         server.learn(measure, at(hour, kind, day=number))
-        server.check()
+        assert server.sound
     rates = [m.bytes / m.seconds for m, *_ in measures if m.seconds >= 1e-6 and m.bytes >= 1]
     for kind in DayKind:
         for rate in server.hourly(kind):
@@ -260,3 +260,20 @@ def test_downloads_of_one_address_share_and_strangers_are_like_the_median() -> N
         speeds.learn(f"192.0.2.{last}", Measure(rate, 1.0), at(12))
     assert speeds.rate("192.0.2.2", at(12), sharing=3) == pytest.approx(30e3)
     assert speeds.rate("198.51.100.9", at(12)) == pytest.approx(20e3)
+
+
+@pytest.mark.parametrize("rule", [Rule.PAPER, Rule.RATIO])
+def test_what_earlier_runs_learned_begins_another_rule(rule: Rule) -> None:
+    """By the hour, and worth a measure."""
+    known = ServerSpeed()
+    for _ in range(50):
+        known.learn(Measure(90_000, 1.0), at(3))
+        known.learn(Measure(30_000, 1.0), at(12))
+    speeds = ServerSpeeds(rule=rule, find=lambda _: known)
+    before = known.rate(at(12)) or 0.0
+    assert speeds.rate("a", at(12)) == pytest.approx(before)
+    assert speeds.rate("a", at(3)) == pytest.approx(known.rate(at(3)))
+    for _ in range(60):
+        speeds.learn("a", Measure(60_000, 1.0), at(12))
+    assert speeds.rate("a", at(12)) == pytest.approx(60_000, rel=0.02)
+    assert known.rate(at(12)) == before

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from headgate.lab.papers.diligenti2004.world import LIMIT
 from headgate.traffic.admission import Taking, by_estimates, by_shares, by_use
+from headgate.traffic.fetcher_manager import Way
 from headgate.traffic.server_speed import Rule
 
 __all__ = ["FORMS", "Form", "form_named"]
@@ -24,9 +25,12 @@ class Form:
     """Of L: the limit it is set to."""
 
     @property
+    def way(self) -> Way:
+        return Way(self.taking, self.estimator)
+
+    @property
     def enforced(self) -> bool:
-        """Whether buckets hold downloads to their shares."""
-        return self.taking in (by_shares, by_use)
+        return self.way.enforced
 
     @property
     def limit(self) -> float:

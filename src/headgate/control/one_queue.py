@@ -1,0 +1,29 @@
+"""All sites are open at once, and each may have the whole line: which page goes next is decided by
+its score, in one queue over all of them, where they are crawled (`crawling/common_queue.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headgate.model.score_order import SCORE
+from headgate.planning.replan import CrawlState
+
+__all__ = ["OneQueue"]
+
+
+@dataclass(frozen=True, slots=True)
+class OneQueue:
+    """In the place of a policy that sets rates."""
+
+    name: str = SCORE
+    fault: str = ""
+    by_page: bool = True
+    """A site's rate says nothing of its server: its pages may have had to wait for better ones."""
+
+    def rates(self, state: CrawlState) -> dict[str, float]:
+        state.running += state.waiting
+        state.waiting.clear()
+        budget = state.capacity.rate_at(state.now)
+        for name in state.running:
+            state.sites[name].rate = budget
+        return dict.fromkeys(state.running, budget)

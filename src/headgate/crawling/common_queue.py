@@ -1,0 +1,203 @@
+"""One queue over all sites of a node: the best page of all goes next, while there is room on the
+line (`headgate.traffic.fetcher_manager` decides, here it is performed).
+
+Every site has one place in line, with the best page that its frontier could fetch now. When its
+turn comes, the frontier says which page that is by then, so a page that came to light meanwhile is
+not late, and politeness stays the frontier's. robots.txt is not a page and takes no turn.
+
+Where shares are enforced, a site is held to the sum of the shares of its fetches under way, and all
+of them to the total; otherwise nothing is held at all, as in the paper.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headgate.crawling.ports import Clock, Rates
+from headgate.frontier.commands import Ready
+from headgate.frontier.scope import host_of
+from headgate.frontier.scored_todo import LEVELS, score_of
+from headgate.model.fetch import Fetched, FetchFailure
+from headgate.model.local_time import Calendar
+from headgate.model.score_order import QueueTally, ScoreOrder
+from headgate.traffic.admission import Start
+from headgate.traffic.fetcher_manager import WAYS, FetcherManager
+from headgate.traffic.score_queue import Download
+from headgate.traffic.server_speed import Measure, ServerSpeed, ServerSpeeds
+
+__all__ = ["CommonQueue", "KnownSpeed", "Place"]
+
+KnownSpeed = tuple[str, str, ServerSpeed]
+"""(host, address, what earlier runs learned of it)."""
+
+_BEAT_SECONDS = 1.0
+"""Between two measurements of the rate, and looks at who has waited too long."""
+_PER_SERVER = 1
+"""At once from one address: what several take of a server's speed cannot be told beforehand, and
+there are other servers."""
+
+
+class _Meter(Protocol):
+    @property
+    def meter(self) -> Rates: ...
+
+    def carried(self) -> int: ...
+
+
+Begin = Callable[[], str | None]
+"""A turn has come: the site begins its best fetch, and tells its URL; None: it has none."""
+
+
+@dataclass(slots=True)
+class Place:
+    """A site's; ``waiting`` is what it has in line."""
+
+    site: str
+    begin: Begin
+    most: float
+    """Bytes per second, by the user's word."""
+    _queue: CommonQueue
+    tally: QueueTally = field(default_factory=QueueTally)
+    waiting: Download | None = None
+    under_way: dict[str, Start] = field(default_factory=dict)
+    """By URL."""
+
+    def ready(self, best: Ready | None) -> None:
+        """What the site could fetch now, if anything."""
+        self._queue.line_up(self, best)
+
+    def over(self, url: str, outcome: Fetched | FetchFailure | None = None) -> None:
+        """A fetch has ended; told twice, it is no harm."""
+        start = self.under_way.pop(url, None)
+        if start is not None:
+            self._queue.landed(self, start, outcome)
+
+    def leave(self) -> None:
+        """The site has ended."""
+        self.ready(None)
+        for url in list(self.under_way):
+            self.over(url)
+
+
+class CommonQueue:
+    """Within one event loop, as long as the node lives."""
+
+    def __init__(
+        self,
+        order: ScoreOrder,
+        calendar: Calendar,
+        known: Sequence[KnownSpeed],
+        fetcher: _Meter,
+        clock: Clock,
+    ) -> None:
+        way = WAYS[order.admission]
+        speeds = {address: speed for _, address, speed in known}
+        self._manager = FetcherManager(
+            way,
+            0.0,
+            ServerSpeeds(rule=way.estimator, find=speeds.get),
+            look_ahead=order.look_ahead,
+            per_server=_PER_SERVER,
+        )
+        self._calendar = calendar
+        self._fetcher = fetcher
+        self._clock = clock
+        self._places: dict[str, Place] = {}
+        """By the key of what they have in line."""
+        self._addresses = {host: address for host, address, _ in known}
+        """Of hosts, as far as they have ever answered."""
+        self._number = 0
+        self._looking = False
+        self._carried = fetcher.carried()
+        self._timer = asyncio.get_running_loop().call_later(_BEAT_SECONDS, self._beat)
+
+    def place(self, site: str, begin: Begin, most: float) -> Place:
+        self._fetcher.meter.set_site(site, most)
+        return Place(site, begin, most, self)
+
+    def set_total(self, rate: float) -> None:
+        self._manager.limit = rate
+        self._fetcher.meter.set_total(rate if self._manager.way.enforced else math.inf)
+        self._look_soon()
+
+    def line_up(self, place: Place, best: Ready | None) -> None:
+        """Its best is another one now; one of the same score keeps its place."""
+        before = place.waiting
+        if best is None:
+            if before is not None:
+                place.waiting = None
+                del self._places[before.key]
+                self._manager.withdraw(before.key)
+            return
+        host = host_of(best.url)
+        server, score = self._addresses.get(host, host), _score(best.level)
+        if before is not None and (before.server, before.score) == (server, score):
+            return
+        self._number += 1
+        place.waiting = download = Download(str(self._number), server, score)
+        if before is None:
+            self._manager.offer(download)
+        else:
+            del self._places[before.key]
+            self._manager.exchange(before.key, download)
+        self._places[download.key] = place
+        self._look_soon()
+
+    def landed(self, place: Place, start: Start, outcome: Fetched | FetchFailure | None) -> None:
+        key = start.download.key
+        if isinstance(outcome, Fetched):
+            self._addresses[host_of(outcome.url)] = outcome.address or start.download.server
+            measure = Measure(outcome.wire_bytes, outcome.seconds, 1, outcome.first_byte_seconds)
+            self._manager.came(key, measure, self._calendar.moment(self._clock.wall()))
+        else:
+            self._manager.ended(key)
+        self._hold(place)
+        self._look_soon()
+
+    def close(self) -> None:
+        self._timer.cancel()
+
+    def _look_soon(self) -> None:
+        """Once for all that happens in this turn of the loop."""
+        if not self._looking:
+            self._looking = True
+            asyncio.get_running_loop().call_soon(self._look)
+
+    def _look(self) -> None:
+        self._looking = False
+        moment = self._calendar.moment(self._clock.wall())
+        for start in self._manager.starts(self._clock.now(), moment):
+            place = self._places.pop(start.download.key)
+            place.waiting = None
+            url = place.begin()
+            if url is None:
+                self._manager.ended(start.download.key)
+                continue
+            place.under_way[url] = start
+            self._hold(place)
+            passed, tally = start.passed_over, place.tally
+            place.tally = QueueTally(
+                tally.begun + 1, tally.out_of_order + (passed > 0), tally.places + passed
+            )
+
+    def _hold(self, place: Place) -> None:
+        """To the shares of what is under way. Without any, robots.txt may still be."""
+        if self._manager.way.enforced:
+            shares = math.fsum(start.taken.share for start in place.under_way.values())
+            self._fetcher.meter.set_site(place.site, min(shares or math.inf, place.most))
+
+    def _beat(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(_BEAT_SECONDS, self._beat)
+        carried = self._fetcher.carried()
+        self._manager.measured((carried - self._carried) / _BEAT_SECONDS)
+        self._carried = carried
+        self._look()
+
+
+def _score(level: int) -> float:
+    """What an earlier run asked for comes behind all that none did."""
+    return score_of(level) - level // LEVELS
