@@ -37,7 +37,7 @@ docs: $(VENV)/ready
 
 # Tests with real clocks and sockets share the cores with others: what fails beside them counts if it fails alone, too.
 pytest: $(VENV)/ready
-	$(BIN)/pytest -n auto src tests \
+	$(BIN)/pytest -n auto --dist worksteal src tests \
 	  || { echo "make: what failed is run once more, alone"; $(BIN)/pytest --last-failed --last-failed-no-failures none src tests; }
 
 # Crawls in which everything goes wrong; SEED=17 plays one of them again.

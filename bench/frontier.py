@@ -1,4 +1,4 @@
-"""What the frontier costs as a site grows. Run: .venv/bin/python bench/frontier.py
+"""What the frontier costs as a site grows. Run: python -m bench.frontier
 
 Prints, in one run, each row in a process of its own:
 

@@ -21,21 +21,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
+from bench.cut_line import CutLine
 
 from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import (
-    Beat,
-    Chunk,
-    Claim,
-    ClaimAnswer,
-    Grant,
-    Known,
-    Manifest,
-    Orders,
-    Put,
-    Verdict,
-)
-from headgate.crawling.task_source import SourceAway
+from headgate.crawling.task_messages import Claim, ClaimAnswer, Grant
 from headgate.jobs.guest_rules import GuestRules
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.jobs.worker import Worker, WorkerJob, work
@@ -97,44 +86,16 @@ class Web:
         return Answer(200, (("content-type", "text/html"),), body.encode())
 
 
-@dataclass(slots=True)
-class Way:
+@dataclass
+class Way(CutLine):
     """A node's way to the desk."""
 
-    desk: MemoryDesk
-    node: str
-    cut: bool = False
     grants: int = 0
 
-    def _pass(self) -> None:
-        if self.cut:
-            raise SourceAway("cut")
-
     async def claim(self, claim: Claim) -> ClaimAnswer:
-        self._pass()
-        answer = await self.desk.claim(self.node, claim)
+        answer = await super().claim(claim)
         self.grants += isinstance(answer, Grant)
         return answer
-
-    async def beat(self, beat: Beat) -> Orders:
-        self._pass()
-        return await self.desk.beat(self.node, beat)
-
-    async def known(self, known: Known) -> bytes:
-        self._pass()
-        return await self.desk.known(self.node, known)
-
-    async def put(self, put: Put) -> Verdict:
-        self._pass()
-        return await self.desk.put(self.node, put)
-
-    async def chunk(self, chunk: Chunk, data: bytes) -> bool:
-        self._pass()
-        return await self.desk.chunk(self.node, chunk, data)
-
-    async def done(self, manifest: Manifest) -> Verdict:
-        self._pass()
-        return await self.desk.done(self.node, manifest)
 
 
 class Nobody:

@@ -1,4 +1,4 @@
-"""What reading costs. Run: .venv/bin/python bench/reading.py [--pages DIR] [--robots TAR.GZ]
+"""What reading costs. Run: python -m bench.reading [--pages DIR] [--robots TAR.GZ]
 
 Prints, in one run, beside those peers that are installed:
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.threaded_server import QuietHandler, answering
 
 
 @dataclass
@@ -38,10 +38,8 @@ class ChangingWeb:
 
 @contextmanager
 def serving(web: ChangingWeb) -> Iterator[ChangingWeb]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
+    class Handler(QuietHandler):
+        def answer(self) -> None:
             if self.path == "/sitemap.xml":  # looked for once by every crawl, and not there
                 self.send_error(404)
                 return
@@ -60,17 +58,5 @@ def serving(web: ChangingWeb) -> Iterator[ChangingWeb]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    web.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with answering(Handler) as web.port:
         yield web
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import shake_256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.threaded_server import QuietHandler, answering
 
 ROBOTS = b"User-agent: *\nDisallow: /private/\n"
 
@@ -64,10 +65,8 @@ def serving(web: SmallWeb) -> Iterator[SmallWeb]:
     lock = threading.Lock()
     under_way: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
+    class Handler(QuietHandler):
+        def answer(self) -> None:
             if self.path == "/sitemap.xml":  # looked for once by every crawl, and not there
                 self.send_error(404)
                 return
@@ -94,18 +93,8 @@ def serving(web: SmallWeb) -> Iterator[SmallWeb]:
             if not unchanged:
                 self.wfile.write(body or b"")
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    web.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield web
-    finally:
-        web.held_after = None
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with answering(Handler) as web.port:
+        try:
+            yield web
+        finally:
+            web.held_after = None

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import blake2b
-from typing import ClassVar
 
-from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
-from headgate.traffic.server_tally import ServerTally
+from tests.idle_fetcher import IdleFetcher
+
+from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 
 ORIGIN = "http://site.test"
 NOON = 1_794_744_000.0
@@ -66,7 +66,7 @@ class Bounds:
 
 
 @dataclass
-class ScriptedWeb:
+class ScriptedWeb(IdleFetcher):
     """Answers at once. ``stop_at``: calls ``stopped`` at that page's request and then is silent."""
 
     pages: dict[int, PageScript] = field(default_factory=dict)
@@ -77,30 +77,6 @@ class ScriptedWeb:
     stop_at: int | None = None
     stopped: Callable[[], None] = lambda: None
     ending: bool = False
-    servers: ClassVar[dict[str, ServerTally]] = {}
-
-    @property
-    def meter(self) -> ScriptedWeb:
-        return self
-
-    def set_total(self, rate: float) -> None: ...
-    def set_site(self, site: str, rate: float, most: float | None = None) -> None: ...
-    def forget_site(self, site: str) -> None: ...
-
-    def under_way(self, site: str) -> int:  # noqa: ARG002
-        return 0
-
-    def take_cut_off(self, site: str) -> int:  # noqa: ARG002
-        return 0
-
-    def announced(self, site: str) -> Announced:  # noqa: ARG002
-        return Announced()
-
-    def carried(self) -> int:
-        return 0
-
-    def connections(self, site: str, url: str, expected_bytes: float) -> int:  # noqa: ARG002
-        return 3
 
     async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
         await asyncio.sleep(0)  # before, not behind: what is answered is landed in the same step

@@ -68,11 +68,7 @@ class KeepLegs:
             leg = self.now = Upkeep(conducting, keeping, learning)
             tending = asyncio.ensure_future(tend(leg))
             try:
-                await conducting.run()
-            except BaseException:
-                with contextlib.suppress(Exception):  # the first fault is the one to tell
-                    await fleet.close("a fault")
-                raise
+                await leg.conduct()
             finally:
                 tending.cancel()
                 with contextlib.suppress(asyncio.CancelledError):

@@ -84,6 +84,15 @@ class Upkeep:
     keeping: BudgetKeeping
     learning: Learning
 
+    async def conduct(self) -> None:
+        """To the end of the leg; where that is a fault, those who crawl are stopped first."""
+        try:
+            await self.conducting.run()
+        except BaseException:
+            with contextlib.suppress(Exception):  # the first fault is the one to tell
+                await self.conducting.fleet.close("a fault")
+            raise
+
     @property
     def way(self) -> MakingWay | None:
         fleet = self.conducting.fleet

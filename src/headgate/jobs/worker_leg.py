@@ -82,11 +82,7 @@ class WorkerLeg:
             self._upkeep = Upkeep(conducting, keeping, learning)
             conducting.interrupted = self.interrupted
             try:
-                await conducting.run()
-            except BaseException:
-                with contextlib.suppress(Exception):  # the first fault is the one to tell
-                    await fleet.close("a fault")
-                raise
+                await self._upkeep.conduct()
             finally:
                 self._stand_still()
                 self._upkeep = None

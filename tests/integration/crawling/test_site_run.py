@@ -6,7 +6,8 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+
+from tests.idle_fetcher import IdleFetcher
 
 from headgate.crawling.clock import SystemClock
 from headgate.crawling.memory_known import MemoryKnown
@@ -20,42 +21,19 @@ from headgate.frontier.ports import MemorySpill
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
-from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
+from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Page
 from headgate.model.site import Site
 from headgate.model.task import Task
-from headgate.traffic.server_tally import ServerTally
 
 PAGES = 80
 PAGE_BYTES = 1_000_000
 
 
-class UnlimitedRates:
-    def set_total(self, rate: float) -> None: ...
-    def set_site(self, site: str, rate: float, most: float | None = None) -> None: ...
-    def forget_site(self, site: str) -> None: ...
-
-
-class InstantWeb:
+class InstantWeb(IdleFetcher):
     """A front page and PAGES large pages, there at once."""
 
-    meter = UnlimitedRates()
-    servers: ClassVar[dict[str, ServerTally]] = {}
-
-    def under_way(self, site: str) -> int:  # noqa: ARG002
-        return 0
-
-    def take_cut_off(self, site: str) -> int:  # noqa: ARG002
-        return 0
-
-    def announced(self, site: str) -> Announced:  # noqa: ARG002
-        return Announced()
-
-    def carried(self) -> int:
-        return 0
-
-    def connections(self, site: str, url: str, expected_bytes: float) -> int:  # noqa: ARG002
-        return 6
+    at_once = 6
 
     async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
         await asyncio.sleep(0)

@@ -11,21 +11,11 @@ from pathlib import Path
 
 import pytest
 import uvloop
+from bench.cut_line import CutLine
 from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import (
-    Beat,
-    Chunk,
-    Claim,
-    ClaimAnswer,
-    Known,
-    Manifest,
-    Orders,
-    Put,
-    Verdict,
-)
-from headgate.crawling.task_source import Refused, SourceAway
+from headgate.crawling.task_source import Refused
 from headgate.jobs.from_python import crawl
 from headgate.jobs.guest_rules import GuestRules, Hours, Idleness
 from headgate.jobs.real_parts import real_parts
@@ -57,56 +47,18 @@ class LookingOn:
 
 
 @dataclass
-class Line:
-    """The way from a node to a desk: it can be cut."""
-
-    desk: MemoryDesk
-    node: str = "anna"
-    cut: bool = False
-    cut_at: float = 0.0
-
-    def _pass(self) -> None:
-        if self.cut:
-            raise SourceAway("cut")
-
-    async def claim(self, claim: Claim) -> ClaimAnswer:
-        self._pass()
-        return await self.desk.claim(self.node, claim)
-
-    async def beat(self, beat: Beat) -> Orders:
-        self._pass()
-        return await self.desk.beat(self.node, beat)
-
-    async def known(self, known: Known) -> bytes:
-        self._pass()
-        return await self.desk.known(self.node, known)
-
-    async def put(self, put: Put) -> Verdict:
-        self._pass()
-        return await self.desk.put(self.node, put)
-
-    async def chunk(self, chunk: Chunk, data: bytes) -> bool:
-        self._pass()
-        return await self.desk.chunk(self.node, chunk, data)
-
-    async def done(self, manifest: Manifest) -> Verdict:
-        self._pass()
-        return await self.desk.done(self.node, manifest)
-
-
-@dataclass
 class Scene:
     folder: Path
     desk: MemoryDesk
     bandwidth: float = float("inf")
     rules: GuestRules = field(default_factory=GuestRules)
     disk_bytes: float = 10e9
-    lines: dict[str, Line] = field(default_factory=dict)
+    lines: dict[str, CutLine] = field(default_factory=dict)
     seen: dict[str, LookingOn] = field(default_factory=dict)
     allow_private: bool = True
 
     async def node(self, name: str = "anna", *, until_idle: bool = True) -> NodeStatus:
-        line = self.lines[name] = Line(self.desk, name)
+        line = self.lines[name] = CutLine(self.desk, name)
         seen = self.seen[name] = LookingOn()
         budget = Budget(BytesPerSecond(self.bandwidth), 2)
         job = WorkerJob(

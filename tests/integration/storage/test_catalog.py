@@ -9,32 +9,16 @@ from pathlib import Path
 import psycopg
 import pytest
 from bench.postgres import Postgres
+from tests.contract.test_catalog import make_visit, measured
 
 from headgate.control.board_rows import NewTask
-from headgate.control.catalog import Outcome, Server, SiteState, Visit
+from headgate.control.catalog import Outcome, Server, SiteState
 from headgate.model.errors import DamagedFile, UserMistake, WorldFault
-from headgate.model.local_time import DayKind, LocalMoment
 from headgate.storage.database import VERSION, steps_after
 from headgate.storage.postgres_catalog import PostgresCatalog
 from headgate.storage.postgres_database import PostgresDatabase
 from headgate.storage.sql_board import SqlBoard
 from headgate.storage.sqlite_catalog import SqliteCatalog
-from headgate.traffic.server_speed import Measure, ServerSpeed
-
-
-def make_visit(run: str, started: float, **changes: object) -> Visit:
-    values = {
-        "site": "docs", "run": run, "started": started, "finished": started + 60, "seconds": 50.0,
-        "pages": 10, "payload_bytes": 140_000, "wire_bytes": 160_000, "alpha": 1.2,
-        "errors": {"404": 2, "dns": 1},
-    }  # fmt: skip
-    return Visit(**{**values, **changes})  # type: ignore[arg-type]
-
-
-def measured(rate: float, instant: float) -> ServerSpeed:
-    speed = ServerSpeed()
-    speed.learn(Measure(rate, 1.0), LocalMoment(720.0, DayKind.WORKING, instant))
-    return speed
 
 
 def test_estimates_that_are_not_ours_are_measured_anew(tmp_path: Path) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import http.server
 import io
 import shutil
 import subprocess
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from tests.threaded_server import QuietHandler, answering
 
 import headgate
 from headgate.model.site import Requisites, Site
@@ -37,8 +36,8 @@ class Web:
 
 @contextmanager
 def serving(web: Web) -> Iterator[Web]:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(QuietHandler):
+        def answer(self) -> None:
             web.asked[self.path] += 1
             kind, body = web.files.get(self.path, ("", b""))
             self.send_response(200 if kind else 404)
@@ -47,17 +46,8 @@ def serving(web: Web) -> Iterator[Web]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    web.port = server.server_address[1]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with answering(Handler) as web.port:
         yield web
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def picture(colour: str) -> tuple[str, bytes]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import ClassVar
+
+from tests.idle_fetcher import IdleFetcher
 
 from headgate.crawling.clock import SystemClock
 from headgate.crawling.memory_known import MemoryKnown
@@ -20,10 +21,9 @@ from headgate.frontier.retries import RetryRules
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
-from headgate.model.fetch import Announced, FailureKind, Fetched, FetchFailure, FetchRequest
+from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.model.site import Site
 from headgate.model.task import Task
-from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["AT_ONCE", "Answer", "Answers", "crawled"]
 
@@ -40,7 +40,7 @@ as soon as nothing else is under way."""
 
 
 @dataclass
-class Answers:
+class Answers(IdleFetcher):
     """A fetcher that gives each URL's answers in their order, the last again and again."""
 
     by_url: dict[str, list[Answer]]
@@ -50,30 +50,13 @@ class Answers:
     """Wire bytes of what did not come to its end."""
     silent: asyncio.Event = field(default_factory=asyncio.Event)
     """Somebody waits for what does not come."""
-    servers: ClassVar[dict[str, ServerTally]] = {}
-
-    @property
-    def meter(self) -> Answers:
-        return self
-
-    def set_total(self, rate: float) -> None: ...
-    def set_site(self, site: str, rate: float, most: float | None = None) -> None: ...
-    def forget_site(self, site: str) -> None: ...
-
-    def under_way(self, site: str) -> int:  # noqa: ARG002
-        return 0
+    at_once = 1
 
     def take_cut_off(self, site: str) -> int:  # noqa: ARG002
         return self.cut_off
 
-    def announced(self, site: str) -> Announced:  # noqa: ARG002
-        return Announced()
-
     def carried(self) -> int:
         return self.came
-
-    def connections(self, site: str, url: str, expected_bytes: float) -> int:  # noqa: ARG002
-        return 1
 
     async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
         await asyncio.sleep(0)
