@@ -13,8 +13,8 @@ a memoryview beats vectorised probing, whose fixed costs need thousands of hashe
 costs nothing extra on a page of five links; ``bench/frontier.py`` shows both. Rebuilding and bulk
 filling are vectorised.
 
-Most sites are small: up to `_FEW` hashes lie in a plain set, of some 75 bytes each, since the
-segments of an empty table take 40 KB and five milliseconds to make, and NumPy takes 20 MB, and a
+Most sites are small: up to `_FEW` hashes lie in a plain set, of 70 to 140 bytes each, since the
+segments of an empty table take 40 KB and five milliseconds to make, and NumPy takes 15 MB, and a
 tenth of a second in which nothing else is done.
 
 Invariants, kept by every method: hashes lie in the plain set or in the segments, never in both;
