@@ -18,6 +18,7 @@ TIMES = {
     "keep": "six minutes; --quick one and a half",
     "keep_board": "half a minute",
     "keep_real": "twenty minutes; --quick five",
+    "lab": "a minute",
     "make_way": "ten minutes",
     "many_sites": "three minutes",
     "policies": "twelve minutes",

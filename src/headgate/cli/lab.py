@@ -5,25 +5,32 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
+from headgate.cli.consoles import progress_console
+from headgate.cli.lab_progress import LabProgress
 from headgate.lab.papers import PAPERS
+from headgate.lab.papers.chapter import Chapter
+from headgate.lab.papers.kept_chapters import KeptChapters
+from headgate.lab.papers.mapping import Mapper
+from headgate.lab.papers.page import lab_page
+from headgate.lab.papers.reproducing import Trial, expected_seconds, known_paper, reproduced
 from headgate.model.errors import UserMistake, WorldFault
-
-if TYPE_CHECKING:
-    from headgate.lab.papers.mapping import Mapper
 
 __all__ = ["configure", "run"]
 
-Found = TypeVar("Found")
+_NOT_INTERRUPTED = (signal.SIGINT, signal.SIG_IGN)
+"""For those who work for us: whoever is at the terminal speaks to us."""
 
 _DESCRIPTION = f"""\
 Reproduce the papers: their instances, figures and claims, with Headgate's own way beside
-theirs. Takes some minutes; less with fewer instances or in virtual time.
+theirs. With --out all figures are in one page; papers that are done are kept beside it until it
+is written, so that the same command goes on where it was interrupted.
 
 papers:
 {chr(10).join(f"  {name}  {title}" for name, title in PAPERS.items())}
@@ -31,15 +38,15 @@ papers:
 
 _EXAMPLES = """\
 examples:
-  headgate lab                             all papers, as tables
-  headgate lab zhu2020 --out zhu2020.html  with every figure, as one page
-  headgate lab zhu2020 --instances 4       a quick look
-  headgate lab zhu2020 --json | jq .claims
-  headgate lab diligenti2004 --out diligenti2004.html
+  headgate lab --quick --out lab.html      a first look at all of them, in two minutes
+  headgate lab --out lab.html              everything, as one page; as root, an hour
+  headgate lab                             as tables
+  headgate lab zhu2020 --instances 4       one paper, fewer instances
+  headgate lab zhu2020 --json | jq .papers.zhu2020.claims
   headgate lab diligenti2004 --simulated   in seconds, on any machine
   headgate lab nakahira2008 --instances 1  one virtual web
   headgate lab pechnikov2017               sites over machines of unequal speed
-  headgate lab sarss2010                   who is near a host, on measured round trips
+  headgate lab sarss2010                   recrawl by volunteers' machines
   headgate lab freshness                   which policy keeps real pages fresh
 """
 
@@ -54,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_at_least(1),
         help="random instances of each kind (zhu2020: 40, half as many with caps; "
-        "nakahira2008: 10 webs; pechnikov2017: 200; sarss2010, freshness: 3)",
+        "nakahira2008: 10 webs; pechnikov2017: 200; sarss2010: 5 seeds; freshness: 3)",
     )
     parser.add_argument(
         "--seed", metavar="N", type=_at_least(0), default=1, help="for all lots (default: 1)"
@@ -71,8 +78,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="diligenti2004: only in virtual time; needs neither root nor a network",
     )
-    parser.add_argument("--out", metavar="FILE.html", type=Path, help="also write a report page")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a first look: few and small instances, in virtual time; two minutes of one processor",
+    )
+    parser.add_argument("--out", metavar="FILE.html", type=Path, help="write the report as a page")
+    parser.add_argument("--json", action="store_true", help="print all numbers as one document")
     parser.add_argument(
         "--write-example",
         metavar="FILE",
@@ -83,29 +95,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Reproduce, print, and write the page if one is asked for."""
-    papers = args.papers or list(PAPERS)
+    papers = [known_paper(name) for name in args.papers] or list(PAPERS)
     _check(papers, args)
     if args.write_example:
         from headgate.lab.papers.zhu2020.example import fifty_sites_toml
 
         _write(args.write_example, fifty_sites_toml())
         return 0
-    for paper in papers:
-        _REPRODUCTIONS[paper](args)
+    trial = Trial(args.seed, args.instances, args.simulated or args.quick, args.quick)
+    kept = KeptChapters(args.out, trial) if args.out else None
+    if kept is not None:
+        kept.open()
+    try:
+        chapters = _chapters(papers, trial, args, kept)
+    except KeyboardInterrupt:
+        if kept is not None:
+            remedy = f"what is done is kept in {kept.folder}: the same command goes on from there"
+            raise KeyboardInterrupt(f"interrupted; {remedy}") from None
+        raise
+    if args.out and kept is not None:
+        _write(args.out, lab_page(chapters))
+        kept.forget()
+        _say(f"wrote {args.out}")
+    if args.json:
+        _print_json(chapters)
     return 0
 
 
 def _check(papers: list[str], args: argparse.Namespace) -> None:
     """All that can be wrong is known before minutes of work."""
-    for name in papers:
-        if name not in PAPERS:
-            raise UserMistake(f"there is no paper {name!r}; known: {', '.join(PAPERS)}")
-    for option, given in (("--json", args.json), ("--out", args.out)):
-        if given and len(papers) > 1:
-            raise UserMistake(f"{option} is for one paper; name one of {', '.join(PAPERS)}")
     if args.out and not args.out.absolute().parent.is_dir():
         raise UserMistake(f"{args.out}: there is no such folder")
-    if "diligenti2004" in papers and not args.simulated and not args.write_example:
+    if args.out and args.out.is_dir():
+        raise UserMistake(f"{args.out} is a folder; name a file, as in {args.out / 'lab.html'}")
+    if args.out and args.out.exists() and not os.access(args.out, os.W_OK):
+        raise UserMistake(f"{args.out} may not be written")
+    on_the_bed = not (args.simulated or args.quick or args.write_example)
+    if "diligenti2004" in papers and on_the_bed:
         from headgate.lab.bed.network import missing
 
         reason = missing()
@@ -115,94 +141,38 @@ def _check(papers: list[str], args: argparse.Namespace) -> None:
             )
 
 
-def _zhu2020(args: argparse.Namespace) -> None:
-    from headgate.lab.papers.zhu2020.report import report_html
-    from headgate.lab.papers.zhu2020.reproduction import as_json, reproduce
-    from headgate.lab.papers.zhu2020.text import print_reproduction
-
-    with _mapper(args.jobs) as mapper:
-        reproduction = reproduce(args.instances or 40, args.seed, mapper, _say)
-    _show(args, reproduction, report_html, as_json, print_reproduction)
-
-
-def _diligenti2004(args: argparse.Namespace) -> None:
-    from headgate.lab.papers.diligenti2004.report import report_html
-    from headgate.lab.papers.diligenti2004.reproduction import as_json, reproduce
-    from headgate.lab.papers.diligenti2004.text import print_reproduction
-
-    reproduction = reproduce(args.seed, on_the_bed=not args.simulated, say=_say)
-    _show(args, reproduction, report_html, as_json, print_reproduction)
-
-
-def _nakahira2008(args: argparse.Namespace) -> None:
-    from headgate.lab.papers.nakahira2008.report import report_html
-    from headgate.lab.papers.nakahira2008.reproduction import as_json, reproduce
-    from headgate.lab.papers.nakahira2008.text import print_reproduction
-
-    with _mapper(args.jobs) as mapper:
-        reproduction = reproduce(args.instances or 10, args.seed, mapper, _say)
-    _show(args, reproduction, report_html, as_json, print_reproduction)
+def _chapters(
+    papers: list[str], trial: Trial, args: argparse.Namespace, kept: KeptChapters | None
+) -> list[tuple[Chapter, float]]:
+    """In the order asked for. Tables are printed as they come, where nothing else is asked for."""
+    found = {paper: kept.taken_up(paper) if kept else None for paper in dict.fromkeys(papers)}
+    done = [paper for paper, chapter in found.items() if chapter is not None]
+    if done:
+        _say(f"{', '.join(done)}: as the interrupted run had found")
+    expected = {
+        paper: expected_seconds(paper, trial, args.jobs) for paper in found if paper not in done
+    }
+    with LabProgress(progress_console(), expected, time.monotonic) as progress:
+        for paper in expected:
+            progress.begin(paper)
+            with _mapper(args.jobs) as mapper:
+                result = reproduced(paper, trial, progress.counting(mapper), progress.say)
+            seconds = progress.done()
+            found[paper] = result.chapter, seconds
+            if kept is not None:
+                kept.keep(result.chapter, seconds)
+            elif not args.json:
+                result.print_tables()
+    return [chapter for chapter in found.values() if chapter is not None]
 
 
-def _pechnikov2017(args: argparse.Namespace) -> None:
-    from headgate.lab.papers.pechnikov2017.report import report_html
-    from headgate.lab.papers.pechnikov2017.reproduction import as_json, reproduce
-    from headgate.lab.papers.pechnikov2017.text import print_reproduction
-
-    with _mapper(args.jobs) as mapper:
-        reproduction = reproduce(args.instances or 200, args.seed, mapper, _say)
-    _show(args, reproduction, report_html, as_json, print_reproduction)
-
-
-def _sarss2010(args: argparse.Namespace) -> None:
-    from headgate.lab.papers.sarss2010.report import report_html
-    from headgate.lab.papers.sarss2010.reproduction import as_json, reproduce
-    from headgate.lab.papers.sarss2010.text import print_reproduction
-
-    with _mapper(args.jobs) as mapper:
-        reproduction = reproduce(args.instances or 3, args.seed, mapper, _say)
-    _show(args, reproduction, report_html, as_json, print_reproduction)
-
-
-def _freshness(args: argparse.Namespace) -> None:
-    from headgate.lab.papers.freshness.report import report_html
-    from headgate.lab.papers.freshness.reproduction import as_json, reproduce
-    from headgate.lab.papers.freshness.text import print_reproduction
-
-    with _mapper(args.jobs) as mapper:
-        reproduction = reproduce(args.instances or 3, args.seed, mapper, _say)
-    _show(args, reproduction, report_html, as_json, print_reproduction)
-
-
-_REPRODUCTIONS = {
-    "zhu2020": _zhu2020,
-    "diligenti2004": _diligenti2004,
-    "nakahira2008": _nakahira2008,
-    "pechnikov2017": _pechnikov2017,
-    "sarss2010": _sarss2010,
-    "freshness": _freshness,
-}
-
-
-def _show(
-    args: argparse.Namespace,
-    found: Found,
-    as_page: Callable[[Found], str],
-    as_document: Callable[[Found], dict[str, Any]],
-    print_tables: Callable[[Found], None],
-) -> None:
-    """In the forms that were asked for."""
-    if args.out:
-        _write(args.out, as_page(found))
-        _say(f"wrote {args.out}")
-    if args.json:
-        print(
-            json.dumps(
-                {"version": 1, **as_document(found)}, indent=2, ensure_ascii=False, allow_nan=False
-            )
-        )
-    else:
-        print_tables(found)
+def _print_json(chapters: list[tuple[Chapter, float]]) -> None:
+    papers = {
+        chapter.paper: {"seconds": round(seconds, 1), **chapter.document}
+        for chapter, seconds in chapters
+    }
+    document = {"version": 1, "papers": papers}
+    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @contextmanager
@@ -211,10 +181,17 @@ def _mapper(jobs: int) -> Iterator[Mapper]:
         yield map
         return
     from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
+    from multiprocessing import active_children, get_context
 
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, _NOT_INTERRUPTED)
+    try:
         yield lambda function, tasks: pool.map(function, tasks, chunksize=1)
+    except BaseException:
+        for worker in active_children():
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _say(what: str) -> None:
@@ -226,6 +203,8 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except FileNotFoundError:
         raise UserMistake(f"{path}: there is no such folder") from None
+    except OSError as fault:
+        raise UserMistake(f"{path}: {fault.strerror or fault}") from None
 
 
 def _at_least(least: int) -> Callable[[str], int]:

@@ -79,8 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except UserMistake as mistake:
         return _complain(str(mistake), MISTAKE)
-    except KeyboardInterrupt:
-        return _complain("interrupted", INTERRUPTED)
+    except KeyboardInterrupt as interrupt:
+        return _complain(str(interrupt) or "interrupted", INTERRUPTED)
     except BrokenPipeError:
         # Python flushes stdout once more on its way out, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

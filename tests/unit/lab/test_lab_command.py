@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from headgate.cli.lab_progress import LabProgress
 from headgate.cli.main import main
 from headgate.lab.bed import network
+from headgate.lab.papers.chapter import Chapter, Part
 from headgate.lab.papers.claim import Claim
 from headgate.lab.papers.diligenti2004 import reproduction as diligenti
+from headgate.lab.papers.kept_chapters import KeptChapters
 from headgate.lab.papers.mapping import Mapper
+from headgate.lab.papers.reproducing import Trial
 from headgate.lab.papers.zhu2020 import reproduction
 from headgate.lab.papers.zhu2020.comparison import (
     compare,
@@ -22,6 +28,7 @@ from headgate.lab.papers.zhu2020.figures import Figure, Panel
 from headgate.lab.papers.zhu2020.instant import InstantResult
 from headgate.lab.papers.zhu2020.reference import references
 from headgate.lab.papers.zhu2020.reproduction import Reproduction
+from headgate.views.markup import element
 
 
 @pytest.fixture(autouse=True)
@@ -55,10 +62,75 @@ def test_json_and_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
         main(["lab", "zhu2020", "--jobs", "1", "--instances", "3", "--json", "--out", str(page)])
         == 0
     )
-    document = json.loads(capsys.readouterr().out)
-    assert document["paper"] == "zhu2020"
+    document = json.loads(capsys.readouterr().out)["papers"]["zhu2020"]
     assert document["instances"] == 3
+    assert document["seconds"] >= 0
     assert "</html>" in page.read_text(encoding="utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_an_interrupted_run_goes_on_with_what_it_had_found(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diligenti, "_QUEUES", 1)
+    monkeypatch.setattr(diligenti, "_SIMULATED_SECONDS", 61.0)
+    monkeypatch.setattr(diligenti, "_SECONDS", 41.0)
+    whole = diligenti.reproduce
+
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(diligenti, "reproduce", interrupted)
+    page = tmp_path / "lab.html"
+    words = ["lab", "zhu2020", "diligenti2004", "--quick", "--jobs", "1", "--out", str(page)]
+    assert main(words) == 130
+    error = capsys.readouterr().err
+    assert f"interrupted; what is done is kept in {page}.parts: the same command goes on" in error
+    assert not page.exists()
+
+    def not_again(*_: Any) -> Reproduction:
+        raise AssertionError("it was done")
+
+    monkeypatch.setattr(diligenti, "reproduce", whole)
+    monkeypatch.setattr(reproduction, "reproduce", not_again)
+    assert main(words) == 0
+    assert "zhu2020: as the interrupted run had found" in capsys.readouterr().err
+    text = page.read_text(encoding="utf-8")
+    assert 'id="zhu2020"' in text
+    assert 'id="diligenti2004"' in text
+    assert 'href="#diligenti2004-1"' in text
+    assert [path.name for path in tmp_path.iterdir()] == ["lab.html"]
+
+
+def test_what_was_asked_otherwise_is_not_taken_up(tmp_path: Path) -> None:
+    page = tmp_path / "lab.html"
+    kept = KeptChapters(page, Trial(seed=1))
+    kept.open()
+    chapter = Chapter("zhu2020", "t", "i", "l", [], [Part("h", element("p", "a & b"))], {"x": 1})
+    kept.keep(chapter, 2.5)
+    assert KeptChapters(page, Trial(seed=2)).taken_up("zhu2020") is None
+    assert kept.taken_up("nakahira2008") is None
+    assert kept.taken_up("zhu2020") == (chapter, 2.5)
+    (kept.folder / "zhu2020.json").write_text('{"key": ', encoding="utf-8")
+    assert kept.taken_up("zhu2020") is None
+
+
+def test_how_long_it_will_take_follows_how_fast_the_machine_is() -> None:
+    now = 0.0
+    console = Console(file=io.StringIO(), width=200)
+    progress = LabProgress(console, {"one": 10.0, "two": 100.0}, lambda: now)
+    with progress:
+        progress.begin("one")
+        assert progress.seconds_left() == 110.0
+        now = 20.0
+        assert progress.done() == 20.0
+        progress.begin("two")
+        assert progress.seconds_left() == 200.0
+        now = 60.0
+        progress.say("a step")
+        assert list(progress.counting(map)(abs, [-1, 2])) == [1, 2]
+        assert progress.seconds_left() == 160.0
+    assert "[2/2] two: a step, about 3 min left" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_the_example_is_written(tmp_path: Path) -> None:
@@ -70,13 +142,13 @@ def test_the_example_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["zhu2021"], "there is no paper 'zhu2021'; known: zhu2020, diligenti2004"),
+        (["zhu2021"], "there is no paper 'zhu2021'; did you mean 'zhu2020'?"),
+        (["xyz"], "there is no paper 'xyz'; known: zhu2020, diligenti2004"),
         (["--instances", "0"], "too small"),
         (["--instances", "many"], "not a whole number"),
         (["--seed", "-1"], "too small"),
         (["zhu2020", "--out", "no/such/folder/x.html"], "no such folder"),
-        (["--json"], "--json is for one paper; name one of zhu2020, diligenti2004"),
-        (["--out", "x.html"], "--out is for one paper"),
+        (["zhu2020", "--out", "."], ". is a folder; name a file, as in lab.html"),
         (["--write-example", "no/such/folder/x.toml"], "no such folder"),
     ],
 )
@@ -106,7 +178,7 @@ def test_virtual_time_needs_no_bed(
     monkeypatch.setattr(diligenti, "_QUEUES", 1)
     monkeypatch.setattr(diligenti, "_SIMULATED_SECONDS", 65.0)
     page = tmp_path / "report.html"
-    assert main(["lab", "diligenti2004", "--simulated", "--out", str(page)]) == 0
+    assert main(["lab", "diligenti2004", "--simulated"]) == 0
     printed = capsys.readouterr().out
     for words in (
         "shares under one bucket",
@@ -115,10 +187,10 @@ def test_virtual_time_needs_no_bed(
         "Headgate promises",
     ):
         assert words in printed
+    assert main(["lab", "diligenti2004", "--simulated", "--json", "--out", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
     assert text.count('plane wide"') == 6
     assert "Fig. 3: on/off control" in text
-    assert main(["lab", "diligenti2004", "--simulated", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(capsys.readouterr().out)["papers"]["diligenti2004"]
     assert document["bed"] == {}
     assert len(document["series"]["maxd6"]["measured"]) == 120

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.lab.papers.nakahira2008.report import report_html
+from headgate.lab.papers.nakahira2008.report import chapter
 from headgate.lab.papers.nakahira2008.reproduction import (
     MARKS,
     Reproduction,
@@ -12,6 +12,7 @@ from headgate.lab.papers.nakahira2008.reproduction import (
     as_json,
     survey_web,
 )
+from headgate.lab.papers.page import lab_page
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def test_a_survey_stops_near_the_share_it_was_told(result: WebResult) -> None:
 
 def test_the_page_shows_figures_and_loads(result: WebResult) -> None:
     reproduction = Reproduction(250, [result], [])
-    page = report_html(reproduction)
+    page = lab_page([(chapter(reproduction), 1.0)])
     assert page.count('plane wide"') == 3
     assert f"{result.policy_loads[0]:.1%}" in page
     assert as_json(reproduction)["marks"] == list(MARKS)

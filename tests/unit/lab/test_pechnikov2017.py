@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from headgate.lab.papers.page import lab_page
 from headgate.lab.papers.pechnikov2017.instances import CELLS, Cell, instance
-from headgate.lab.papers.pechnikov2017.report import report_html
+from headgate.lab.papers.pechnikov2017.report import chapter
 from headgate.lab.papers.pechnikov2017.reproduction import Reproduction, as_json, reproduce
 from headgate.lab.papers.pechnikov2017.rivals import BATCH, PULL, RIVALS
 from headgate.lab.papers.pechnikov2017.table1 import largest_share
@@ -58,7 +59,7 @@ def test_a_copy_of_the_sites_in_every_cell_of_one_alpha() -> None:
 
 
 def test_page_and_json_carry_all(found: Reproduction) -> None:
-    page = report_html(found)
+    page = lab_page([(chapter(found), 1.0)])
     assert "3:30:01" in page
     assert all(way in page for way in RIVALS)
     document = as_json(found)

@@ -1,17 +1,19 @@
-"""The overlay's reproduction: golden values of one draw, page and document."""
+"""The reproduction: golden values of one draw of the overlay, page and document."""
 
 from __future__ import annotations
 
 import pytest
 
-from headgate.lab.papers.sarss2010.report import report_html
+from headgate.lab.papers.page import lab_page
+from headgate.lab.papers.sarss2010.report import chapter
 from headgate.lab.papers.sarss2010.reproduction import Reproduction, as_json, reproduce
 from headgate.lab.papers.sarss2010.round_trips import round_trips
+from headgate.lab.papers.sarss2010.simulation import DELTAS, STRATEGIES, Extent
 
 
 @pytest.fixture(scope="module")
 def found() -> Reproduction:
-    return reproduce(1, 1, map)
+    return reproduce(Extent(50, 2_000), 1, 1, map)
 
 
 def test_round_trips_are_symmetric_and_positive() -> None:
@@ -32,9 +34,13 @@ def test_all_bounds_are_held(found: Reproduction) -> None:
 
 
 def test_page_and_document_carry_all(found: Reproduction) -> None:
-    page = report_html(found)
+    page = lab_page([(chapter(found), 1.0)])
     assert "12 measured + load" in page
     assert "0.098" in page
+    for part in ("Fig. 3", "Table 1", "Table 3", "Tables 2 and 4", "Fig. 4", "Fig. 5", "ratchet"):
+        assert part in page
     document = as_json(found)
+    assert len(document["simulation"]["runs"]) == 2 * len(STRATEGIES) + 2 * (len(DELTAS) - 1)
+    assert len(document["simulation"]["runs"][0]["series"]["queued"]) == 50
     assert len(document["overlays"]) == 2
     assert len(document["overlays"][0]["assignments"]) == 7

@@ -9,7 +9,7 @@ PAPERS = {
     "diligenti2004": "Bandwidth control policy of a focused crawler (Diligenti et al.)",
     "nakahira2008": "Low load server crawler: design and evaluation (Nakahira et al.)",
     "pechnikov2017": "About crawling scheduling problems: sites over desktops (Pechnikov et al.)",
-    "sarss2010": "Scale-adaptable recrawl for a DHT-based crawler: its overlay (SARSS)",
+    "sarss2010": "Scale-adaptable recrawl strategies for a DHT-based crawler (SARSS)",
     "freshness": "Which policy keeps pages fresh, on four years of real changes (after SARSS)",
 }
 """Folder name and title."""

@@ -1,25 +1,97 @@
-"""What the pages of all reproductions have: an introduction, claims, tables, figures."""
+"""The report: one page of all chapters, and what their parts are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from headgate.lab.papers.chapter import Chapter
 from headgate.lab.papers.claim import Claim
 from headgate.views.html_page import document
 from headgate.views.markup import Markup, element, joined
 
-__all__ = ["claims_table", "figure", "row", "rows_table", "whole_page"]
+__all__ = ["claims_list", "lab_page", "row", "rows_table"]
+
+_INTRODUCTION = (
+    "What the papers behind Headgate say, and what is found when their systems are built again:"
+    " figures and tables with the paper's numbers, where it prints them, beside ours, and each"
+    " claim with its verdict."
+)
 
 
-def whole_page(title: str, introduction: str, parts: Iterable[Markup]) -> str:
-    """The whole file."""
+def lab_page(chapters: Sequence[tuple[Chapter, float]]) -> str:
+    """Chapters with the seconds that each took; the whole file."""
+    title = chapters[0][0].title if len(chapters) == 1 else "The papers, reproduced"
     header = element(
         "header",
         element("p", "Headgate, the lab", class_="kicker"),
         element("h1", title),
-        element("p", introduction, class_="amounts"),
+        element("p", _INTRODUCTION, class_="amounts"),
     )
-    return document(f"{title} – Headgate", joined((header, *parts), "\n"))
+    parts = (
+        header,
+        _contents([chapter for chapter, _ in chapters]),
+        _summary(chapters),
+        *(_chapter(chapter, seconds) for chapter, seconds in chapters),
+    )
+    return document(f"{title} – Headgate", joined(parts, "\n"))
+
+
+def _contents(chapters: Sequence[Chapter]) -> Markup:
+    links = [element("a", chapter.paper, href=f"#{chapter.paper}") for chapter in chapters]
+    return element("nav", *links, class_="contents", aria_label="papers")
+
+
+def _summary(chapters: Sequence[tuple[Chapter, float]]) -> Markup:
+    rows = [
+        element(
+            "tr",
+            element("td", element("a", chapter.paper, href=f"#{chapter.paper}")),
+            element("td", f"{chapter.held} of {len(chapter.claims)}"),
+            element("td", _lasted(seconds)),
+            element("td", chapter.title, class_="words"),
+        )
+        for chapter, seconds in chapters
+    ]
+    table = rows_table(("paper", "claims that hold", "took", ""), rows)
+    return element("section", element("h2", "Verdicts"), table)
+
+
+def _chapter(chapter: Chapter, seconds: float) -> Markup:
+    links = (
+        element("a", part.heading, href=f"#{chapter.paper}-{number}")
+        for number, part in enumerate(chapter.parts, start=1)
+    )
+    return element(
+        "article",
+        element("h2", chapter.title, class_="chapter"),
+        element("p", chapter.introduction, class_="amounts"),
+        element("p", f"{chapter.lots}; took {_lasted(seconds)}.", class_="note"),
+        element("nav", *links, class_="parts", aria_label=f"parts of {chapter.paper}"),
+        *_parts(chapter),
+        id=chapter.paper,
+    )
+
+
+def _parts(chapter: Chapter) -> Iterator[Markup]:
+    for number, part in enumerate(chapter.parts, start=1):
+        yield element(
+            "section",
+            element("h3", part.heading),
+            *([element("p", part.note, class_="note")] if part.note else []),
+            part.content,
+            id=f"{chapter.paper}-{number}",
+        )
+
+
+def _lasted(seconds: float) -> str:
+    """
+    >>> _lasted(4.2), _lasted(71), _lasted(4000)
+    ('4 s', '1 min 11 s', '67 min')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 10:
+        return f"{minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def rows_table(heads: Iterable[str], rows: Sequence[Markup]) -> Markup:
@@ -39,24 +111,19 @@ def row(name: str, *cells: str, ours: bool = False, words: str = "") -> Markup:
     )
 
 
-def claims_table(title: str, claims: Iterable[Claim]) -> Markup:
-    """``title`` says whose claims they are."""
-    rows = [
+def claims_list(claims: Iterable[Claim]) -> Markup:
+    """Each with its verdict and why."""
+    items = [
         element(
-            "tr",
-            element("td", claim.where),
-            element("td", claim.text, class_="words"),
+            "li",
             element(
-                "td",
+                "span",
                 "holds" if claim.holds else "does not hold",
-                class_="met" if claim.holds else "late",
+                class_="verdict met" if claim.holds else "verdict late",
             ),
-            element("td", claim.numbers, class_="words"),
+            element("span", claim.text, class_="claim"),
+            element("span", f"{claim.where}. Here: {claim.numbers}", class_="why"),
         )
         for claim in claims
     ]
-    return rows_table(("where", title, "", "here"), rows)
-
-
-def figure(caption: str, *charts: Markup) -> Markup:
-    return element("section", element("h2", caption), *charts)
+    return element("ul", *items, class_="claims")

@@ -21,11 +21,16 @@ class Figure:
     """(form, label): a line each."""
     predicted: str = ""
     """The form whose prediction is drawn, if any."""
+    paper_means: tuple[tuple[str, float], ...] = ()
+    """(label, part of L): what the paper prints of the same."""
 
 
+_MEANS = (("paper's mean, maxd 6", 0.51), ("paper's mean, maxd 2", 0.46))
 FIGURES = (
-    Figure("Fig. 1: measured and predicted, maxd 6", (("maxd6", "measured"),), "maxd6"),
-    Figure("Fig. 2: measured, maxd 6 and 2", (("maxd6", "maxd 6"), ("maxd2", "maxd 2"))),
+    Figure("Fig. 1: measured and predicted, maxd 6", (("maxd6", "measured"),), "maxd6", _MEANS[:1]),
+    Figure(
+        "Fig. 2: measured, maxd 6 and 2", (("maxd6", "maxd 6"), ("maxd2", "maxd 2")), "", _MEANS
+    ),
     Figure("Fig. 3: on/off control", (("on-off", "measured"),)),
     Figure("Unbiased estimates, maxd 6", (("ratio", "measured"),), "ratio"),
     Figure("Shares, a bucket each", (("shares", "measured"),), "shares"),
@@ -47,6 +52,9 @@ def figure_chart(figure: Figure, traces: Mapping[str, Trace], seconds: float) ->
         trace = traces[figure.predicted]
         predicted = trace.predictions(trace.seconds - seconds, trace.seconds)
         lines.append(Line("predicted", _points(predicted), "c9", "dashed"))
+    for (label, share), colour in zip(figure.paper_means, ("c6", "c8"), strict=False):
+        level = share * LIMIT / 1e3
+        lines.append(Line(label, [(0.0, level), (seconds, level)], colour, "dashed"))
     lines.append(Line("L", [(0.0, LIMIT / 1e3), (seconds, LIMIT / 1e3)], "c4"))
     across = Axis(0.0, seconds, "seconds")
     return line_chart(figure.title, across, Axis(0.0, 1.8 * LIMIT / 1e3, "KB/s"), lines)

@@ -1,37 +1,45 @@
-"""The reproduction as one page: tables, and the figures."""
+"""The reproduction as a chapter of the report: tables, and the figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headgate.lab.papers.chapter import Chapter, Part
 from headgate.lab.papers.diligenti2004.figures import FIGURES, figure_chart
 from headgate.lab.papers.diligenti2004.forms import FORMS
-from headgate.lab.papers.diligenti2004.reproduction import FIGURE_SECONDS, Reproduction
+from headgate.lab.papers.diligenti2004.reproduction import (
+    FIGURE_SECONDS,
+    Reproduction,
+    as_json,
+)
 from headgate.lab.papers.diligenti2004.trace import COLUMNS, Summary
-from headgate.lab.papers.page import claims_table, figure, row, rows_table, whole_page
-from headgate.views.html_page import section
-from headgate.views.markup import Markup, joined
+from headgate.lab.papers.page import claims_list, row, rows_table
+from headgate.views.markup import Markup
 
-__all__ = ["report_html"]
+__all__ = ["chapter"]
 
 
-def report_html(reproduction: Reproduction) -> str:
-    """The whole page."""
-    claims = (
-        claims_table("the paper says", reproduction.claims),
-        claims_table("Headgate promises", reproduction.promises),
-    )
+def chapter(reproduction: Reproduction) -> Chapter:
     parts = (
-        section("What the paper says, and what is found", joined(claims)),
-        section("Beside the paper and its re-examination", _references_table(reproduction)),
-        section("On the bed", _forms_table(reproduction.bed) if reproduction.bed else None),
-        section("In virtual time", _forms_table(reproduction.simulated)),
+        Part("What the paper says, and what is found", claims_list(reproduction.claims)),
+        Part("What Headgate promises", claims_list(reproduction.promises)),
+        Part("Beside the paper and its re-examination", _references_table(reproduction)),
         *(
-            figure(shown.title, figure_chart(shown, reproduction.traces, FIGURE_SECONDS))
+            Part(shown.title, figure_chart(shown, reproduction.traces, FIGURE_SECONDS))
             for shown in FIGURES
         ),
+        *([Part("On the bed", _forms_table(reproduction.bed))] if reproduction.bed else []),
+        Part("In virtual time", _forms_table(reproduction.simulated)),
     )
-    return whole_page("Diligenti et al. 2004, reproduced", _introduction(reproduction), parts)
+    return Chapter(
+        "diligenti2004",
+        "Diligenti et al. 2004: admission of downloads by estimates",
+        _introduction(reproduction),
+        f"Three queues in virtual time; seed {reproduction.seed}",
+        [*reproduction.claims, *reproduction.promises],
+        parts,
+        as_json(reproduction),
+    )
 
 
 def _introduction(reproduction: Reproduction) -> str:
@@ -41,8 +49,8 @@ def _introduction(reproduction: Reproduction) -> str:
         else "Figures are of virtual time; the bed was not used."
     )
     return (
-        "Bandwidth control policy of a focused crawler. Rates are parts of L, which is 140 KB/s;"
-        f" seed {reproduction.seed}. {where}"
+        "Bandwidth control policy of a focused crawler. Rates are parts of L, which is 140 KB/s."
+        f" {where}"
     )
 
 

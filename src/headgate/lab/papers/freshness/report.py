@@ -1,25 +1,37 @@
-"""The replay as one page."""
+"""The replay as a chapter of the report."""
 
 from __future__ import annotations
 
-from headgate.lab.papers.freshness.reproduction import Reproduction
+from headgate.lab.papers.chapter import Chapter, Part
+from headgate.lab.papers.freshness.pictures import budget_charts
+from headgate.lab.papers.freshness.reproduction import Reproduction, as_json
 from headgate.lab.papers.freshness.rivals import HEADGATE
 from headgate.lab.papers.freshness.text import COLUMNS, cells
-from headgate.lab.papers.page import claims_table, row, rows_table, whole_page
-from headgate.views.html_page import section
+from headgate.lab.papers.page import claims_list, row, rows_table
 
-__all__ = ["report_html"]
+__all__ = ["chapter"]
 
 
-def report_html(reproduction: Reproduction) -> str:
-    """The whole page."""
+def chapter(reproduction: Reproduction) -> Chapter:
     introduction = (
         f"{reproduction.pages} real pages and all their changes in four years, held out from"
         " every choice. A budget of so many days is that of one look at every page each so many"
         " days, if none changed. Ages are in days."
     )
-    parts = [section("What is claimed", claims_table("the claim", reproduction.claims))]
+    parts = [
+        Part("What is claimed", claims_list(reproduction.claims)),
+        Part("Freshness and age against the budget", budget_charts(reproduction)),
+    ]
     for cell, outcomes in reproduction.outcomes.items():
         rows = [row(name, *cells(found), ours=name == HEADGATE) for name, found in outcomes.items()]
-        parts.append(section(cell.name, rows_table(("policy", *COLUMNS), rows)))
-    return whole_page("Which policy keeps pages fresh", introduction, parts)
+        parts.append(Part(cell.name, rows_table(("policy", *COLUMNS), rows)))
+    seeds = ", ".join(str(seed) for seed in dict.fromkeys(c.seed for c in reproduction.outcomes))
+    return Chapter(
+        "freshness",
+        "Which policy keeps pages fresh, on four years of real changes",
+        introduction,
+        f"Seeds {seeds}",
+        reproduction.claims,
+        parts,
+        as_json(reproduction),
+    )

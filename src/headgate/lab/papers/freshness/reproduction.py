@@ -26,20 +26,23 @@ class Reproduction:
     claims: Sequence[Claim]
 
 
-def reproduce(webs: int, seed: int, mapper: Mapper, say: Callable[[str], None]) -> Reproduction:
-    """``webs`` of Pareto importance, seeds from ``seed`` on, and one of equal importance."""
-    cells = [Cell(seed, True, days) for days in (120.0, 30.0, 10.0)]
+def reproduce(
+    webs: int, seed: int, mapper: Mapper, say: Callable[[str], object], every: int = 1
+) -> Reproduction:
+    """``webs`` of Pareto importance, seeds from ``seed`` on, and one of equal importance. With
+    ``every``, only every so-manieth page, and no small budget."""
+    cells = [Cell(seed, True, days) for days in (120.0, 30.0, 10.0) if every == 1 or days > 10]
     cells += [Cell(seed + n, False, days) for n in range(webs) for days in (120.0, 30.0)]
-    tasks = [(cell, policy) for cell in cells for policy in POLICIES]
+    tasks = [(cell, policy, every) for cell in cells for policy in POLICIES]
     outcomes: dict[Cell, dict[str, Outcome]] = {cell: {} for cell in cells}
-    for (cell, policy), outcome in zip(tasks, mapper(_played, tasks), strict=True):
-        if not outcomes[cell]:
-            say(f"freshness: {cell.name}")
+    pages = _held_out()[::every]
+    say(f"{len(pages)} pages, {len(cells)} budgets, {len(POLICIES)} policies")
+    for (cell, policy, _), outcome in zip(tasks, mapper(_played, tasks), strict=True):
         outcomes[cell][policy] = outcome
-    say("freshness: how well rates are known")
-    estimations = [estimate(_held_out(), seed + n) for n in range(max(webs, 1))]
+    say("how well rates are known")
+    estimations = [estimate(pages, seed + n) for n in range(max(webs, 1))]
     found = [*replay_claims(outcomes), *estimation_claims(estimations)]
-    return Reproduction(len(_held_out()), outcomes, estimations, found)
+    return Reproduction(len(pages), outcomes, estimations, found)
 
 
 @cache
@@ -47,14 +50,15 @@ def _held_out() -> list[WatchedPage]:
     return halves(watched_pages())[1]
 
 
-def _played(task: tuple[Cell, str]) -> Outcome:
-    cell, policy = task
-    web = Web.of(_held_out(), cell.seed, alike=cell.alike)
+def _played(task: tuple[Cell, str, int]) -> Outcome:
+    cell, policy, every = task
+    web = Web.of(_held_out()[::every], cell.seed, alike=cell.alike)
     return replay(web, POLICIES[policy](web), cell.budget_days)
 
 
 def as_json(reproduction: Reproduction) -> dict[str, Any]:
     return {
+        "paper": "freshness",
         "pages": reproduction.pages,
         "cells": [
             {**asdict(cell), "policies": {name: asdict(found) for name, found in by_name.items()}}

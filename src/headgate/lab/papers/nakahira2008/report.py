@@ -1,36 +1,43 @@
-"""The reproduction as one page."""
+"""The reproduction as a chapter of the report."""
 
 from __future__ import annotations
 
+from headgate.lab.papers.chapter import Chapter, Part
 from headgate.lab.papers.nakahira2008.figures import FIGURES, figure_chart
-from headgate.lab.papers.nakahira2008.reproduction import MARKS, Reproduction
-from headgate.lab.papers.page import claims_table, figure, row, rows_table, whole_page
-from headgate.views.html_page import section
+from headgate.lab.papers.nakahira2008.reproduction import MARKS, Reproduction, as_json
+from headgate.lab.papers.page import claims_list, row, rows_table
 from headgate.views.markup import Markup
 
-__all__ = ["report_html"]
+__all__ = ["chapter"]
 
 
-def report_html(reproduction: Reproduction) -> str:
-    """The whole page."""
+def chapter(reproduction: Reproduction) -> Chapter:
     first = reproduction.results[0]
     introduction = (
-        f"A low load server crawler. {len(reproduction.results)} virtual webs of"
-        f" {reproduction.sites:,} site trees; figures of the web with seed {first.seed}. The paper"
-        " prints curves without numbers: what its text says of them is checked."
+        f"A low load server crawler, on virtual webs of {reproduction.sites:,} site trees. The"
+        " paper prints curves without numbers: what its text says of them is checked, and marked"
+        " in Fig. 3."
     )
     parts = (
-        section(
+        Part(
             "What the paper says, and what is found",
-            claims_table("the claim", reproduction.claims),
+            claims_list(reproduction.claims),
         ),
-        section("Load for a share of the external hosts", _loads_table(reproduction)),
+        Part("Load for a share of the external hosts", _loads_table(reproduction)),
         *(
-            figure(f"Fig. {number}: {title}", figure_chart(number, first))
+            Part(f"Fig. {number}: {title}", figure_chart(number, first))
             for number, (title, _) in FIGURES.items()
         ),
     )
-    return whole_page("Nakahira et al. 2008, reproduced", introduction, parts)
+    return Chapter(
+        "nakahira2008",
+        "Nakahira et al. 2008: hosts at low load",
+        introduction,
+        f"{len(reproduction.results)} webs, seeds from {first.seed}; figures of the first",
+        reproduction.claims,
+        parts,
+        as_json(reproduction),
+    )
 
 
 def _loads_table(reproduction: Reproduction) -> Markup:

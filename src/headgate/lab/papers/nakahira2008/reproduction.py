@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import accumulate
 from statistics import fmean
 from typing import Any
@@ -18,6 +19,7 @@ from headgate.lab.worlds.virtual_web import DEEPEST, make_web
 __all__ = [
     "CUT",
     "MARKS",
+    "SITES",
     "UNTIL",
     "Reproduction",
     "WebResult",
@@ -31,6 +33,8 @@ MARKS = (0.8, 0.9, 0.95, 0.97, 0.99)
 CUT = 8
 """The paper's depth."""
 UNTIL = 0.9
+SITES = 3400
+"""Trees of a web, as many as the paper had."""
 _CURVE_POINTS = 60
 
 
@@ -74,9 +78,9 @@ class Reproduction:
         return _mean_loads(self.results)
 
 
-def survey_web(seed: int, sites: int = 3400) -> WebResult:
+def survey_web(seed: int, sites: int = SITES) -> WebResult:
     """Make a web, look at its depths, and let the surveyor loose on it."""
-    web = make_web(seed, sites, hosts=60_000 * sites // 3400)
+    web = make_web(seed, sites, hosts=60_000 * sites // SITES)
     pages, hosts = web.pages_by_depth(), web.hosts_by_depth()
     load, share = np.cumsum(pages) / web.pages, np.cumsum(hosts) / hosts.sum()
     whole = play(web)
@@ -96,20 +100,22 @@ def survey_web(seed: int, sites: int = 3400) -> WebResult:
 
 
 def reproduce(
-    webs: int, seed: int, mapper: Mapper, say: Callable[[str], object] = lambda _: None
+    webs: int,
+    seed: int,
+    mapper: Mapper,
+    say: Callable[[str], object] = lambda _: None,
+    sites: int = SITES,
 ) -> Reproduction:
     """Survey ``webs`` webs, seeded ``seed``, ``seed + 1`` ..."""
-    say(f"{webs} virtual webs of 3,400 sites, each surveyed whole and until {UNTIL:.0%}")
-    results = []
-    for result in mapper(survey_web, range(seed, seed + webs)):
-        results.append(result)
-        say(f"  web {result.seed}: {sum(result.pages):,} pages, {sum(result.hosts):,} hosts")
-    return Reproduction(3400, results, _claims(results))
+    say(f"{webs} virtual webs of {sites:,} sites, each surveyed whole and until {UNTIL:.0%}")
+    results = list(mapper(partial(survey_web, sites=sites), range(seed, seed + webs)))
+    return Reproduction(sites, results, _claims(results))
 
 
 def as_json(reproduction: Reproduction) -> dict[str, Any]:
     cut, policy = reproduction.mean_loads()
     return {
+        "paper": "nakahira2008",
         "sites": reproduction.sites,
         "marks": list(MARKS),
         "depth_cut_loads": cut,

@@ -1,36 +1,50 @@
-"""The reproduction as one page."""
+"""The reproduction as a chapter of the report."""
 
 from __future__ import annotations
 
-from headgate.lab.papers.page import claims_table, row, rows_table, whole_page
-from headgate.lab.papers.pechnikov2017.reproduction import Reproduction
+from headgate.lab.papers.chapter import Chapter, Part
+from headgate.lab.papers.page import claims_list, row, rows_table
+from headgate.lab.papers.pechnikov2017.pictures import ratios_chart, table_chart
+from headgate.lab.papers.pechnikov2017.reproduction import Reproduction, as_json
 from headgate.lab.papers.pechnikov2017.rivals import BATCH, PULL
 from headgate.lab.papers.pechnikov2017.text import hours, ratio_rows
-from headgate.views.html_page import section
-from headgate.views.markup import Markup
+from headgate.views.markup import Markup, joined
 
-__all__ = ["report_html"]
+__all__ = ["chapter"]
 
 
-def report_html(reproduction: Reproduction) -> str:
-    """The whole page."""
+def chapter(reproduction: Reproduction) -> Chapter:
     introduction = (
         "Sites over office desktops of unequal speed."
-        f" {reproduction.instances} instances of 99 sites by a power law, clients with the paper's"
-        f" reference times, seed {reproduction.seed}. Makespans are over a clairvoyant bound;"
+        " 99 sites by a power law, clients with the paper's reference times. Makespans are over a"
+        " clairvoyant bound;"
         " results obtained independently of this project stand in brackets."
     )
     parts = (
-        section(
+        Part(
             "What the paper says, and what is found",
-            claims_table("the paper says", reproduction.claims),
+            claims_list(reproduction.claims),
         ),
-        section("Table 1 as a model", _table_1(reproduction)),
-        section("Estimates are right", _ratios(reproduction, exact=True)),
-        section("Estimates err, clients drift", _ratios(reproduction, exact=False)),
-        section("Bounds set before", claims_table("the bound", reproduction.aims)),
+        Part("Table 1 as a model", joined((table_chart(reproduction), _table_1(reproduction)))),
+        Part(
+            "Estimates are right",
+            joined((ratios_chart(reproduction, exact=True), _ratios(reproduction, exact=True))),
+        ),
+        Part(
+            "Estimates err, clients drift",
+            joined((ratios_chart(reproduction, exact=False), _ratios(reproduction, exact=False))),
+        ),
+        Part("Bounds set before", claims_list(reproduction.aims)),
     )
-    return whole_page("Pechnikov et al. 2017, reproduced", introduction, parts)
+    return Chapter(
+        "pechnikov2017",
+        "Pechnikov et al. 2017: sites over office desktops",
+        introduction,
+        f"{reproduction.instances} instances of each kind; seed {reproduction.seed}",
+        [*reproduction.claims, *reproduction.aims],
+        parts,
+        as_json(reproduction),
+    )
 
 
 def _table_1(reproduction: Reproduction) -> Markup:

@@ -1,4 +1,4 @@
-"""The overlay on measured round trips: coordinates, who fetches what, CAN."""
+"""The paper's simulation of recrawl strategies, and its overlay on measured round trips."""
 
 from __future__ import annotations
 
@@ -9,33 +9,56 @@ from typing import Any
 from headgate.lab.papers.claim import Claim
 from headgate.lab.papers.mapping import Mapper
 from headgate.lab.papers.sarss2010.overlay import MEASURED, Fit, Overlay, fit, overlay
+from headgate.lab.papers.sarss2010.printed import impossible
 from headgate.lab.papers.sarss2010.round_trips import NETS
+from headgate.lab.papers.sarss2010.simulation import Extent, Simulation, simulated
+from headgate.lab.papers.sarss2010.verdicts import verdicts
 
 __all__ = ["Reproduction", "as_json", "reproduce"]
 
 _MOST_ERROR = {"planetlab490": 0.10, "seattle99": 0.19}
 _MOST_MILLISECONDS, _MOST_LOAD = 50.0, 3.0
+_DRAWS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
+    seed: int
     fits: list[list[Fit]]
     """By net, of each seed."""
     overlays: list[list[Overlay]]
     aims: list[Claim]
+    simulation: Simulation
+    verdicts: list[Claim]
+    impossible: list[Claim]
 
 
 def reproduce(
-    draws: int, seed: int, mapper: Mapper, say: Callable[[str], object] = lambda _: None
+    extent: Extent,
+    seed: int,
+    seeds: int,
+    mapper: Mapper,
+    say: Callable[[str], object] = lambda _: None,
 ) -> Reproduction:
-    """``draws`` of crawlers and hosts from each net, seeded ``seed``, ``seed + 1`` ..."""
-    say(f"sarss2010: the overlay, {draws} draws of {len(NETS)} nets")
+    """``seeds`` of the pulls, and draws of crawlers and hosts from each net (three at the most),
+    from ``seed`` on."""
+    draws = min(seeds, _DRAWS)
+    say(f"the overlay, {draws} draws of {len(NETS)} nets")
     tasks = [(net, seed + k) for net in NETS for k in range(draws)]
     found = list(mapper(_of_task, tasks))
     by_net = [found[k : k + draws] for k in range(0, len(found), draws)]
     fits = [[one for one, _ in rows] for rows in by_net]
     overlays = [[one for _, one in rows] for rows in by_net]
-    return Reproduction(fits, overlays, _aims(fits, overlays))
+    simulation = simulated(extent, seed, seeds, mapper, say)
+    return Reproduction(
+        seed,
+        fits,
+        overlays,
+        _aims(fits, overlays),
+        simulation,
+        verdicts(simulation),
+        impossible(),
+    )
 
 
 def _of_task(task: tuple[str, int]) -> tuple[Fit, Overlay]:
@@ -77,7 +100,18 @@ def _aims(fits: list[list[Fit]], overlays: list[list[Overlay]]) -> list[Claim]:
 def as_json(reproduction: Reproduction) -> dict[str, Any]:
     return {
         "paper": "sarss2010",
+        "seed": reproduction.seed,
         "fits": [asdict(one) for rows in reproduction.fits for one in rows],
         "overlays": [asdict(one) for rows in reproduction.overlays for one in rows],
         "aims": [asdict(aim) for aim in reproduction.aims],
+        "simulation": {
+            "channels": 16_000 // reproduction.simulation.extent.scale,
+            "minutes": reproduction.simulation.extent.minutes,
+            "runs": [
+                {**asdict(run), **asdict(figures)}
+                for run, figures in reproduction.simulation.runs.items()
+            ],
+        },
+        "claims": [asdict(claim) for claim in reproduction.verdicts],
+        "impossible": [asdict(claim) for claim in reproduction.impossible],
     }

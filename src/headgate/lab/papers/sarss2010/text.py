@@ -5,7 +5,10 @@ from __future__ import annotations
 from statistics import fmean
 
 from headgate.lab.papers.sarss2010.overlay import Overlay
+from headgate.lab.papers.sarss2010.printed import CASES
 from headgate.lab.papers.sarss2010.reproduction import Reproduction
+from headgate.lab.papers.sarss2010.simulation import PULL_FRESH
+from headgate.lab.papers.sarss2010.tables import QUALITY_COLUMNS, quality_rows, task_rows
 from headgate.lab.papers.text import lab_console, print_claims, print_table, table
 
 __all__ = ["COLUMNS", "assignment_rows", "can_words", "print_reproduction"]
@@ -37,6 +40,19 @@ def can_words(draws: list[Overlay]) -> str:
 
 def print_reproduction(reproduction: Reproduction) -> None:
     console = lab_console()
+    simulation, seed = reproduction.simulation, reproduction.seed
+    for number, case in zip((1, 3), CASES, strict=True):
+        heads, lines = task_rows(simulation, seed, case)
+        rows = table(*heads)
+        for line in lines:
+            rows.add_row(*line)
+        print_table(console, f"Table {number}: tasks in thousands, and intervals, {case}", rows)
+    rows = table(*QUALITY_COLUMNS)
+    for line in quality_rows(simulation, seed):
+        rows.add_row(*line, style="green" if line[0].endswith(PULL_FRESH) else "")
+    print_table(console, "Tables 2 and 4: update quality", rows)
+    print_claims(console, "What is found again", reproduction.verdicts)
+    print_claims(console, "Numbers of the paper that cannot be", reproduction.impossible)
     rows = table("median relative error", "with height", "without")
     for fits in reproduction.fits:
         means = (fmean(one.with_height for one in fits), fmean(one.without for one in fits))
@@ -49,4 +65,4 @@ def print_reproduction(reproduction: Reproduction) -> None:
         print_table(console, f"{draws[0].net}, means of {len(draws)} draws", rows)
         console.print(can_words(draws))
         console.print()
-    print_claims(console, "Bounds set before", reproduction.aims)
+    print_claims(console, "Coordinates: bounds set before", reproduction.aims)

@@ -1,48 +1,57 @@
-"""The reproduction as one page: tables, and the figures."""
+"""The reproduction as a chapter of the report: tables, and the figures."""
 
 from __future__ import annotations
 
-from headgate.lab.papers.page import claims_table, figure, row, rows_table, whole_page
+from headgate.lab.papers.chapter import Chapter, Part
+from headgate.lab.papers.page import claims_list, row, rows_table
 from headgate.lab.papers.zhu2020.comparison import mean_outcome
 from headgate.lab.papers.zhu2020.figures import Figure
 from headgate.lab.papers.zhu2020.plots import panel_chart
 from headgate.lab.papers.zhu2020.reference import FIGURES_OF_MERIT
-from headgate.lab.papers.zhu2020.reproduction import Reproduction
+from headgate.lab.papers.zhu2020.reference_chart import six_sites_charts
+from headgate.lab.papers.zhu2020.reproduction import Reproduction, as_json
 from headgate.planning.policies import DEFAULT_POLICY
-from headgate.views.html_page import section
 from headgate.views.markup import Markup, element, joined
 
-__all__ = ["report_html"]
+__all__ = ["chapter"]
 
 
-def report_html(reproduction: Reproduction) -> str:
-    """The whole page."""
+_INTRODUCTION = (
+    "Bandwidth allocation for a web crawler system with time constraints. The paper prints no"
+    " deadlines and its plots have lost their values: what can be compared are the orderings and"
+    f" trends its text claims. {DEFAULT_POLICY} is this project's own policy."
+)
+
+
+def chapter(reproduction: Reproduction) -> Chapter:
     parts = (
-        section(
+        Part(
             "What the paper says, and what is found",
-            claims_table("the paper says", reproduction.claims),
+            claims_list(reproduction.claims),
         ),
-        section("Six sites", _six_sites_tables(reproduction)),
+        Part(
+            "Six sites",
+            joined((_six_sites_tables(reproduction), *six_sites_charts(reproduction))),
+        ),
         *(_figure(figure) for figure in reproduction.figures if figure.number <= 7),
-        section("Fifty sites, five crawlers", _checks(reproduction)),
+        Part("Fifty sites, five crawlers", _checks(reproduction)),
         *(_figure(figure) for figure in reproduction.figures if figure.number > 7),
-        section("All policies", _comparison_table(reproduction)),
-        section(
+        Part("All policies", _comparison_table(reproduction)),
+        Part(
             "Beside results obtained independently",
             _references_table(reproduction),
             "Reference / ours.",
         ),
     )
-    return whole_page("Zhu et al. 2020, reproduced", _introduction(reproduction), parts)
-
-
-def _introduction(reproduction: Reproduction) -> str:
-    return (
-        "Bandwidth allocation for a web crawler system with time constraints. Means of"
-        f" {reproduction.instances} instances, half as many with caps; seed {reproduction.seed}."
-        " The paper prints no deadlines and its plots have lost their values: what can be compared"
-        f" are the orderings and trends its text claims. {DEFAULT_POLICY} is this project's own"
-        " policy."
+    return Chapter(
+        "zhu2020",
+        "Zhu et al. 2020: rates for sites with deadlines",
+        _INTRODUCTION,
+        f"Means of {reproduction.instances} instances, half as many with caps;"
+        f" seed {reproduction.seed}",
+        reproduction.claims,
+        parts,
+        as_json(reproduction),
     )
 
 
@@ -114,6 +123,6 @@ def _digits(value: float) -> int:
     return 0 if value >= 1000 else 1 if value >= 20 else 2
 
 
-def _figure(shown: Figure) -> Markup:
+def _figure(shown: Figure) -> Part:
     charts = (panel_chart(shown, panel) for panel in shown.panels)
-    return figure(f"Fig. {shown.number}: {shown.title}", *charts)
+    return Part(f"Fig. {shown.number}: {shown.title}", joined(charts))

@@ -1,0 +1,80 @@
+"""Chapters that are done, kept beside the report until it is written: an interrupted run goes on
+with what it has. A chapter is taken up only if the same was asked for and the program is the same,
+to the byte."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import headgate
+from headgate.lab.papers.chapter import Chapter, Part
+from headgate.lab.papers.claim import Claim
+from headgate.lab.papers.reproducing import Trial
+from headgate.model.errors import UserMistake
+from headgate.views.markup import raw
+
+__all__ = ["KeptChapters"]
+
+
+class KeptChapters:
+    def __init__(self, report: Path, trial: Trial) -> None:
+        self.folder = report.with_name(f"{report.name}.parts")
+        self._key = {**trial.as_key(), "program": _program()}
+
+    def open(self) -> None:
+        """The report can be written, or it is said now why not."""
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as fault:
+            raise UserMistake(f"{self.folder}: {fault.strerror or fault}") from None
+
+    def taken_up(self, paper: str) -> tuple[Chapter, float] | None:
+        """With the seconds that it took; None: it must be made."""
+        try:
+            kept = json.loads(self._path(paper).read_text(encoding="utf-8"))
+            if kept["key"] != self._key:
+                return None
+            found = kept["chapter"]
+            return _chapter(found), float(kept["seconds"])
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+
+    def keep(self, chapter: Chapter, seconds: float) -> None:
+        kept = {"key": self._key, "seconds": seconds, "chapter": asdict(chapter)}
+        path = self._path(chapter.paper)
+        new = path.with_suffix(".new")
+        new.write_text(json.dumps(kept), encoding="utf-8")
+        new.replace(path)
+
+    def forget(self) -> None:
+        """The report is written."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _path(self, paper: str) -> Path:
+        return self.folder / f"{paper}.json"
+
+
+def _chapter(found: dict[str, Any]) -> Chapter:
+    fields = dict(found)
+    claims, parts = fields.pop("claims"), fields.pop("parts")
+    return Chapter(
+        claims=[Claim(**claim) for claim in claims],
+        parts=[Part(part["heading"], raw(part["content"]), part["note"]) for part in parts],
+        **fields,
+    )
+
+
+@cache
+def _program() -> str:
+    """A digest of this program's own files."""
+    digest = sha256()
+    for root in headgate.__path__:
+        for path in sorted(Path(root).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,154 @@
+"""Recrawl tasks pushed to volunteers' machines, as SARSS does it.
+
+A channel is due every interval of its group; its task goes to the machine near it, or, where that
+is away or five tasks wait there, to the least loaded of its neighbours. Each works at five tasks at
+once; how long one takes is reckoned when it starts. A task that has waited as long as its channel's
+interval is cancelled. At the end of its life a machine hands its tasks to a neighbour (one in
+three) or loses them."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Protocol
+
+import numpy as np
+
+from headgate.lab.worlds.volunteer_figures import Figures, Tally
+from headgate.lab.worlds.volunteers import FIRST_INTERVALS, THREADS, Volunteers
+from headgate.recrawl.groups import Counts, Groups, reassignment_due
+
+__all__ = ["PushedTasks", "Strategy"]
+
+_QUEUE, _NEIGHBOURS = 5, 6
+_AWAY = 1_000_000
+_LOOK_EVERY = 10
+"""Minutes between looks whether intervals are to be reassigned."""
+
+
+class Strategy(Protocol):
+    """Gives groups new intervals: IIR, ICR."""
+
+    def reassigned(self, groups: Groups, counts: Counts, now: float) -> Groups: ...
+
+
+class PushedTasks:
+    """Of one run; ``load`` of a machine is what runs and waits there, or more than any can have."""
+
+    def __init__(
+        self, world: Volunteers, minutes: int, seed: int, strategy: Strategy | None
+    ) -> None:
+        """No strategy: FIXED."""
+        self._world, self._minutes, self._strategy = world, minutes, strategy
+        machines, channels = len(world.bandwidth), len(world.group)
+        self._waiting, self._kilobits = world.waiting.tolist(), world.kilobits.tolist()
+        self._per_kilobit = world.per_kilobit.tolist()
+        self._near = [
+            tuple((home + k) % machines for k in range(_NEIGHBOURS + 1)) for home in range(machines)
+        ]
+        self._home = world.home.tolist()
+        self._load = [0] * machines
+        self._life = [0] * machines
+        self._queues: list[deque[tuple[int, int]]] = [deque() for _ in range(machines)]
+        """Channels, and when they came."""
+        self._running: list[set[int]] = [set() for _ in range(machines)]
+        self._queued, self._here = 0, machines
+        self._groups = Groups(world.group, FIRST_INTERVALS)
+        self._counts = Counts.none(channels, 0.0)
+        self._tally = Tally(world, minutes)
+        self._due: list[list[int]] = [[] for _ in range(minutes)]
+        self._ends: list[list[tuple[int, int, int, int]]] = [[] for _ in range(minutes)]
+        self._intervals: list[int] = []
+        self._set_intervals()
+        first = np.random.default_rng((seed, 2)).random(channels) * FIRST_INTERVALS[world.group]
+        for channel, moment in enumerate(first.astype(int).tolist()):
+            if moment < minutes:
+                self._due[moment].append(channel)
+
+    def run(self) -> Figures:
+        due, submitted = self._due, self._tally.submitted
+        for now in range(self._minutes):
+            for machine, tells in self._world.turns[now]:
+                self._turn(machine, now, tells=tells)
+            for end in self._ends[now]:
+                self._end(*end, now)
+            self._ends[now] = []
+            intervals, counted = self._intervals, self._counts.submitted
+            for channel in due[now]:
+                submitted[channel] += 1
+                counted[channel] += 1
+                following = now + intervals[channel]
+                if following < self._minutes:
+                    due[following].append(channel)
+                self._send(channel, now)
+            due[now] = []
+            self._tally.minute(now, self._queued, self._here)
+            if now % _LOOK_EVERY == 0:
+                self._reassign(now)
+        return self._tally.figures()
+
+    def _reassign(self, now: int) -> None:
+        if self._strategy is None or not reassignment_due(self._groups, self._counts):
+            return
+        self._groups = self._strategy.reassigned(self._groups, self._counts, float(now))
+        self._counts = Counts.none(len(self._home), float(now))
+        self._set_intervals()
+
+    def _set_intervals(self) -> None:
+        rounded = np.maximum(np.rint(self._groups.intervals), 1).astype(int)
+        self._intervals = rounded[self._world.group].tolist()
+
+    def _send(self, channel: int, now: int) -> None:
+        machine = self._home[channel]
+        load = self._load
+        if load[machine] >= THREADS + _QUEUE:
+            machine = min(self._near[machine], key=load.__getitem__)
+        there = load[machine]
+        if there >= _AWAY:
+            return
+        load[machine] = there + 1
+        if there < THREADS:
+            self._start(machine, channel, now)
+        else:
+            self._queues[machine].append((channel, now))
+            self._queued += 1
+
+    def _start(self, machine: int, channel: int, now: int) -> None:
+        self._running[machine].add(channel)
+        took = self._waiting[channel] + self._kilobits[channel] * self._per_kilobit[machine]
+        end = now + max(1, round(took))
+        if end < self._minutes:
+            self._ends[end].append((machine, self._life[machine], channel, now))
+
+    def _end(self, machine: int, life: int, channel: int, begun: int, now: int) -> None:
+        if self._life[machine] != life:
+            return
+        self._load[machine] -= 1
+        self._running[machine].discard(channel)
+        self._counts.updated[channel] += 1
+        self._tally.came(channel, begun, now)
+        queue = self._queues[machine]
+        while queue:
+            waiting, since = queue.popleft()
+            self._queued -= 1
+            if now - since <= self._intervals[waiting]:
+                self._start(machine, waiting, now)
+                return
+            self._load[machine] -= 1
+
+    def _turn(self, machine: int, now: int, *, tells: bool) -> None:
+        """A machine goes, or comes back."""
+        if self._load[machine] >= _AWAY:
+            self._load[machine] = 0
+            self._here += 1
+            return
+        queue = self._queues[machine]
+        tasks = [*self._running[machine], *(channel for channel, _ in queue)]
+        self._queued -= len(queue)
+        self._here -= 1
+        self._life[machine] += 1
+        self._load[machine] = _AWAY
+        self._running[machine] = set()
+        queue.clear()
+        if tells:
+            for channel in tasks:
+                self._send(channel, now)
