@@ -12,7 +12,8 @@ from headgate.views.plane import Axis, Frame, Line, Plane, legend
 
 __all__ = ["MarkKind", "MarkRow", "mark_rows"]
 
-_RADIUS = 5.0
+_RADIUS, _HOLLOW = 4.5, 7.0
+"""A ring is seen around a dot at the same place."""
 _WIDE_ROW, _NARROW_ROW = 26.0, 40.0
 _WIDE_NAMES, _WIDE_LETTERS, _NARROW_LETTERS = 250.0, 38, 48
 
@@ -97,5 +98,5 @@ def _row(
             told = joined((row.name, f"{kind.name}: {plane.across.write(value)}"), "\n")
             yield element(
                 "circle", class_=f"dot-mark line {kind.colour}{' hollow' * kind.hollow}",
-                cx=plane.x(value), cy=y, r=_RADIUS, data_tip=told,
+                cx=plane.x(value), cy=y, r=_HOLLOW if kind.hollow else _RADIUS, data_tip=told,
             )  # fmt: skip

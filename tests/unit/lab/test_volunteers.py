@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.board import Asker, Board
+from headgate.control.board import Board
 from headgate.control.board_rows import BoardTask
+from headgate.control.task_choice import Asker
 from headgate.lab.papers.sarss2010.printed import implied_updates, impossible
 from headgate.lab.papers.sarss2010.simulation import (
     PULL_AGE,

@@ -47,7 +47,7 @@ def intervals_chart(simulation: Simulation, seed: int, case: str) -> Markup:
         for group, (paper, found) in enumerate(zip(INTERVALS[case, name], ours, strict=True)):
             rows.append(MarkRow(f"{name}, rank {_RANKS - 1 - group}", (paper, found)))
     values = [value for row in rows for value in row.values if value is not None]
-    across = Axis.of_powers(values, "minutes between two tasks", "{:,.4g}".format)
+    across = Axis.of_powers(values, "minutes between two tasks", "{:,.0f}".format)
     return mark_rows(f"Recrawl intervals, {case}", across, (_PAPER, _OURS), rows)
 
 
@@ -127,7 +127,8 @@ def distributions(simulation: Simulation, seed: int) -> Markup:
     """Fig. 3: what was drawn."""
     extent = simulation.extent
     world = volunteers(CASES["REC"] // extent.scale, 1, seed, extent.scale)
-    return joined((_latencies(world), _bandwidths(world), _pages(world), _groups(world)))
+    charts = (_latencies(world), _bandwidths(world), _pages(world), _groups(world))
+    return element("div", *charts, class_="pairs")
 
 
 def _latencies(world: Volunteers) -> Markup:
@@ -165,7 +166,7 @@ def _bars(title: str, across: Axis, points: list[tuple[float, float]]) -> Markup
     most = max(y for _, y in points)
     up = Axis(0.0, 1.08 * most, "how many")
     chart = line_chart(title, across, up, [Line("", points, "c0", bars=True)])
-    return joined((element("h4", title), chart))
+    return element("div", element("h4", title), chart)
 
 
 def assignments_chart(draws: list[Overlay]) -> Markup:

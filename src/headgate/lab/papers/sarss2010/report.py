@@ -40,7 +40,7 @@ def chapter(reproduction: Reproduction) -> Chapter:
         "SARSS 2010: recrawl by volunteers' machines",
         _INTRODUCTION,
         f"{16_000 // extent.scale:,} channels, {extent.minutes:,} minutes, seed {seed};"
-        f" pulls and FIXED on {len(list(seeds_of(simulation)))} seeds from there",
+        f" pulls and FIXED up to seed {max(seeds_of(simulation))}",
         [*reproduction.verdicts, *reproduction.aims],
         [
             Part("What is found again", claims_list(reproduction.verdicts)),

@@ -145,7 +145,7 @@ def _pulls(simulation: Simulation) -> Iterator[Claim]:
             f"ours, {case}",
             f"pull by freshness per cost: weighted freshness at least {least:g} times FIXED's",
             min(gains) >= least,
-            f"{min(gains):.2f} to {max(gains):.2f} times, {len(seeds)} seeds from {seeds[0]}",
+            f"{_range(gains)}, {_seeds(seeds)}",
         )
     gains = [_gain(simulation, "REC", PULL_AGE, seed) for seed in seeds]
     covered = min(simulation.of("REC", PULL_AGE, seed).covered for seed in seeds)
@@ -154,8 +154,18 @@ def _pulls(simulation: Simulation) -> Iterator[Claim]:
         f"pull by age per cost: at least {_LEAST_AGE_GAIN:g} times, and {_LEAST_COVERED:.0%} of"
         " the channels are updated",
         min(gains) >= _LEAST_AGE_GAIN and covered >= _LEAST_COVERED,
-        f"{min(gains):.2f} to {max(gains):.2f} times, {covered:.2%} or more",
+        f"{_range(gains)}, {covered:.2%} or more, {_seeds(seeds)}",
     )
+
+
+def _range(gains: list[float]) -> str:
+    if len(gains) == 1:
+        return f"{gains[0]:.2f} times"
+    return f"{min(gains):.2f} to {max(gains):.2f} times"
+
+
+def _seeds(seeds: list[int]) -> str:
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
 
 
 def _gain(simulation: Simulation, case: str, strategy: str, seed: int) -> float:

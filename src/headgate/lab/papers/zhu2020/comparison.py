@@ -10,7 +10,13 @@ from typing import TypeAlias
 import numpy as np
 
 from headgate.lab.papers.mapping import Mapper
-from headgate.lab.papers.zhu2020.families import CAP_SHARES, FAMILIES, fifty_sites
+from headgate.lab.papers.zhu2020.families import (
+    CAP_SHARES,
+    CRITICAL_KBIT,
+    FAMILIES,
+    LATER,
+    fifty_sites,
+)
 from headgate.planning.policies import DEFAULT_POLICY, POLICIES
 from headgate.planning.problem import Problem
 from headgate.planning.schedule import Schedule
@@ -89,12 +95,13 @@ Comparison: TypeAlias = dict[Cell, dict[str, list[Outcome]]]
 
 
 def comparison_tasks(instances: int, seed: int) -> list[Task]:
-    """Families x caps x bandwidths; half as many instances where caps call for a search."""
+    """Families x caps x bandwidths; half as many instances where caps call for a search. With later
+    deadlines, families P and Q at the critical bandwidth."""
     return [
         Task(Cell(family, caps, bandwidth), seed, instance)
         for caps, shares in CAP_SHARES.items()
-        for family in FAMILIES
-        for bandwidth in BANDWIDTHS
+        for family in (FAMILIES if caps not in LATER else FAMILIES[:2])
+        for bandwidth in (BANDWIDTHS if caps not in LATER else (CRITICAL_KBIT,))
         for instance in range(instances if shares is None else max(1, instances // 2))
     ]
 

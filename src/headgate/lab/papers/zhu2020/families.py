@@ -12,7 +12,9 @@ U(0.9, 1.1). Deadlines, none of which the paper prints, for a line that is criti
     Q  U(0.1, 1) times the time that all bytes take at 530
     R  U(0.02, 0.6) times the same: most must be late
 
-Caps are a random share of the bandwidth; they leave sizes and deadlines as they are.
+Caps are a random share of the bandwidth; they leave sizes and deadlines as they are. With caps many
+deadlines cannot be met by anybody, so there are instances whose deadlines are all later, by 1.15
+where caps are mild and by 1.35 where they are hard.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ __all__ = [
     "CRITICAL_KBIT",
     "FAMILIES",
     "KBIT",
+    "LATER",
     "SIX_SITE_NAMES",
     "fifty_sites",
     "six_sites",
@@ -46,7 +49,11 @@ CAP_SHARES: dict[str, tuple[float, ...] | None] = {
     "no caps": None,
     "caps .15-.7": (0.15, 0.25, 0.4, 0.7),
     "caps .1-.3": (0.1, 0.2, 0.3),
+    "caps .15-.7, × 1.15": (0.15, 0.25, 0.4, 0.7),
+    "caps .1-.3, × 1.35": (0.1, 0.2, 0.3),
 }
+LATER = {"caps .15-.7, × 1.15": 1.15, "caps .1-.3, × 1.35": 1.35}
+"""What all deadlines are multiplied by."""
 SITES = 50
 CRAWLERS = 5
 CRITICAL_KBIT = 530.0
@@ -83,7 +90,7 @@ def fifty_sites(
     """
     rng = np.random.default_rng([seed, instance])
     work = rng.choice(SIZE_RATIOS, SITES) * _UNIT_SIZE_KBIT * KBIT * rng.uniform(0.9, 1.1, SITES)
-    deadlines = _deadlines(family, work, rng)
+    deadlines = _deadlines(family, work, rng) * LATER.get(caps, 1.0)
     shares = CAP_SHARES[caps]
     return Problem.of(
         work,

@@ -30,6 +30,7 @@ _LATENESS = {
 
 FIGURES_OF_MERIT = ("makespan", "total_time", "lateness", "on_time_percent", "obj1", "obj2")
 _MILD, _HARD = "caps .15-.7", "caps .1-.3"
+_MILD_LATER = "caps .15-.7, × 1.15"
 _FIFTY: dict[tuple[Cell, str], tuple[float | None, ...]] = {
     (Cell(family, caps, bandwidth), policy): values
     for family, caps, bandwidth, policy, values in (
@@ -55,6 +56,8 @@ _FIFTY: dict[tuple[Cell, str], tuple[float | None, ...]] = {
         ("P", _HARD, 530.0, DEFAULT_POLICY, (2466, None, 1006, 82, 14.20, None)),
         ("Q", _HARD, 530.0, "ReAlloc-MAXT", (3010, 14143, 9703, 24, 17.08, 18.62)),
         ("Q", _HARD, 530.0, DEFAULT_POLICY, (2377, None, 1158, 84, 13.30, None)),
+        ("P", _MILD_LATER, 530.0, "ReAlloc-MAXT", (None, None, 1616, None, None, None)),
+        ("P", _MILD_LATER, 530.0, DEFAULT_POLICY, (None, None, 63, None, None, None)),
     )
 }
 """In the order of ``FIGURES_OF_MERIT``; None: not given for this objective."""
