@@ -12,7 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import headgate
 from headgate.lab.papers.chapter import Chapter, Part
 from headgate.lab.papers.claim import Claim
 from headgate.lab.papers.reproducing import Trial
@@ -20,6 +19,9 @@ from headgate.model.errors import UserMistake
 from headgate.views.markup import raw
 
 __all__ = ["KeptChapters"]
+
+_ROOT = Path(__file__).parents[2]
+"""Of the package."""
 
 
 class KeptChapters:
@@ -74,7 +76,6 @@ def _chapter(found: dict[str, Any]) -> Chapter:
 def _program() -> str:
     """A digest of this program's own files."""
     digest = sha256()
-    for root in headgate.__path__:
-        for path in sorted(Path(root).rglob("*.py")):
-            digest.update(path.read_bytes())
+    for path in sorted(_ROOT.rglob("*.py")):
+        digest.update(path.read_bytes())
     return digest.hexdigest()
