@@ -1,13 +1,17 @@
 """A keeper that is killed again and again loses no version and stores none twice.
 
-    python -m bench.keep_kills [--kills 100] [--seed 1]
+    python -m bench.keep_kills [--kills 100] [--keep-versions 2] [--seed 1]
 
 A small web on loopback has pages that change by themselves. `headgate keep` is started, left alone
 for a moment and ended with SIGKILL. In every second round somebody waits until a volume is being
 sealed: then the sealing process is killed at a random moment of its work, and the keeper soon
 after, or the keeper alone in the midst of it. In the end it runs once more in peace. Then: every
 version that the memory ever named is in the archive; no record is twice in an index; memory and
-catalog agree on the last visit; every volume is sealed, and `headgate report` opens it.
+catalog agree on the last visit; every volume is sealed, every line of an index leads to a record
+that can be replayed, and `headgate report` opens every volume.
+
+With ``--keep-versions`` old versions are removed after each volume, by a process that is killed
+like the sealer. Then of each page the newest version is there, and as many as were to stay.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from headgate.cli.keep_watch import keep_watched
 from headgate.jobs.keep_request import KeepRequest
@@ -109,6 +115,8 @@ class Killed:
     kills: int
     sealers: int
     """Sealing processes that were killed while they worked."""
+    removers: int
+    """Of them: processes that were removing old versions."""
     sealing: int
     """Keepers that were killed while theirs worked."""
     visits: int
@@ -116,16 +124,17 @@ class Killed:
     problems: list[str]
 
 
-def keep_and_kill(folder: Path, kills: int, seed: int) -> Killed:
-    """``problems`` is empty where all is as it should be."""
+def keep_and_kill(folder: Path, kills: int, seed: int, newest: int | None = None) -> Killed:
+    """``problems`` is empty where all is as it should be; ``newest``: versions that stay."""
     chance = random.Random(seed)
     web, out, sites = _Web(), folder / "kept", folder / "sites.toml"
     stored: set[tuple[str, str]] = set()
-    sealers = sealing = 0
+    sealers = removers = sealing = 0
+    rule = "" if newest is None else f"keep_versions = {newest}\n"
     with _serving(web):
         sites.write_text(
             f'[site.wiki]\nseeds = ["http://127.0.0.1:{web.port}/"]\n'
-            'min_interval = "1s"\nfresh_within = "10s"\n'
+            'min_interval = "1s"\nfresh_within = "10s"\n' + rule
         )
         for number in range(kills):
             process = _start(sites, out)
@@ -134,7 +143,10 @@ def keep_and_kill(folder: Path, kills: int, seed: int) -> Killed:
                 _until_sealing(process.pid)
                 time.sleep(chance.uniform(0.0, SEAL_SECONDS))
                 if chance.random() < 0.7:
-                    sealers += _kill_sealer(process.pid)
+                    removing = _is_removing(process.pid)
+                    killed = _kill_sealer(process.pid)
+                    sealers += killed
+                    removers += killed and removing
                     time.sleep(chance.uniform(0.0, 1.0))
             else:
                 time.sleep(chance.uniform(0.0, 4.0))
@@ -145,10 +157,10 @@ def keep_and_kill(folder: Path, kills: int, seed: int) -> Killed:
         peace = _start(sites, out, "6s")
         peace.wait(timeout=600)
     problems = [] if peace.returncode == 0 else [f"the last keeper ended with {peace.returncode}"]
-    problems += problems_of(out, stored)
+    problems += problems_of(out, stored, newest)
     with SqliteCatalog(Collection(out).catalog) as catalog:
         visits = len(catalog.history("wiki", 1_000_000))
-    return Killed(kills, sealers, sealing, visits, len(Collection(out).runs()), problems)
+    return Killed(kills, sealers, removers, sealing, visits, len(Collection(out).runs()), problems)
 
 
 def _until_asked(web: _Web) -> None:
@@ -193,6 +205,13 @@ def _sealer(keeper: int) -> int | None:
     return None
 
 
+def _is_removing(keeper: int) -> bool:
+    child = _sealer(keeper)
+    with suppress(OSError):
+        return b"retain" in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+    return False
+
+
 def _kill_sealer(keeper: int) -> int:
     child = _sealer(keeper)
     if child is None:
@@ -212,7 +231,7 @@ def _stored(out: Path) -> set[tuple[str, str]]:
         return {(page.url, page.digest.hex()) for page in memory if page.digest}
 
 
-def problems_of(out: Path, stored: set[tuple[str, str]]) -> list[str]:
+def problems_of(out: Path, stored: set[tuple[str, str]], newest: int | None = None) -> list[str]:
     from base64 import b32decode
 
     problems = []
@@ -234,7 +253,8 @@ def problems_of(out: Path, stored: set[tuple[str, str]]) -> list[str]:
                 found.add((fields["url"], digest.hex()))
         if len(places) != len(set(places)):
             problems.append(f"{run.stamp}: a record is twice in the index")
-    problems += [f"lost: {url}" for url, _ in sorted(stored - found)]
+    problems += _unreplayable(out)
+    problems += _lost(stored, found, _stored(out), newest)
     with (
         SqliteCatalog(collection.catalog) as catalog,
         SiteMemory.checked(collection.memory("wiki"), "wiki") as memory,
@@ -245,6 +265,51 @@ def problems_of(out: Path, stored: set[tuple[str, str]]) -> list[str]:
         numbers = [visit.visit for visit in catalog.history("wiki", 1_000_000)]
         if len(numbers) != len(set(numbers)):
             problems.append("a visit is twice in the catalog")
+    return problems
+
+
+def _lost(
+    stored: set[tuple[str, str]],
+    found: set[tuple[str, str]],
+    last: set[tuple[str, str]],
+    newest: int | None,
+) -> list[str]:
+    """``last`` are the versions that the memory names in the end."""
+    if newest is None:
+        return [f"lost: {url}" for url, _ in sorted(stored - found)]
+    problems = [f"lost, the newest: {url}" for url, _ in sorted(last - found)]
+    for url in sorted({url for url, _ in stored}):
+        seen, left = (sum(one == url for one, _ in pairs) for pairs in (stored, found))
+        if left < min(seen, newest):
+            problems.append(f"{url}: {left} versions left of {seen}")
+    return problems
+
+
+def _unreplayable(out: Path) -> list[str]:
+    """Lines of indexes that lead nowhere: to no record of the URL, or to a revisit of none."""
+    lines = []
+    for index in sorted(out.glob("runs/*/index.cdxj")):
+        for line in index.read_text().splitlines():
+            _, stamp, fields = line.split(" ", 2)
+            lines.append((stamp, json.loads(fields)))
+    moments = {(fields["url"], stamp) for stamp, fields in lines}
+    problems = []
+    for stamp, fields in lines:
+        with (out / fields["filename"]).open("rb") as file:
+            file.seek(int(fields["offset"]))
+            record = next(iter(ArchiveIterator(file, check_digests=True)))
+            headers = record.rec_headers
+            to = (fields["url"], stamp)
+            if record.rec_type == "revisit":
+                date = headers.get_header("WARC-Refers-To-Date")
+                named = headers.get_header("WARC-Refers-To-Target-URI")
+                to = (named, date.translate({ord(c): None for c in "-:TZ"}))
+            record.content_stream().read()
+            whole = record.digest_checker.passed is not False
+        if headers.get_header("WARC-Target-URI") != fields["url"] or not whole:
+            problems.append(f"{fields['url']} of {stamp}: its line leads to something else")
+        elif to not in moments:
+            problems.append(f"{fields['url']} of {stamp}: what it refers to is gone")
     return problems
 
 
@@ -259,6 +324,7 @@ def _report_opens(out: Path, stamp: str) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--keep-versions", type=int, help="remove older ones meanwhile")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -266,10 +332,11 @@ def main() -> int:
         _keep_here(*args.keep)
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        done = keep_and_kill(Path(folder), args.kills, args.seed)
+        done = keep_and_kill(Path(folder), args.kills, args.seed, args.keep_versions)
     print(
         f"{done.kills} kills of the keeper, {done.sealing} of them while a volume was being sealed,"
-        f" and {done.sealers} of its sealer: {done.visits} visits in {done.volumes} volumes"
+        f" and {done.sealers} of its sealer, {done.removers} of those while it removed versions:"
+        f" {done.visits} visits in {done.volumes} volumes"
     )
     for problem in done.problems:
         print(f"PROBLEM: {problem}")

@@ -11,7 +11,7 @@ from headgate.storage.site_memory import SiteMemory
 
 
 def test_kills_lose_no_version_and_store_none_twice(tmp_path: Path) -> None:
-    done = keep_and_kill(tmp_path, kills=4, seed=5)
+    done = keep_and_kill(tmp_path, kills=3, seed=5)
     assert done.problems == []
     assert done.visits > 0
     out = tmp_path / "kept"
@@ -21,3 +21,8 @@ def test_kills_lose_no_version_and_store_none_twice(tmp_path: Path) -> None:
     for index in (out / "runs").glob("*/index.cdxj"):
         index.write_text("")
     assert len(problems_of(out, stored)) == len(stored), "a version that is lost is found out"
+
+
+def test_kills_while_old_versions_go_leave_what_is_kept_whole(tmp_path: Path) -> None:
+    done = keep_and_kill(tmp_path, kills=3, seed=3, newest=2)
+    assert done.problems == []

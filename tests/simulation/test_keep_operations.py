@@ -48,7 +48,11 @@ def test_a_pause_begins_at_once_and_ends_by_itself(tmp_path: Path) -> None:
         leave_wish(tmp_path, Wish(WishKind.PAUSE, HOST, until))
 
     job = keep_job(tmp_path, [OFTEN], 0.3, tend_seconds=10.0)
-    keep_virtually(job, web, meanwhile=pause)
+    _, onlooker, _ = keep_virtually(job, web, meanwhile=pause)
+    told = next(state for state in onlooker.states if state.paused)
+    assert [(one.site, one.until) for one in told.paused] == [(HOST, until)]
+    assert told.now < paused + MINUTE, "whoever pauses a site wants to see it"
+    assert not onlooker.states[-1].paused
     found = looks(web)
     assert not [at for at in found if paused + MINUTE < at < until]
     assert [at for at in found if at < paused]
@@ -140,6 +144,8 @@ class OddPages(ChangingPages):
     lying_dates: bool = False
     counter: bool = False
     """Another text at every look."""
+    new_tags: bool = False
+    """Another ETag at every look."""
     many_from: float = float("inf")
     """Then every page links to very many that nobody knew."""
 
@@ -158,6 +164,8 @@ class OddPages(ChangingPages):
         answer = ChangingPages.answer(self, request, now)
         if answer.status != 200 or path.endswith(".xml"):
             return answer
+        if self.new_tags:
+            return Answer(200, (answer.headers[0], ("etag", f'"{now}"')), answer.body)
         more = f"<p>seen by {len(self.asked[request.url])} strangers</p>" if self.counter else ""
         if now >= self.many_from:
             more += "".join(f'<a href="/new/{path.strip("/p")}/{n}">n</a>' for n in range(2000))
@@ -178,10 +186,26 @@ def test_pages_that_robots_txt_forbids_now_are_kept_and_not_asked(tmp_path: Path
     """robots.txt is good for a day; the site is asked every half an hour."""
     web = OddPages([HOST], pages=3, forbidden_from=BEGIN + 2 * HOUR)
     often = site(HOST, min_interval=Seconds(HOUR), fresh_within=Seconds(3 * HOUR))
-    keep_virtually(keep_job(tmp_path, [often], 2.0), web)
+    status, _, _ = keep_virtually(keep_job(tmp_path, [often], 2.0), web)
     assert max(looks(web)) < BEGIN + 28 * HOUR
+    (trouble,) = status.troubles
+    assert trouble.what == f"robots.txt now forbids 3 pages, http://{HOST}/ for one"
+    assert trouble.site == HOST
+    assert "robots.txt is read again every day" in trouble.remedy
     with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
         assert len([page for page in memory if page.digest]) == 3
+
+
+def test_a_robots_txt_that_allows_again_ends_the_trouble(tmp_path: Path) -> None:
+    web = OddPages([HOST], pages=3, forbidden_from=BEGIN + 2 * HOUR)
+    often = site(HOST, fresh_within=Seconds(3 * HOUR))
+    status, _, _ = keep_virtually(keep_job(tmp_path, [often], 2.0), web)
+    assert status.troubles
+    web.forbidden_from = float("inf")
+    job = keep_job(tmp_path, [often], 3.0)
+    status, _, _ = keep_virtually(job, web, begin=BEGIN + 2.1 * DAY)
+    assert not status.troubles
+    assert max(looks(web)) > BEGIN + 4 * DAY
 
 
 def test_dates_that_lie_are_trusted_less_and_change_nothing(tmp_path: Path) -> None:
@@ -194,6 +218,15 @@ def test_dates_that_lie_are_trusted_less_and_change_nothing(tmp_path: Path) -> N
     assert summary.dates_wrong > summary.dates_right
 
 
+def test_another_etag_is_no_change(tmp_path: Path) -> None:
+    """The content decides; what such looks cost is learned."""
+    web = OddPages([HOST], pages=4, rates=(0.0,), new_tags=True)
+    keep_virtually(keep_job(tmp_path, [site(HOST)], 4.0), web)
+    with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
+        assert {page.changes for page in memory} == {0}
+        assert not any(page.heeds_conditions for page in memory)
+
+
 @pytest.mark.parametrize("ignored", [True, False])
 def test_a_page_with_another_text_at_every_look_flaps_unless_that_is_ignored(
     tmp_path: Path, ignored: bool
@@ -202,9 +235,12 @@ def test_a_page_with_another_text_at_every_look_flaps_unless_that_is_ignored(
     web = OddPages([HOST], pages=3, rates=(0.0,), counter=True, heeds=False)
     rules = ("seen by \\d+ strangers",) if ignored else ()
     often = site(HOST, min_interval=Seconds(MINUTE), ignore=rules)
-    keep_virtually(keep_job(tmp_path, [often], 0.2, tend_seconds=60.0), web)
+    status, _, _ = keep_virtually(keep_job(tmp_path, [often], 0.2, tend_seconds=60.0), web)
     with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
         assert all((page.changes == 0) is ignored for page in memory)
+    told = [trouble for trouble in status.troubles if "never the same" in trouble.what]
+    assert not told if ignored else f"http://{HOST}/" in told[0].what
+    assert ignored or "ignore" in told[0].remedy
     counts = [len(at) for at in web.asked.values()]
     assert max(counts) < 120, "far from every minute of five hours"
 

@@ -178,7 +178,8 @@ class ChangeNotices:
             "HEADGATE_SITE": _for_environment(change.site),
             "HEADGATE_URL": _for_environment(change.url),
         }
-        return _ended(await run_command(notice.to, document, environment, self.seconds), notice.to)
+        line = document + b"\n"  # so that a command may gather lines
+        return _ended(await run_command(notice.to, line, environment, self.seconds), notice.to)
 
 
 def _answered(answer: PostAnswer) -> _Try:

@@ -147,14 +147,16 @@ def ready_sites(sites: Sequence[Site]) -> tuple[Site, ...]:
     for site in sites:
         check_focus(site)
         _check_store(site)
-    return tuple(
-        dataclasses.replace(
-            site,
-            seeds=tuple(_seed(site.name, seed) for seed in _seeds(site)),
-            exclude=_without_logout(site),
-        )
-        for site in sites
-    )
+    return tuple(map(_ready, sites))
+
+
+def _ready(site: Site) -> Site:
+    """A copy is made only where something is another one: there may be ten thousand sites."""
+    seeds = tuple(_seed(site.name, seed) for seed in _seeds(site))
+    exclude = _without_logout(site)
+    if (seeds, exclude) == (site.seeds, site.exclude):
+        return site
+    return dataclasses.replace(site, seeds=seeds, exclude=exclude)
 
 
 def _check_store(site: Site) -> None:

@@ -55,7 +55,7 @@ async def keep(job: KeepJob, parts: Parts, watcher: KeepWatcher) -> KeepStatus:
     """Until it is stopped, or has come to the end that the job has; the last state of it."""
     collection = Collection(job.out)
     with collection.lock(), parts.open_catalog(collection.catalog) as catalog:
-        agent = fetcher_settings(job.sites, job.contact).user_agent
+        agent = fetcher_settings((), job.contact).user_agent
         async with ChangeNotices(collection.path, parts.clock, agent) as notices:
             keeper = Keeper(job, collection, catalog, parts, watcher, notices)
             watcher.attach(keeper)
@@ -163,7 +163,8 @@ class Keeper:
                 if self._wall.was_set_back():
                     self.desk.look_at_all_again(self._clock.wall())
                 await self._settle()
-                self._orders.obey()
+                if self._orders.obey():
+                    self._state_at = -math.inf  # who wished for something looks at the state next
                 self._take_file()
                 await self._visits.begin(leg, self._job.slots)
                 if self.volumes.is_full():
@@ -203,8 +204,10 @@ class Keeper:
         self._tell(self.desk.take_remarks())
 
     def _tell_state(self) -> None:
+        """Every minute; in the first one more often, for somebody waits to see it work."""
         now = self._clock.now()
-        if now - self._state_at >= max(_STATE_SECONDS, _SELDOM * self._job.tend_seconds):
+        usual = min(now - self._started, _STATE_SECONDS)
+        if now - self._state_at >= max(usual, _SELDOM * self._job.tend_seconds):
             self._state_at = now
             self._save_state(running=True)
 

@@ -29,8 +29,10 @@ from headgate.jobs.kept_visit import (
     VisitEnd,
     is_down,
     visit_of,
+    with_trouble,
 )
 from headgate.jobs.site_pauses import LONGEST_PAUSE_SECONDS, is_believed, state_after
+from headgate.jobs.site_troubles import standing_trouble
 from headgate.model.site import Site
 from headgate.recrawl.keep_policies import KeepPolicy
 from headgate.recrawl.page_estimates import PageEstimates
@@ -211,6 +213,9 @@ class Desk:
         state = state_after(planned, before, progress, counts, now, down=down)
         self.states[name] = state
         known = self.refresh(name, now) if name in self.sites else None
+        if known is not None and not state.trouble:
+            trouble = standing_trouble(known, progress, before.trouble)
+            state = with_trouble(state, before, trouble, now)
         outlook = self.board.outlook(name) if name in self.sites else None
         if outlook is not None:
             state = dataclasses.replace(state, outlook=encode_outlook(outlook))

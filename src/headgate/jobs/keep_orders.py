@@ -54,8 +54,10 @@ class KeepOrders:
             self.tell([f"the site file was read again: {len(contents.sites)} sites"])
         return contents
 
-    def obey(self) -> None:
-        for wish in take_wishes(self.collection.path):
+    def obey(self) -> bool:
+        """Do what the user wishes; whether there was anything."""
+        wishes = take_wishes(self.collection.path)
+        for wish in wishes:
             if wish.site not in self.desk.sites:
                 self.tell([f"{wish.site}: no such site is kept"])
             elif wish.kind is WishKind.PAUSE:
@@ -66,6 +68,7 @@ class KeepOrders:
                 self.tell([f"{wish.site} is being visited; ask again in a while"])
             else:
                 self._rebuild(wish)
+        return bool(wishes)
 
     def _rebuild(self, wish: Wish) -> None:
         self.tell(mend(self.collection, wish.site))

@@ -14,6 +14,7 @@ from headgate.jobs.access_files import access_beside
 from headgate.jobs.from_python import ready_sites
 from headgate.jobs.keep_file import read_keep_file
 from headgate.jobs.keep_job import KeepJob
+from headgate.model.access import Access
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.grid import GridTerms
@@ -67,7 +68,10 @@ class KeepRequest:
         self.grid = contents.grid
         beside = self.path.parent
         sites = [
-            replace(site, access=access_beside(site.access, beside)) for site in contents.sites
+            site
+            if site.access == Access()
+            else replace(site, access=access_beside(site.access, beside))
+            for site in contents.sites
         ]
         return SiteFile(self._with_options(contents.budget), ready_sites(sites))
 

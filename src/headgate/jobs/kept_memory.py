@@ -22,7 +22,7 @@ from headgate.recrawl.kept_site import (
     SiteTerms,
 )
 from headgate.recrawl.lastmod_trust import LastmodTrust
-from headgate.recrawl.page_histories import histories_of
+from headgate.recrawl.page_histories import histories_of, is_flapping
 from headgate.recrawl.rate_prior import RatePrior
 from headgate.recrawl.site_outlook import Outlook
 from headgate.recrawl.waiting import not_before
@@ -46,6 +46,10 @@ class KnownSite:
     urls: Sequence[str]
     """Of the pages, in the order of the arrays."""
     summary: MemorySummary
+    left_out: Sequence[str] = ()
+    """URLs of archived pages that the last visit which chose them did not ask for."""
+    flapping: Sequence[str] = ()
+    """URLs of pages with another content at every look (`recrawl.page_histories`)."""
 
 
 def terms_of(site: Site) -> SiteTerms:
@@ -79,7 +83,14 @@ def read_known_site(
     costs = LookCosts() if state is None or state.costs is None else LookCosts(*state.costs)
     trust = LastmodTrust(summary.dates_right, summary.dates_wrong)
     kept = KeptSite(terms, arrays, prior.probabilities(terms.grid), costs, trust)
-    return KnownSite(kept, [page.url for page in pages], summary)
+    flapping = np.flatnonzero(is_flapping(arrays.histories, terms.shortly))
+    return KnownSite(
+        kept,
+        [page.url for page in pages],
+        summary,
+        [page.url for page in pages if page.error == LEFT_OUT and page.digest],
+        [pages[number].url for number in flapping.tolist()],
+    )
 
 
 def encode_outlook(outlook: Outlook) -> bytes:

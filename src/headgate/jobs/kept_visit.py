@@ -3,6 +3,7 @@ site."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,7 +15,15 @@ from headgate.recrawl.site_board import Why
 from headgate.recrawl.site_order import VisitOf
 from headgate.storage.memory_summary import VisitCounts
 
-__all__ = ["PlannedVisit", "VisitEnd", "is_down", "learned_costs", "visit_of", "why_down"]
+__all__ = [
+    "PlannedVisit",
+    "VisitEnd",
+    "is_down",
+    "learned_costs",
+    "visit_of",
+    "why_down",
+    "with_trouble",
+]
 
 _LEARNING = 0.3
 """Of what a visit says of a site's costs."""
@@ -75,6 +84,14 @@ def why_down(site: Site, progress: Progress) -> str:
         host, why = next(iter(progress.given_up.items()))
         return f"{host}: {why}"
     return f"{host_of(site.seeds[0])}: {next(iter(progress.errors))}"
+
+
+def with_trouble(state: SiteState, before: SiteState, trouble: str, now: float) -> SiteState:
+    """A site that had a trouble before has had it since then, whatever it is called now."""
+    if not trouble:
+        return state
+    since = before.trouble_since if before.trouble else now
+    return dataclasses.replace(state, trouble=trouble, trouble_since=since)
 
 
 def learned_costs(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from headgate.control.catalog import SiteState
 from headgate.crawling.progress import Progress, TaskState
-from headgate.jobs.kept_visit import PlannedVisit, learned_costs, why_down
+from headgate.jobs.kept_visit import PlannedVisit, learned_costs, why_down, with_trouble
+from headgate.jobs.site_troubles import ONE_TEXT
 from headgate.storage.memory_summary import VisitCounts
 
 __all__ = ["LONGEST_PAUSE_SECONDS", "is_believed", "state_after"]
@@ -40,10 +41,9 @@ def state_after(
         trouble = why_down(planned.site, progress)
     elif counts.doubted:
         paused = now + _DOUBT_HOURS[min(doubts, len(_DOUBT_HOURS)) - 1] * _HOUR
-        trouble = "nearly all pages have become one and the same"
-    since = before.trouble_since if before.trouble and trouble else now
-    return SiteState(
+        trouble = ONE_TEXT
+    state = SiteState(
         planned.site.name, planned.visit, now, before.outlook,
-        learned_costs(planned, before, progress, counts), paused, downs, doubts, trouble,
-        since if trouble else 0.0,
+        learned_costs(planned, before, progress, counts), paused, downs, doubts,
     )  # fmt: skip
+    return with_trouble(state, before, trouble, now)

@@ -19,6 +19,7 @@ __all__ = [
     "KeepPromises",
     "KeepStatus",
     "NoticeCounts",
+    "Paused",
     "Trouble",
     "Visiting",
     "Volumes",
@@ -136,6 +137,13 @@ class Visiting(msgspec.Struct, frozen=True):
     """"index", "promise", "first" or "user"."""
 
 
+class Paused(msgspec.Struct, frozen=True):
+    """A site that the user wants left alone."""
+
+    site: str
+    until: float
+
+
 class NoticeCounts(msgspec.Struct, frozen=True):
     """What became of the changes that somebody was to be told of."""
 
@@ -185,8 +193,10 @@ class KeepStatus(msgspec.Struct, frozen=True):
     sites: int
     pages: int
     due_now: int = 0
-    """Sites with a page that would be asked if there were room."""
+    """Sites with a page that would be asked if there were room; not those that are visited."""
     visiting: tuple[Visiting, ...] = ()
+    paused: tuple[Paused, ...] = ()
+    """By the user; the first that go on, some of them."""
     budget: KeepBudget = KeepBudget()
     last_day: KeepCounts = KeepCounts()
     fresh: Fresh | None = None

@@ -21,6 +21,7 @@ __all__ = ["DAY_SECONDS", "HOUR_SECONDS", "KeptSite", "LookCosts", "SitePages", 
 DAY_SECONDS, HOUR_SECONDS = 86_400.0, 3600.0
 _RIPE = 0.5
 """Of the promised time."""
+_SHORTLY = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ class SiteTerms:
         if self.fresh_within is None:
             return 0.0
         return max(_RIPE * self.fresh_within, self.min_interval)
+
+    @property
+    def shortly(self) -> float:
+        """Seconds: a look so soon after another tells of flapping, not of news."""
+        return min(HOUR_SECONDS, _SHORTLY * self.min_interval)
 
     @property
     def grid(self) -> RateGrid:

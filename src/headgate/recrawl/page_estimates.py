@@ -21,7 +21,7 @@ import numpy as np
 
 from headgate.model.keeping import Staleness
 from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
-from headgate.recrawl.kept_site import DAY_SECONDS, HOUR_SECONDS, KeptSite
+from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite
 from headgate.recrawl.look_tables import mean_ages, mean_changed, mean_values
 from headgate.recrawl.page_histories import history_likelihoods, is_flapping
 from headgate.recrawl.rate_posterior import posterior
@@ -29,7 +29,6 @@ from headgate.recrawl.rate_posterior import posterior
 __all__ = ["Moments", "PageEstimates"]
 
 _NO_COPY_DAYS = 365.0
-_SHORTLY = 4.0
 
 Moments: TypeAlias = float | FloatArray
 """Seconds since 1970."""
@@ -45,8 +44,7 @@ class PageEstimates:
         histories = site.pages.histories
         self.probabilities = posterior(site.prior, history_likelihoods(grid, histories))
         """Of the rates, a row per page."""
-        shortly = min(HOUR_SECONDS, _SHORTLY * site.terms.min_interval)
-        flaps = is_flapping(histories, shortly)
+        flaps = is_flapping(histories, site.terms.shortly)
         if flaps.any():
             daily = np.zeros(len(grid))
             daily[int(np.abs(np.log(grid.rates / grid.speed)).argmin())] = 1.0

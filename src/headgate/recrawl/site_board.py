@@ -101,10 +101,12 @@ class SiteBoard:
             return
         self._outlooks[site] = outlook
         self.places.rows.set_outlook(self.places[site], outlook)
-        terms, weights = self._terms[site], np.array(outlook.rate_weights)
-        rates = np.resize(terms.grid.rates, len(weights)) / DAY_SECONDS
-        rate = float(weights @ rates / weights.sum()) if weights.any() else float(rates[0])
-        self.order.put(site, rate, terms.min_interval, outlook.oldest_look)
+        terms = self._terms[site]
+        rates = terms.grid.rates
+        weights = np.array(outlook.rate_weights[: len(rates)])
+        total = float(weights.sum())
+        rate = float(weights @ rates[: len(weights)]) / total if total else float(rates[0])
+        self.order.put(site, rate / DAY_SECONDS, terms.min_interval, outlook.oldest_look)
 
     def want(self, site: str) -> None:
         """The user wants it visited now, paused or not."""

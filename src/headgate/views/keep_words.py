@@ -55,6 +55,8 @@ class KeepWords:
         yield "Last day", day_words(status.last_day)
         if self._alive:
             yield "Now", self._doing()
+        if paused := self._paused():
+            yield "Paused", paused
         yield "Budget", self._budget()
         if promises := self._promises():
             yield "Promises", promises
@@ -73,6 +75,12 @@ class KeepWords:
             for visit in visits[:_MOST_NAMED]
         ]
         return f"visiting {_listed(named, len(visits))}{due}"
+
+    def _paused(self) -> str:
+        """By the user."""
+        paused = [one for one in self._status.paused if one.until > self._now]
+        named = [f"{one.site} until {moment(one.until)}" for one in paused[:_MOST_NAMED]]
+        return _listed(named, len(paused)) if named else ""
 
     def _budget(self) -> str:
         how = f"policy {self._status.policy}, for {self._status.objective}"

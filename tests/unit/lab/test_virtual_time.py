@@ -26,6 +26,19 @@ def test_hours_pass_in_no_time_and_timers_go_off_in_order() -> None:
     assert time.process_time() - began < 5.0
 
 
+@pytest.mark.parametrize("years", [0.6, 5.0, 50.0])
+def test_timers_go_off_after_years(years: float) -> None:
+    """Where floats are coarser than a nanosecond."""
+
+    async def main(loop: VirtualLoop) -> float:
+        await asyncio.sleep(years * 365 * 86_400.0)
+        for _ in range(100):
+            await asyncio.sleep(0.1)
+        return loop.time() - years * 365 * 86_400.0
+
+    assert run_virtually(main) == pytest.approx(10.0, abs=0.01)
+
+
 def test_work_beside_the_loop_takes_its_time_while_others_go_on() -> None:
     async def main(loop: VirtualLoop) -> list[str]:
         order: list[str] = []

@@ -87,13 +87,17 @@ class KeptWorld:
             self._transfer(min(until, self._asks_again()))
 
     def _asks_again(self) -> float:
-        full = len(self._visits) >= self.slots
-        ready = self.board.next_promise if full else self.board.next_moment
+        ready = self.board.next_promise if self._is_full() else self.board.next_moment
         return max(ready(self.now), self.now + 60.0)
+
+    def _is_full(self) -> bool:
+        """As for a keeper (`headgate.jobs.keep_line`): what is promised has the line alone."""
+        promised = any(visit.task.why is Why.PROMISE for visit in self._visits)
+        return promised or len(self._visits) >= self.slots
 
     def _begin_visits(self) -> None:
         while (task := self.board.next_task(self.now)) is not None:
-            if task.why is not Why.PROMISE and len(self._visits) >= self.slots:
+            if task.why is not Why.PROMISE and self._is_full():
                 return
             site = self.sites[task.site]
             site.prior = self.prior.probabilities(site.terms.grid)

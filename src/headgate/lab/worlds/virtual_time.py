@@ -10,6 +10,7 @@ meanwhile. Nothing depends on how fast the machine is, so a run can be repeated 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from typing import Any, TypeVar, TypeVarTuple
@@ -40,6 +41,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if seconds is None:
             raise RuntimeError("virtual time has come to an end: nothing will ever be ready")
         self._now += seconds
+        # Beyond 2^24 s floats are coarser than the resolution: a timer whose moment has come would
+        # never be due.
+        self._clock_resolution = max(_RESOLUTION_SECONDS, math.ulp(self._now))
 
     def run_in_executor(
         self,
