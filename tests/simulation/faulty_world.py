@@ -49,6 +49,7 @@ from headgate.model.units import UNLIMITED, Bytes, BytesPerSecond, Seconds
 from headgate.planning.planner import plan
 from headgate.storage.collection import Collection
 from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.stored_report import read_report
 from headgate.traffic.server_speed import Measure, ServerSpeeds
 
 __all__ = ["FaultyWorld", "Leg"]
@@ -120,10 +121,16 @@ class FaultyWorld:
         """All legs; the last one's report."""
         for number in range(MOST_DISTURBED + 1):
             report = self._leg(disturbed=number < MOST_DISTURBED and self.rng.random() < 0.75)
+            report = report or self._left_finished()
             if report is not None and not report.interrupted:
                 return report
             self._wall += float(self.rng.uniform(0, 100))
         raise AssertionError("a leg without any disturbance did not come to its end")
+
+    def _left_finished(self) -> RunReport | None:
+        """The machine may die just as a run has ended; the next leg would begin another."""
+        runs = (run for run in Collection(self.folder).runs() if not run.unfinished)
+        return next((read_report(run.path / "report.json", RunReport) for run in runs), None)
 
     def _leg(self, *, disturbed: bool) -> RunReport | None:
         """None: it ended badly."""
