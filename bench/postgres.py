@@ -43,6 +43,20 @@ class Postgres:
         return f"{self.url}&options={quote(f'-csearch_path={name}')}"
 
     def start(self) -> None:
+        """Again and again, while processes of one that was killed are still there."""
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            if self.process is None or self.process.poll() is not None:
+                self._spawn()
+            try:
+                psycopg.connect(self.url).close()
+            except psycopg.OperationalError:
+                assert time.monotonic() < until, (self.folder / "log").read_text()
+                time.sleep(0.05)
+            else:
+                return
+
+    def _spawn(self) -> None:
         program: list[str | Path] = [_PROGRAMS / "postgres", "-D", self.folder / "data"]
         settings: list[str | Path] = [
             "-k",
@@ -56,15 +70,6 @@ class Postgres:
             self.process = subprocess.Popen(
                 [*program, *settings], stderr=log, cwd="/", user=_user(), group=_user()
             )
-        until = time.monotonic() + _PATIENCE_SECONDS
-        while True:
-            try:
-                psycopg.connect(self.url).close()
-            except psycopg.OperationalError:
-                assert time.monotonic() < until, (self.folder / "log").read_text()
-                time.sleep(0.05)
-            else:
-                return
 
     def kill(self) -> None:
         """All of it, at once."""

@@ -8,7 +8,8 @@
   the task are **superseded**.
 - At one host there are no more nodes than it has places, usually one, whatever gets lost: a node
   stops by its own clock before its lease ends here.
-- A task lost three times is dropped: it may be what kills nodes. A lease under which nothing moves
+- A task lost three times is dropped: it may be what kills nodes. One whose node is heard again,
+  in the same life, was not lost by its own doing. A lease under which nothing moves
   is ended after three lease times.
 - When few tasks are left and nothing waits, those that run are given a second time, where their
   host has a place for it.
@@ -94,14 +95,19 @@ class Board:
         return None
 
     def beat(
-        self, node: str, held: Iterable[Held], now: float, wall: float
+        self, node: str, held: Iterable[Held], now: float, wall: float, *, new_life: bool = False
     ) -> tuple[list[Lease], list[Stop]]:
-        """Leases that go on, and those that do not."""
+        """Leases that go on, and those that do not. ``new_life``: the node had ended."""
         good: list[Lease] = []
         stop: list[Stop] = []
         for word in held:
             found = self.leases.get(word.lease, node)
             if found is None:
+                again = None
+                if not new_life:
+                    again = self.tasks.came_back(word.lease, node, self.terms.most_lost)
+                if again is not None:
+                    self._ready.add(again)
                 stop.append(Stop(lease=word.lease, why=self.tasks.why_over(word.lease)))
                 continue
             told = word.progress
@@ -200,6 +206,8 @@ class Board:
             return
         self.changes.touch(task)
         task.lost += how.lost
+        if how is Ending.EXPIRED:
+            self.tasks.fell_silent(row)
         if self.leases.of_task(task):
             return
         if task.lost >= self.terms.most_lost:

@@ -28,6 +28,8 @@ class BoardTasks:
     _open: dict[int, BoardTask] = field(default_factory=dict)
     """In the order of adding."""
     _dropped: int = 0
+    _silent: dict[int, dict[Lease, str]] = field(default_factory=dict)
+    """By task, leases whose node was not heard of, and which."""
 
     @property
     def left(self) -> int:
@@ -58,6 +60,24 @@ class BoardTasks:
         task.state = state
         if state is BoardState.DONE:
             del self._open[task.id]
+            self._silent.pop(task.id, None)
+
+    def fell_silent(self, row: LeaseRow) -> None:
+        self._silent.setdefault(row.lease.task, {})[row.lease] = row.node
+
+    def came_back(self, lease: Lease, node: str, most_lost: int) -> BoardTask | None:
+        """A node that was silent is heard again and never died: the task is not to blame. One that
+        was given up for it is answered, and waits again."""
+        task, silent = self._open.get(lease.task), self._silent.get(lease.task, {})
+        if task is None or silent.get(lease) != node:
+            return None
+        del silent[lease]
+        self.changes.touch(task)
+        task.lost -= 1
+        if task.state is not BoardState.DROPPED or task.lost >= most_lost:
+            return None
+        self.put(task, BoardState.READY)
+        return task
 
     def standing(self, lease: Lease) -> Standing | None:
         """Of a lease that was given; None: its task is none of those not done."""

@@ -167,14 +167,15 @@ class Desk:
     async def beat(self, node: str, beat: Beat) -> Orders:
         self._let_in(node, beat)
         now, wall = self.clock.now(), self.clock.wall()
-        if self.roll.beat(node, beat, now):
+        new_life = self.roll.beat(node, beat, now)
+        if new_life:
             self.totals.begin(node)
             self.board.changes.nodes[node] = self.roll.rows[node]
         if beat.back:
             self.board.give_back(node, Ending.LEFT, wall, frozenset(beat.back))
         if beat.leaving:
             self.board.give_back(node, Ending.LEFT, wall)
-        good, stop = self.board.beat(node, beat.tasks, now, wall)
+        good, stop = self.board.beat(node, beat.tasks, now, wall, new_life=new_life)
         for host, seconds in beat.connects.items():
             self.connects.setdefault(host, {})[node] = seconds
             self.board.changes.connects[node, host] = seconds, wall

@@ -130,6 +130,25 @@ def test_a_task_lost_three_times_is_dropped_and_taken_all_the_same() -> None:
     assert board.tasks.get(1) is None
 
 
+def test_a_task_whose_nodes_were_only_silent_is_not_given_up() -> None:
+    """Machines that slept, or were too busy to be heard, did not die of it; one that began a new
+    life may have."""
+    board = board_of(task(1))
+    leases = [claim(board, f"n{turn}", now=turn * 2 * LEASE) for turn in range(3)]
+    assert nothing(board, "m", 9 * LEASE)
+    told = [Held(lease=leases[1].row.lease, progress=Progress("s1"))]
+    assert board.beat("n0", told, 9 * LEASE, 0.0)[0] == []
+    assert board.tasks.left == 0, "it was another's"
+    board.beat("n1", told, 9 * LEASE, 0.0, new_life=True)
+    assert board.tasks.left == 0, "it may have been killed by it"
+    for _ in range(2):
+        _, (stop,) = board.beat("n1", told, 9 * LEASE, 0.0)
+        assert stop.lease == leases[1].row.lease
+    (waiting,) = board.tasks.in_state(BoardState.READY)
+    assert waiting.lost == 2, "told twice, it counts once"
+    assert claim(board, "m", now=9 * LEASE).task is waiting
+
+
 @pytest.mark.parametrize("how", ["superseded", "revoked"])
 def test_a_host_is_not_free_while_a_node_there_does_not_know_that_its_lease_ended(how: str) -> None:
     board = board_of(task(1, host="h", value=2.0), task(2, host="h"))
