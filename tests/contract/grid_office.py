@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Sequence
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardTerms, NewTask
 from headgate.crawling.clock import SystemClock
-from headgate.crawling.ports import Fleet
 from headgate.crawling.task_messages import encoded
 from headgate.grid.desk import Desk, DeskTerms
 from headgate.grid.given_tasks import TaskSpec
@@ -54,14 +53,14 @@ async def _take_in(owner: Owner, task: Task | None) -> None: ...
 
 
 @contextlib.asynccontextmanager
-async def grid_in_one_process(job: NodeJob) -> AsyncIterator[Fleet]:
+async def grid_in_one_process(job: NodeJob, reference: str = "") -> AsyncIterator[GridFleet]:
     folder = job.collection
     with SqliteCatalog(folder / "catalog.sqlite") as catalog:
         catalog.begin_run(KEPT, 1.0, "{}")
         desk = Desk(
             Board(BoardTerms(_LEASE_SECONDS)), SqlBoard(catalog.database),
             Deliveries(prepare_staging(folder)), SystemClock(),
-            DeskTerms(more_to_come=lambda: True), collection=folder,
+            DeskTerms(reference=reference, more_to_come=lambda: True), collection=folder,
         )  # fmt: skip
         fleet = GridFleet(desk, _new_task, _take_in)
         desk.committing.tell = fleet.stored

@@ -32,6 +32,10 @@ class Beating:
     clock: Clock
     back: dict[Lease, Progress] = field(default_factory=dict)
     """To be given back with the next beat."""
+    reference: str = ""
+    """A URL that the manager wants nodes to be compared by."""
+    reference_seconds: float | None = None
+    """That it took this one, when that is known."""
     _life: int = field(init=False)
     _number: int = 1
     _heard: int = 0
@@ -90,6 +94,7 @@ class Beating:
                 tasks=self.holdings.held() + given,
                 servers=self._unheard or {},
                 connects=_round_trips((self._unheard or {}).values()),
+                reference_seconds=self.reference_seconds,
                 back=tuple(back),
                 leaving=leaving,
             )
@@ -99,6 +104,7 @@ class Beating:
         self._heard = self._number
         self._number += 1
         self._pause_seconds = max(min(orders.seconds, orders.total_seconds) / 3, 0.1)
+        self.reference = orders.reference
         lost = self.holdings.obey(orders, asked)
         for work in _end_standing(self.holdings):
             self.give_back(work.lease, work.progress)

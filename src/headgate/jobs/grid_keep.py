@@ -99,7 +99,8 @@ class _KeepByNodes:
             Board(BoardTerms(self.terms.lease)), SqlBoard(self.catalog.database),
             Deliveries(prepare_staging(folder)), self.parts.clock,
             DeskTerms(
-                self._budget_for, lambda: free_bytes(folder), more_to_come=lambda: not self._over
+                self._budget_for, lambda: free_bytes(folder), self.terms.reference,
+                lambda: not self._over,
             ),
             collection=folder,
         )  # fmt: skip
@@ -165,9 +166,7 @@ class _KeepByNodes:
         """The least of the budget in the time that comes."""
         leg = self.keeper.legs.now
         if leg is not None:
-            now = leg.conducting.now
-            rates = [leg.keeping.rate_at(now + part * seconds / 4) for part in range(5)]
-            self._rate = None if rates[0] is None else min(r for r in rates if r is not None)
+            self._rate = leg.keeping.least_rate(leg.conducting.now, seconds)
         return self._rate
 
     def _new_task(self, task: Task) -> NewTask:

@@ -169,6 +169,7 @@ class _Managing:
             DeskTerms(
                 lambda seconds: self._keeping.least_rate(self._leg_now, seconds),
                 lambda: free_bytes(run.collection),
+                job.grid.reference,
             ),
         )  # fmt: skip
         placing = placing_of(job.grid, DeskView(self._desk), np.random.default_rng(_SEED))

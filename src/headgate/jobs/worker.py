@@ -30,6 +30,7 @@ from headgate.jobs.guest_rules import GuestRules
 from headgate.jobs.holdings import Holdings, Stage, Work
 from headgate.jobs.owner_bounds import OwnerBounds
 from headgate.jobs.parts import Parts
+from headgate.jobs.reference_visit import ReferenceVisit
 from headgate.jobs.waking import Waking
 from headgate.jobs.worker_leg import WorkerLeg
 from headgate.jobs.worker_tally import WorkerTally
@@ -156,6 +157,7 @@ class Worker:
                 self._beat(),
                 self._claim(),
                 bringing.run(),
+                ReferenceVisit(self.beating, self.bounds, self.parts).run(),
                 self._show(),
             )
         ]

@@ -48,6 +48,8 @@ class GridTerms:
     """Without a word for so long, a node may lose its tasks to others."""
     audit: float = 0.0
     """Share of tasks that a node of another group does again."""
+    reference: str = ""
+    """A URL that every node fetches once a day, so that they can be compared; empty: none."""
 
 
 class NodeListing(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import math
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from headgate.model.errors import UserMistake
 from headgate.model.grid import Mode, Placement
 from headgate.model.units import Seconds, parse_duration
 from headgate.site_file.values import did_you_mean, quantity, shown, whole_number
 
-__all__ = ["read_audit", "read_lease", "read_mode", "read_nodes_at_once", "read_placement"]
+__all__ = [
+    "read_audit",
+    "read_lease",
+    "read_mode",
+    "read_nodes_at_once",
+    "read_placement",
+    "read_reference",
+]
 
 _SHORTEST_LEASE, _LONGEST_LEASE = 2.0, 86_400.0
 _MOST_NODES = 100
@@ -50,6 +58,13 @@ def read_audit(value: object) -> float:
     if not 0 <= value <= 1 or math.isnan(value):
         raise UserMistake(f"{value} is no share; it lies between 0 and 1, like 0.02")
     return float(value)
+
+
+def read_reference(value: object) -> str:
+    parts = urlsplit(value) if isinstance(value, str) else None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.netloc:
+        raise UserMistake(f"{shown(value)} is no URL; write one like 'https://example.org/'")
+    return parts.geturl()
 
 
 def read_nodes_at_once(value: object) -> int:

@@ -30,6 +30,7 @@ from headgate.site_file.grid_values import (
     read_mode,
     read_nodes_at_once,
     read_placement,
+    read_reference,
 )
 from headgate.site_file.keeping_values import (
     promise_problem,
@@ -105,7 +106,7 @@ BUDGET_KEYS = (
     "make_way_floor",
     "volume",
 )
-GRID_KEYS = ("mode", "placement", "lease", "audit")
+GRID_KEYS = ("mode", "placement", "lease", "reference", "audit")
 SITE_KEYS = (
     "seeds",
     "include",
@@ -307,6 +308,7 @@ def _grid(table: _Table) -> GridTerms:
         placement=table.read("placement", read_placement, usual.placement),
         lease=table.read("lease", read_lease, usual.lease),
         audit=table.read("audit", read_audit, usual.audit),
+        reference=table.read("reference", read_reference, usual.reference),
     )
 
 

@@ -1,0 +1,92 @@
+"""The reference site, by which nodes are compared: each fetches the same page once a day.
+
+Of three fetches the quickest counts: what else a machine was doing makes one slow, and nothing
+makes one fast. Only ratios between nodes are used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass
+
+import msgspec
+
+from headgate.jobs.beating import Beating
+from headgate.jobs.owner_bounds import OwnerBounds
+from headgate.jobs.parts import Parts
+from headgate.model.fetch import Fetched, FetchRequest
+from headgate.model.site import Site
+from headgate.storage.replacing import write_soon
+
+__all__ = ["ReferenceVisit"]
+
+_LOOK_SECONDS = 1.0
+_DAY = 86_400.0
+_AGAIN_SECONDS = 3600.0
+"""After one that failed."""
+_FETCHES = 3
+_EXPECTED_BYTES, _MOST_BYTES, _MOST_SECONDS = 20_000, 5_000_000, 60.0
+_NAME = "reference"
+_GOOD = 200
+
+
+class _Measured(msgspec.Struct, frozen=True):
+    url: str
+    wall: float
+    seconds: float | None
+    """None: it could not be fetched."""
+
+
+@dataclass(slots=True)
+class ReferenceVisit:
+    beating: Beating
+    bounds: OwnerBounds
+    parts: Parts
+    _last: _Measured | None = None
+
+    async def run(self) -> None:
+        """For ever. What was measured is told with every beat."""
+        path = self.beating.holdings.home / _NAME
+        try:
+            self._last = msgspec.json.decode(path.read_bytes(), type=_Measured)
+        except (OSError, msgspec.MsgspecError):
+            self._last = None
+        while True:
+            url = self.beating.reference
+            if url and self._is_due(url) and self._may_fetch(url):
+                seconds = await self._seconds(url)
+                self._last = _Measured(url, self.parts.clock.wall(), seconds)
+                write_soon(path, msgspec.json.encode(self._last))
+            known = self._last is not None and self._last.url == url
+            self.beating.reference_seconds = self._last.seconds if self._last and known else None
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def _is_due(self, url: str) -> bool:
+        last = self._last
+        if last is None or last.url != url:
+            return True
+        wait = _AGAIN_SECONDS if last.seconds is None else _DAY
+        return not -wait < self.parts.clock.wall() - last.wall < wait
+
+    def _may_fetch(self, url: str) -> bool:
+        """By the owner's rules, as for any task."""
+        site = Site(_NAME, (url,))
+        return not self.bounds.why_not_now() and not self.bounds.rules.why_not(site)
+
+    async def _seconds(self, url: str) -> float | None:
+        found = []
+        rate = self.bounds.leg.own_rate()
+        async with self.parts.open_fetcher(self.bounds.settings("")) as fetcher:
+            fetcher.meter.set_total(math.inf if rate is None else rate)
+            fetcher.meter.set_site(_NAME, math.inf if rate is None else rate)
+            for _ in range(_FETCHES):
+                began = self.parts.clock.now()
+                request = FetchRequest(
+                    url, _NAME, _EXPECTED_BYTES, _MOST_BYTES, most_seconds=_MOST_SECONDS
+                )
+                outcome = await fetcher.fetch(request)
+                if not isinstance(outcome, Fetched) or outcome.status != _GOOD:
+                    return None
+                found.append(self.parts.clock.now() - began)
+        return max(min(found), 1e-6)
