@@ -21,6 +21,7 @@ TIMES = {
     "lab": "a minute",
     "make_way": "ten minutes",
     "many_sites": "three minutes",
+    "planning": "half a minute",
     "policies": "twelve minutes",
     "promises": "an hour",
     "speed": "ten minutes",
