@@ -21,7 +21,7 @@ def test_changes_that_count_are_told_and_others_not(tmp_path: Path) -> None:
         site_file = tmp_path / "sites.toml"
         site_file.write_text(
             f'[site.wiki]\nseeds = ["{web.url()}"]\nmin_interval = "1s"\nfresh_within = "10s"\n'
-            f"ignore = ['css:.clock']\non_change = \"sh -c 'cat >> {told}; echo >> {told}'\"\n"
+            f"ignore = ['css:.clock']\non_change = \"tee -a {told}\"\n"
         )
         with keeping(site_file, out, "--quiet") as process:
             until(lambda: min(web.asked["/a"], web.asked["/b"]) >= 2, process)
