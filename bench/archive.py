@@ -38,14 +38,14 @@ from zlib_ng import zlib_ng
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links, Page
-from headgate.storage import records
 from headgate.storage.collection import Collection
-from headgate.storage.journal import Group, Journal, LinkLines, Owner, read_groups
-from headgate.storage.known_pages import KnownPages
-from headgate.storage.remembering import remember
-from headgate.storage.spool import SiteSpool
-from headgate.storage.tables import writing_links, writing_pages
-from headgate.storage.warc import Mark, WarcFiles, WarcWriter
+from headgate.storage.journals.journal import Group, Journal, LinkLines, Owner, read_groups
+from headgate.storage.journals.spool import SiteSpool
+from headgate.storage.memory.known_pages import KnownPages
+from headgate.storage.memory.remembering import remember
+from headgate.storage.tables.writing import writing_links, writing_pages
+from headgate.storage.warc import records
+from headgate.storage.warc.writer import Mark, WarcFiles, WarcWriter
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)

@@ -47,9 +47,9 @@ from rich.console import Console
 from rich.table import Table
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from headgate.storage.journal import read_pages
-from headgate.storage.records import digest_text
-from headgate.storage.site_memory import SiteMemory
+from headgate.storage.journals.journal import read_pages
+from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.warc.records import digest_text
 
 CONSOLE = Console(width=100)
 HEADGATE = [sys.executable, "-m", "headgate", "crawl", "--delay", "0"]

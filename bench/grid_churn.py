@@ -25,9 +25,9 @@ from bench.cut_line import CutLine
 
 from headgate.crawling.memory_desk import MemoryDesk
 from headgate.crawling.task_messages import Claim, ClaimAnswer, Grant
-from headgate.jobs.guest_rules import GuestRules
+from headgate.jobs.lending.guest_rules import GuestRules
+from headgate.jobs.lending.worker import Worker, WorkerJob, work
 from headgate.jobs.virtual_parts import virtual_parts
-from headgate.jobs.worker import Worker, WorkerJob, work
 from headgate.lab.worlds.simulated_web import Answer, Line
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
 from headgate.model.budget import Budget

@@ -33,10 +33,10 @@ from headgate.crawling.task_messages import Beat, Claim, Grant, Held, Word
 from headgate.grid.connecting import connected
 from headgate.grid.door import Door
 from headgate.grid.nats_tasks import NatsTasks
-from headgate.jobs.bringing import Bringing, until_answered
-from headgate.jobs.grid_door import door_folder
+from headgate.jobs.lending.bringing import Bringing, until_answered
+from headgate.jobs.managing.door import door_folder
 from headgate.storage.collection import RunFolder
-from headgate.storage.spool import SiteSpool
+from headgate.storage.journals.spool import SiteSpool
 
 _AT_ONCE = 8
 _BEAT_SECONDS = 20.0

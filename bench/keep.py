@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from headgate.cli.keep_watch import keep_watched
-from headgate.jobs.keep_request import KeepRequest
+from headgate.jobs.keeping.request import KeepRequest
 from headgate.lab.worlds.changing_sites import (
     ChangingPage,
     ChangingSite,

@@ -36,12 +36,12 @@ from pathlib import Path
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from headgate.cli.keep_watch import keep_watched
-from headgate.jobs.keep_request import KeepRequest
+from headgate.jobs.keeping.request import KeepRequest
 from headgate.model.keeping import VolumeBounds
 from headgate.model.units import Seconds
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection
-from headgate.storage.site_memory import SiteMemory
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.memory.site_memory import SiteMemory
 
 PAGES = 12
 CHANGES_SECONDS = 2.0

@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from headgate.jobs.keep import keep
-from headgate.jobs.keep_job import KeepJob, Stoppable
-from headgate.jobs.sealing_child import seal_here
+from headgate.jobs.keeping.job import KeepJob, Stoppable
+from headgate.jobs.keeping.keeper import keep
+from headgate.jobs.keeping.sealing_child import seal_here
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.simulated_web import Answer, Line
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually

@@ -22,14 +22,14 @@ from pathlib import Path
 
 import numpy as np
 
-from headgate.jobs.keep_desk import Desk
-from headgate.jobs.keep_request import KeepRequest
+from headgate.jobs.keeping.desk import Desk
+from headgate.jobs.keeping.request import KeepRequest
 from headgate.recrawl.keep_policies import keep_policy
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection
-from headgate.storage.memory_merging import Files, merge
-from headgate.storage.page_memory import Look, Sighting
-from headgate.storage.site_memory import SiteMemory
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.memory.merging import Files, merge
+from headgate.storage.memory.page_memory import Look, Sighting
+from headgate.storage.memory.site_memory import SiteMemory
 
 _DAY = 86_400.0
 _LOOKS = 3

@@ -19,7 +19,7 @@ from bench.arguments import parser
 from headgate.lab.worlds.hourly_servers import HourlyWorld, SimulatedRun, crawl_once
 from headgate.model.budget import Budget
 from headgate.model.units import BytesPerSecond
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 WORLDS = 5
 MONDAY = 16

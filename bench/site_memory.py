@@ -20,9 +20,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from headgate.storage.memory_merging import Files, merge
-from headgate.storage.page_memory import Look, Sighting
-from headgate.storage.site_memory import SiteMemory
+from headgate.storage.memory.merging import Files, merge
+from headgate.storage.memory.page_memory import Look, Sighting
+from headgate.storage.memory.site_memory import SiteMemory
 
 NOON = 1_794_744_000.0
 LOOKUPS = 20_000

@@ -31,7 +31,7 @@ from headgate.fetching.dns import FixedResolver
 from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.frontier.pacing import PaceRules
 from headgate.jobs.real_parts import real_parts
-from headgate.jobs.survey import SURVEY_LIMITS, SurveyJob, survey
+from headgate.jobs.surveys.survey import SURVEY_LIMITS, SurveyJob, survey
 from headgate.lab.worlds.virtual_server import addresses, manner_of, starts
 from headgate.lab.worlds.virtual_web import make_web
 from headgate.model.budget import Budget

@@ -16,9 +16,9 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in typing, which takes longer to load than all that is here
 
 if TYPE_CHECKING:
+    from headgate.jobs.exporting.opened import open  # noqa: A004
     from headgate.jobs.from_python import crawl, crawl_async, stream
-    from headgate.jobs.opened import open  # noqa: A004
-    from headgate.jobs.survey_from_python import survey
+    from headgate.jobs.surveys.from_python import survey
     from headgate.model.budget import Budget, Objective
     from headgate.model.plan import Plan
     from headgate.model.quota import Quota
@@ -77,10 +77,10 @@ _HOMES = {
     "m_maxt": "planning.maxt",
     "m_stet": "planning.stet",
     "m_sumt": "planning.sumt",
-    "open": "jobs.opened",
+    "open": "jobs.exporting.opened",
     "plan": "planning.planner",
     "stream": "jobs.from_python",
-    "survey": "jobs.survey_from_python",
+    "survey": "jobs.surveys.from_python",
 }
 
 

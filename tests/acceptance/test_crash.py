@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.machine import wait_until
 
-from headgate.storage.journal import read_pages
+from headgate.storage.journals.journal import read_pages
 
 from .small_web import SmallWeb, serving
 

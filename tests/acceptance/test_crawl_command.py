@@ -13,7 +13,7 @@ import pytest
 from tests.machine import wait_until
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 from .small_web import SmallWeb, serving
 

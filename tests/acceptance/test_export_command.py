@@ -18,8 +18,8 @@ from tests.unit.storage.making import make_fetched
 
 from headgate.model.page import Page
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journals.spool import SiteSpool
 from headgate.storage.sealing import seal
-from headgate.storage.spool import SiteSpool
 
 MENU = "<nav>" + "".join(f"<a href=/m{k}>Menu {k}</a> " for k in range(9)) + "</nav>"
 STORY = " ".join(

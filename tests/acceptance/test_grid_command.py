@@ -13,7 +13,7 @@ from tests.acceptance.grid_on_loopback import grid_on_loopback, stored_pages
 from tests.acceptance.running import headgate
 from tests.acceptance.small_web import SmallWeb
 
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 
 @pytest.fixture

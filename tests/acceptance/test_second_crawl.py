@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.storage.collection import Collection
-from headgate.storage.site_memory import SiteMemory
+from headgate.storage.memory.site_memory import SiteMemory
 
 from .changing_web import ChangingWeb, serving
 from .running import headgate
@@ -217,8 +217,8 @@ from headgate.jobs.opening import JobKind, open_run
 from headgate.model.budget import Budget
 from headgate.model.site import Site
 from headgate.storage.collection import Collection
-from headgate.storage.known_pages import KnownPages
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.memory.known_pages import KnownPages
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 began, now = time.process_time(), datetime.now(UTC)
 collection, sites = Collection(Path(sys.argv[1])), [Site("site", ("http://127.0.0.1/",))]

@@ -16,7 +16,7 @@ import os, signal, sys
 from pathlib import Path
 from headgate.model.local_time import DayKind, LocalMoment
 from headgate.control.catalog import Server
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.traffic.server_speed import Measure, ServerSpeed
 
 catalog = SqliteCatalog(Path(sys.argv[1]) / "catalog.sqlite")

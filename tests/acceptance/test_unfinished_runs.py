@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from tests.machine import wait_until
 
 from headgate.control.catalog import Outcome
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 from .reckoning import interrupted, reckon, run_leg
 from .running import headgate

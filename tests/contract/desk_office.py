@@ -20,11 +20,11 @@ from headgate.grid.own_board import OwnBoard
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.storage.arriving import Deliveries
+from headgate.storage.catalog.postgres_catalog import PostgresCatalog
+from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.sql_catalog import SqlCatalog
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.postgres_catalog import PostgresCatalog
-from headgate.storage.sql_board import SqlBoard
-from headgate.storage.sql_catalog import SqlCatalog
-from headgate.storage.sqlite_catalog import SqliteCatalog
 
 __all__ = ["DeskOffice", "at_desk", "filled_board", "new_run"]
 

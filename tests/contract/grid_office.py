@@ -15,18 +15,18 @@ from headgate.grid.desk import Desk, DeskTerms
 from headgate.grid.given_tasks import TaskSpec
 from headgate.grid.grid_fleet import GridFleet
 from headgate.grid.own_board import OwnBoard
-from headgate.jobs.guest_rules import GuestRules
+from headgate.jobs.lending.guest_rules import GuestRules
+from headgate.jobs.lending.worker import Worker, WorkerJob, work
 from headgate.jobs.node import NodeJob
 from headgate.jobs.real_parts import real_parts
-from headgate.jobs.worker import Worker, WorkerJob, work
 from headgate.model.budget import Budget
 from headgate.model.node_status import NodeStatus
 from headgate.model.task import KeptVisit, Task
 from headgate.model.units import UNLIMITED
 from headgate.storage.arriving import Deliveries
-from headgate.storage.journal import Owner
-from headgate.storage.sql_board import SqlBoard
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.journals.journal import Owner
 from headgate.storage.staged_visits import KEPT, prepare_staging
 
 __all__ = ["grid_in_one_process"]

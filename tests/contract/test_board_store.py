@@ -21,10 +21,10 @@ from headgate.control.board_rows import (
 )
 from headgate.crawling.task_messages import Lease
 from headgate.model.errors import HeadgateError
-from headgate.storage.postgres_catalog import PostgresCatalog
-from headgate.storage.sql_board import SqlBoard
-from headgate.storage.sql_catalog import SqlCatalog
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.postgres_catalog import PostgresCatalog
+from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.sql_catalog import SqlCatalog
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 RUN = "2026-01-01T00-00-00"
 Reopen = Callable[[], SqlBoard]

@@ -21,9 +21,9 @@ from headgate.control.catalog import (
 from headgate.control.memory_catalog import MemoryCatalog
 from headgate.model.errors import HeadgateError
 from headgate.model.local_time import DayKind, LocalMoment
-from headgate.storage.postgres_catalog import PostgresCatalog
-from headgate.storage.sql_catalog import SqlCatalog
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.postgres_catalog import PostgresCatalog
+from headgate.storage.catalog.sql_catalog import SqlCatalog
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.traffic.server_speed import Measure, ServerSpeed
 
 Reopen = Callable[[], Catalog]

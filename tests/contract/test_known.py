@@ -18,9 +18,9 @@ from headgate.frontier.seen import UrlSeen
 from headgate.model.fetch import Fetched
 from headgate.model.page import Earlier, Page
 from headgate.storage.collection import Collection
-from headgate.storage.known_pages import KnownPages
+from headgate.storage.journals.spool import SiteSpool
+from headgate.storage.memory.known_pages import KnownPages
 from headgate.storage.sealing import seal
-from headgate.storage.spool import SiteSpool
 
 ELSEWHERE = "http://elsewhere.test/"
 ETAG = '"v1"'

@@ -15,8 +15,8 @@ from headgate.crawling.ports import SiteStore
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.page import Page
 from headgate.storage.collection import Collection
-from headgate.storage.shared_files import SharedFiles
-from headgate.storage.spool import SiteSpool
+from headgate.storage.journals.shared_files import SharedFiles
+from headgate.storage.journals.spool import SiteSpool
 
 Reopen = Callable[[], SiteStore]
 """What whoever resumes the run finds; what waited in the store before is lost."""

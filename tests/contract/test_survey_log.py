@@ -10,7 +10,7 @@ import pytest
 
 from headgate.crawling.memory_survey_log import MemorySurveyLog
 from headgate.crawling.ports import SurveyLog
-from headgate.storage.survey_log import SurveyFile, read_survey
+from headgate.storage.journals.survey_log import SurveyFile, read_survey
 from headgate.surveying.entries import Ending, SurveyEntry
 
 Reopen = Callable[[], tuple[SurveyLog, Sequence[SurveyEntry]]]

@@ -16,8 +16,8 @@ from tests.unit.storage.making import make_url
 
 from headgate.control import notice_queue
 from headgate.crawling.clock import SystemClock
-from headgate.jobs import change_notices
-from headgate.jobs.change_notices import ChangeNotices
+from headgate.jobs.keeping import change_notices
+from headgate.jobs.keeping.change_notices import ChangeNotices
 from headgate.model.change_notice import ArchivedPage, ChangeNotice
 from headgate.model.keep_status import NoticeCounts
 from headgate.model.page_change import Change, PageChange

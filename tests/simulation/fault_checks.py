@@ -30,8 +30,8 @@ from tests.simulation.faulty_world import FaultyWorld, Leg
 from headgate.lab.worlds.simulated_web import Exchange
 from headgate.model.run_report import RunReport, SiteReport
 from headgate.model.site import OnDeadline
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection
-from headgate.storage.sqlite_catalog import SqliteCatalog
 from headgate.traffic.window import LEAST_WINDOW
 
 __all__ = ["check"]

@@ -19,7 +19,8 @@ from unittest.mock import patch
 
 from tests.simulation.mortal_workers import acting
 
-from headgate.storage import appending, replacing
+from headgate.storage import replacing
+from headgate.storage.journals import appending
 
 __all__ = ["FaultyDisk"]
 

@@ -47,8 +47,8 @@ from headgate.model.run_report import RunReport
 from headgate.model.site import OnDeadline, Site
 from headgate.model.units import UNLIMITED, Bytes, BytesPerSecond, Seconds
 from headgate.planning.planner import plan
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection
-from headgate.storage.sqlite_catalog import SqliteCatalog
 from headgate.storage.stored_report import read_report
 from headgate.traffic.server_speed import Measure, ServerSpeeds
 

@@ -28,13 +28,13 @@ from headgate.model.page import Page
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.known_pages import KnownPages
-from headgate.storage.page_memory import PageMemory
-from headgate.storage.remembering import mend_memories
+from headgate.storage.journals.spool import SiteSpool
+from headgate.storage.memory.known_pages import KnownPages
+from headgate.storage.memory.page_memory import PageMemory
+from headgate.storage.memory.remembering import mend_memories
+from headgate.storage.memory.site_memory import SiteMemory
 from headgate.storage.sealing import seal
-from headgate.storage.site_memory import SiteMemory
 from headgate.storage.spill import DiskSpill
-from headgate.storage.spool import SiteSpool
 
 from .scripted_web import NOON, Bounds, Kind, PageScript, ScriptedWeb, reachable, url_of
 

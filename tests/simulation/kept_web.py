@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from headgate.jobs.keep import Keeper, keep
-from headgate.jobs.keep_job import KeepJob, Stoppable
+from headgate.jobs.keeping.job import KeepJob, Stoppable
+from headgate.jobs.keeping.keeper import Keeper, keep
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.simulated_web import Answer, Line
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually

@@ -8,9 +8,9 @@ from pathlib import Path
 from bench.grid_churn import BEGIN, LEASE_SECONDS, Availability, Churn, Nobody, Way, Web
 
 from headgate.crawling.memory_desk import MemoryDesk
-from headgate.jobs.guest_rules import GuestRules
+from headgate.jobs.lending.guest_rules import GuestRules
+from headgate.jobs.lending.worker import WorkerJob, work
 from headgate.jobs.virtual_parts import virtual_parts
-from headgate.jobs.worker import WorkerJob, work
 from headgate.lab.worlds.simulated_web import Answer, Line
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
 from headgate.model.budget import Budget

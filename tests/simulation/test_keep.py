@@ -29,9 +29,9 @@ from headgate.model.errors import UserMistake, WorldFault
 from headgate.model.keeping import VolumeBounds
 from headgate.model.units import Seconds
 from headgate.storage import sealing
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection
-from headgate.storage.site_memory import SiteMemory
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.memory.site_memory import SiteMemory
 
 HOST = "a.example"
 

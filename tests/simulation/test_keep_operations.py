@@ -28,7 +28,7 @@ from headgate.model.units import Seconds
 from headgate.site_file.parsing import SiteFile
 from headgate.storage.collection import Collection
 from headgate.storage.keep_wishes import Wish, WishKind, leave_wish
-from headgate.storage.site_memory import SiteMemory
+from headgate.storage.memory.site_memory import SiteMemory
 
 HOST = "a.example"
 MINUTE = 60.0

@@ -14,7 +14,7 @@ from headgate.model.keeping import Keeping
 from headgate.model.site import Site
 from headgate.model.units import Seconds
 from headgate.storage.collection import Collection
-from headgate.storage.site_memory import SiteMemory
+from headgate.storage.memory.site_memory import SiteMemory
 
 
 @dataclass(slots=True)

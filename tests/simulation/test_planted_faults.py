@@ -22,8 +22,8 @@ from headgate.grid.messages import Start
 from headgate.grid.processes import _Running, _Worker
 from headgate.lab.worlds.simulated_web import SimulatedWeb
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
-from headgate.storage.appending import AppendFile
 from headgate.storage.elapsed import Elapsed, ElapsedFile
+from headgate.storage.journals.appending import AppendFile
 
 MOST_SEEDS = 150
 Plant = Callable[[pytest.MonkeyPatch], None]

@@ -19,9 +19,9 @@ from headgate.model.keeping import KeepVersions, VolumeBounds
 from headgate.model.units import Seconds
 from headgate.recrawl.keep_policies import keep_policy
 from headgate.storage.collection import Collection
-from headgate.storage.known_pages import KnownPages
-from headgate.storage.retention import apply_retention
-from headgate.storage.site_memory import SiteMemory
+from headgate.storage.memory.known_pages import KnownPages
+from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.retention.removing import apply_retention
 
 
 @dataclass(slots=True)

@@ -28,8 +28,8 @@ LARGE = {
     " made of it",
     "storage/collection.py: RunFolder": "a value: each method names one thing that a run has on"
     " disk",
-    "storage/sql_board.py: SqlBoard": "adapter of a port",
-    "storage/sql_catalog.py: SqlCatalog": "adapter of a port",
+    "storage/catalog/sql_board.py: SqlBoard": "adapter of a port",
+    "storage/catalog/sql_catalog.py: SqlCatalog": "adapter of a port",
     "traffic/governor.py: Governor": "one tree of buckets, whose levels are right only together",
     "traffic/yielding.py: Yielding": "a state machine of three phases, on one rate",
 }

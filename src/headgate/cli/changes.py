@@ -18,7 +18,7 @@ from headgate.model.page_change import Change, PageChange
 from headgate.model.units import parse_duration
 
 if TYPE_CHECKING:
-    from headgate.jobs.changes import Comparison, Noises
+    from headgate.jobs.exporting.changes import Comparison, Noises
     from headgate.storage.collection import RunFolder
 
 __all__ = ["configure", "run"]
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _comparison(args: argparse.Namespace) -> Comparison:
-    from headgate.jobs.changes import Comparison
+    from headgate.jobs.exporting.changes import Comparison
 
     if args.exact and args.ignore:
         raise UserMistake("--exact lets everything count; leave --ignore out")
@@ -97,7 +97,7 @@ def _comparison(args: argparse.Namespace) -> Comparison:
 
 def _noises(args: argparse.Namespace, run: RunFolder) -> Noises:
     """The usual, what the user says here, and what the site file said of each site."""
-    from headgate.jobs.changes import Noises
+    from headgate.jobs.exporting.changes import Noises
     from headgate.reading.noise import EXACT, Noise
     from headgate.storage.ignore_rules import load_ignore_rules
 

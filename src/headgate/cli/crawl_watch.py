@@ -16,7 +16,7 @@ from headgate.views.report_words import why_missed
 if TYPE_CHECKING:
     from headgate.cli.opening_words import OpeningWords
     from headgate.control.forecast import Forecast
-    from headgate.jobs.managing import Interruptible
+    from headgate.jobs.managing.manager import Interruptible
     from headgate.model.plan import Plan
     from headgate.model.quota import QuotaUse
     from headgate.model.site import Site

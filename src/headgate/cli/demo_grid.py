@@ -21,9 +21,9 @@ from headgate.control.board_rows import BoardState
 from headgate.crawling.with_parent import die_with_parent
 from headgate.grid.certificates import make_private
 from headgate.grid.door import Listen
-from headgate.jobs.grid_catalog import looked_at_board
-from headgate.jobs.grid_door import DoorPlace, invite
-from headgate.jobs.managing import ManagerJob
+from headgate.jobs.managing.catalog import looked_at_board
+from headgate.jobs.managing.door import DoorPlace, invite
+from headgate.jobs.managing.manager import ManagerJob
 from headgate.lab.worlds.demo_web import DemoWeb
 from headgate.model.budget import Budget
 from headgate.model.errors import HeadgateError

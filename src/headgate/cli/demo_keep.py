@@ -19,7 +19,7 @@ from headgate.model.site import Site
 from headgate.model.units import BytesPerSecond, Seconds, format_rate, format_size
 
 if TYPE_CHECKING:
-    from headgate.jobs.keep_job import Stoppable
+    from headgate.jobs.keeping.job import Stoppable
     from headgate.lab.worlds.changing_sites import ChangingWeb
     from headgate.lab.worlds.demo_web import DemoWeb
     from headgate.model.keep_status import KeepStatus
@@ -87,8 +87,8 @@ async def _keep_both(out: Path, seconds: float, *, quiet: bool) -> list[Kept | N
 
 async def _keep(policy: str, out: Path, seconds: float, watch: _Watch) -> Kept | None:
     """Of the time that counts; None: it was stopped before."""
-    from headgate.jobs.keep import keep
-    from headgate.jobs.keep_job import KeepJob
+    from headgate.jobs.keeping.job import KeepJob
+    from headgate.jobs.keeping.keeper import keep
     from headgate.jobs.real_parts import real_parts
     from headgate.lab.worlds.changing_sites import ChangingWeb, demo_changing_sites
     from headgate.lab.worlds.demo_web import DemoWeb

@@ -12,7 +12,7 @@ from headgate.cli.speaking import say
 from headgate.model.errors import UserMistake
 
 if TYPE_CHECKING:
-    from headgate.jobs.export import Exporting
+    from headgate.jobs.exporting.export import Exporting
 
 __all__ = ["configure", "run"]
 
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
                           " or sqlite")  # fmt: skip
     if args.table and form in ("text", "markdown", "wacz"):
         raise UserMistake(f"--as {form} gives out pages; leave --table out")
-    from headgate.jobs.export import Export, Exporting
+    from headgate.jobs.exporting.export import Export, Exporting
 
     created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     exporting = Exporting(

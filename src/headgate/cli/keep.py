@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         import uvloop
 
         from headgate.cli.keep_watch import keep_watched
-        from headgate.jobs.keep_request import KeepRequest
+        from headgate.jobs.keeping.request import KeepRequest
 
     request = KeepRequest(
         Path(args.file), lambda path: read_text(str(path)), args.bandwidth, args.quota,
@@ -130,7 +130,7 @@ def _wish(args: argparse.Namespace) -> int:
         raise UserMistake(f"{site}: no such site is kept in {args.out}")
     kind = WishKind.PAUSE if args.pause else WishKind.VISIT if args.visit else WishKind.REBUILD
     if kind is WishKind.REBUILD and not collection.in_use:
-        from headgate.storage.remembering import mend
+        from headgate.storage.memory.remembering import mend
 
         with collection.lock():
             show("\n".join(mend(collection, site)) or f"{site}: no run has a page of it")

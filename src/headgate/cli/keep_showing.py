@@ -15,7 +15,7 @@ def show_kept(folder: Path, *, as_json: bool) -> int:
     """Works beside a keeper that runs."""
     import msgspec
 
-    from headgate.jobs.keep_pages import write_keep_page
+    from headgate.jobs.keeping.pages import write_keep_page
     from headgate.storage.collection import Collection
     from headgate.storage.keep_state import load_status
     from headgate.views.keep_text import status_text

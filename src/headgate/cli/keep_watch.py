@@ -8,8 +8,8 @@ import signal
 from collections.abc import Sequence
 
 from headgate.cli.speaking import say
-from headgate.jobs.keep import keep
-from headgate.jobs.keep_job import KeepJob, Stoppable
+from headgate.jobs.keeping.job import KeepJob, Stoppable
+from headgate.jobs.keeping.keeper import keep
 from headgate.jobs.real_parts import real_parts
 from headgate.model.keep_status import KeepStatus
 from headgate.views.keep_text import status_line
@@ -20,7 +20,7 @@ _ENDED_AT_ONCE = 130
 
 
 class KeepWatch:
-    """The adapter of `headgate.jobs.keep.KeepWatcher` for a person, or a log."""
+    """The adapter of `headgate.jobs.keeping.keeper.KeepWatcher` for a person, or a log."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet

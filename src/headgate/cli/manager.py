@@ -15,8 +15,8 @@ from headgate.model.errors import UserMistake
 from headgate.model.extras import extra
 
 if TYPE_CHECKING:
-    from headgate.jobs.grid_door import DoorPlace
-    from headgate.jobs.managing import ManagerJob
+    from headgate.jobs.managing.door import DoorPlace
+    from headgate.jobs.managing.manager import ManagerJob
 
 __all__ = ["configure", "run"]
 
@@ -179,7 +179,7 @@ def _job(args: argparse.Namespace) -> ManagerJob:
 
     from headgate.jobs.crawl_request import CrawlRequest
     from headgate.jobs.from_python import ready_sites
-    from headgate.jobs.managing import ManagerJob
+    from headgate.jobs.managing.manager import ManagerJob
 
     request = CrawlRequest(
         path=args.what, text=read_text(args.what), bandwidth=args.bandwidth, quota=args.quota,
@@ -194,7 +194,7 @@ def _job(args: argparse.Namespace) -> ManagerJob:
 
 def _place(args: argparse.Namespace) -> DoorPlace:
     from headgate.grid.door import Listen
-    from headgate.jobs.grid_door import DoorPlace
+    from headgate.jobs.managing.door import DoorPlace
 
     serve = None if args.serve_nats is None else Listen.parse(args.serve_nats)
     return DoorPlace(serve, tuple(args.nats), tuple(args.host), args.plain)

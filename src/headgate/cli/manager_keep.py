@@ -11,11 +11,11 @@ from headgate.cli.keep_watch import KeepWatch, heeding_signals
 from headgate.cli.manager_watch import grid_parts
 from headgate.cli.site_files import read_text
 from headgate.cli.speaking import say
-from headgate.jobs.grid_catalog import only_manager
-from headgate.jobs.grid_door import DoorPlace
-from headgate.jobs.grid_keep import keep_by_nodes
-from headgate.jobs.keep_job import KeepJob
-from headgate.jobs.keep_request import KeepRequest
+from headgate.jobs.keeping.job import KeepJob
+from headgate.jobs.keeping.request import KeepRequest
+from headgate.jobs.managing.catalog import only_manager
+from headgate.jobs.managing.door import DoorPlace
+from headgate.jobs.managing.keeping import keep_by_nodes
 from headgate.jobs.real_parts import real_parts
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault

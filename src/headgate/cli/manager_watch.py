@@ -15,9 +15,9 @@ from headgate.cli.opening_words import OpeningWords
 from headgate.cli.speaking import say
 from headgate.crawling.clock import SystemClock
 from headgate.crawling.task_source import TaskDesk
-from headgate.jobs.grid_catalog import only_manager, opened_grid_catalog
-from headgate.jobs.grid_door import DoorPlace, opened_door
-from headgate.jobs.managing import ManagerJob, ManagerParts, manage
+from headgate.jobs.managing.catalog import only_manager, opened_grid_catalog
+from headgate.jobs.managing.door import DoorPlace, opened_door
+from headgate.jobs.managing.manager import ManagerJob, ManagerParts, manage
 from headgate.model.errors import WorldFault
 from headgate.model.run_report import RunReport
 from headgate.storage.collection import Collection
@@ -26,7 +26,7 @@ from headgate.storage.stored_report import read_report
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from headgate.jobs.node_watch import DoorKeeper
+    from headgate.jobs.managing.node_watch import DoorKeeper
 
 __all__ = ["grid_parts", "manage_watched"]
 
@@ -34,7 +34,7 @@ _MOST_WAIT_SECONDS = 60.0
 
 
 class ManagerWatch(CrawlWatch):
-    """The adapter of `headgate.jobs.managing.ManagerWatcher` for a person at a terminal."""
+    """The adapter of `headgate.jobs.managing.manager.ManagerWatcher` for a person at a terminal."""
 
     goes_on = False
 

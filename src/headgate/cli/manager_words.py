@@ -10,9 +10,9 @@ import msgspec
 
 from headgate.cli.speaking import show, show_json
 from headgate.control.board_rows import BoardState
-from headgate.jobs.grid_catalog import looked_at_board
-from headgate.jobs.grid_nodes import node_listing
-from headgate.jobs.node_watch import DRAIN
+from headgate.jobs.managing.catalog import looked_at_board
+from headgate.jobs.managing.node_watch import DRAIN
+from headgate.jobs.managing.nodes import node_listing
 from headgate.jobs.opening import JobKind, kind_of
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection
@@ -25,9 +25,9 @@ _MOST_TASKS = 1000
 
 def invite_node(args: argparse.Namespace) -> int:
     from headgate.grid.certificates import make_private
-    from headgate.jobs.grid_catalog import opened_grid_catalog
-    from headgate.jobs.grid_door import invite
-    from headgate.storage.sql_board import SqlBoard
+    from headgate.jobs.managing.catalog import opened_grid_catalog
+    from headgate.jobs.managing.door import invite
+    from headgate.storage.catalog.sql_board import SqlBoard
 
     token, data = invite(args.out, args.name, args.nats, args.days, time.time())
     with opened_grid_catalog(args.catalog, Collection(args.out).catalog) as catalog:

@@ -83,8 +83,8 @@ def run(args: argparse.Namespace) -> int:
 
         from headgate.cli.node_watch import node_watched
         from headgate.grid.tokens import read_token
-        from headgate.jobs.guest_rules import step_back
-        from headgate.jobs.node_request import NodeRequest
+        from headgate.jobs.lending.guest_rules import step_back
+        from headgate.jobs.lending.request import NodeRequest
 
         token = read_token(args.token)
         request = NodeRequest(

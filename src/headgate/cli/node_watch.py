@@ -13,8 +13,8 @@ from headgate.cli.speaking import say
 from headgate.grid.connecting import connected
 from headgate.grid.nats_tasks import NatsTasks
 from headgate.grid.tokens import Token
+from headgate.jobs.lending.worker import Worker, WorkerJob, work
 from headgate.jobs.real_parts import real_parts
-from headgate.jobs.worker import Worker, WorkerJob, work
 from headgate.model.node_status import NodeStatus
 from headgate.views.node_text import node_line
 
@@ -25,7 +25,7 @@ _WIDTH = 120
 
 
 class NodeWatch:
-    """The adapter of `headgate.jobs.worker.WorkerWatcher` for a person, or a log."""
+    """The adapter of `headgate.jobs.lending.worker.WorkerWatcher` for a person, or a log."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet

@@ -256,8 +256,8 @@ def _forecasts(
     from headgate.jobs.forecasting import forecast_sites, scouted_sites
     from headgate.jobs.from_python import fetcher_settings, ready_sites
     from headgate.jobs.real_parts import real_parts
+    from headgate.storage.catalog.opened import opened_catalog
     from headgate.storage.collection import Collection
-    from headgate.storage.opened_catalog import opened_catalog
 
     sites = opened.contents.sites
     for site in sites:

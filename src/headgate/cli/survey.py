@@ -11,7 +11,7 @@ from headgate.cli.arguments import named_folder
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.proxies import say_that_proxies_are_not_used
 from headgate.cli.speaking import show, show_json
-from headgate.jobs.survey_request import SurveyRequest, unfinished_request
+from headgate.jobs.surveys.request import SurveyRequest, unfinished_request
 from headgate.model.errors import UserMistake
 
 __all__ = ["configure", "run"]

@@ -10,7 +10,7 @@ import msgspec
 from headgate.cli.speaking import show, show_json
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection
-from headgate.storage.survey_log import SURVEY_LOG, read_survey
+from headgate.storage.journals.survey_log import SURVEY_LOG, read_survey
 from headgate.surveying.difference import difference
 from headgate.views.difference_text import difference_text
 

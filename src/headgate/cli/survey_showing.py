@@ -12,7 +12,7 @@ from headgate.cli.interrupts import on_interrupt
 from headgate.cli.speaking import say
 from headgate.crawling.survey_run import SurveyRun
 from headgate.jobs.real_parts import real_parts
-from headgate.jobs.survey import SurveyJob, survey
+from headgate.jobs.surveys.survey import SurveyJob, survey
 from headgate.model.quota import QuotaUse
 from headgate.model.survey_report import SurveyReport
 from headgate.model.units import format_duration, format_size

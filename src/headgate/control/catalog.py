@@ -92,8 +92,8 @@ class SiteState:
     asked: float
     """When."""
     outlook: bytes = b""
-    """What the board knows of it, as `headgate.jobs.kept_memory` encodes it; empty: to be made
-    anew."""
+    """What the board knows of it, as `headgate.jobs.keeping.kept_memory` encodes it; empty: to be
+    made anew."""
     costs: tuple[float, float, float] | None = None
     """Learned of its servers: bytes of a connection and of a request, seconds of a look."""
     paused_until: float = 0.0

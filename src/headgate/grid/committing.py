@@ -17,7 +17,7 @@ from headgate.crawling.task_messages import Lease, Manifest
 from headgate.grid.board_saving import BoardSaving
 from headgate.storage.arriving import Deliveries
 from headgate.storage.comparing import differing_pages
-from headgate.storage.journal import Owner
+from headgate.storage.journals.journal import Owner
 
 __all__ = ["Committing", "Received"]
 

@@ -17,7 +17,7 @@ from headgate.model.task import Task
 from headgate.model.units import Seconds
 from headgate.storage.collection import Collection
 from headgate.storage.faults import reading
-from headgate.storage.journal import Owner
+from headgate.storage.journals.journal import Owner
 
 __all__ = ["GivenTasks", "TaskSpec"]
 

@@ -24,7 +24,7 @@ from headgate.grid.beside import Beside
 from headgate.grid.committing import Received
 from headgate.grid.desk import Desk
 from headgate.model.task import Task
-from headgate.storage.journal import Owner
+from headgate.storage.journals.journal import Owner
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["LOST", "DeskGone", "GridFleet"]

@@ -30,7 +30,7 @@ from headgate.grid.board_saving import BoardSaving
 from headgate.grid.committing import Committing, Received
 from headgate.grid.given_tasks import GivenTasks
 from headgate.storage.arriving import Deliveries
-from headgate.storage.journal import Owner
+from headgate.storage.journals.journal import Owner
 
 __all__ = ["Receiving"]
 

@@ -20,7 +20,7 @@ from headgate.model.budget import Budget
 from headgate.model.site import Site
 from headgate.model.timetable import Timetable
 from headgate.storage.collection import Collection
-from headgate.storage.site_memory import read_summary
+from headgate.storage.memory.site_memory import read_summary
 
 __all__ = ["forecast_sites", "scouted_sites"]
 

@@ -10,7 +10,7 @@ from headgate.control.catalog import Catalog
 from headgate.jobs.crawl_request import CrawlRequest
 from headgate.model.errors import UserMistake
 from headgate.model.local_time import Calendar
-from headgate.storage.opened_catalog import opened_catalog
+from headgate.storage.catalog.opened import opened_catalog
 from headgate.traffic.known_server import KnownServer
 
 __all__ = ["known_servers"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from headgate.control.catalog import Catalog
 from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.remembering import mend_memories
+from headgate.storage.memory.remembering import mend_memories
 
 __all__ = ["mend_crawl_memories"]
 

@@ -29,20 +29,20 @@ from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
-from headgate.jobs.visit_remembering import remember_kept
+from headgate.jobs.keeping.visit_remembering import remember_kept
 from headgate.model.local_time import Calendar
 from headgate.model.score_order import ScoreOrder
 from headgate.model.site import BREADTH_FIRST, Site
 from headgate.model.site import Requisites as WhichRequisites
 from headgate.model.task import Task
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journal import Owner
-from headgate.storage.known_pages import KnownPages, LentPages, VisitedPages
+from headgate.storage.journals.journal import Owner
+from headgate.storage.journals.shared_files import SharedByRun
+from headgate.storage.journals.spool import SiteSpool, begin_together
+from headgate.storage.memory.known_pages import KnownPages, LentPages, VisitedPages
+from headgate.storage.memory.remembering import remember
 from headgate.storage.page import PageRow
-from headgate.storage.remembering import remember
-from headgate.storage.shared_files import SharedByRun
 from headgate.storage.spill import DiskSpill
-from headgate.storage.spool import SiteSpool, begin_together
 
 if TYPE_CHECKING:  # few crawls have one
     from headgate.crawling.common_queue import CommonQueue, KnownSpeed

@@ -22,7 +22,7 @@ from headgate.model.budget import Budget
 from headgate.model.plan import Plan
 from headgate.model.site import Site
 from headgate.storage.collection import RunFolder
-from headgate.storage.freed import Freed
+from headgate.storage.retention.freed import Freed
 
 __all__ = ["MakePlan", "OpenFleet", "Parts"]
 
@@ -51,9 +51,9 @@ class Parts:
     open_prober: Callable[[Heard], Prober]
     make_plan: MakePlan
     seal_volume: Callable[[RunFolder], Awaitable[None]]
-    """`headgate.jobs.sealing_child.seal_here`, done elsewhere."""
+    """`headgate.jobs.keeping.sealing_child.seal_here`, done elsewhere."""
     apply_retention: Callable[[Path, float], Awaitable[Freed]]
-    """`headgate.storage.retention.apply_retention` of a collection, as of a moment, elsewhere."""
+    """`headgate.storage.retention.removing.apply_retention` of a collection, as of a moment."""
     second_reader: Callable[[], SecondReader | None] = lambda: None
     listening: Listening = field(default=Listening())
 

@@ -16,11 +16,11 @@ from headgate.fetching.site_probe import SiteProbe
 from headgate.grid.crawling_child import work
 from headgate.grid.processes import open_processes
 from headgate.grid.spawning import spawning
+from headgate.jobs.keeping.sealing_child import retain_in_child, seal_in_child
 from headgate.jobs.node import Listening, NodeJob, open_node
 from headgate.jobs.parts import Parts
 from headgate.jobs.planning_child import plan_in_child
-from headgate.jobs.sealing_child import retain_in_child, seal_in_child
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 __all__ = ["crawling_process", "real_parts"]
 

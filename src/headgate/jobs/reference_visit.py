@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from headgate.jobs.beating import Beating
-from headgate.jobs.owner_bounds import OwnerBounds
+from headgate.jobs.lending.beating import Beating
+from headgate.jobs.lending.owner_bounds import OwnerBounds
 from headgate.jobs.parts import Parts
 from headgate.model.fetch import Fetched, FetchRequest
 from headgate.model.site import Site

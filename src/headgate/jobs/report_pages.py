@@ -25,7 +25,7 @@ def write_report_page(report: RunReport, folder: Path) -> None:
 
 def write_survey_page(report: SurveyReport, folder: Path) -> None:
     """Of what the log in that folder says."""
-    from headgate.storage.survey_log import SURVEY_LOG, read_survey
+    from headgate.storage.journals.survey_log import SURVEY_LOG, read_survey
     from headgate.surveying.facts import SurveyFacts
     from headgate.views.survey_page import survey_page
 

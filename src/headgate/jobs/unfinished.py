@@ -17,12 +17,12 @@ from headgate.crawling.progress import Landed
 from headgate.jobs.visits import record_visits
 from headgate.model.errors import UserMistake
 from headgate.model.run_report import RunReport, SiteReport
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journal import Owner
+from headgate.storage.journals.journal import Owner
+from headgate.storage.journals.site_journal import SiteJournal, site_journals
 from headgate.storage.replacing import write_whole
 from headgate.storage.run_state import load_elapsed, load_report
-from headgate.storage.site_journal import SiteJournal, site_journals
-from headgate.storage.sqlite_catalog import SqliteCatalog
 
 __all__ = ["abandon", "report_so_far"]
 

@@ -16,17 +16,17 @@ from headgate.control.planning_ahead import plan_the_rest
 from headgate.crawling.ports import MeasuredFleet
 from headgate.fetching.http import FetcherSettings
 from headgate.grid.yielding_fleet import Heard
+from headgate.jobs.keeping.sealing_child import seal_here
 from headgate.jobs.node import NodeJob, NodeParts, open_node
 from headgate.jobs.parts import Parts
-from headgate.jobs.sealing_child import seal_here
 from headgate.lab.worlds.simulated_web import Answering, Line, SimulatedWeb
 from headgate.lab.worlds.virtual_time import VirtualClock
 from headgate.model.budget import Budget
 from headgate.model.plan import Plan
 from headgate.model.site import Site
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.freed import Freed
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.retention.freed import Freed
 
 __all__ = ["virtual_parts"]
 
@@ -70,7 +70,7 @@ async def _seal(run: RunFolder) -> None:
 
 
 async def _retain(collection: Path, now: float) -> Freed:
-    from headgate.storage.retention import apply_retention  # here: it brings 60 MB
+    from headgate.storage.retention.removing import apply_retention  # here: it brings 60 MB
 
     await asyncio.sleep(_SEAL_SECONDS)
     return apply_retention(Collection(collection), now)

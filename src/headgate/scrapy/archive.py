@@ -25,9 +25,9 @@ from headgate.model.fetch import Fetched
 from headgate.model.page import Page
 from headgate.model.run_report import RunReport
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journals.shared_files import SharedFiles, recover_shared
+from headgate.storage.journals.spool import SiteSpool, commit_together
 from headgate.storage.replacing import write_whole
-from headgate.storage.shared_files import SharedFiles, recover_shared
-from headgate.storage.spool import SiteSpool, commit_together
 
 __all__ = ["SpiderArchive", "check_folder"]
 

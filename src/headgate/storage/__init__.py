@@ -1,13 +1,11 @@
 """What a crawl leaves on disk, and how it survives a crash.
 
-From the bottom up: `faults` turns the disk's errors into ours; `appending` is a file that only
-grows; `records` forms WARC records and `warc` writes them; `journal` keeps what a site run did;
-`spool` ties the last two so that a page is stored wholly or not at all; `spill` holds URLs that do
-not fit in memory. At the end of a run `sealing` turns journals into `index` (CDXJ), `tables`
-(Parquet), and `remembering` merges the run into what is known of its sites: `page_memory` says what
-a look at a page changes, `site_memory` reads the file and `memory_merging` writes it. `known_pages`
-is how the next run profits from it, `stored_response` reads an archived page back. `collection` is
-the folder around it all and `catalog` the small database of sites and runs.
+From the bottom up: `faults` turns the disk's errors into ours; `journals` keep what site runs did,
+and their `spool` stores a page wholly or not at all, together with its records in `warc`; `spill`
+holds URLs that do not fit in memory. At the end of a run `sealing` turns journals into the index
+(CDXJ) and `tables` (Parquet) and merges the run into the `memory` of its sites, from which the next
+run profits; `retention` removes versions that need not stay. `collection` is the folder around it
+all and `catalog` the small database of sites, runs, servers and a grid's board.
 
 Everything here is synchronous; callers choose the thread.
 """

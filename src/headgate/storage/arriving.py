@@ -22,10 +22,10 @@ from pathlib import Path
 
 from headgate.crawling.task_messages import Chunk, FileDigest, FileSize, Lease
 from headgate.model.errors import HeadgateError
-from headgate.storage.appending import sync_folder
 from headgate.storage.collection import RunFolder
 from headgate.storage.faults import reading, writing
-from headgate.storage.journal import Owner, read_commits, read_owner
+from headgate.storage.journals.appending import sync_folder
+from headgate.storage.journals.journal import Owner, read_commits, read_owner
 
 __all__ = ["Deliveries", "free_bytes"]
 

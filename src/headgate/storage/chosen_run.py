@@ -6,7 +6,7 @@ from pathlib import Path
 
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.survey_log import SURVEY_LOG
+from headgate.storage.journals.survey_log import SURVEY_LOG
 
 __all__ = ["chosen_run", "crawls", "file_of_run", "is_survey"]
 

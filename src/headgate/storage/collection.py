@@ -30,13 +30,13 @@ from typing import TypeVar
 import msgspec
 
 from headgate.model.errors import DamagedFile, UserMistake
-from headgate.storage.appending import sync_folder
 from headgate.storage.faults import opening_collection, reading, writing
-from headgate.storage.journal import Owner
+from headgate.storage.journals.appending import sync_folder
+from headgate.storage.journals.journal import Owner
+from headgate.storage.journals.spool_files import Place
 from headgate.storage.own_files import open_own, opened, refuse_links
 from headgate.storage.replacing import write_whole
-from headgate.storage.spool_files import Place
-from headgate.storage.warc import DEFAULT_FILE_BYTES, WarcFiles, file_safe
+from headgate.storage.warc.writer import DEFAULT_FILE_BYTES, WarcFiles, file_safe
 
 __all__ = ["Collection", "RunFolder"]
 
@@ -175,7 +175,7 @@ class Collection:
         return self.path / "sites"
 
     def memory(self, site: str) -> Path:
-        """Where all that is known of a site's pages is kept: `headgate.storage.site_memory`."""
+        """Where all that is known of a site's pages is: `headgate.storage.memory.site_memory`."""
         return self.memories / f"{file_safe(site)}.pages"
 
     @contextmanager

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from headgate.model.page import Role
-from headgate.storage.journal import read_pages
+from headgate.storage.journals.journal import read_pages
 
 __all__ = ["differing_pages"]
 

@@ -25,13 +25,13 @@ import msgspec
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Grant, Lease, decoded, encoded
 from headgate.model.task import Apart, Task
-from headgate.storage.appending import sync_folder
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.faults import reading, writing
-from headgate.storage.memory_file import DamagedMemory
+from headgate.storage.journals.appending import sync_folder
+from headgate.storage.journals.spool_files import Place
+from headgate.storage.memory.file import DamagedMemory
+from headgate.storage.memory.site_memory import SiteMemory
 from headgate.storage.replacing import write_whole
-from headgate.storage.site_memory import SiteMemory
-from headgate.storage.spool_files import Place
 
 __all__ = ["LeaseFolder", "SavedGrant", "lease_folders"]
 

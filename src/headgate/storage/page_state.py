@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headgate.model.fetch import Fetched
-from headgate.storage.stored_response import read_response
+from headgate.storage.warc.stored_response import read_response
 
 __all__ = ["PageState", "read_body"]
 

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 from headgate.model.errors import WorldFault
 from headgate.storage.collection import RunFolder
 from headgate.storage.faults import reading
+from headgate.storage.journals.site_journal import site_journals
 from headgate.storage.own_files import opened
 from headgate.storage.page import PageRow
 from headgate.storage.page_state import PageState
-from headgate.storage.site_journal import site_journals
 
 __all__ = ["GONE", "THERE", "page_states", "state_of"]
 

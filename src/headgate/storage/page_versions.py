@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 import xxhash
 
 from headgate.storage.collection import RunFolder
-from headgate.storage.exported_table import Rows, stored_rows
 from headgate.storage.page_states import GONE, THERE
-from headgate.storage.row_condition import RowCondition
-from headgate.storage.run_tables import run_table
+from headgate.storage.tables.exported_table import Rows, stored_rows
+from headgate.storage.tables.row_condition import RowCondition
+from headgate.storage.tables.run_tables import run_table
 
 __all__ = ["page_versions"]
 
@@ -28,7 +28,7 @@ def page_versions(runs: Sequence[RunFolder], where: str = "", *, every: bool = F
 
     ``runs`` are the newest first, and so are the rows; ``every`` version, or the newest of each
     page, and of those the ones that meet a condition."""
-    from headgate.storage.arrow_tables import PAGES_SCHEMA
+    from headgate.storage.tables.arrow_tables import PAGES_SCHEMA
 
     schema = pa.schema([pa.field("run", pa.string()), *PAGES_SCHEMA]).remove_metadata()
     condition = RowCondition(where, schema.names)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from headgate.storage.appending import sync_folder
 from headgate.storage.faults import writing
+from headgate.storage.journals.appending import sync_folder
 from headgate.storage.own_files import make_own, open_own
 
 __all__ = ["overwrite", "replacing", "replacing_soon", "sync_files", "write_soon", "write_whole"]

@@ -12,12 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.index import index_lines, writing_index
-from headgate.storage.journal import Commit, Owner
-from headgate.storage.remembering import mend, remember
+from headgate.storage.journals.journal import Commit, Owner
+from headgate.storage.journals.site_journal import SiteJournal, site_journals
+from headgate.storage.memory.remembering import mend, remember
 from headgate.storage.replacing import replacing, sync_files
-from headgate.storage.site_journal import SiteJournal, site_journals
-from headgate.storage.tables import writing_links, writing_pages
+from headgate.storage.tables.writing import writing_links, writing_pages
+from headgate.storage.warc.index import index_lines, writing_index
 
 __all__ = ["TABLES", "Complete", "seal", "seal_volume", "write_run_table"]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headgate.storage.appending import sync_folder
 from headgate.storage.collection import RunFolder
 from headgate.storage.faults import writing
-from headgate.storage.journal import Owner, read_owner
+from headgate.storage.journals.appending import sync_folder
+from headgate.storage.journals.journal import Owner, read_owner
 
 __all__ = ["KEPT", "move_visit", "prepare_staging", "staged_visits", "staging"]
 

@@ -18,8 +18,8 @@ from headgate.reading.page_lines import page_lines
 from headgate.storage.collection import RunFolder
 from headgate.storage.page import PageRow
 from headgate.storage.page_state import read_body
-from headgate.storage.plain_parquet import Kind
-from headgate.storage.table_columns import PAGE_COLUMNS
+from headgate.storage.tables.columns import PAGE_COLUMNS
+from headgate.storage.tables.plain_parquet import Kind
 
 __all__ = ["StoredPage", "UnreadablePage"]
 

@@ -17,9 +17,9 @@ from headgate.crawling.task_messages import FileDigest, FileSize, Lease, Put, Ve
 from headgate.crawling.task_source import Refused, TaskSource
 from headgate.model.errors import WorldFault
 from headgate.storage.arriving import Deliveries
+from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection
-from headgate.storage.sql_board import SqlBoard
-from headgate.storage.sqlite_catalog import SqliteCatalog
 
 
 class Managers:

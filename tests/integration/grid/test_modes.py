@@ -15,13 +15,13 @@ from headgate.control.board_rows import BoardState, NewTask
 from headgate.crawling.task_messages import Beat, Claim, Grant, Word, encoded
 from headgate.grid.desk_view import DeskView
 from headgate.grid.given_tasks import TaskSpec
-from headgate.jobs.grid_placing import placing_of
+from headgate.jobs.managing.placing import placing_of
 from headgate.model.grid import GridTerms, Mode, Placement
 from headgate.model.site import Site
 from headgate.model.task import Task
+from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.sql_board import SqlBoard
-from headgate.storage.sqlite_catalog import SqliteCatalog
 
 SITES = [f"{letter}{number}" for letter in "abc" for number in range(5)]
 WAYS = [GridTerms(mode=mode) for mode in Mode] + [

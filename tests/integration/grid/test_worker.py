@@ -17,9 +17,9 @@ from tests.acceptance.small_web import SmallWeb, serving
 from headgate.crawling.memory_desk import MemoryDesk
 from headgate.crawling.task_source import Refused
 from headgate.jobs.from_python import crawl
-from headgate.jobs.guest_rules import GuestRules, Hours, Idleness
+from headgate.jobs.lending.guest_rules import GuestRules, Hours, Idleness
+from headgate.jobs.lending.worker import Worker, WorkerJob, work
 from headgate.jobs.real_parts import real_parts
-from headgate.jobs.worker import Worker, WorkerJob, work
 from headgate.model.budget import Budget
 from headgate.model.node_status import NodeStatus
 from headgate.model.site import Site

@@ -20,7 +20,7 @@ from tests.unit.storage.making import make_page, make_url
 
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.spool import SiteSpool
+from headgate.storage.journals.spool import SiteSpool
 
 ROLL_BYTES = 30_000
 MOST_PAGES_PER_COMMIT = 40

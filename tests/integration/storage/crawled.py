@@ -21,9 +21,9 @@ from tests.unit.storage.making import (
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.page import Page, Role
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.known_pages import KnownPages
+from headgate.storage.journals.spool import SiteSpool
+from headgate.storage.memory.known_pages import KnownPages
 from headgate.storage.sealing import seal
-from headgate.storage.spool import SiteSpool
 
 STARTED = datetime.fromtimestamp(NOON, UTC)
 SHARED_BODY = make_body(99, 4000)

@@ -14,11 +14,11 @@ from tests.contract.test_catalog import make_visit, measured
 from headgate.control.board_rows import NewTask
 from headgate.control.catalog import Outcome, Server, SiteState
 from headgate.model.errors import DamagedFile, UserMistake, WorldFault
-from headgate.storage.database import VERSION, steps_after
-from headgate.storage.postgres_catalog import PostgresCatalog
-from headgate.storage.postgres_database import PostgresDatabase
-from headgate.storage.sql_board import SqlBoard
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.database import VERSION, steps_after
+from headgate.storage.catalog.postgres_catalog import PostgresCatalog
+from headgate.storage.catalog.postgres_database import PostgresDatabase
+from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 
 def test_estimates_that_are_not_ours_are_measured_anew(tmp_path: Path) -> None:

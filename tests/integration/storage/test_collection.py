@@ -11,8 +11,8 @@ from tests.unit.storage.making import make_page
 
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection
-from headgate.storage.spool import SiteSpool
-from headgate.storage.warc import file_safe
+from headgate.storage.journals.spool import SiteSpool
+from headgate.storage.warc.writer import file_safe
 
 from .crawled import STARTED, crawl_once
 

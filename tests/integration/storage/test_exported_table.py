@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.model.errors import UserMistake
-from headgate.storage.exported_table import stored_rows, write_rows
+from headgate.storage.tables.exported_table import stored_rows, write_rows
 
 
 def test_a_column_whose_name_is_no_text_is_damage(tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 
 from headgate.model.errors import WorldFault
 from headgate.model.page import Page
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journals.spool import SiteSpool
 from headgate.storage.sealing import seal
 from headgate.storage.spill import DiskSpill
-from headgate.storage.spool import SiteSpool
-from headgate.storage.sqlite_catalog import SqliteCatalog
 
 from .crawled import STARTED
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.unit.storage.making import make_body, make_url
 
 from headgate.storage.collection import Collection
-from headgate.storage.known_pages import KnownPages
+from headgate.storage.memory.known_pages import KnownPages
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once
 

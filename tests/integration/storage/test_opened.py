@@ -14,8 +14,8 @@ import headgate
 from headgate.model.errors import UserMistake
 from headgate.model.page import Page
 from headgate.storage.collection import Collection
+from headgate.storage.journals.spool import SiteSpool
 from headgate.storage.sealing import seal
-from headgate.storage.spool import SiteSpool
 from headgate.storage.stored_page import UnreadablePage
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.storage.making import make_body, make_url
 from tests.unit.storage.test_surt import KEYS
 
-from headgate.storage.surt import surt_key
+from headgate.storage.warc.surt import surt_key
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once
 from .replaying import replayed, serving_pywb

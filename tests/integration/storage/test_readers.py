@@ -12,8 +12,8 @@ from tests.unit.storage.making import make_body, make_fetched, make_url
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 from warcio.checker import Checker  # type: ignore[import-untyped]
 
-from headgate.storage.arrow_tables import LINKS_SCHEMA, PAGES_SCHEMA
 from headgate.storage.collection import RunFolder
+from headgate.storage.tables.arrow_tables import LINKS_SCHEMA, PAGES_SCHEMA
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once, make_robots_url
 

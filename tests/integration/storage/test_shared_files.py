@@ -15,12 +15,12 @@ from tests.unit.storage.making import make_page, make_url
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.errors import WorldFault
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journal import Owner, read_owners
+from headgate.storage.journals.journal import Owner, read_owners
+from headgate.storage.journals.shared_files import SharedFiles, recover_shared
+from headgate.storage.journals.site_journal import site_journals
+from headgate.storage.journals.spool import SiteSpool, commit_together
 from headgate.storage.sealing import seal
-from headgate.storage.shared_files import SharedFiles, recover_shared
-from headgate.storage.site_journal import site_journals
-from headgate.storage.spool import SiteSpool, commit_together
-from headgate.storage.warc import WarcWriter
+from headgate.storage.warc.writer import WarcWriter
 
 from .crawled import STARTED
 

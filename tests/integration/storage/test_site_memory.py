@@ -17,16 +17,17 @@ from hypothesis import strategies as st
 from tests.unit.storage.making import make_page
 
 from headgate.model.errors import UserMistake, WorldFault
-from headgate.storage import memory_merging, site_memory
 from headgate.storage.collection import Collection
-from headgate.storage.known_pages import KnownPages
-from headgate.storage.memory_file import DamagedMemory
-from headgate.storage.memory_merging import merge
-from headgate.storage.page_memory import Look, PageMemory, Sighting, after
-from headgate.storage.remembering import mend_memories
+from headgate.storage.journals.spool import SiteSpool
+from headgate.storage.memory import merging as memory_merging
+from headgate.storage.memory import site_memory
+from headgate.storage.memory.file import DamagedMemory
+from headgate.storage.memory.known_pages import KnownPages
+from headgate.storage.memory.merging import merge
+from headgate.storage.memory.page_memory import Look, PageMemory, Sighting, after
+from headgate.storage.memory.remembering import mend_memories
+from headgate.storage.memory.site_memory import SiteMemory, read_summary
 from headgate.storage.sealing import seal
-from headgate.storage.site_memory import SiteMemory, read_summary
-from headgate.storage.spool import SiteSpool
 
 from .crawled import STARTED, crawl_once
 

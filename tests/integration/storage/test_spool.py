@@ -12,11 +12,11 @@ from tests.unit.storage.making import make_body, make_failure, make_fetched, mak
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.errors import WorldFault
 from headgate.model.page import Links, Page
-from headgate.storage.journal import Owner, read_groups, read_links
+from headgate.storage.journals.journal import Owner, read_groups, read_links
+from headgate.storage.journals.spool import SiteSpool
+from headgate.storage.journals.spool_files import Place
 from headgate.storage.page import PageRow
-from headgate.storage.spool import SiteSpool
-from headgate.storage.spool_files import Place
-from headgate.storage.warc import WarcFiles
+from headgate.storage.warc.writer import WarcFiles
 
 
 def place_in(folder: Path, max_bytes: int = 1_000_000) -> Place:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headgate.model.errors import WorldFault
-from headgate.storage.survey_log import SurveyFile, SurveyIndex, read_survey
+from headgate.storage.journals.survey_log import SurveyFile, SurveyIndex, read_survey
 from headgate.surveying.entries import Ending, SurveyEntry
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.integration.storage.test_volume import DAY, visit
 from tests.unit.storage.making import NOON, make_url
 
-from headgate.jobs.changes import Comparison, Noises
+from headgate.jobs.exporting.changes import Comparison, Noises
 from headgate.model.keeping import Keeping
 from headgate.model.page_change import Change, PageChange
 from headgate.model.site import Site

@@ -17,15 +17,15 @@ from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.page import Page, Role
 from headgate.reading.digests import content_digest
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journal import Owner
-from headgate.storage.memory_summary import VisitCounts
-from headgate.storage.remembering import mend
+from headgate.storage.journals.journal import Owner
+from headgate.storage.journals.shared_files import SharedFiles
+from headgate.storage.journals.site_journal import site_journals
+from headgate.storage.journals.spool import SiteSpool
+from headgate.storage.memory.remembering import mend
+from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.summary import VisitCounts
+from headgate.storage.memory.visit_memory import remember_visit
 from headgate.storage.sealing import seal_volume
-from headgate.storage.shared_files import SharedFiles
-from headgate.storage.site_journal import site_journals
-from headgate.storage.site_memory import SiteMemory
-from headgate.storage.spool import SiteSpool
-from headgate.storage.visit_memory import remember_visit
 
 DAY = 86_400.0
 

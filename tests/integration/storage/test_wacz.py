@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.storage.making import make_body, make_url
 
-from headgate.jobs.export import Export, Exporting
+from headgate.jobs.exporting.export import Export, Exporting
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once
 from .replaying import replayed, serving_pywb

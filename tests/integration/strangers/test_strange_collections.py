@@ -17,9 +17,9 @@ from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.model.run_report import RunReport
 from headgate.storage.collection import Collection
-from headgate.storage.memory_merging import merge
-from headgate.storage.page_memory import Look, Sighting
-from headgate.storage.site_memory import SiteMemory
+from headgate.storage.memory.merging import merge
+from headgate.storage.memory.page_memory import Look, Sighting
+from headgate.storage.memory.site_memory import SiteMemory
 
 from .strange_collections import Strange, entered, make_crawl, without_the_web
 

@@ -14,14 +14,14 @@ from headgate.control.catalog import Outcome
 from headgate.crawling.survey_run import SurveyRun
 from headgate.frontier.pacing import PaceRules
 from headgate.jobs.real_parts import real_parts
-from headgate.jobs.survey import SurveyJob, survey
-from headgate.jobs.survey_from_python import survey_settings
+from headgate.jobs.surveys.from_python import survey_settings
+from headgate.jobs.surveys.survey import SurveyJob, survey
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.quota import Quota
 from headgate.model.units import UNLIMITED, BytesPerSecond
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection
-from headgate.storage.sqlite_catalog import SqliteCatalog
 from headgate.surveying.rules import SurveyRules
 
 from .looking_on import Nobody

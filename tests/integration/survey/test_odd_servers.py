@@ -12,11 +12,11 @@ import pytest
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.limits import Limits
 from headgate.frontier.pacing import PaceRules
-from headgate.jobs.survey import SurveyJob, survey
+from headgate.jobs.surveys.survey import SurveyJob, survey
 from headgate.model.budget import Budget
 from headgate.model.survey_report import SurveyReport
 from headgate.model.units import UNLIMITED
-from headgate.storage.survey_log import SURVEY_LOG, read_survey
+from headgate.storage.journals.survey_log import SURVEY_LOG, read_survey
 from headgate.surveying.facts import SurveyFacts
 from headgate.surveying.rules import SurveyRules
 from headgate.surveying.scope import ALL

@@ -10,7 +10,7 @@ from headgate.fetching.http import FetcherSettings
 from headgate.fetching.limits import Limits
 from headgate.frontier.pacing import PaceRules
 from headgate.jobs.parts import Parts
-from headgate.jobs.survey import SurveyJob, survey
+from headgate.jobs.surveys.survey import SurveyJob, survey
 from headgate.lab.worlds.virtual_server import (
     Edits,
     VirtualServer,
@@ -22,7 +22,7 @@ from headgate.lab.worlds.virtual_web import VirtualWeb, make_web
 from headgate.model.budget import Budget
 from headgate.model.survey_report import SurveyReport
 from headgate.model.units import UNLIMITED
-from headgate.storage.survey_log import SURVEY_LOG, read_survey
+from headgate.storage.journals.survey_log import SURVEY_LOG, read_survey
 from headgate.surveying.difference import LinkChange, ServerMove, difference
 from headgate.surveying.entries import SurveyEntry
 from headgate.surveying.facts import SurveyFacts

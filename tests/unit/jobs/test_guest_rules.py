@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headgate.jobs.guest_rules import GuestRules, Hours, Idleness
-from headgate.jobs.node_request import read_bandwidth
+from headgate.jobs.lending.guest_rules import GuestRules, Hours, Idleness
+from headgate.jobs.lending.request import read_bandwidth
 from headgate.model.errors import UserMistake
 from headgate.model.site import Site
 

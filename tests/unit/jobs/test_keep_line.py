@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.jobs.keep_line import VisitPace, is_full, visit_seconds
+from headgate.jobs.keeping.line import VisitPace, is_full, visit_seconds
 
 
 def test_a_budget_without_bound_is_never_full() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from headgate.lab.worlds.hourly_servers import HourlyWorld, crawl_once
 from headgate.model.budget import Budget
 from headgate.model.units import BytesPerSecond
-from headgate.storage.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 
 def test_after_two_runs_ends_are_foretold_within_a_tenth(tmp_path: Path) -> None:

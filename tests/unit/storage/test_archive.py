@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.model.page import Earlier, Page
-from headgate.storage.archive import SiteArchive
-from headgate.storage.records import payload_digest
-from headgate.storage.warc import WarcFiles, WarcWriter
+from headgate.storage.warc.archive import SiteArchive
+from headgate.storage.warc.records import payload_digest
+from headgate.storage.warc.writer import WarcFiles, WarcWriter
 
 from .making import NOON, make_body, make_fetched, make_url
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.storage.warc import file_safe
+from headgate.storage.warc.writer import file_safe
 
 
 @given(st.text(max_size=300))

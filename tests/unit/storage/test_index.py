@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from headgate.storage.index import index_lines, writing_index
 from headgate.storage.page import PageRow
+from headgate.storage.warc.index import index_lines, writing_index
 
 from .making import NOON, make_url
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.recrawl.look_history import gaps_of
-from headgate.storage.page_memory import Look, PageMemory, Sighting, after, earlier_of
+from headgate.storage.memory.page_memory import Look, PageMemory, Sighting, after, earlier_of
 
 URL = "http://site.test/"
 BEGAN = 1000.0

@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from headgate.storage import sql_board, sql_catalog
-from headgate.storage.queries import load_queries
+from headgate.storage.catalog import sql_board, sql_catalog
+from headgate.storage.catalog.queries import load_queries
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from headgate.model.fetch import Fetched
 from headgate.model.page import Earlier
-from headgate.storage import records
+from headgate.storage.warc import records
 
 from .making import NOON, make_chunked, make_failure, make_fetched, make_not_modified
 

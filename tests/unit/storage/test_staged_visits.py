@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from headgate.jobs.volume_recovery import recover_staged
+from headgate.jobs.keeping.volume_recovery import recover_staged
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journal import Owner
-from headgate.storage.spool import SiteSpool
+from headgate.storage.journals.journal import Owner
+from headgate.storage.journals.spool import SiteSpool
 from headgate.storage.staged_visits import (
     move_visit,
     prepare_staging,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.storage.surt import surt_key
+from headgate.storage.warc.surt import surt_key
 
 KEYS = {
     "http://example.org/": "org,example)/",

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from headgate.cli.survey_starts import read_starts
-from headgate.jobs.survey_request import SurveyRequest
+from headgate.jobs.surveys.request import SurveyRequest
 from headgate.model.errors import UserMistake
 from headgate.model.survey_report import DepthAhead, SurveyDepth, SurveyReport
 from headgate.surveying.entries import Ending, SurveyEntry

@@ -91,7 +91,7 @@ class KeptWorld:
         return max(ready(self.now), self.now + 60.0)
 
     def _is_full(self) -> bool:
-        """As for a keeper (`headgate.jobs.keep_line`): what is promised has the line alone."""
+        """As for a keeper (`headgate.jobs.keeping.line`): what is promised has the line alone."""
         promised = any(visit.task.why is Why.PROMISE for visit in self._visits)
         return promised or len(self._visits) >= self.slots
 

@@ -1,0 +1,1 @@
+"""What a collection gives out: tables, texts, archives, pages for programs, what changed."""

@@ -1,0 +1,120 @@
+"""What changed: pages that are new, changed or gone, with what of their text changed.
+
+A page may have been looked at any number of times; every change from one look to the next is told.
+
+Memory: some 400 bytes for each look at a page in the largest run, and for each version that is
+told. Two bodies are read from the archive for each page whose bytes differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headgate.jobs.exporting.changed_page import changed_page
+from headgate.model.page_change import Change, PageChange
+from headgate.reading.noise import Noise
+from headgate.storage.collection import RunFolder
+from headgate.storage.page_state import PageState
+from headgate.storage.page_states import page_states
+
+__all__ = ["Comparison", "Noises"]
+
+Page = tuple[str, str]
+"""Site and URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noises:
+    """What counts for nothing, by site."""
+
+    others: Noise
+    """Of sites that have no rules of their own."""
+    by_site: Mapping[str, Noise] = field(default_factory=dict)
+
+    def of(self, site: str) -> Noise:
+        return self.by_site.get(site, self.others)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Of the pages as ``before`` runs left them with what ``after`` runs found; oldest first."""
+
+    collection: Path
+    before: Sequence[RunFolder]
+    after: Sequence[RunFolder]
+    noises: Noises
+    site: str | None = None
+    since: float = -math.inf
+    """Looks of the later runs that were before this moment, in seconds since 1970, tell how pages
+    were."""
+    unremarkable: int = field(default=0, init=False)
+    """Versions whose bytes changed, and nothing that counts; known when all changes were taken."""
+
+    def changes(self) -> Iterator[PageChange]:
+        """In the order of sites and URLs, of one page in that of time."""
+        known: dict[Page, PageState] = {}
+        versions: dict[Page, list[PageState]] = defaultdict(list)
+        for run in self.before:
+            for page, looks in self._looks(run):
+                known[page] = looks[-1]
+        for run in self.after:
+            for page, looks in self._looks(run):
+                _add_versions(known, versions, page, looks, self.since)
+        for page in sorted(versions):
+            yield from self._of_page(page, versions[page])
+
+    def _looks(self, run: RunFolder) -> Iterator[tuple[Page, list[PageState]]]:
+        """Of each page of a run, in the order of time."""
+        found: dict[Page, list[PageState]] = defaultdict(list)
+        for site, url, state in page_states(run, self.site):
+            found[site, url].append(state)
+        for page, looks in found.items():
+            looks.sort(key=lambda look: look.seen_at)
+            yield page, looks
+
+    def _of_page(self, page: Page, versions: Sequence[PageState]) -> Iterator[PageChange]:
+        """``versions`` is what was known before, or a page that was never there, and what came."""
+        old = versions[0]
+        for new in versions[1:]:
+            change = self._change(page, old, new)
+            if change is not None:
+                yield change
+            old = new
+
+    def _change(self, page: Page, old: PageState, new: PageState) -> PageChange | None:
+        site, url = page
+        before = old.seen_at if old.seen_at > -math.inf else None
+        if not new.there:
+            return PageChange(Change.GONE, site, url, old.title, new.seen_at, before)
+        if not old.there:
+            return PageChange(Change.NEW, site, url, new.title, new.seen_at, before)
+        found = changed_page(self.collection, page, old, new, self.noises.of(site))
+        self.unremarkable += found is None
+        return found
+
+
+_NEVER = PageState(-math.inf, "", "", b"", "", 0, "")
+
+
+def _add_versions(
+    known: dict[Page, PageState],
+    versions: dict[Page, list[PageState]],
+    page: Page,
+    looks: Sequence[PageState],
+    since: float,
+) -> None:
+    """Of a page's looks those that found another version than the look before. The version before
+    stands with the time of the last look at it."""
+    for look in looks:
+        last = known.get(page, _NEVER)
+        if look.seen_at >= since and look.digest != last.digest:
+            if page in versions:
+                versions[page][-1] = last
+            else:
+                versions[page].append(last)
+            versions[page].append(look)
+        known[page] = look

@@ -1,0 +1,100 @@
+"""What an export says of a page beside its row: main text, Markdown or HTML."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from headgate.jobs.exporting.text_workers import answers
+from headgate.reading.main_text import FORMS, check_main_text, main_text
+from headgate.reading.simhash import NearDuplicates
+from headgate.storage.page_states import THERE
+from headgate.storage.stored_page import StoredPage, UnreadablePage
+
+__all__ = ["CONTENTS", "Contents", "PageContent", "Told"]
+
+CONTENTS = (*FORMS, "html")
+_MOST_CHARACTERS = 4_000_000
+"""Of a page: libraries take a long time for more."""
+_ROWS_AT_ONCE = 256
+_Row = Mapping[str, Any]
+
+
+class PageContent(msgspec.Struct, frozen=True):
+    """Of one page."""
+
+    content: str | None = None
+    """None: it is no page of text."""
+    language: str = ""
+    published: str = ""
+    trouble: str = ""
+    """Why it could not be read."""
+
+
+Told = tuple[PageContent, str]
+"""With the URL of the first page that says nearly the same; empty: none does."""
+
+
+class Contents:
+    """Of pages that come by, told in their order; counts those that could not be read."""
+
+    def __init__(self, collection: Path, form: str) -> None:
+        if form in FORMS:
+            check_main_text()
+        self._collection = collection
+        self._form = form
+        self._near = NearDuplicates()
+        self.unreadable = 0
+        self.first_trouble = ""
+
+    def of(self, batches: Iterable[pa.Table]) -> Iterator[tuple[pa.Table, list[Told]]]:
+        """Some rows at a time, each with its content."""
+        waiting: deque[tuple[pa.Table, list[_Row], list[Told]]] = deque()
+
+        def questions() -> Iterator[tuple[Path, str, _Row]]:
+            for batch in batches:
+                for start in range(0, len(batch), _ROWS_AT_ONCE):
+                    some = batch.slice(start, _ROWS_AT_ONCE)
+                    waiting.append((some, some.to_pylist(), []))
+                    for row in waiting[-1][1]:
+                        yield self._collection, self._form, row
+
+        for content in answers(_content, questions()):
+            some, rows, told = waiting[0]
+            told.append(self._told(rows[len(told)], content))
+            if len(told) == len(rows):
+                yield some, told
+                waiting.popleft()
+
+    def _told(self, row: _Row, content: PageContent | None) -> Told:
+        if content is None:
+            content = PageContent(trouble=f"{row['url']}: reading it took too long, or broke off")
+        if content.trouble:
+            self.unreadable += 1
+            self.first_trouble = self.first_trouble or content.trouble
+        if content.content and self._form in FORMS:
+            return content, self._near.first_like(row["url"], content.content)
+        return content, ""
+
+
+def _content(question: tuple[Path, str, _Row]) -> PageContent:
+    """In another process."""
+    collection, form, row = question
+    if row["role"] != "page" or row["status"] not in THERE:
+        return PageContent()
+    page = StoredPage(collection, row)
+    try:
+        html = page.html[:_MOST_CHARACTERS]
+        if form == "html":
+            return PageContent(html or None)
+        if html:
+            read = main_text(html, page.url, form, row["language"] or "")
+            return PageContent(read.text or None, read.language, read.published)
+        return PageContent(page.text[:_MOST_CHARACTERS] or None, row["language"] or "")
+    except UnreadablePage as fault:
+        return PageContent(trouble=str(fault))

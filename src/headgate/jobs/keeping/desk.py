@@ -1,0 +1,274 @@
+"""The desk of a keeper: which site is visited next and for which pages, and what a visit taught.
+
+The board of all sites (`recrawl.site_board`) chooses the site; what its memory says chooses the
+pages. After a visit the memory is read again, and the catalog is told: the visit, what is known of
+the site now, the promise that was settled. A memory that is ahead of the catalog, since somebody
+pulled the plug between the two, is simply read again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headgate.control.catalog import Catalog, KeptPromise, SiteState
+from headgate.crawling.progress import Progress, TaskState
+from headgate.jobs.keeping.kept_memory import (
+    KnownSite,
+    decode_outlook,
+    encode_outlook,
+    read_known_site,
+    terms_of,
+)
+from headgate.jobs.keeping.kept_visit import (
+    PlannedVisit,
+    VisitEnd,
+    is_down,
+    visit_of,
+    with_trouble,
+)
+from headgate.jobs.keeping.site_pauses import LONGEST_PAUSE_SECONDS, is_believed, state_after
+from headgate.jobs.keeping.site_troubles import standing_trouble
+from headgate.model.site import Site
+from headgate.recrawl.keep_policies import KeepPolicy
+from headgate.recrawl.page_estimates import PageEstimates
+from headgate.recrawl.rate_prior import RatePrior
+from headgate.recrawl.site_board import SiteBoard, Why
+from headgate.recrawl.site_board import Task as BoardTask
+from headgate.recrawl.site_order import VisitOf
+from headgate.recrawl.site_outlook import outlook_of
+from headgate.recrawl.visit_choice import chosen_visit, pages_left, promised_visit
+from headgate.storage.collection import Collection
+from headgate.storage.keep_state import load_turns
+from headgate.storage.memory.file import DamagedMemory
+from headgate.storage.memory.remembering import mend
+from headgate.storage.memory.site_memory import SiteMemory, read_summary
+from headgate.storage.memory.summary import VisitCounts
+
+__all__ = ["Desk"]
+
+_MOST_PAGES = 5_000
+"""Of one visit."""
+_AHEAD_SECONDS = 300.0
+
+
+@dataclass(slots=True)
+class Desk:
+    collection: Collection
+    catalog: Catalog
+    policy: KeepPolicy
+    board: SiteBoard = field(init=False)
+    prior: RatePrior = field(default_factory=RatePrior)
+    sites: dict[str, Site] = field(default_factory=dict)
+    states: dict[str, SiteState] = field(default_factory=dict)
+    pages: dict[str, int] = field(default_factory=dict)
+    """Known of each site."""
+    remarks: list[str] = field(default_factory=list)
+    """What had to be mended, a sentence each."""
+
+    def __post_init__(self) -> None:
+        self.policy.order.restore(load_turns(self.collection.path, self.policy.name))
+        self.board = SiteBoard(self.policy.order)
+
+    def take_sites(self, sites: Iterable[Site], now: float) -> None:
+        """From now on these are kept, and no others. What is known of the others stays."""
+        wanted = {site.name: site for site in sites}
+        if not self.states:
+            self.states = dict(self.catalog.site_states())
+        for name in self.sites.keys() - wanted.keys():
+            self.board.drop(name)
+            self.prior.forget(name)
+            self.pages.pop(name, None)
+        before, self.sites = self.sites, wanted
+        for name, site in wanted.items():
+            if before.get(name) != site:
+                self._take_site(site, now)
+        self.prior.renew()
+
+    def _take_site(self, site: Site, now: float) -> None:
+        name = site.name
+        state = self.states.get(name)
+        summary = read_summary(self.collection.memory(name), name)
+        outlook = None if state is None else decode_outlook(state.outlook)
+        self.board.put(name, terms_of(site), outlook if summary is not None else None)
+        if state is not None and state.asked > now + _AHEAD_SECONDS:
+            state = self.states[name] = dataclasses.replace(state, paused_until=0.0)
+            outlook = None  # the clock was set back since
+        if state is not None:
+            self.board.pause(name, state.paused_until)
+        if summary is None and (state is None or not state.visit):
+            return  # nobody was there; a memory that was lost is found out below
+        self.pages[name] = 0 if summary is None else summary.pages
+        if outlook is None or summary is None or state is None or summary.visit != state.visit:
+            self.refresh(name, now)
+            self._save_anew(name)
+        else:
+            self.prior.counted(name, np.array(outlook.rate_weights))
+
+    def look_at_all_again(self, now: float) -> None:
+        """The clock was set back: what was to come then has no meaning any more."""
+        for name, state in self.states.items():
+            if state.paused_until > now + LONGEST_PAUSE_SECONDS:
+                self.states[name] = dataclasses.replace(state, paused_until=0.0)
+                self.board.pause(name, 0.0)
+        for name in self.sites:
+            if self.board.outlook(name) is not None:
+                self.refresh(name, now)
+
+    def refresh(self, name: str, now: float) -> KnownSite | None:
+        """Read a site's memory again; None: it has no pages."""
+        known = self.known(name, now)
+        self.pages[name] = 0 if known is None else known.summary.pages
+        if known is None:
+            return None
+        outlook = outlook_of(known.kept, self.policy.pages, now)
+        self.board.remember(name, outlook)
+        self.prior.counted(name, np.array(outlook.rate_weights))
+        return known
+
+    def _save_anew(self, name: str) -> None:
+        """What the memory knew and the catalog did not."""
+        outlook = self.board.outlook(name)
+        summary = read_summary(self.collection.memory(name), name)
+        if outlook is not None and summary is not None:
+            state = self.states.get(name) or SiteState(name, 0, 0.0)
+            state = dataclasses.replace(
+                state,
+                visit=max(state.visit, summary.visit),
+                outlook=encode_outlook(outlook),
+            )
+            self.states[name] = state
+            self.catalog.put_site_state(state)
+
+    def known(self, name: str, now: float) -> KnownSite | None:
+        """What the memory of a site says now; a damaged one is mended."""
+        site = self.sites[name]
+        path = self.collection.memory(name)
+        try:
+            memory = SiteMemory(path, name)
+        except DamagedMemory:
+            self.remarks += mend(self.collection, name)
+            memory = SiteMemory(path, name)
+        with memory:
+            if not len(memory):
+                return None
+            return read_known_site(memory, site, self.prior, self.states.get(name), now)
+
+    def plan(self, task: BoardTask, now: float, most_bytes: float) -> PlannedVisit | None:
+        """The visit that a task of the board becomes; None: there is nothing to ask, after all,
+        and the board knows."""
+        site = self.sites[task.site]
+        state = self.states.get(site.name)
+        known = None if task.why is Why.FIRST else self.refresh(site.name, now)
+        number = 1 + max(
+            0 if state is None else state.visit, 0 if known is None else known.summary.visit
+        )
+        believe = is_believed(state)
+        if known is None:
+            return PlannedVisit(
+                site, number, task.why, None, 0.0, 0.0, task.due, believe, {}, now, math.inf
+            )
+        kept = known.kept
+        kept.turn_began = self.board.order.turn_began(site.name, now)
+        visit = None
+        if task.why is Why.PROMISE:
+            visit = promised_visit(kept, now, task.most_seconds)
+        if visit is None and task.why is not Why.USER:
+            visit = chosen_visit(kept, self.policy.pages, now, most_bytes)
+        if task.why is Why.USER:
+            pages = np.argsort(kept.pages.asked, kind="stable")
+        elif visit is None:
+            self.board.order.end(site.name, now, VisitOf.ALL)
+            return None
+        else:
+            pages = visit.pages
+        pages = pages[:_MOST_PAGES]
+        estimates = PageEstimates(kept)
+        costs, changed = estimates.cost(now)[pages], estimates.probability_changed(now)[pages]
+        asks = tuple(known.urls[page] for page in pages)
+        told = kept.pages.asked[pages] > 0
+        said = {url: float(p) for url, p, was in zip(asks, changed, told, strict=True) if was}
+        outlook = self.board.outlook(site.name)
+        return PlannedVisit(
+            site, number, task.why, asks,
+            float(costs.sum()) + kept.costs.connection, len(asks) * kept.costs.look_seconds,
+            task.due, believe, said, now,
+            math.inf if outlook is None else outlook.oldest_look,
+            VisitOf.PART if pages_left(kept, self.policy.pages, now, pages) else VisitOf.ALL,
+        )  # fmt: skip
+
+    def learn(self, planned: PlannedVisit, volume: str, progress: Progress, now: float) -> VisitEnd:
+        """Read what a visit taught; `record` makes it known."""
+        site = planned.site
+        name = site.name
+        before = self.states.get(name) or SiteState(name, 0, 0.0)
+        summary = read_summary(self.collection.memory(name), name)
+        merged = summary is not None and summary.visit == planned.visit
+        counts = summary.visited if summary is not None and merged else VisitCounts()
+        down = is_down(progress, counts)
+        state = state_after(planned, before, progress, counts, now, down=down)
+        self.states[name] = state
+        known = self.refresh(name, now) if name in self.sites else None
+        if known is not None and not state.trouble:
+            trouble = standing_trouble(known, progress, before.trouble)
+            state = with_trouble(state, before, trouble, now)
+        outlook = self.board.outlook(name) if name in self.sites else None
+        if outlook is not None:
+            state = dataclasses.replace(state, outlook=encode_outlook(outlook))
+            self.prior.visited(name, np.array(outlook.rate_weights))
+        self.states[name] = state
+        promise = self._settled(planned, now)
+        visit = visit_of(planned, volume, progress, counts, now)
+        checked = () if known is None else self._checked(planned)
+        of = planned.of
+        if down:
+            of = VisitOf.NOTHING
+        elif progress.state is not TaskState.DONE:
+            of = VisitOf.PART
+        return VisitEnd(visit, counts, state, promise, checked, of)
+
+    def record(self, end: VisitEnd) -> None:
+        """Tell catalog and board of a visit that ended."""
+        self.catalog.record_kept(end.visit, end.state, end.promise)
+        self.board.pause(end.state.site, end.state.paused_until)
+        self.board.end(end.state.site, end.visit.finished, end.of)
+
+    def forget_visits(self) -> None:
+        """After a fault of this machine: nobody is anywhere, and all is read again."""
+        self.board = SiteBoard(self.policy.order)
+        self.sites, self.states = {}, {}
+
+    def take_remarks(self) -> list[str]:
+        remarks, self.remarks = self.remarks, []
+        return remarks
+
+    def pause(self, name: str, until: float) -> None:
+        """The user wants it left alone."""
+        state = self.states.get(name) or SiteState(name, 0, 0.0)
+        self.states[name] = dataclasses.replace(state, paused_until=until)
+        self.catalog.put_site_state(self.states[name])
+        self.board.pause(name, until)
+
+    def _settled(self, planned: PlannedVisit, now: float) -> KeptPromise | None:
+        """The promise that a visit for it has kept, or kept late: the page that was oldest then has
+        been looked at."""
+        outlook = self.board.outlook(planned.site.name)
+        if planned.due is None or outlook is None or outlook.oldest_look <= planned.oldest_look:
+            return None
+        late = now > planned.due
+        pressing = planned.why is Why.PROMISE
+        return KeptPromise(planned.site.name, planned.due, now) if late or pressing else None
+
+    def _checked(self, planned: PlannedVisit) -> tuple[tuple[float, bool], ...]:
+        """What looks found, beside what had been said."""
+        found = []
+        with SiteMemory(self.collection.memory(planned.site.name), planned.site.name) as memory:
+            for url, said in planned.said.items():
+                page = memory.find(url)
+                if page is not None and page.told >= planned.began:
+                    found.append((said, page.changed >= planned.began))
+        return tuple(found)

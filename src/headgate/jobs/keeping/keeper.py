@@ -1,0 +1,247 @@
+"""A collection kept fresh, without an end: visits are chosen, made, remembered; volumes are sealed.
+
+    desk (board, memories) ──visit──► manager, conducting ──► fleet ──► journal, WARC
+       ▲                                                                     │
+       └──── catalog ◄── what it found ◄── memory of the site ◄──────────────┘
+
+The parts are a crawl's. One task beside the conducting tends to all that is not a rate: visits
+that ended, slots that are free, volumes, the site file, wishes, the state of now. A fault of this
+machine (a full disk) ends the leg: what is stored is stored, a trouble says what to do, and after a
+while the next leg begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import math
+from collections.abc import Sequence
+
+from headgate.control.catalog import Catalog
+from headgate.control.manager import LOOK_SECONDS
+from headgate.crawling.progress import Progress
+from headgate.jobs.from_python import fetcher_settings
+from headgate.jobs.keeping.change_notices import ChangeNotices
+from headgate.jobs.keeping.desk import Desk
+from headgate.jobs.keeping.job import KeepJob, KeepWatcher
+from headgate.jobs.keeping.leg import KeepLegs
+from headgate.jobs.keeping.link_exchange import LinkExchange
+from headgate.jobs.keeping.orders import KeepOrders
+from headgate.jobs.keeping.state import KeepState
+from headgate.jobs.keeping.visits import KeepVisits
+from headgate.jobs.keeping.volumes import KeepVolumes
+from headgate.jobs.keeping.wall_watch import WallWatch
+from headgate.jobs.parts import Parts
+from headgate.jobs.upkeep import Upkeep
+from headgate.model.errors import HeadgateError
+from headgate.model.keep_status import KeepStatus
+from headgate.model.site import Site
+from headgate.model.units import format_duration
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.ignore_rules import save_ignore_rules
+from headgate.storage.retention.rules import save_retention
+
+__all__ = ["Keeper", "keep"]
+
+_STATE_SECONDS = 60.0
+_SELDOM = 12.0
+_AFTER_FAULT_SECONDS, _LONGEST_AFTER_FAULT = 60.0, 3600.0
+_FORGET_DAYS = 400.0
+_DAY = 86_400.0
+
+
+async def keep(job: KeepJob, parts: Parts, watcher: KeepWatcher) -> KeepStatus:
+    """Until it is stopped, or has come to the end that the job has; the last state of it."""
+    collection = Collection(job.out)
+    with collection.lock(), parts.open_catalog(collection.catalog) as catalog:
+        agent = fetcher_settings((), job.contact).user_agent
+        async with ChangeNotices(collection.path, parts.clock, agent) as notices:
+            keeper = Keeper(job, collection, catalog, parts, watcher, notices)
+            watcher.attach(keeper)
+            return await keeper.run()
+
+
+class Keeper:
+    """One call of `keep`."""
+
+    def __init__(
+        self,
+        job: KeepJob,
+        collection: Collection,
+        catalog: Catalog,
+        parts: Parts,
+        watcher: KeepWatcher,
+        notices: ChangeNotices,
+    ) -> None:
+        self._job = job
+        self._notices = notices
+        self._collection = collection
+        self._catalog = catalog
+        self._watcher = watcher
+        self._clock = parts.clock
+        self.desk = Desk(collection, catalog, job.policy)
+        self.volumes = KeepVolumes(
+            collection, catalog, parts.clock, parts.seal_volume, parts.apply_retention,
+            job.budget.volume,
+        )  # fmt: skip
+        self._links = LinkExchange(collection)
+        self.state = KeepState(collection, catalog, self.desk, self.volumes, job)
+        self._stopped = ""
+        self._visits = KeepVisits(
+            self.desk, self.volumes, self.state, notices, self._links, parts.clock
+        )
+        self._orders = KeepOrders(
+            collection, self.desk, self._visits, self.state, parts.clock, self._tell
+        )
+        self._woken = asyncio.Event()
+        self.legs = KeepLegs(parts, collection, catalog, self._tell, self._heard)
+        self._wall = WallWatch(parts.clock)
+        self._faults = 0
+        """Of this machine, since a visit ended well."""
+        self._state_at = -math.inf
+        self._started = parts.clock.now()
+
+    def stop(self, reason: str = "stopped") -> None:
+        """End in order: visits end with what they have, and all is sealed."""
+        self._stopped = self._stopped or reason
+        self.legs.interrupt(reason)
+        self._woken.set()
+
+    def look_again(self) -> None:
+        """At the site file, now."""
+        self._orders.look_again()
+        self._woken.set()
+
+    async def run(self) -> KeepStatus:
+        self._tell(self.volumes.recover())
+        self._take_sites(self._job.sites)
+        self._catalog.forget_before(self._clock.wall() - _FORGET_DAYS * _DAY)
+        while not self._stopped:
+            try:
+                await self.legs.run(self._job, self.volumes.open, self._tend)
+                await self._settle()
+                self._visits.give_back()
+            except (HeadgateError, OSError) as fault:
+                await self._sit_out(fault)
+        try:
+            await self.volumes.finish()
+        except (HeadgateError, OSError) as fault:
+            self._tell([str(fault)])
+        return self._save_state(running=False)
+
+    async def _sit_out(self, fault: Exception) -> None:
+        """A fault of this machine: visits that were under way are ended by what they stored."""
+        self._visits.forget()
+        self.state.troubled(
+            "machine", str(fault), "make room on the disk, or mend what is named; it goes on then"
+        )
+        wait = min(_AFTER_FAULT_SECONDS * 2.0**self._faults, _LONGEST_AFTER_FAULT)
+        self._faults = min(self._faults + 1, 10)
+        self._tell([f"{fault}; Headgate tries again in {format_duration(wait)}"])
+        with contextlib.suppress(HeadgateError, OSError):
+            self._save_state(running=True)
+        waited = 0.0
+        while waited < wait and not self._stopped:
+            await asyncio.sleep(1.0)
+            waited += 1.0
+        with contextlib.suppress(HeadgateError, OSError):
+            self._tell(await self.volumes.rejoin())
+            self.desk.forget_visits()
+            self._take_sites(self._job.sites)
+            self.state.settled("machine")
+
+    def _heard(self, reports: Sequence[Progress]) -> None:
+        if self._visits.heard(reports):
+            self._woken.set()
+
+    async def _tend(self, leg: Upkeep) -> None:
+        """All that is not a rate. What fails here is the leg's fault."""
+        try:
+            while not leg.conducting.interrupted:
+                self._woken.clear()
+                if self._wall.was_set_back():
+                    self.desk.look_at_all_again(self._clock.wall())
+                await self._settle()
+                if self._orders.obey():
+                    self._state_at = -math.inf  # who wished for something looks at the state next
+                self._take_file()
+                await self._visits.begin(leg, self._job.slots)
+                if self.volumes.is_full():
+                    self.volumes.turn()
+                    leg.keeping.run = RunFolder(self._collection.path, "")
+                self.volumes.tend()
+                self._tell_state()
+                if self._is_over():
+                    self.stop("over")
+                    return
+                # Where nothing runs, and nobody waits for anything, there is little to look at.
+                idle = not self._visits and self._job.tend_seconds > 1.0
+                leg.conducting.look_seconds = self._job.tend_seconds if idle else LOOK_SECONDS
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._until_next()):
+                        await self._woken.wait()
+        except Exception as fault:
+            leg.conducting.interrupt(str(fault))
+            raise
+
+    def _until_next(self) -> float:
+        """Seconds until there may be something to do, if nobody says so before."""
+        wall = self._clock.wall()
+        soon = self.desk.board.next_moment(wall) - wall
+        most = self._job.tend_seconds
+        return soon if 0 < soon < most else most
+
+    def _is_over(self) -> bool:
+        if self._clock.now() - self._started >= self._job.seconds:
+            return True
+        idle = not self._visits and self.desk.board.next_task(self._clock.wall()) is None
+        return self._job.once and idle
+
+    async def _settle(self) -> None:
+        if await self._visits.settle():
+            self._faults = 0
+        self._tell(self.desk.take_remarks())
+
+    def _tell_state(self) -> None:
+        """Every minute; in the first one more often, for somebody waits to see it work."""
+        now = self._clock.now()
+        usual = min(now - self._started, _STATE_SECONDS)
+        if now - self._state_at >= max(usual, _SELDOM * self._job.tend_seconds):
+            self._state_at = now
+            self._save_state(running=True)
+
+    def _save_state(self, *, running: bool) -> KeepStatus:
+        keeping = None if self.legs.now is None else self.legs.now.keeping
+        status = self.state.save(
+            self._clock.wall(), self._visits.shown, keeping, self._notices, running=running
+        )
+        self._watcher.state(status)
+        return status
+
+    def _take_file(self) -> None:
+        """With another budget a new leg begins; visits under way end with what they have."""
+        contents = self._orders.new_file(self._job.reread)
+        if contents is None:
+            return
+        self._take_sites(contents.sites)
+        if contents.budget != self._job.budget:
+            self._job = dataclasses.replace(self._job, budget=contents.budget)
+            self.volumes.bounds = contents.budget.volume
+            self.legs.interrupt("a new budget")
+
+    def _take_sites(self, sites: Sequence[Site]) -> None:
+        """Visits to sites that are there no more end with what they have. Seeds may be at other
+        hosts now, so that a new leg begins with them."""
+        changed = self.desk.sites.keys() ^ {site.name for site in sites}
+        self.desk.take_sites(sites, self._clock.wall())
+        save_ignore_rules(self._collection.path, sites)
+        save_retention(self._collection.path, sites)
+        self._links.take_sites(sites)
+        self._job = dataclasses.replace(self._job, sites=tuple(sites))
+        if changed:
+            self.legs.interrupt("new sites")
+
+    def _tell(self, words: Sequence[str]) -> None:
+        if words:
+            self._watcher.told(words)

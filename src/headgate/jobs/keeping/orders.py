@@ -1,0 +1,75 @@
+"""What a user says to a keeper that runs: by the site file, and by wishes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from headgate.crawling.ports import Clock
+from headgate.jobs.keeping.desk import Desk
+from headgate.jobs.keeping.state import KeepState
+from headgate.jobs.keeping.visits import KeepVisits
+from headgate.model.errors import HeadgateError
+from headgate.site_file.parsing import SiteFile
+from headgate.storage.collection import Collection
+from headgate.storage.keep_wishes import Wish, WishKind, take_wishes
+from headgate.storage.memory.remembering import mend
+
+__all__ = ["KeepOrders"]
+
+_FILE_SECONDS = 2.0
+_FILE_TROUBLE = "file"
+
+
+@dataclass(slots=True)
+class KeepOrders:
+    collection: Collection
+    desk: Desk
+    visits: KeepVisits
+    state: KeepState
+    clock: Clock
+    tell: Callable[[Sequence[str]], None]
+    _looked: float = -math.inf
+
+    def look_again(self) -> None:
+        """At the site file, next time whatever the time."""
+        self._looked = -math.inf
+
+    def new_file(self, reread: Callable[[], SiteFile | None]) -> SiteFile | None:
+        """Where it has changed; one with a mistake changes nothing but a trouble."""
+        now = self.clock.now()
+        if now - self._looked < _FILE_SECONDS:
+            return None
+        self._looked = now
+        try:
+            contents = reread()
+        except (HeadgateError, OSError) as fault:
+            words = f"{fault}; the sites stay as they were"
+            self.state.troubled(_FILE_TROUBLE, words, "mend it")
+            self.tell([words])
+            return None
+        if contents is not None:
+            self.state.settled(_FILE_TROUBLE)
+            self.tell([f"the site file was read again: {len(contents.sites)} sites"])
+        return contents
+
+    def obey(self) -> bool:
+        """Do what the user wishes; whether there was anything."""
+        wishes = take_wishes(self.collection.path)
+        for wish in wishes:
+            if wish.site not in self.desk.sites:
+                self.tell([f"{wish.site}: no such site is kept"])
+            elif wish.kind is WishKind.PAUSE:
+                self.desk.pause(wish.site, wish.until)
+            elif wish.kind is WishKind.VISIT:
+                self.desk.board.want(wish.site)
+            elif wish.site in self.visits:
+                self.tell([f"{wish.site} is being visited; ask again in a while"])
+            else:
+                self._rebuild(wish)
+        return bool(wishes)
+
+    def _rebuild(self, wish: Wish) -> None:
+        self.tell(mend(self.collection, wish.site))
+        self.desk.refresh(wish.site, self.clock.wall())

@@ -1,0 +1,49 @@
+"""When a site that was down, or told what is hard to believe, is asked again."""
+
+from __future__ import annotations
+
+from headgate.control.catalog import SiteState
+from headgate.crawling.progress import Progress, TaskState
+from headgate.jobs.keeping.kept_visit import PlannedVisit, learned_costs, why_down, with_trouble
+from headgate.jobs.keeping.site_troubles import ONE_TEXT
+from headgate.storage.memory.summary import VisitCounts
+
+__all__ = ["LONGEST_PAUSE_SECONDS", "is_believed", "state_after"]
+
+_HOUR = 3600.0
+_DOWN_HOURS = (1.0, 4.0, 16.0, 72.0)
+_DOUBT_HOURS = (1.0, 6.0)
+LONGEST_PAUSE_SECONDS = _DOWN_HOURS[-1] * _HOUR
+
+
+def is_believed(state: SiteState | None) -> bool:
+    """What it told every time is so."""
+    return state is not None and state.suspicions >= len(_DOUBT_HOURS)
+
+
+def state_after(
+    planned: PlannedVisit,
+    before: SiteState,
+    progress: Progress,
+    counts: VisitCounts,
+    now: float,
+    *,
+    down: bool,
+) -> SiteState:
+    """What is known of a site once a visit has ended: when it may be asked again, and why not."""
+    interrupted = progress.state is TaskState.STOPPED and not counts.asked
+    downs = before.down + 1 if down else before.down if interrupted else 0
+    doubts = before.suspicions + 1 if counts.doubted else 0
+    paused, trouble = 0.0, ""
+    if down:
+        hours = _DOWN_HOURS[min(downs, len(_DOWN_HOURS)) - 1]
+        paused = now + hours * _HOUR
+        trouble = why_down(planned.site, progress)
+    elif counts.doubted:
+        paused = now + _DOUBT_HOURS[min(doubts, len(_DOUBT_HOURS)) - 1] * _HOUR
+        trouble = ONE_TEXT
+    state = SiteState(
+        planned.site.name, planned.visit, now, before.outlook,
+        learned_costs(planned, before, progress, counts), paused, downs, doubts,
+    )  # fmt: skip
+    return with_trouble(state, before, trouble, now)

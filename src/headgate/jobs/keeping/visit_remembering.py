@@ -1,0 +1,39 @@
+"""What a keeper's visit found becomes part of what is known, wherever it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from headgate.model.site import Site
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journals.journal import Commit, Owner
+from headgate.storage.memory.file import DamagedMemory
+from headgate.storage.memory.outside_links import leave_links
+from headgate.storage.memory.remembering import mend
+from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.visit_memory import remember_visit
+from headgate.storage.memory.visit_news import leave_news
+
+__all__ = ["remember_kept"]
+
+
+def remember_kept(
+    run: RunFolder,
+    owner: Owner,
+    site: Site,
+    read: Callable[[], Iterable[Commit]],
+    ended: float,
+    *,
+    believe: bool,
+) -> None:
+    """Into the memory of its site; news and links to other sites are left for who wants them. A
+    memory that was damaged is made again from all runs, this one too."""
+
+    def tell_others(old: SiteMemory) -> None:
+        leave_news(run, owner, site, old, read)
+        leave_links(run, owner, site, read)
+
+    try:
+        remember_visit(run, owner, read, ended, believe=believe, beside=tell_others)
+    except DamagedMemory:
+        mend(Collection(run.collection), owner.site)

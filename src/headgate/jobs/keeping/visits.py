@@ -1,0 +1,167 @@
+"""The visits of a keeper that are under way: begun as the desk says, settled when they end."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headgate.control.forecast import Forecast, Source
+from headgate.crawling.ports import Clock
+from headgate.crawling.progress import Progress
+from headgate.jobs.keeping.change_notices import ChangeNotices
+from headgate.jobs.keeping.desk import Desk
+from headgate.jobs.keeping.kept_visit import PlannedVisit
+from headgate.jobs.keeping.line import VisitPace, is_full, visit_seconds
+from headgate.jobs.keeping.link_exchange import LinkExchange
+from headgate.jobs.keeping.state import KeepState
+from headgate.jobs.keeping.volumes import KeepVolumes
+from headgate.jobs.upkeep import Upkeep
+from headgate.model.task import KeptVisit, Task
+from headgate.model.units import Seconds
+from headgate.recrawl.site_board import Why
+from headgate.recrawl.site_order import VisitOf
+
+__all__ = ["KeepVisits"]
+
+_FIRST_SECONDS = 600.0
+"""So long a first visit may take by its bytes."""
+_FIRST_BYTES = 20e6
+"""Of a site that nobody knows, at once."""
+_FIRST_RANGE = (1e4, 1e9)
+_LEAST_NEW_BYTES = 200e3
+
+
+@dataclass(slots=True)
+class _Underway:
+    planned: PlannedVisit
+    volume: str
+    progress: Progress | None = field(default=None)
+
+    @property
+    def pace(self) -> VisitPace | None:
+        """None: nothing is known of the site."""
+        if self.planned.asks is None:
+            return None
+        expected, known = self.planned.expected_bytes, self.progress
+        moved = 0 if known is None else known.wire_bytes + known.under_way_bytes
+        return VisitPace(expected - moved, expected / max(self.planned.expected_seconds, 0.1))
+
+
+@dataclass(slots=True)
+class KeepVisits:
+    desk: Desk
+    volumes: KeepVolumes
+    state: KeepState
+    notices: ChangeNotices
+    links: LinkExchange
+    clock: Clock
+    _visits: dict[str, _Underway] = field(default_factory=dict)
+    _ended: list[Progress] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self._visits)
+
+    def __contains__(self, site: str) -> bool:
+        return site in self._visits
+
+    @property
+    def shown(self) -> Mapping[str, tuple[PlannedVisit, Progress | None]]:
+        return {site: (one.planned, one.progress) for site, one in self._visits.items()}
+
+    async def begin(self, leg: Upkeep, crawlers: int) -> None:
+        """As many as there are crawlers; visits to slow servers hold theirs."""
+        rate = leg.keeping.rate_at(leg.conducting.now)
+        if rate is not None and rate <= 0:
+            return
+        board = self.desk.board
+        while len(self._visits) < crawlers and not leg.conducting.interrupted:
+            wall = self.clock.wall()
+            task = board.next_task(wall)
+            if task is None or (task.why is Why.INDEX and self._fill(rate, crawlers)):
+                return
+            longest = visit_seconds(self.desk.sites[task.site].keeping.min_interval)
+            until = min(max(board.next_promise(wall) - wall, 0.0), longest)
+            most = math.inf if rate is None else rate * max(until, 1.0)
+            planned = await asyncio.to_thread(self.desk.plan, task, wall, most)
+            if planned is None:
+                board.pause(task.site, wall + 1.0)
+                continue
+            self._begin(leg, planned, rate)
+
+    def heard(self, reports: Sequence[Progress]) -> bool:
+        """Of visits; whether one waits to be settled."""
+        for report in reports:
+            if report.ended is not None:
+                self._ended.append(report)
+            elif report.site in self._visits:
+                self._visits[report.site].progress = report
+        return bool(self._ended)
+
+    async def settle(self) -> int:
+        """What ended visits found is known from now on; how many there were."""
+        settled = 0
+        while self._ended:
+            progress = self._ended.pop(0)
+            under_way = self._visits.pop(progress.site, None)
+            if under_way is None:
+                continue
+            planned, volume, wall = under_way.planned, under_way.volume, self.clock.wall()
+            end = await asyncio.to_thread(self.desk.learn, planned, volume, progress, wall)
+            self.desk.record(end)
+            self.volumes.leave(volume)
+            self.state.visited(end)
+            if planned.site.keeping.on_change:
+                self.notices.take()
+            await asyncio.to_thread(self._pass_links_on)
+            settled += 1
+        return settled
+
+    def give_back(self) -> None:
+        """Those that never began."""
+        for site, never_begun in self._visits.items():
+            self.desk.board.end(site, self.clock.wall(), VisitOf.PART)
+            self.volumes.leave(never_begun.volume)
+        self._visits.clear()
+
+    def forget(self) -> None:
+        """After a fault of this machine: they are ended by what they stored."""
+        self._visits.clear()
+        self._ended.clear()
+
+    def _fill(self, rate: float | None, crawlers: int) -> bool:
+        """The line; a visit of which nothing is known has a crawler's share of it."""
+        unknown = VisitPace(math.inf, (rate or 0.0) / crawlers)
+        return is_full(rate, [one.pace or unknown for one in self._visits.values()])
+
+    def _begin(self, leg: Upkeep, planned: PlannedVisit, rate: float | None) -> None:
+        volume = self.volumes.enter()
+        leg.keeping.run = volume
+        first = _FIRST_BYTES if rate is None else max(rate * _FIRST_SECONDS, _LEAST_NEW_BYTES)
+        new = first if planned.asks is None else max(planned.expected_bytes, _LEAST_NEW_BYTES)
+        deadline = None
+        if planned.why is Why.PROMISE and planned.due is not None:
+            deadline = Seconds(max(planned.due - planned.began, 1.0))
+        site = dataclasses.replace(planned.site, deadline=deadline)
+        kept = KeptVisit(volume.stamp, new, planned.believe)
+        self.desk.board.begin(site.name, planned.began)
+        self._visits[site.name] = _Underway(planned, volume.stamp)
+        leg.conducting.arrive(Task(site, planned.visit, planned.asks, kept), _forecast(planned))
+
+    def _pass_links_on(self) -> None:
+        def may_take(site: str) -> bool:
+            return site not in self._visits and self.desk.board.outlook(site) is not None
+
+        wall = self.clock.wall()
+        for site in self.links.pass_on(may_take, wall):
+            self.desk.refresh(site, wall)
+
+
+def _forecast(planned: PlannedVisit) -> Forecast:
+    if planned.asks is None:
+        return Forecast(8e6, Source.HISTORY, bytes_range=_FIRST_RANGE)
+    cap = planned.expected_bytes / max(planned.expected_seconds, 0.1)
+    expected = max(planned.expected_bytes, 1.0)
+    return Forecast(expected, Source.HISTORY, cap, bytes_range=(expected / 3, expected * 3))

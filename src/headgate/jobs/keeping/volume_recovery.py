@@ -1,0 +1,92 @@
+"""A volume whose keeper died: files are cut to what was stored, and visits that were under way end
+with what they had stored. What they did not come to is still due, so nothing has to be resumed.
+
+Done again, it changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headgate.control.catalog import Catalog, Visit
+from headgate.crawling.progress import Landed
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journals.journal import Owner, read_owner
+from headgate.storage.journals.shared_files import recover_shared
+from headgate.storage.journals.site_journal import SiteJournal, site_journals
+from headgate.storage.journals.spool_files import SpoolFiles
+from headgate.storage.memory.file import DamagedMemory
+from headgate.storage.memory.remembering import mend
+from headgate.storage.memory.summary import VisitCounts
+from headgate.storage.memory.visit_memory import remember_visit
+from headgate.storage.staged_visits import move_visit, staged_visits
+
+__all__ = ["recover_files", "recover_staged", "remember_all", "remember_one"]
+
+_MOST_VISITS = 1_000_000
+
+
+def recover_staged(volumes: Sequence[RunFolder]) -> None:
+    """Visits that nodes brought go to the volume that has some of their files already, else to the
+    newest, the first of ``volumes``."""
+    for owner in staged_visits(volumes[0].collection):
+        places = ((run, run.place(owner.site, visit=owner.visit)) for run in volumes)
+        begun = (run for run, place in places if place.warc.path(1).exists())
+        move_visit(next(begun, volumes[0]), owner)
+
+
+def recover_files(run: RunFolder) -> None:
+    """Journals and WARC files, as far as nobody writes to them."""
+    recover_shared(run)
+    for path in run.journals():
+        owner = read_owner(path)
+        if owner is not None:
+            SpoolFiles(run.place(owner.site, visit=owner.visit)).close()
+    told_of = {path.stem for path in run.spool.glob("*.journal")}
+    for file in run.warc.glob("*.warc.gz"):
+        if file.name.rpartition("-")[0] not in told_of:
+            file.unlink()  # nothing of it was ever reported stored
+
+
+def remember_all(run: RunFolder, catalog: Catalog, wall: float) -> list[str]:
+    """Merge visits into the memories of their sites, and tell the catalog of those that it does not
+    know; what had to be mended, a sentence each."""
+    remarks: list[str] = []
+    journals = site_journals(run)
+    for site in dict.fromkeys(owner.site for owner in journals):
+        mine = sorted(owner for owner in journals if owner.site == site)
+        known = {v.visit for v in catalog.history(site, _MOST_VISITS) if v.run == run.stamp}
+        for owner in mine:
+            visit, mended = remember_one(run, owner, journals[owner], wall)
+            remarks += mended
+            if owner.visit not in known:
+                catalog.record_visits([visit])
+    return remarks
+
+
+def remember_one(
+    run: RunFolder, owner: Owner, journal: SiteJournal, wall: float
+) -> tuple[Visit, list[str]]:
+    """A visit that nobody who planned it waits for; and what had to be mended."""
+    try:
+        counts = remember_visit(run, owner, journal.commits, wall)
+    except DamagedMemory:
+        mended = mend(Collection(run.collection), owner.site)
+        return _visit(run, owner, journal, VisitCounts()), mended
+    return _visit(run, owner, journal, counts), []
+
+
+def _visit(run: RunFolder, owner: Owner, journal: SiteJournal, counts: VisitCounts) -> Visit:
+    landed, wire_bytes, moments = Landed(), 0, []
+    for rows in journal.pages():
+        for row in rows:
+            landed.count(row.role, row.status, row.error, row.payload_bytes)
+            wire_bytes += row.wire_bytes
+            moments.append(row.fetched_at)
+    started, finished = min(moments, default=0.0), max(moments, default=0.0)
+    return Visit(
+        owner.site, run.stamp, started, finished, finished - started, landed.pages,
+        landed.payload_bytes, wire_bytes, None, complete=False, errors=dict(landed.errors),
+        visit=owner.visit, asked=counts.asked, changed=counts.changed, same=counts.same,
+        new=counts.new, gone=counts.gone, saved_bytes=counts.saved_bytes,
+    )  # fmt: skip

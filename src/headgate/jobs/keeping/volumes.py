@@ -1,0 +1,216 @@
+"""The volumes of a keeper: one is filled, those before it are sealed one after the other.
+
+A volume is a run that visits go to for a day, or until it is large. It is sealed in a process of
+its own once its last visit has ended; one that cannot be sealed stays as it is, is told of as a
+trouble, and is tried again every hour. After a crash the newest goes on, if it is not old.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from headgate.control.catalog import Catalog, Outcome
+from headgate.crawling.ports import Clock
+from headgate.jobs.keeping.volume_recovery import recover_files, recover_staged, remember_all
+from headgate.jobs.opening import JobKind, kind_of
+from headgate.model.errors import HeadgateError, UserMistake
+from headgate.model.keep_status import Trouble
+from headgate.model.keeping import VolumeBounds
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.retention.freed import Freed
+from headgate.storage.staged_visits import staged_visits
+
+__all__ = ["KeepVolumes", "SealVolume"]
+
+SealVolume = Callable[[RunFolder], Awaitable[None]]
+"""Makes index, tables and report of a volume that nobody writes to; raises a `HeadgateError`."""
+
+Retain = Callable[[Path, float], Awaitable[Freed]]
+"""Removes versions of a collection that need not stay at a moment; raises a `HeadgateError`."""
+
+_AGAIN_SECONDS = 3600.0
+_RETENTION = "retention"
+_SETTINGS = '{"kept": true}'
+
+
+@dataclass(slots=True)
+class KeepVolumes:
+    """Needs the collection's lock."""
+
+    collection: Collection
+    catalog: Catalog
+    clock: Clock
+    seal: SealVolume
+    retain: Retain
+    bounds: VolumeBounds
+    open: RunFolder | None = None
+    sealed: int = 0
+    freed: Freed = field(default_factory=Freed)
+    """Since the collection was first kept."""
+    troubles: dict[str, Trouble] = field(default_factory=dict)
+    """By stamp, and one for old versions."""
+    _opened: float = 0.0
+    _waiting: deque[RunFolder] = field(default_factory=deque)
+    _sealing: asyncio.Task[None] | None = None
+    _writers: Counter[str] = field(default_factory=Counter)
+    _not_before: dict[str, float] = field(default_factory=dict)
+
+    def recover(self) -> list[str]:
+        """What a keeper before left: visits that ended as it did are remembered, volumes go on or
+        wait to be sealed. What had to be mended, a sentence each."""
+        remarks: list[str] = []
+        runs = self.collection.runs()
+        self.sealed = sum(not run.unfinished for run in runs)
+        unfinished = [run for run in runs if run.unfinished]
+        for run in unfinished:
+            self._refuse_others(run)
+        if staged_visits(self.collection.path):
+            unfinished = unfinished or [self._new()]
+            recover_staged(unfinished)
+        for run in reversed(unfinished):
+            recover_files(run)
+            self.catalog.begin_run(run.stamp, _opened(run), _SETTINGS)
+            remarks += remember_all(run, self.catalog, self.clock.wall())
+            if self.open is not None:
+                self._waiting.append(self.open)
+            self.open, self._opened = run, _opened(run)
+        if self.open is not None and self.is_full():
+            self.turn()
+        return remarks
+
+    async def rejoin(self) -> list[str]:
+        """The same after a fault of this machine, when nobody writes any more."""
+        if self._sealing is not None:
+            await self._sealing
+            self._sealing = None
+        self.open = None
+        self._waiting.clear()
+        self._writers.clear()
+        return self.recover()
+
+    def enter(self) -> RunFolder:
+        """The volume for a visit that begins now."""
+        if self.open is None:
+            self.open, self._opened = self._new(), self.clock.wall()
+        self._writers[self.open.stamp] += 1
+        return self.open
+
+    def leave(self, stamp: str) -> None:
+        """A visit has ended, and the catalog knows."""
+        self._writers[stamp] -= 1
+        if not self._writers[stamp]:
+            del self._writers[stamp]
+
+    def is_full(self) -> bool:
+        """Whether the next visit should go to another."""
+        if self.open is None:
+            return False
+        since = self.clock.wall() - self._opened
+        age, size = self.bounds.seconds, self.bounds.size
+        old = age is not None and not -age < since < age  # a clock set back ends one, too
+        return old or (size is not None and _bytes(self.open) >= size)
+
+    def turn(self) -> None:
+        """No visit begins in the open one any more."""
+        if self.open is not None:
+            self._waiting.append(self.open)
+            self.open = None
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """To be sealed, or being sealed."""
+        return tuple(run.stamp for run in self._waiting)
+
+    def tend(self) -> None:
+        """Begin to seal whatever can be, and see how that went which was begun."""
+        if self._sealing is not None:
+            if not self._sealing.done():
+                return
+            self._sealing.result()
+            self._sealing = None
+        wall = self.clock.wall()
+        for run in self._waiting:
+            stamp = run.stamp
+            if not self._writers[stamp] and self._not_before.get(stamp, 0.0) <= wall:
+                self._sealing = asyncio.get_running_loop().create_task(self._seal(run))
+                return
+
+    async def finish(self) -> None:
+        """Seal all that can be; the keeper ends."""
+        self.turn()
+        if self._sealing is not None:
+            await self._sealing
+            self._sealing = None
+        for run in list(self._waiting):
+            await self._seal(run)
+
+    def _new(self) -> RunFolder:
+        wall = self.clock.wall()
+        run = self.collection.new_run(datetime.fromtimestamp(wall, UTC))
+        run.save(JobKind.KEEP.state, b"{}")
+        self.catalog.begin_run(run.stamp, wall, _SETTINGS)
+        return run
+
+    def _refuse_others(self, run: RunFolder) -> None:
+        kind = kind_of(run)
+        if kind not in (None, JobKind.KEEP):
+            raise UserMistake(
+                f"{self.collection.path} has an unfinished {kind} ({run.stamp}); finish it with"
+                f" 'headgate {kind} --resume', or give it up with 'headgate crawl --abandon'"
+            )
+        run.refuse_links()
+
+    async def _seal(self, run: RunFolder) -> None:
+        stamp = run.stamp
+        try:
+            await self.seal(run)
+            run.finish()
+            self.catalog.end_run(stamp, self.clock.wall(), Outcome.FINISHED)
+        except (HeadgateError, OSError) as fault:
+            wall = self.clock.wall()
+            since = self.troubles[stamp].since if stamp in self.troubles else wall
+            self.troubles[stamp] = Trouble(
+                f"volume {stamp} cannot be sealed: {fault}", since,
+                "make room or mend what is named; it is tried again every hour",
+            )  # fmt: skip
+            self._not_before[stamp] = wall + _AGAIN_SECONDS
+            return
+        self._waiting.remove(run)
+        self.troubles.pop(stamp, None)
+        self._not_before.pop(stamp, None)
+        self.sealed += 1
+        await self._remove_old()
+
+    async def _remove_old(self) -> None:
+        """After each volume; what fails is tried again after the next."""
+        try:
+            freed = await self.retain(self.collection.path, self.clock.wall())
+        except (HeadgateError, OSError) as fault:
+            self.troubles[_RETENTION] = Trouble(
+                f"old versions cannot be removed: {fault}", self.clock.wall(),
+                "make room or mend what is named; it is tried again after the next volume",
+            )  # fmt: skip
+            return
+        self.troubles.pop(_RETENTION, None)
+        self.freed = self.freed.plus(freed)
+
+
+def _opened(run: RunFolder) -> float:
+    """By its name."""
+    try:
+        moment = datetime.strptime(f"{run.stamp[:19]} +0000", "%Y-%m-%dT%H-%M-%S %z")
+    except ValueError:
+        return 0.0
+    return moment.timestamp()
+
+
+def _bytes(run: RunFolder) -> int:
+    try:
+        return sum(file.stat().st_size for file in run.warc.iterdir())
+    except OSError:
+        return 0

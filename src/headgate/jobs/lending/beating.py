@@ -1,0 +1,159 @@
+"""A node's beats: every third of a lease it says what it holds, and hears what is good.
+
+A beat whose answer was lost is sent again with its number and its differences, so that the manager
+counts them once. Which life of the node this is, its folder knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from headgate.crawling.ports import Clock
+from headgate.crawling.progress import Progress
+from headgate.crawling.task_messages import Beat, Held, Lease
+from headgate.crawling.task_source import SourceAway, TaskSource
+from headgate.jobs.lending.holdings import Holdings, Stage, Work
+from headgate.storage.replacing import write_whole
+from headgate.traffic.server_tally import ServerTally
+
+__all__ = ["Beating"]
+
+_AGAIN_SECONDS = 1.0
+_FIRST_PAUSE_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class Beating:
+    source: TaskSource
+    holdings: Holdings
+    clock: Clock
+    back: dict[Lease, Progress] = field(default_factory=dict)
+    """To be given back with the next beat."""
+    reference: str = ""
+    """A URL that the manager wants nodes to be compared by."""
+    reference_seconds: float | None = None
+    """That it took this one, when that is known."""
+    _life: int = field(init=False)
+    _number: int = 1
+    _heard: int = 0
+    """The highest number that was answered."""
+    _told: dict[str, ServerTally] = field(default_factory=dict)
+    """What servers did, as far as the manager knows."""
+    _unheard: dict[str, ServerTally] | None = None
+    """Differences of the beat that was not answered yet."""
+    _pause_seconds: float = _FIRST_PAUSE_SECONDS
+    _at_once: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        path = self.holdings.home / "life"
+        earlier = path.read_text().strip() if path.exists() else ""
+        self._life = int(earlier) + 1 if earlier.isdecimal() else 1
+        write_whole(path, str(self._life).encode())
+
+    async def beat(self, servers: Mapping[str, ServerTally]) -> list[Work]:
+        """Until one is answered; the tasks that are lost by it."""
+        now = {address: tally.totals() for address, tally in servers.items()}
+        if self._unheard is None:
+            self._unheard = _differences(now, self._told)
+        while True:
+            try:
+                lost = await self._beat(leaving=False)
+            except SourceAway:
+                await asyncio.sleep(_AGAIN_SECONDS)
+                continue
+            self._told, self._unheard = now, None
+            return lost
+
+    async def leave(self) -> None:
+        """Once: nobody waits for a node that goes."""
+        self._unheard = self._unheard or {}
+        await self._beat(leaving=True)
+
+    async def pause(self) -> None:
+        """Until the next beat is due, or something is to be given back."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._pause_seconds):
+                await self._at_once.wait()
+        self._at_once.clear()
+
+    def give_back(self, lease: Lease, progress: Progress) -> None:
+        self.back[lease] = progress
+        self._at_once.set()
+
+    async def _beat(self, *, leaving: bool) -> list[Work]:
+        asked, back = self.clock.now(), dict(self.back)
+        given = tuple(Held(lease=lease, progress=progress) for lease, progress in back.items())
+        orders = await self.source.beat(
+            Beat(
+                life=self._life,
+                number=self._number,
+                heard=self._heard,
+                tasks=self.holdings.held() + given,
+                servers=self._unheard or {},
+                connects=_round_trips((self._unheard or {}).values()),
+                reference_seconds=self.reference_seconds,
+                back=tuple(back),
+                leaving=leaving,
+            )
+        )
+        for lease in back:
+            self.back.pop(lease, None)
+        self._heard = self._number
+        self._number += 1
+        self._pause_seconds = max(min(orders.seconds, orders.total_seconds) / 3, 0.1)
+        self.reference = orders.reference
+        lost = self.holdings.obey(orders, asked)
+        for work in _end_standing(self.holdings):
+            self.give_back(work.lease, work.progress)
+            self.holdings.lose(work, work.ending)
+        return lost
+
+
+def _end_standing(holdings: Holdings) -> list[Work]:
+    """Of tasks that are wanted no further and stand still, what was fetched is to be brought; the
+    ones of which nothing was."""
+    nothing = []
+    for work in holdings.of(Stage.WAITING):
+        if not work.ending or work.lost:
+            continue
+        if work.progress.ended is not None and work.folder.files(work.grant):
+            holdings.end(work, work.progress)
+        else:
+            nothing.append(work)
+    return nothing
+
+
+def _round_trips(tallies: Iterable[ServerTally]) -> dict[str, float]:
+    """By host, to those that were asked since the last beat."""
+    return {
+        host: tally.round_trip_seconds
+        for tally in tallies
+        if tally.round_trip_seconds
+        for host in tally.hosts
+    }
+
+
+def _differences(
+    now: Mapping[str, ServerTally], before: Mapping[str, ServerTally]
+) -> dict[str, ServerTally]:
+    """A fleet that was begun anew counts from 0: then all is new."""
+    found = {}
+    for address, tally in now.items():
+        old = before.get(address, ServerTally())
+        if tally.requests < old.requests:
+            old = ServerTally()
+        if tally.requests > old.requests:
+            found[address] = ServerTally(
+                tally.hosts,
+                tally.requests - old.requests,
+                tally.bytes - old.bytes,
+                tally.busy_seconds - old.busy_seconds,
+                tally.first_byte_seconds - old.first_byte_seconds,
+                tally.response_seconds - old.response_seconds,
+                tally.held_seconds - old.held_seconds,
+                tally.round_trip_seconds,
+            )
+    return found

@@ -1,0 +1,47 @@
+"""Results that wait on a node's disk are brought to the manager, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headgate.crawling.task_messages import Word
+from headgate.crawling.task_source import TaskSource
+from headgate.jobs.lending.bringing import Bringing, Pace
+from headgate.jobs.lending.holdings import Holdings, Stage, Work
+from headgate.jobs.lending.tally import WorkerTally
+from headgate.jobs.lending.waking import Waking
+
+__all__ = ["BringingAll"]
+
+_LOOK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class BringingAll:
+    source: TaskSource
+    holdings: Holdings
+    tally: WorkerTally
+    pace: Pace
+    tell: Callable[[str], None]
+    waking: Waking
+
+    async def run(self) -> None:
+        while True:
+            ended = sorted(self.holdings.of(Stage.ENDED), key=lambda work: work.lease)
+            if ended:
+                await self._bring(ended[0])
+            else:
+                await self.waking.pause(_LOOK_SECONDS)
+
+    async def _bring(self, work: Work) -> None:
+        files = work.folder.files(work.grant)
+        bringing = Bringing(self.source, work.lease, files, work.progress, self.pace)
+        word = await bringing.bring()
+        self.tally.brought(work, word)
+        if word is Word.COMMITTED:
+            self.tell(f"{work.site}: {work.progress.pages:,} pages brought")
+        else:
+            self.tell(f"{work.site}: the result is not wanted any more ({word})")
+        self.holdings.forget(work)
+        self.waking.wake()

@@ -1,0 +1,94 @@
+"""A node asks for a task, and takes it with all that is known of its site.
+
+A claim has a name, which is on disk until a task has come: asked again by a node that was killed,
+it brings the same task. What the owner's rules forbid is given back, and not asked for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from headgate.crawling.ports import Clock
+from headgate.crawling.progress import Progress
+from headgate.crawling.task_messages import Claim, Grant, Idle, Known
+from headgate.crawling.task_source import TaskSource
+from headgate.jobs.lending.beating import Beating
+from headgate.jobs.lending.bringing import until_answered
+from headgate.jobs.lending.guest_rules import GuestRules
+from headgate.jobs.lending.holdings import Holdings, Work
+from headgate.storage.replacing import write_soon
+
+__all__ = ["Claiming"]
+
+_MOST_MEMORY_BYTES = 1 << 30
+_MOST_REFUSED = 1000
+
+
+@dataclass(slots=True)
+class Claiming:
+    source: TaskSource
+    holdings: Holdings
+    beating: Beating
+    rules: GuestRules
+    clock: Clock
+    tell: Callable[[str], None]
+    _refused: list[int] = field(default_factory=list)
+    """Tasks that this node does not take."""
+
+    async def claim(self, slots: int, free_bytes: int) -> Idle | None:
+        """None: a task came, and was taken or not."""
+        claim = Claim(
+            id=self._open_claim(),
+            slots=slots,
+            free_bytes=free_bytes,
+            not_these=tuple(self._refused),
+        )
+        asked = self.clock.now()
+
+        async def ask() -> Grant | Idle:
+            nonlocal asked
+            asked = self.clock.now()
+            return await self.source.claim(claim)
+
+        answer = await until_answered(ask)
+        if isinstance(answer, Idle):
+            return answer
+        if answer.lease not in self.holdings.works:
+            await self._take(answer, asked)
+        (self.holdings.home / "claim").unlink(missing_ok=True)
+        return None
+
+    async def _take(self, grant: Grant, asked: float) -> None:
+        why_not = self.rules.why_not(grant.task.site)
+        if why_not:
+            self.tell(f"not taken: {why_not}")
+            self._refused = [*self._refused, grant.lease.task][-_MOST_REFUSED:]
+            self.beating.give_back(grant.lease, Progress(grant.task.name))
+            return
+        work = self.holdings.take(grant, asked, self.clock.wall())
+        if grant.known_bytes:
+            await self._take_memory(work)
+
+    async def _take_memory(self, work: Work) -> None:
+        """What is known of the site; a crawl without it asks for all."""
+        pieces = bytearray()
+        while len(pieces) < min(work.grant.known_bytes, _MOST_MEMORY_BYTES):
+            known = Known(lease=work.lease, offset=len(pieces))
+            piece = await until_answered(partial(self.source.known, known))
+            if not piece:
+                break
+            pieces += piece
+        if not await asyncio.to_thread(work.folder.keep_memory, work.site, bytes(pieces)):
+            self.tell(f"{work.site}: what is known of it came damaged, and is left out")
+
+    def _open_claim(self) -> str:
+        path = self.holdings.home / "claim"
+        name = path.read_text().strip() if path.exists() else ""
+        if not name:
+            name = secrets.token_hex(12)
+            write_soon(path, name.encode())
+        return name

@@ -1,0 +1,195 @@
+"""A stretch of a node's crawling: tasks arrive as leases are good, under the manager and the fleet
+that a crawl on one machine has.
+
+Twice a second it looks: sites whose lease is not known to be good are stopped, those that may be
+crawled are begun, and the budget is the least of the owner's own and the part that was leased.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import math
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from headgate.control.catalog import Catalog
+from headgate.control.conducting import Conducting
+from headgate.control.forecast import Forecast, Source
+from headgate.control.learning import Learning
+from headgate.control.manager import Manager
+from headgate.crawling.ports import MeasuredFleet
+from headgate.crawling.progress import Progress, TaskState
+from headgate.fetching.http import FetcherSettings
+from headgate.grid.leased_fetcher import leased
+from headgate.jobs.budget_keeping import BudgetKeeping
+from headgate.jobs.lending.holdings import Holdings, Stage, Work
+from headgate.jobs.node import NodeJob, open_node
+from headgate.jobs.parts import Parts
+from headgate.jobs.run_time import RunTime
+from headgate.jobs.upkeep import FleetTerms, Upkeep, open_working_fleet
+from headgate.model.budget import Budget
+from headgate.model.timetable import Timetable
+from headgate.planning.capacity import Capacity
+from headgate.storage.collection import RunFolder
+from headgate.traffic.server_tally import ServerTally
+
+__all__ = ["WorkerLeg"]
+
+_STANDING_STILL = "its lease is not known to be good"
+_LOST = "it is another's now"
+_UNKNOWN_BYTES, _UNKNOWN_RANGE = 8e6, (1e4, 1e9)
+_LITTLE = 1.0
+"""Bytes per second: planning knows no budget of nothing."""
+
+
+@dataclass(slots=True)
+class WorkerLeg:
+    budget: Budget
+    holdings: Holdings
+    catalog: Catalog
+    parts: Parts
+    tell: Callable[[Sequence[str]], None]
+    ended: Callable[[], None]
+    """Called when a task has: there is something to bring, and a slot is free."""
+    interrupted: str = ""
+    _upkeep: Upkeep | None = None
+    _total: float | None = None
+    _time: RunTime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._time = RunTime(self.parts.clock, 0.0)
+
+    async def run(self, settings: FetcherSettings) -> None:
+        """Until it is interrupted; raises faults of this machine."""
+        clock, home = self.parts.clock, self.holdings.home
+        keeping = BudgetKeeping(
+            self.budget, RunFolder(home, ""), self.catalog, clock, self.tell
+        )  # fmt: skip
+        learning = Learning.of(self.catalog, self.budget.calendar, ())
+        self._total, self.interrupted = self.holdings.book.total, ""
+        manager = Manager.of((), {}, self._capacity(keeping), self.budget.crawlers)
+        parts = dataclasses.replace(self.parts, open_fleet=self._open_fleet)
+        terms = FleetTerms(home, "", settings)
+        async with open_working_fleet(
+            parts, terms, self.budget, manager.sites.bytes_left, self._tell_line
+        ) as fleet:
+            conducting = Conducting(
+                manager, fleet, clock, self._look, beside=asyncio.to_thread, endless=True
+            )
+            self._upkeep = Upkeep(conducting, keeping, learning)
+            conducting.interrupted = self.interrupted
+            try:
+                await self._upkeep.conduct()
+            finally:
+                self._stand_still()
+                self._upkeep = None
+                keeping.save_use()
+                learning.finish(fleet.servers(), self._time.awake(conducting.now), clock.wall())
+
+    def own_rate(self) -> float | None:
+        """Bytes per second that the owner allows now; None: no bound."""
+        if self._upkeep is not None:
+            return self._upkeep.keeping.rate_at(self._upkeep.conducting.now)
+        bandwidth = self.budget.bandwidth
+        if isinstance(bandwidth, Timetable):
+            return bandwidth.rate_at(datetime.fromtimestamp(self.parts.clock.wall(), UTC))
+        return None if math.isinf(bandwidth) else bandwidth
+
+    @contextlib.asynccontextmanager
+    async def _open_fleet(
+        self,
+        job: NodeJob,
+        left: Callable[[str], float],  # noqa: ARG002 - there is one node for all of them
+        processes: int,  # noqa: ARG002 - the gate below is this process's
+    ) -> AsyncIterator[MeasuredFleet]:
+        """One whose fetcher lets no request leave without a good lease."""
+        open_fetcher = leased(self.parts.open_fetcher, self._may_fetch)
+        node = dataclasses.replace(self.parts.node, open_fetcher=open_fetcher)
+        async with open_node(job, node) as fleet:
+            yield fleet
+
+    def interrupt(self, why: str) -> None:
+        self.interrupted = why
+        if self._upkeep is not None:
+            self._upkeep.conducting.interrupt(why)
+
+    def stop(self, work: Work) -> None:
+        """A task that is lost or given back."""
+        if self._upkeep is not None and work.stage is Stage.CRAWLING:
+            self._upkeep.conducting.fleet.stop(work.site, _LOST)
+
+    def servers(self) -> Mapping[str, ServerTally]:
+        return {} if self._upkeep is None else self._upkeep.conducting.fleet.servers()
+
+    def _may_fetch(self, site: str) -> bool:
+        return self.holdings.may_fetch(site, self.parts.clock.now())
+
+    def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
+        leg = self._upkeep
+        assert leg is not None
+        for report in reports:
+            work = self.holdings.crawled(report.site)
+            if work is not None and report.ended is None:
+                work.progress = report
+            elif work is not None:
+                self._end(work, report)
+        leg.learn(reports, granted, self._time.awake(now), self.parts.clock.wall())
+        self._keep_budget(leg, now, reports)
+        if not leg.conducting.interrupted:
+            self._stop_and_begin(leg)
+
+    def _end(self, work: Work, report: Progress) -> None:
+        """By itself, or because we stopped it."""
+        assert self._upkeep is not None
+        ours = (_STANDING_STILL, _LOST, self._upkeep.conducting.interrupted)
+        if report.state is not TaskState.DONE and report.reason in ours:
+            self.holdings.set_back(work, report)
+        else:
+            self.holdings.end(work, report)
+        self.ended()
+
+    def _stop_and_begin(self, leg: Upkeep) -> None:
+        now, wall = self.parts.clock.now(), self.parts.clock.wall()
+        holdings = self.holdings
+        for work in holdings.of(Stage.CRAWLING):
+            if work.lost or not holdings.book.is_good(work.lease, now):
+                leg.conducting.fleet.stop(work.site, _LOST if work.lost else _STANDING_STILL)
+            elif work.ending:
+                leg.conducting.fleet.stop(work.site, work.ending)
+        for work in holdings.startable(now):
+            work.stage = Stage.CRAWLING
+            leg.conducting.arrive(work.task(wall), _forecast(work))
+
+    def _stand_still(self) -> None:
+        """Whatever ended the leg: tasks it was never told the end of go on in the next."""
+        for work in self.holdings.of(Stage.CRAWLING):
+            self.holdings.set_back(work, work.progress)
+
+    def _keep_budget(self, leg: Upkeep, now: float, reports: Sequence[Progress]) -> None:
+        changed = leg.keeping.look(now, reports)
+        leg.keeping.save(now)
+        total = self.holdings.book.total
+        if (changed or total != self._total) and not leg.over:
+            self._total = total
+            leg.conducting.set_budget(self._capacity(leg.keeping))
+
+    def _capacity(self, keeping: BudgetKeeping) -> Capacity | None:
+        own, total = keeping.capacity, self._total
+        if total is None:
+            return own
+        leased_part = max(total, _LITTLE)
+        return Capacity.constant(leased_part) if own is None else own.at_most(leased_part)
+
+    def _tell_line(self, rate: float, held_back: bool) -> None:
+        if self._upkeep is not None:
+            self._upkeep.tell_line(rate, held_back)
+
+
+def _forecast(work: Work) -> Forecast:
+    expected = work.grant.expected_bytes
+    if not expected:
+        return Forecast(_UNKNOWN_BYTES, Source.HISTORY, bytes_range=_UNKNOWN_RANGE)
+    return Forecast(expected, Source.HISTORY, bytes_range=(expected / 3, expected * 3))

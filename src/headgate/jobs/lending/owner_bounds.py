@@ -1,0 +1,74 @@
+"""What the owner of a machine allows its node at this moment: time, room, rate, addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import shutil
+from dataclasses import dataclass
+
+from headgate.crawling.ports import Clock
+from headgate.fetching.http import FetcherSettings
+from headgate.jobs.lending.guest_rules import GuestRules
+from headgate.jobs.lending.holdings import Holdings, Stage, Work
+from headgate.jobs.lending.leg import WorkerLeg
+from headgate.model.errors import UserMistake
+
+__all__ = ["OwnerBounds"]
+
+_LEAST_FREE_BYTES = 50_000_000
+"""With less room no task is claimed."""
+_LOOK_SECONDS = 1.0
+_ANYWHERE = frozenset(("0.0.0.0/0", "::/0"))
+_NOBODY = "no contact given"
+
+
+@dataclass(slots=True)
+class OwnerBounds:
+    rules: GuestRules
+    disk_bytes: float
+    allow_private: bool
+    holdings: Holdings
+    leg: WorkerLeg
+    clock: Clock
+    _may_send_at: float = 0.0
+
+    def why_not_now(self) -> str:
+        """Why nothing is to be done; empty: work may go on."""
+        away = self.rules.why_not_now(self.clock.now(), self.clock.wall())
+        if not away and self.leg.own_rate() == 0:
+            away = "the budget allows nothing now"
+        return away
+
+    def room(self) -> int:
+        """Bytes that may still be put on the disk."""
+        left = self.disk_bytes - self.holdings.used_bytes()
+        return max(int(min(left, shutil.disk_usage(self.holdings.home).free)), 0)
+
+    def has_room(self, room: int) -> bool:
+        return room >= _LEAST_FREE_BYTES
+
+    def too_much(self) -> Work | None:
+        """Where the disk is used up: the task to give up, the largest that has not ended."""
+        if self.holdings.used_bytes() <= self.disk_bytes:
+            return None
+        crawled = list(self.holdings.of(Stage.CRAWLING))
+        return max(crawled, key=lambda work: work.folder.used_bytes(), default=None)
+
+    def settings(self, contact: str) -> FetcherSettings:
+        """Servers are told whom to turn to: whoever runs the manager. What it may reach is nobody
+        else's to say than the owner's."""
+        named = _ANYWHERE if self.allow_private else frozenset[str]()
+        try:
+            return FetcherSettings(contact or _NOBODY, named=named)
+        except UserMistake:
+            return FetcherSettings(_NOBODY, named=named)
+
+    async def pace(self, bytes_: int) -> None:
+        """Sending keeps to the owner's rate, too."""
+        while (rate := self.leg.own_rate()) == 0:
+            await asyncio.sleep(_LOOK_SECONDS)
+        now = self.clock.now()
+        start = max(now, self._may_send_at)
+        self._may_send_at = start + bytes_ / (rate or math.inf)
+        await asyncio.sleep(start - now)

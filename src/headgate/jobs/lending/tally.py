@@ -1,0 +1,51 @@
+"""What a node has done in this life, told to whoever looks on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from headgate.crawling.task_messages import Word
+from headgate.jobs.lending.holdings import Holdings, Stage, Work
+from headgate.model.node_status import NodeStatus
+
+__all__ = ["WorkerTally"]
+
+_LEAST_SECONDS = 0.5
+
+
+@dataclass(slots=True)
+class WorkerTally:
+    node: str
+    given_back: int = 0
+    lost: int = 0
+    _brought: Counter[Word] = field(default_factory=Counter)
+    _pages: int = 0
+    _bytes: int = 0
+    _seen: tuple[float, int] | None = None
+    """When a status was last made, and how much had come."""
+
+    def brought(self, work: Work, word: Word) -> None:
+        self._brought[word] += 1
+        if word is Word.COMMITTED:
+            self._pages += work.progress.pages
+            self._bytes += work.progress.wire_bytes
+
+    def status(self, state: str, holdings: Holdings, now: float) -> NodeStatus:
+        works = list(holdings.works.values())
+        came = self._bytes + sum(work.progress.arrived_bytes for work in works)
+        at, before = self._seen or (now, came)
+        self._seen = (now, came)
+        return NodeStatus(
+            node=self.node,
+            state=state,
+            tasks=tuple(work.site for work in holdings.of(Stage.CRAWLING)),
+            to_bring=sum(1 for _ in holdings.of(Stage.ENDED)),
+            committed=self._brought[Word.COMMITTED],
+            superseded=self._brought[Word.SUPERSEDED] + self._brought[Word.NEVER_YOURS],
+            given_back=self.given_back,
+            lost=self.lost,
+            pages=self._pages + sum(work.progress.pages for work in works),
+            wire_bytes=came,
+            rate=max(came - before, 0) / max(now - at, _LEAST_SECONDS),
+        )

@@ -1,0 +1,284 @@
+"""A node at work: claims tasks for its free slots, crawls them, brings the results; for as long as
+its owner lets it.
+
+    claim ─► holdings ─► leg (manager, fleet) ─► journal, WARC ─► bring ─► deleted
+       ▲        ▲
+       │        └── beat: leases that are good, those that are lost, the node's part of the budget
+       └── owner: hours, idleness, disk, hosts
+
+Some loops share the holdings within one event loop. Each asks the same again while nobody answers,
+so a manager may be away for a night; what is fetched then is bounded by the leases, and what was
+fetched waits on the disk. `Refused` ends the node, whoever finds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from headgate.control.catalog import Catalog
+from headgate.crawling.task_source import SourceAway, TaskSource
+from headgate.jobs.lending.beating import Beating
+from headgate.jobs.lending.bringing_all import BringingAll
+from headgate.jobs.lending.claiming import Claiming
+from headgate.jobs.lending.guest_rules import GuestRules
+from headgate.jobs.lending.holdings import Holdings, Stage, Work
+from headgate.jobs.lending.leg import WorkerLeg
+from headgate.jobs.lending.owner_bounds import OwnerBounds
+from headgate.jobs.lending.tally import WorkerTally
+from headgate.jobs.lending.waking import Waking
+from headgate.jobs.parts import Parts
+from headgate.jobs.reference_visit import ReferenceVisit
+from headgate.model.budget import Budget
+from headgate.model.errors import HeadgateError
+from headgate.model.node_status import NodeStatus
+from headgate.model.units import format_duration
+from headgate.storage.collection import Collection
+
+__all__ = ["Worker", "WorkerJob", "WorkerWatcher", "work"]
+
+_LOOK_SECONDS = 1.0
+_DISK_SECONDS = 5
+"""Between two looks at how much is used."""
+_AFTER_FAULT_SECONDS, _LONGEST_AFTER_FAULT = 10.0, 3600.0
+_LEAVING_SECONDS = 5.0
+_LONGEST_IDLE_SECONDS = 60.0
+_STATE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerJob:
+    """What the owner of a machine lends."""
+
+    node: str
+    home: Path
+    """Its own folder: what is fetched waits there."""
+    budget: Budget
+    """``crawlers`` are its slots."""
+    rules: GuestRules
+    disk_bytes: float = 10e9
+    allow_private: bool = False
+    """Whether tasks may lead into the owner's own network."""
+    until_idle: bool = False
+    """It ends when nothing is left to do for anybody."""
+
+
+class WorkerWatcher(Protocol):
+    """Who looks on. Called from the event loop, so it must not take long."""
+
+    def told(self, words: Sequence[str]) -> None: ...
+
+    def state(self, status: NodeStatus) -> None: ...
+
+    def attach(self, worker: Worker) -> None:
+        """It can be stopped from now on."""
+        ...
+
+
+async def work(
+    job: WorkerJob,
+    parts: Parts,
+    source: TaskSource,
+    watcher: WorkerWatcher,
+    state_seconds: float = _STATE_SECONDS,
+) -> NodeStatus:
+    """Until the owner stops it; raises `Refused` where the manager does not want it.
+
+    ``state_seconds``: how often whoever looks on is told."""
+    collection = Collection(job.home)
+    with collection.lock(), parts.open_catalog(collection.catalog) as catalog:
+        worker = Worker(job, parts, source, watcher, catalog, state_seconds)
+        watcher.attach(worker)
+        return await worker.run()
+
+
+@dataclass(slots=True)
+class Worker:
+    """One call of `work`."""
+
+    job: WorkerJob
+    parts: Parts
+    source: TaskSource
+    watcher: WorkerWatcher
+    catalog: Catalog
+    state_seconds: float
+    holdings: Holdings = field(init=False)
+    beating: Beating = field(init=False)
+    claiming: Claiming = field(init=False)
+    leg: WorkerLeg = field(init=False)
+    tally: WorkerTally = field(init=False)
+    bounds: OwnerBounds = field(init=False)
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    _waking: Waking = field(default_factory=Waking)
+    """A task was granted, has ended or was brought."""
+    _away: str = ""
+    """Why nothing is done now."""
+
+    def __post_init__(self) -> None:
+        self.holdings = Holdings(self.job.home)
+        self.leg = WorkerLeg(
+            self.job.budget,
+            self.holdings,
+            self.catalog,
+            self.parts,
+            self.watcher.told,
+            self._waking.wake,
+        )
+        self.beating = Beating(self.source, self.holdings, self.parts.clock)
+        self.claiming = Claiming(
+            self.source, self.holdings, self.beating, self.job.rules, self.parts.clock, self._tell
+        )
+        self.tally = WorkerTally(self.job.node)
+        job = self.job
+        self.bounds = OwnerBounds(
+            job.rules, job.disk_bytes, job.allow_private, self.holdings, self.leg, self.parts.clock
+        )
+
+    def stop(self) -> None:
+        """End in order: nothing more is fetched, tasks are given back, results wait on the disk."""
+        self._stopped.set()
+        self.leg.interrupt("stopped")
+
+    async def run(self) -> NodeStatus:
+        self.holdings.recover()
+        bringing = BringingAll(
+            self.source, self.holdings, self.tally, self.bounds.pace, self._tell, self._waking
+        )
+        loops = [
+            asyncio.create_task(loop)
+            for loop in (
+                self._crawl(),
+                self._heed_owner(),
+                self._beat(),
+                self._claim(),
+                bringing.run(),
+                ReferenceVisit(self.beating, self.bounds, self.parts).run(),
+                self._show(),
+            )
+        ]
+        stopping = asyncio.create_task(self._stopped.wait())
+        try:
+            await asyncio.wait({*loops, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.leg.interrupt("stopped")
+            stopping.cancel()
+            await self._wind_down(loops)
+        for loop in loops:
+            if not loop.cancelled() and (fault := loop.exception()) is not None:
+                raise fault
+        await self._leave()
+        return self._status("left")
+
+    async def _wind_down(self, loops: Sequence[asyncio.Task[None]]) -> None:
+        """The crawling ends by itself, with all stored; others may be cut off anywhere."""
+        self._stopped.set()
+        _crawling, *others = loops
+        for loop in others:
+            loop.cancel()
+        await asyncio.wait(loops)
+
+    async def _leave(self) -> None:
+        """Tell the manager what others may have. If nobody hears it, leases end by themselves."""
+        unfinished = self.holdings.unfinished
+        with contextlib.suppress(SourceAway, TimeoutError):
+            async with asyncio.timeout(_LEAVING_SECONDS):
+                await self.beating.leave()
+            for work in unfinished:
+                self.tally.given_back += 1
+                self.holdings.forget(work)
+
+    async def _beat(self) -> None:
+        while True:
+            back = set(self.beating.back)
+            for work in await self.beating.beat(self.leg.servers()):
+                self.tally.lost += 1
+                self._tell(f"{work.site} is another's now ({work.lost})")
+                self.leg.stop(work)
+            if back:
+                self._waking.wake()
+            await self.beating.pause()
+
+    def _give_back(self, work: Work, why: str) -> None:
+        """The manager hears of it with the next beat, at once."""
+        self.tally.given_back += 1
+        self.beating.give_back(work.lease, work.progress)
+        self.holdings.lose(work, why)
+        self.leg.stop(work)
+
+    async def _claim(self) -> None:
+        while True:
+            busy = len(self.holdings.unfinished)
+            if self._away or busy >= self.job.budget.crawlers:
+                await self._waking.pause(_LOOK_SECONDS)
+                continue
+            room = await asyncio.to_thread(self.bounds.room)
+            if not self.bounds.has_room(room):
+                await self._waking.pause(_DISK_SECONDS)
+                continue
+            idle = await self.claiming.claim(self.job.budget.crawlers, room)
+            if idle is None:
+                self._waking.wake()
+                continue
+            if self.job.until_idle and not idle.left and not self.holdings.works:
+                self.stop()
+                return
+            await self._waking.pause(min(idle.wait, _LONGEST_IDLE_SECONDS))
+
+    async def _heed_owner(self) -> None:
+        """Where the owner does not let us work, all is given back at once."""
+        for second in itertools.count():
+            away = self.bounds.why_not_now()
+            if away and away != self._away:
+                self._tell(f"resting: {away}")
+            self._away = away
+            for work in self.holdings.unfinished if away else ():
+                if not work.lost:
+                    self._give_back(work, away)
+            if not second % _DISK_SECONDS:
+                await self._keep_to_disk()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _keep_to_disk(self) -> None:
+        too_much = await asyncio.to_thread(self.bounds.too_much)
+        if too_much is not None and not too_much.lost:
+            self._tell(f"{too_much.site} is given back: more than --disk allows")
+            self._give_back(too_much, "no room")
+
+    async def _crawl(self) -> None:
+        faults = 0
+        while not self._stopped.is_set():
+            ready = self.holdings.startable(self.parts.clock.now())
+            if not ready:
+                await self._waking.pause(_LOOK_SECONDS)
+                continue
+            try:
+                await self.leg.run(self.bounds.settings(ready[0].grant.contact))
+                faults = 0
+            except (HeadgateError, OSError) as fault:
+                wait = min(_AFTER_FAULT_SECONDS * 2.0**faults, _LONGEST_AFTER_FAULT)
+                faults = min(faults + 1, 10)
+                self._tell(f"{fault}; tasks are given back, and claimed again in"
+                           f" {format_duration(wait)}")  # fmt: skip
+                for work in self.holdings.unfinished:
+                    self._give_back(work, str(fault))
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(wait):
+                        await self._stopped.wait()
+
+    async def _show(self) -> None:
+        while True:
+            self.watcher.state(self._status())
+            await asyncio.sleep(self.state_seconds)
+
+    def _status(self, state: str = "") -> NodeStatus:
+        busy = next(self.holdings.of(Stage.CRAWLING), None) is not None
+        state = state or self._away or ("working" if busy else "idle")
+        return self.tally.status(state, self.holdings, self.parts.clock.now())
+
+    def _tell(self, words: str) -> None:
+        self.watcher.told([words])

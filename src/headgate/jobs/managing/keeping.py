@@ -1,0 +1,226 @@
+"""A collection that nodes elsewhere keep fresh: a keeper whose fleet is a grid.
+
+    keeper ─► fleet over the desk ─► board ─► node ─► files in `arriving` ─► volume, memory, catalog
+
+All that a keeper decides, it decides here. A visit is a task of the board, with its pages; a node
+brings its journal and WARC files, which go into the open volume and are merged as those of a visit
+made here. So many visits are begun as nodes that are here have slots.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+from headgate.control.board import Board
+from headgate.control.board_rows import BoardTerms, NewTask
+from headgate.crawling.ports import MeasuredFleet
+from headgate.crawling.task_messages import encoded
+from headgate.grid.desk import Desk, DeskTerms
+from headgate.grid.desk_view import DeskView
+from headgate.grid.given_tasks import TaskSpec
+from headgate.grid.grid_fleet import DeskGone, GridFleet
+from headgate.jobs.from_python import fetcher_settings
+from headgate.jobs.keeping.change_notices import ChangeNotices
+from headgate.jobs.keeping.job import KeepJob, KeepWatcher
+from headgate.jobs.keeping.keeper import Keeper
+from headgate.jobs.keeping.visit_remembering import remember_kept
+from headgate.jobs.keeping.volume_recovery import remember_one
+from headgate.jobs.managing.manager import ManagerParts
+from headgate.jobs.managing.node_watch import DoorKeeper, NodeWatch
+from headgate.jobs.managing.placing import chosen_by
+from headgate.jobs.managing.tasks import host_groups, shared_site
+from headgate.jobs.node import NodeJob
+from headgate.jobs.parts import Parts
+from headgate.model.errors import HeadgateError, WorldFault
+from headgate.model.grid import GridTerms
+from headgate.model.keep_status import KeepStatus
+from headgate.model.task import Task
+from headgate.storage.arriving import Deliveries, free_bytes
+from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.sql_catalog import SqlCatalog
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journals.journal import Owner
+from headgate.storage.journals.site_journal import Piece, SiteJournal
+from headgate.storage.staged_visits import KEPT, move_visit, prepare_staging, staged_visits
+
+__all__ = ["keep_by_nodes"]
+
+_LOOK_SECONDS = 1.0
+_LINGER_SECONDS = 10.0
+"""At the end, until nodes have heard that there is nothing left."""
+_OF_OLD = "its manager was started again"
+_SETTINGS = '{"kept": true}'
+"""Of the run that all tasks of keepers belong to, as the catalog has it."""
+
+
+async def keep_by_nodes(
+    job: KeepJob, terms: GridTerms, parts: Parts, grid: ManagerParts, watcher: KeepWatcher
+) -> KeepStatus:
+    """Until it is stopped, or has come to the end that the job has; the last state of it."""
+    collection = Collection(job.out)
+    with collection.lock(), grid.open_catalog(collection.catalog) as catalog:
+        agent = fetcher_settings(job.sites, job.contact).user_agent
+        async with ChangeNotices(collection.path, parts.clock, agent) as notices:
+            keeping = _KeepByNodes(job, terms, parts, grid, watcher, collection, catalog, notices)
+            try:
+                return await keeping.run()
+            except DeskGone as gone:
+                raise WorldFault(str(gone)) from gone
+
+
+@dataclass(slots=True)
+class _KeepByNodes:
+    """One call of `keep_by_nodes`."""
+
+    job: KeepJob
+    terms: GridTerms
+    parts: Parts
+    grid: ManagerParts
+    watcher: KeepWatcher
+    collection: Collection
+    catalog: SqlCatalog
+    notices: ChangeNotices
+    desk: Desk = field(init=False)
+    fleet: GridFleet = field(init=False)
+    keeper: Keeper = field(init=False)
+    _expected: Callable[[str], float] = lambda _: 0.0
+    """Bytes of a site's visit."""
+    _over: bool = False
+    _rate: float | None = 0.0
+    """Ahead, as it was when a leg was last on."""
+
+    def __post_init__(self) -> None:
+        folder = self.collection.path
+        self.desk = Desk(
+            Board(BoardTerms(self.terms.lease)), SqlBoard(self.catalog.database),
+            Deliveries(prepare_staging(folder)), self.parts.clock,
+            DeskTerms(
+                self._budget_for, lambda: free_bytes(folder), self.terms.reference,
+                lambda: not self._over,
+            ),
+            collection=folder,
+        )  # fmt: skip
+        chosen_by(self.desk, self.terms)
+        self.fleet = GridFleet(self.desk, self._new_task, self._take_in)
+        self.desk.committing.tell = self.fleet.stored
+        self.keeper = Keeper(
+            dataclasses.replace(self.job, crew=self._crew), self.collection, self.catalog,
+            dataclasses.replace(self.parts, open_fleet=self._open_fleet),
+            self.watcher, self.notices,
+        )  # fmt: skip
+
+    async def run(self) -> KeepStatus:
+        self.catalog.begin_run(KEPT, self.parts.clock.wall(), _SETTINGS)
+        await self.desk.open()
+        self.desk.ending.end_all(_OF_OLD)
+        async with self.grid.open_door(self.desk) as door:
+            looking = asyncio.create_task(self._look_on(door))
+            self.watcher.attach(self.keeper)
+            try:
+                status = await self.keeper.run()
+                self._over = True
+                await self._linger()
+            finally:
+                looking.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await looking
+        await self.desk.close()
+        return status
+
+    async def _look_on(self, door: DoorKeeper) -> None:
+        """For ever; a catalog that fails is the desk's to tell."""
+        nodes = NodeWatch(self.desk, self.desk.arrivals.run)
+        while True:
+            with contextlib.suppress(HeadgateError):
+                words = nodes.look(door)
+                if words:
+                    self.watcher.told(words)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _linger(self) -> None:
+        clock = self.parts.clock
+        until = clock.now() + _LINGER_SECONDS
+        while self.desk.not_told_of_the_end() and clock.now() < until:
+            await asyncio.sleep(_LOOK_SECONDS / 2)
+
+    def _crew(self) -> int:
+        """Slots of the nodes that are here."""
+        return sum(row.slots for row in DeskView(self.desk).here().values())
+
+    @contextlib.asynccontextmanager
+    async def _open_fleet(
+        self,
+        job: NodeJob,  # noqa: ARG002 - nodes have their own
+        left: Callable[[str], float],
+        processes: int,  # noqa: ARG002
+    ) -> AsyncIterator[MeasuredFleet]:
+        self._expected = left
+        with self.fleet.at_work():
+            yield self.fleet
+
+    def _budget_for(self, seconds: float) -> float | None:
+        """The least of the budget in the time that comes."""
+        leg = self.keeper.legs.now
+        if leg is not None:
+            self._rate = leg.keeping.least_rate(leg.conducting.now, seconds)
+        return self._rate
+
+    def _new_task(self, task: Task) -> NewTask:
+        site = task.site
+        wall = self.parts.clock.wall()
+        spec = TaskSpec(
+            task=dataclasses.replace(task, site=shared_site(site)), contact=self.job.contact
+        )
+        hosts = host_groups(self.keeper.desk.sites.values())
+        return NewTask(
+            run=KEPT,
+            site=site.name,
+            host=hosts.get(site.name) or host_groups([site])[site.name],
+            spec=encoded(spec),
+            visit=task.visit,
+            due=None if site.deadline is None else wall + site.deadline,
+            expected_bytes=0.0 if task.asks is None else self._expected(site.name),
+            nodes_at_once=site.nodes_at_once,
+        )
+
+    async def _take_in(self, owner: Owner, task: Task | None) -> None:
+        if task is not None and task.kept is not None:
+            volume = RunFolder(self.collection.path, task.kept.volume)
+            await asyncio.to_thread(self._merge, volume, owner, task)
+        else:
+            await self._take_in_stray(owner)
+
+    def _merge(self, volume: RunFolder, owner: Owner, task: Task) -> None:
+        assert task.kept is not None
+        move_visit(volume, owner)
+        journal = _journal(volume, owner)
+        remember_kept(
+            volume, owner, self.keeper.desk.sites.get(task.name, task.site), journal.commits,
+            self.parts.clock.wall(), believe=task.kept.believe,
+        )  # fmt: skip
+
+    async def _take_in_stray(self, owner: Owner) -> None:
+        """Nobody waits for it; one that is not here any more was taken in after a fault."""
+        if owner not in staged_visits(self.collection.path):
+            return
+        keeper, wall = self.keeper, self.parts.clock.wall()
+        volume = keeper.volumes.enter()
+        try:
+            await asyncio.to_thread(move_visit, volume, owner)
+            journal = _journal(volume, owner)
+            visit, remarks = await asyncio.to_thread(remember_one, volume, owner, journal, wall)
+            self.catalog.record_visits([visit])
+            if owner.site in keeper.desk.sites:
+                keeper.desk.refresh(owner.site, wall)
+        finally:
+            keeper.volumes.leave(volume.stamp)
+        if remarks:
+            self.watcher.told(remarks)
+
+
+def _journal(volume: RunFolder, owner: Owner) -> SiteJournal:
+    return SiteJournal([Piece(volume.place(owner.site, visit=owner.visit).journal)])

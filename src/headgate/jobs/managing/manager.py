@@ -1,0 +1,327 @@
+"""A manager's run from end to end: tasks on the board, nodes at the door, and what a crawl leaves.
+
+    lock the collection ─► new run, or the unfinished one ─► forecasts ─► a task for each site
+      ─► desk at the door: nodes claim, beat and bring ─► catalog, index, tables, report
+
+Nothing is fetched here. What nodes bring are journals and WARC files of this very run, so from then
+on all is as after a crawl on one machine. Ended at any moment, it is begun again and goes on: the
+catalog knows who has what.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from headgate.control.board import Board
+from headgate.control.board_rows import BoardState, BoardTerms
+from headgate.control.forecast import Forecast
+from headgate.control.learning import Learning
+from headgate.control.run_report import RunLog, make_report, standing
+from headgate.control.snapshots import Look
+from headgate.crawling.ports import MachineClock
+from headgate.crawling.progress import Progress
+from headgate.crawling.task_source import TaskDesk
+from headgate.grid.committing import Received
+from headgate.grid.desk import Desk, DeskTerms
+from headgate.grid.desk_view import DeskView
+from headgate.grid.heartbeat import beating
+from headgate.jobs.budget_keeping import BudgetKeeping
+from headgate.jobs.forecasting import forecast_sites
+from headgate.jobs.managing.node_watch import DoorKeeper, NodeWatch
+from headgate.jobs.managing.placing import placing_of
+from headgate.jobs.managing.progress import GridProgress
+from headgate.jobs.managing.report import grid_report
+from headgate.jobs.managing.tasks import new_tasks
+from headgate.jobs.managing.unread_pages import UnreadPages
+from headgate.jobs.mending import mend_crawl_memories
+from headgate.jobs.opening import JobKind, open_run
+from headgate.jobs.report_saving import ReportSaving
+from headgate.jobs.run_time import RunTime
+from headgate.jobs.wrapping_up import Finished, wrap_up
+from headgate.model.budget import Budget
+from headgate.model.errors import WorldFault
+from headgate.model.grid import GridTerms
+from headgate.model.quota import QuotaUse
+from headgate.model.run_report import RunReport, SiteReport
+from headgate.model.site import Site
+from headgate.storage.arriving import Deliveries, free_bytes
+from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.sql_catalog import SqlCatalog
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.ignore_rules import save_ignore_rules
+from headgate.storage.run_state import RunState, load_budget, load_elapsed, load_report
+
+__all__ = [
+    "Interruptible",
+    "ManagerJob",
+    "ManagerParts",
+    "ManagerWatcher",
+    "manage",
+]
+
+_LOOK_SECONDS = 0.5
+_SEED = 20100
+"""For what goes by lot: where a node stands of which nothing is known."""
+_LINGER_SECONDS = 10.0
+"""At the end, until nodes have heard that there is nothing left."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerJob:
+    sites: tuple[Site, ...]
+    budget: Budget
+    grid: GridTerms
+    out: Path
+    contact: str = ""
+    request: bytes = b"{}"
+    """Whatever the caller needs to ask the same again."""
+    once: bool = False
+    """End with the run; else nodes are answered until somebody interrupts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerParts:
+    """What a manager does not make itself."""
+
+    clock: MachineClock
+    open_catalog: Callable[[Path], AbstractContextManager[SqlCatalog]]
+    open_door: Callable[[TaskDesk], AbstractAsyncContextManager[DoorKeeper]]
+
+
+class Interruptible(Protocol):
+    def interrupt(self, reason: str) -> None:
+        """End in order, soon."""
+        ...
+
+
+class ManagerWatcher(Protocol):
+    """Who looks on. Called from the event loop, so it must not take long."""
+
+    def opened(self) -> None: ...
+
+    def planned(self, plan: None, forecasts: Mapping[str, Forecast]) -> None: ...
+
+    def look(self, look: Look) -> None: ...
+
+    def mended(self, remarks: Sequence[str]) -> None:
+        """What somebody should know, a sentence each."""
+        ...
+
+    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None: ...
+
+    def attach(self, conducting: Interruptible) -> None: ...
+
+    def finished(self, report: RunReport) -> None:
+        """The run is over; the manager may go on answering."""
+        ...
+
+
+async def manage(job: ManagerJob, parts: ManagerParts, watcher: ManagerWatcher) -> RunReport:
+    """The report is also in the run's folder."""
+    collection = Collection(job.out)
+    clock = parts.clock
+    with collection.lock():
+        started = datetime.fromtimestamp(clock.wall(), UTC)
+        run = open_run(collection, JobKind.MANAGER, job.request, started, resume=False)
+        save_ignore_rules(collection.path, job.sites)
+        watcher.opened()
+        with parts.open_catalog(collection.catalog) as catalog:
+            watcher.mended(mend_crawl_memories(collection, run, catalog, job.sites))
+            catalog.begin_run(run.stamp, clock.wall(), job.request.decode())
+            return await _Managing(job, run, catalog, parts, watcher).run()
+
+
+class _Managing:
+    """One call of `manage`: holds what its steps share."""
+
+    def __init__(
+        self,
+        job: ManagerJob,
+        run: RunFolder,
+        catalog: SqlCatalog,
+        parts: ManagerParts,
+        watcher: ManagerWatcher,
+    ) -> None:
+        self._job, self._run, self._catalog = job, run, catalog
+        self._parts, self._watcher = parts, watcher
+        self._named = {site.name: site for site in job.sites}
+        earlier = load_report(run)
+        self._time = RunTime(parts.clock, load_elapsed(run))
+        load_budget(run)
+        self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
+        self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
+        self._keeping = BudgetKeeping(job.budget, run, catalog, parts.clock, watcher.mended)
+        self._learning = Learning.of(catalog, job.budget.calendar, job.sites)
+        self._board = Board(BoardTerms(job.grid.lease))
+        self._store = SqlBoard(catalog.database)
+        self._desk = Desk(
+            self._board, self._store, Deliveries(run), parts.clock,
+            DeskTerms(
+                lambda seconds: self._keeping.least_rate(self._leg_now, seconds),
+                lambda: free_bytes(run.collection),
+                job.grid.reference,
+            ),
+        )  # fmt: skip
+        placing = placing_of(job.grid, DeskView(self._desk), np.random.default_rng(_SEED))
+        choice = self._board.choice
+        choice.choose, choice.window = placing.choose, placing.window
+        self._desk.committing.tell = self._stored
+        self._desk.committing.audit = job.grid.audit
+        self._nodes = NodeWatch(self._desk, run)
+        self._sites = GridProgress(self._desk, self._now_of)
+        self._interrupted = False
+
+    def interrupt(self, reason: str) -> None:  # noqa: ARG002 - whoever asks has one
+        """End in order; nodes go on with what they have, as long as their leases last."""
+        self._interrupted = True
+
+    async def run(self) -> RunReport:
+        await self._open()
+        async with beating(self._time.clocks) as watch:
+            self._log.stalls = watch.stalls
+            try:
+                async with self._parts.open_door(self._desk) as door:
+                    report = await self._serve(door)
+                await self._desk.close()
+            except BaseException:
+                with contextlib.suppress(WorldFault):  # the first fault is the one to tell
+                    await self._end_leg(interrupted=True)
+                raise
+        return report
+
+    async def _open(self) -> None:
+        job, clock = self._job, self._parts.clock
+        self._nodes.begin()
+        moment = datetime.fromtimestamp(clock.wall(), UTC)
+        forecasts = forecast_sites(
+            job.sites, job.budget, self._catalog, Collection(job.out), moment
+        )
+        elapsed = self._time.earlier
+        tasks = new_tasks(
+            job.sites, forecasts, self._run.stamp, clock.wall() - elapsed, job.contact
+        )
+        await asyncio.to_thread(self._store.add_tasks, tasks)
+        await self._desk.open()
+        settled = {name for name, site in self._log.earlier_sites.items() if site.settled}
+        await asyncio.to_thread(self._sites.take_up, self._store, self._run.stamp, settled)
+        self._log.budget_is(self._time.now, self._keeping.rate_at(0.0))
+        self._saving.begin(self._time.now)
+        self._watcher.planned(None, forecasts)
+        self._watcher.attach(self)
+
+    async def _serve(self, door: DoorKeeper) -> RunReport:
+        while not (self._interrupted or _over(self._desk)):
+            self._look(door)
+            await asyncio.sleep(_LOOK_SECONDS)
+        self._look(door)
+        if not self._interrupted:
+            self._board.give_up_audits()
+        interrupted = self._board.tasks.left > 0
+        await self._end_leg(interrupted=interrupted)
+        report = await asyncio.to_thread(self._wrap_up)
+        self._watcher.finished(report)
+        if not interrupted:
+            await self._linger(door)
+        return report
+
+    async def _linger(self, door: DoorKeeper) -> None:
+        """Nodes are told that there is nothing left; without ``once``, for ever."""
+        until = self._time.now + _LINGER_SECONDS
+        while not self._interrupted:
+            told = not self._desk.not_told_of_the_end()
+            if self._job.once and (told or self._time.now > until):
+                return
+            self._watcher.mended(self._nodes.look(door))
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _end_leg(self, *, interrupted: bool) -> None:
+        self._log.seconds, self._log.interrupted = self._time.now, interrupted
+        await self._saving.end(self._time.now)
+
+    def _look(self, door: DoorKeeper) -> None:
+        fault = self._desk.fault
+        if fault is not None:
+            raise fault
+        self._watcher.mended(self._nodes.look(door))
+        self._watcher.mended(self._sites.give_up_dropped())
+        log, now = self._log, self._time.now
+        reports = self._sites.reports()
+        measured = log.look(now, reports, self._sites.begun)
+        leg_now = now - self._time.earlier
+        self._keep_budget(leg_now, reports)
+        events = len(log.started) + len(log.finished)
+        if self._saving.look(now, events, log.samples.came):
+            self._keeping.save(now)
+        awake, wall = self._time.awake(leg_now), self._parts.clock.wall()
+        self._learning.look(self._desk.roll.servers, reports, {}, awake, wall)
+        rate = self._keeping.rate_at(leg_now)
+        log.budget_is(now, rate)
+        use = self._keeping.use
+        self._watcher.look(
+            Look(
+                now, reports, {}, measured, rate, False,
+                use if use is not None and use.spent else None, self._standing, {},
+            )
+        )  # fmt: skip
+
+    def _keep_budget(self, now: float, reports: Sequence[Progress]) -> None:
+        self._keeping.look(now, reports)
+        self._log.quota = self._keeping.use
+        use = self._keeping.pause_began()
+        if use is not None:
+            self._watcher.paused(use, [])
+
+    def _standing(self, names: Sequence[str] | None) -> Sequence[SiteReport]:
+        sites = self._job.sites if names is None else [self._named[name] for name in names]
+        return standing(sites, self._log)
+
+    def _report(self) -> RunReport:
+        return make_report(self._job.sites, self._job.budget.crawlers, None, self._log)
+
+    def _stored(self, result: Received) -> None:
+        if result.audit_of is None:
+            self._sites.ended(result.row, result.manifest.progress)
+
+    @property
+    def _leg_now(self) -> float:
+        """Seconds since this leg began."""
+        return self._time.now - self._time.earlier
+
+    def _now_of(self, wall: float) -> float:
+        """A moment of this leg, or before, in the time of the run."""
+        now = self._time.now
+        return max(now - max(self._parts.clock.wall() - wall, 0.0), 0.0)
+
+    def _wrap_up(self) -> RunReport:
+        wall = self._parts.clock.wall()
+        self._learning.finish(self._desk.roll.servers, self._time.awake(self._leg_now), wall)
+        report = msgspec.structs.replace(
+            self._report(), grid=grid_report(self._store, self._run.stamp)
+        )
+        finished = Finished(report, self._log.progress, self._learning.alphas.alpha)
+        unread = UnreadPages(Collection(self._run.collection))
+        remarks = wrap_up(self._run, self._catalog, finished, wall, self._keeping, unread.read)
+        self._watcher.mended(remarks)
+        return report
+
+
+def _over(desk: Desk) -> bool:
+    """Audits are left undone where nobody is here who could do them."""
+    board = desk.board
+    if board.busy or not desk.committing.idle:
+        return False
+    groups = {row.group for row in DeskView(desk).here().values()}
+    return board.draining or all(
+        task.audit_of is not None and groups <= {task.not_group}
+        for task in board.tasks.in_state(BoardState.READY)
+    )

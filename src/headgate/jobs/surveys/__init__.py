@@ -1,0 +1,1 @@
+"""A survey from end to end: asked for, begun, resumed and wrapped up."""

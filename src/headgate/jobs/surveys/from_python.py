@@ -1,0 +1,85 @@
+"""``headgate.survey(...)``: a whole survey as one plain function call."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from headgate.crawling.survey_run import SurveyRun
+from headgate.fetching.http import FetcherSettings
+from headgate.jobs.own_loop import run_blocking
+from headgate.jobs.real_parts import real_parts
+from headgate.jobs.surveys.survey import SURVEY_LIMITS, SurveyJob
+from headgate.jobs.surveys.survey import survey as survey_job
+from headgate.model.budget import Budget
+from headgate.model.errors import UserMistake
+from headgate.model.quota import QuotaUse
+from headgate.model.survey_report import SurveyReport
+from headgate.model.units import UNLIMITED
+from headgate.reading.urls import host
+from headgate.surveying.rules import SurveyRules
+from headgate.surveying.start_list import start_url
+from headgate.views.quota_words import quota_is_used_up
+
+__all__ = ["survey", "survey_settings"]
+
+_log = logging.getLogger("headgate")
+
+
+def survey(
+    starts: Sequence[str],
+    budget: Budget | None = None,
+    out: str | Path = "headgate-survey",
+    *,
+    rules: SurveyRules | None = None,
+    contact: str = "",
+    resume: bool = False,
+) -> SurveyReport:
+    """Survey servers into a collection and return the report; blocks until the survey has ended.
+
+    Without a budget the line is not limited; the rules' defaults suit weak servers. Called again
+    with ``resume`` after a crash, it goes on.
+    """
+    urls = tuple(dict.fromkeys(map(_start, starts)))
+    if not urls:
+        raise UserMistake("a survey needs a URL to start from")
+    job = SurveyJob(
+        urls,
+        rules or SurveyRules(),
+        budget or Budget(UNLIMITED),
+        Path(out),
+        survey_settings(urls, contact),
+        resume,
+    )
+    return run_blocking(lambda: survey_job(job, real_parts(), _Nobody()))
+
+
+def survey_settings(starts: Sequence[str], contact: str) -> FetcherSettings:
+    """How to behave on the web; hosts of starts are named by the user, so they may be private."""
+    named = frozenset(map(host, starts))
+    return FetcherSettings(contact or "no contact given", SURVEY_LIMITS, named)
+
+
+def _start(word: str) -> str:
+    url = start_url(word)
+    if url is None:
+        raise UserMistake(f"{word!r} is no URL of http or https")
+    return url
+
+
+class _Nobody:
+    """Looks on, and logs what somebody should know."""
+
+    def attach(self, run: SurveyRun) -> None:
+        pass
+
+    def look(self, seconds: float, run: SurveyRun) -> None:
+        pass
+
+    def mended(self, remarks: Sequence[str]) -> None:
+        for remark in remarks:
+            _log.warning("%s", remark)
+
+    def paused(self, use: QuotaUse) -> None:
+        _log.warning("%s", quota_is_used_up(use))

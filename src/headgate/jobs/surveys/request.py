@@ -1,0 +1,139 @@
+"""What a user asked ``headgate survey`` for, kept with the run so that --resume can go on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from headgate.frontier.pacing import PaceRules
+from headgate.model.budget import Budget
+from headgate.model.errors import UserMistake
+from headgate.model.quota import Quota
+from headgate.model.units import UNLIMITED, parse_duration, parse_rate, parse_size
+from headgate.site_file.parsing import parse_budget
+from headgate.surveying.rules import DEEPEST, SurveyRules
+from headgate.surveying.scope import SurveyScope
+
+if TYPE_CHECKING:
+    from headgate.jobs.surveys.survey import SurveyJob
+
+__all__ = ["SurveyRequest", "unfinished_request"]
+
+_FEWEST_REQUESTS = 2
+
+
+class SurveyRequest(msgspec.Struct, frozen=True):
+    """Starting URLs, and what the options said."""
+
+    starts: tuple[str, ...]
+    depth: int = 8
+    scope: str = "none"
+    rounds: int = 1
+    registrable: bool = False
+    policy: str = "yield"
+    until: float = 1.0
+    least_yield: float = 0.0
+    max_pages: int = 1000
+    max_bytes: str = "100 MB"
+    delay: str = "1s"
+    at_once: int = 100
+    bandwidth: str | None = None
+    quota: str | None = None
+    make_way: bool | None = None
+    budget_path: str = ""
+    """Of the site file whose [budget] holds where the options say nothing; empty: none."""
+    budget_text: str = ""
+    contact: str = ""
+
+    @classmethod
+    def of(cls, starts: tuple[str, ...], options: Mapping[str, Any]) -> Self:
+        return cls(starts).changed(options)
+
+    def changed(self, options: Mapping[str, Any]) -> Self:
+        """With those options that were given."""
+        given = {
+            name: options[name]
+            for name in self.__struct_fields__
+            if name != "starts" and options.get(name) is not None
+        }
+        return msgspec.structs.replace(self, **given)
+
+    def budget(self) -> Budget:
+        """What it may use of the line, checked."""
+        own = Budget(UNLIMITED)
+        if self.budget_path:
+            own = parse_budget(self.budget_text, self.budget_path, UNLIMITED)
+        rate = None if self.bandwidth is None else parse_rate(self.bandwidth)
+        if rate is not None and rate <= 0:
+            raise UserMistake("--bandwidth must be more than 0, like '1.5 MB/s', or 'unlimited'")
+        return replace(
+            own,
+            bandwidth=own.bandwidth if rate is None else rate,
+            quota=Quota.parse(self.quota, own.calendar.zone) if self.quota else own.quota,
+            make_way=self.make_way or own.make_way,
+        )
+
+    def job(self, out: Path, *, resume: bool = False) -> SurveyJob:
+        """The job of what was asked."""
+        from headgate.jobs.surveys.from_python import survey_settings
+        from headgate.jobs.surveys.survey import SurveyJob
+
+        settings = survey_settings(self.starts, self.contact)
+        request = msgspec.json.encode(self)
+        budget = self.budget()
+        return SurveyJob(self.starts, self.rules(), budget, out, settings, resume, request)
+
+    def rules(self) -> SurveyRules:
+        """Checked."""
+        _check("--depth", self.depth, 0, DEEPEST)
+        _check("--rounds", self.rounds, 0, math.inf)
+        _check("--until", self.until, 0.01, 1.0)
+        _check("--yield", self.least_yield, 0.0, math.inf)
+        _check("--max-pages", self.max_pages, _FEWEST_REQUESTS, math.inf)
+        _check("--at-once", self.at_once, 1, 10_000)
+        if self.least_yield and self.policy == "depth":
+            raise UserMistake(
+                "--yield ends a survey when the best page promises too little; with --policy depth"
+                " pages do not come by what they promise: leave one of the two out"
+            )
+        most_bytes = int(parse_size(self.max_bytes))
+        if not most_bytes:
+            raise UserMistake("--max-bytes must be more than 0, like '100 MB'")
+        return SurveyRules(
+            depth=self.depth,
+            scope=SurveyScope.parse(self.scope, self.starts),
+            rounds=self.rounds,
+            whole_registration=self.registrable,
+            breadth_first=self.policy == "depth",
+            least_yield=self.least_yield,
+            until=self.until,
+            most_requests=self.max_pages,
+            most_bytes=most_bytes,
+            slots=self.at_once,
+            pace=PaceRules(
+                connections=1, delay=parse_duration(self.delay), failure_limit=3, busy_limit=3
+            ),
+        )
+
+
+def unfinished_request(out: Path) -> SurveyRequest:
+    """What the unfinished survey of a collection was asked."""
+    from headgate.storage.collection import Collection
+
+    run = Collection(out).unfinished_run()
+    remedy = "put it back, or give the survey up with 'headgate crawl --abandon'"
+    request = None if run is None else run.load_as("survey", SurveyRequest, remedy)
+    if request is None:
+        raise UserMistake(f"{out}: no unfinished survey to go on with; leave out --resume")
+    return request
+
+
+def _check(option: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most or math.isinf(value):
+        upper = "" if math.isinf(most) else f" and at most {most:,}"
+        raise UserMistake(f"{option} {value:,} must be at least {least:g}{upper}")

@@ -1,0 +1,212 @@
+"""A survey from end to end on one machine: probe, walk, log, tables, report.
+
+    lock the collection ─► new run, or the unfinished one ─► walk, within the budget's allowance
+      ─► tables, catalog, report
+
+Everything is in a run of a collection, like a crawl's: the log while it goes on, the tables at the
+end. The newest finished survey of the collection tells which pages have not changed. What it may
+use of the line is a crawl's allowance (`survey_line`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from headgate.control.catalog import Catalog
+from headgate.control.learning import Learning
+from headgate.crawling.survey_run import SurveyRun, SurveyTools
+from headgate.fetching.http import FetcherSettings
+from headgate.fetching.limits import Limits
+from headgate.jobs.budget_keeping import BudgetKeeping
+from headgate.jobs.opening import JobKind, open_run
+from headgate.jobs.parts import Parts
+from headgate.jobs.run_time import RunTime
+from headgate.jobs.surveys.line import SurveyLine
+from headgate.jobs.surveys.wrapping_up import wrap_up_survey
+from headgate.model.budget import Budget
+from headgate.model.errors import WorldFault
+from headgate.model.quota import QuotaUse
+from headgate.model.survey_report import SurveyReport
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journals.survey_log import SURVEY_LOG, SurveyFile, SurveyIndex, read_survey
+from headgate.storage.run_state import RunState, load_budget, load_elapsed
+from headgate.surveying.domains import RegistrableDomain
+from headgate.surveying.memory import NO_MEMORY, Memory
+from headgate.surveying.rules import SurveyRules
+from headgate.surveying.surveyor import Surveyor
+
+__all__ = [
+    "SURVEY_LIMITS",
+    "SurveyJob",
+    "SurveyWatcher",
+    "registrable_domain",
+    "survey",
+]
+
+SURVEY_LIMITS = Limits(connect_seconds=10.0, first_byte_seconds=20.0, total_seconds=120.0)
+"""A server that takes longer has said what a survey wants to know."""
+_LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyJob:
+    """Which servers to survey, and how."""
+
+    starts: tuple[str, ...]
+    rules: SurveyRules
+    budget: Budget
+    out: Path
+    fetcher: FetcherSettings
+    resume: bool = False
+    request: bytes = b""
+    """Whatever the caller needs to ask the same again; kept with the run for ``resume``."""
+
+
+class SurveyWatcher(Protocol):
+    """Who looks on; called from the event loop."""
+
+    def attach(self, run: SurveyRun) -> None: ...
+
+    def look(self, seconds: float, run: SurveyRun) -> None:
+        """``seconds`` are those of the run, its earlier legs included."""
+        ...
+
+    def mended(self, remarks: Sequence[str]) -> None:
+        """What somebody should know, a sentence each."""
+        ...
+
+    def paused(self, use: QuotaUse) -> None:
+        """The quota is used up."""
+        ...
+
+
+async def survey(job: SurveyJob, parts: Parts, watcher: SurveyWatcher) -> SurveyReport:
+    """Survey; tables and report are also in the run's folder."""
+    collection = Collection(job.out)
+    wall = parts.clock.wall()
+    with collection.lock():
+        before = _earlier_log(collection)
+        started = datetime.fromtimestamp(wall, UTC)
+        run = open_run(collection, JobKind.SURVEY, job.request, started, resume=job.resume)
+        with parts.open_catalog(collection.catalog) as catalog:
+            catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
+            return await _Survey(job, run, catalog, parts, watcher).run(before)
+
+
+class _Survey:
+    """One call of `survey`: holds what its steps share."""
+
+    def __init__(
+        self, job: SurveyJob, run: RunFolder, catalog: Catalog, parts: Parts, watcher: SurveyWatcher
+    ) -> None:
+        self._job = job
+        self._folder = run
+        self._catalog = catalog
+        self._parts = parts
+        self._watcher = watcher
+        self._time = RunTime(parts.clock, load_elapsed(run))
+        self._state = RunState(run)
+        load_budget(run)
+        self._keeping = BudgetKeeping(job.budget, run, catalog, parts.clock, watcher.mended)
+
+    async def run(self, before: Path | None) -> SurveyReport:
+        """``before``: the log of the survey before this one."""
+        earlier = NO_MEMORY if before is None else SurveyIndex(before)
+        path = self._folder.path / SURVEY_LOG
+        stored = SurveyIndex(path) if path.exists() else NO_MEMORY
+        surveyor = Surveyor(self._job.rules, registrable_domain(), stored, earlier)
+        if before is not None:
+            surveyor.remember(read_survey(before))
+        surveyor.start(self._job.starts)
+        self._state.save(self._time.now)
+        with contextlib.closing(SurveyFile(path)) as log:
+            try:
+                ending = await self._walk(surveyor, log, earlier)
+            finally:
+                with contextlib.suppress(WorldFault):  # the first fault is the one to tell
+                    await self._state.end(self._time.now)
+        return await asyncio.to_thread(self._wrap_up, surveyor, ending)
+
+    async def _walk(self, surveyor: Surveyor, log: SurveyFile, earlier: Memory) -> str:
+        budget = self._job.budget
+        settings = replace(self._job.fetcher, smooth=budget.make_way)
+        learning = Learning.of(self._catalog, budget.calendar, ())
+        async with self._parts.open_fetcher(settings) as fetcher:
+            line = SurveyLine(fetcher, self._keeping, learning, self._time)
+            tools = SurveyTools(fetcher, log, self._parts.clock, earlier)
+            run = SurveyRun(surveyor, tools)
+            run.hold(line.held)
+            self._watcher.attach(run)
+            try:
+                async with self._yielding(line), self._looked_at(run, line):
+                    return await run.run()
+            finally:
+                line.finish()
+
+    @contextlib.asynccontextmanager
+    async def _yielding(self, line: SurveyLine) -> AsyncIterator[None]:
+        budget = self._job.budget
+        if not budget.make_way:
+            yield
+            return
+        prober, starts = self._parts.open_prober, self._job.starts
+        async with line.making_way(prober, starts, budget.make_way_floor):
+            yield
+
+    @contextlib.asynccontextmanager
+    async def _looked_at(self, run: SurveyRun, line: SurveyLine) -> AsyncIterator[None]:
+        """Inside, twice a second: the budget is kept, the time saved, and the watcher told."""
+
+        async def look_on() -> None:
+            while True:
+                self._look(run, line)
+                await asyncio.sleep(_LOOK_SECONDS)
+
+        looking = asyncio.create_task(look_on())
+        looking.add_done_callback(run.fail_with)
+        try:
+            yield
+        finally:
+            looking.cancel()
+            self._watcher.look(self._time.now, run)
+
+    def _look(self, run: SurveyRun, line: SurveyLine) -> None:
+        line.look()
+        run.hold(line.held)
+        use = self._keeping.pause_began()
+        if use is not None:
+            self._watcher.paused(use)
+        self._state.save(self._time.now)
+        self._watcher.look(self._time.now, run)
+
+    def _wrap_up(self, surveyor: Surveyor, ending: str) -> SurveyReport:
+        wall = self._parts.clock.wall()
+        return wrap_up_survey(self._folder, self._catalog, surveyor, ending, self._time.now, wall)
+
+
+def registrable_domain() -> RegistrableDomain:
+    """The public suffix list's answer, by the list that comes with its library."""
+    from publicsuffixlist import PublicSuffixList
+
+    listed = PublicSuffixList()
+
+    def registered(name: str) -> str:
+        is_address = ":" in name or name.rpartition(".")[2].isdigit()
+        return name if is_address else listed.privatesuffix(name) or name
+
+    return registered
+
+
+def _earlier_log(collection: Collection) -> Path | None:
+    """Of the newest survey that was finished."""
+    for run in collection.runs() if collection.path.is_dir() else ():
+        path = run.path / SURVEY_LOG
+        if not run.unfinished and path.exists():
+            return path
+    return None

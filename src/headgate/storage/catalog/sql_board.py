@@ -1,0 +1,225 @@
+"""The board of a grid in the catalog: a `headgate.control.board_rows.BoardStore` in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+import msgspec
+
+from headgate.control.board_rows import (
+    Audit,
+    BoardState,
+    BoardTask,
+    Changes,
+    Ending,
+    LeaseRow,
+    NewTask,
+    NodeFigures,
+    NodeRow,
+)
+from headgate.crawling.task_messages import Lease
+from headgate.model.errors import WorldFault
+from headgate.model.grid import TaskListing
+from headgate.storage.catalog.database import Database, Row, Transaction
+from headgate.storage.catalog.queries import load_queries
+
+__all__ = ["SqlBoard"]
+
+_QUERIES = load_queries("board.sql")
+_NEAR_NODES = 64
+"""Connect times kept for each host, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlBoard:
+    database: Database
+
+    def add_tasks(self, tasks: Iterable[NewTask]) -> list[BoardTask]:
+        with self.database.changing() as db:
+            return [_added(db, task) for task in tasks]
+
+    def tasks(self, run: str) -> list[BoardTask]:
+        with self.database.reading() as db:
+            return [_task(row) for row in db.rows(_QUERIES["open_tasks"], {"run": run})]
+
+    def count(self, run: str) -> dict[BoardState, int]:
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["count_tasks"], {"run": run})
+            return {BoardState(row["state"]): int(row["tasks"]) for row in rows}
+
+    def open_leases(self, run: str) -> list[LeaseRow]:
+        with self.database.reading() as db:
+            return [_lease(row) for row in db.rows(_QUERIES["open_leases"], {"run": run})]
+
+    def lease(self, lease: Lease) -> LeaseRow | None:
+        with self.database.reading() as db:
+            values = {"task": lease.task, "epoch": lease.epoch}
+            rows = db.rows(_QUERIES["lease"], values)
+            return _lease(rows[0]) if rows else None
+
+    def winner(self, task: int) -> int | None:
+        row = self._result(task)
+        return None if row is None else row["winner"]
+
+    def spec(self, task: int) -> bytes:
+        row = self._result(task)
+        if row is None:
+            raise WorldFault(f"task {task} is gone from the catalog")
+        return bytes(row["spec"])
+
+    def manifest(self, task: int) -> bytes | None:
+        row = self._result(task)
+        return None if row is None or row["manifest"] is None else bytes(row["manifest"])
+
+    def done(self, run: str) -> list[tuple[str, Lease]]:
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["done_tasks"], {"run": run})
+            return [(row["site"], Lease(row["id"], row["winner"])) for row in rows]
+
+    def save(self, changes: Changes) -> None:
+        with self.database.changing() as db:
+            _save_leases(db, changes)
+            for number, task in changes.tasks.items():
+                values = {
+                    "id": number, "before": changes.epochs[number], "state": task.state.value,
+                    "epoch": task.epoch, "winner": task.winner, "lost": task.lost,
+                }  # fmt: skip
+                if db.run(_QUERIES["save_task"], values) != 1:
+                    raise WorldFault(f"task {number} was changed by another manager")
+            db.run_each(
+                _QUERIES["save_manifest"],
+                [{"task": task, "manifest": data} for task, data in changes.manifests.items()],
+            )
+            db.run_each(_QUERIES["save_node"], map(_node_values, changes.nodes.values()))
+            _save_connects(db, changes)
+            db.run_each(_QUERIES["save_audit"], map(_audit_values, changes.audits))
+
+    def invite(self, node: str, group: str, token_key: str, wall: float) -> None:
+        with self.database.changing() as db:
+            values = {"name": node, "grp": group, "token_key": token_key, "joined": wall}
+            db.run(_QUERIES["invite"], values)
+
+    def revoke(self, node: str) -> bool:
+        with self.database.changing() as db:
+            return db.run(_QUERIES["set_revoked"], {"name": node}) == 1
+
+    def nodes(self) -> dict[str, NodeRow]:
+        with self.database.reading() as db:
+            rows = map(_node, db.rows(_QUERIES["nodes"], {}))
+            return {row.name: row for row in rows}
+
+    def figures(self, run: str | None = None) -> dict[str, NodeFigures]:
+        with self.database.reading() as db:
+            return {
+                row["node"]: NodeFigures(
+                    **{name: int(value) for name, value in row.items() if name != "node"}
+                )
+                for row in db.rows(_QUERIES["figures"], {"run": run or ""})
+            }
+
+    def connects(self) -> dict[str, dict[str, float]]:
+        with self.database.reading() as db:
+            found: dict[str, dict[str, float]] = {}
+            for row in db.rows(_QUERIES["connects"], {}):
+                found.setdefault(row["host"], {})[row["node"]] = row["connect_seconds"]
+            return found
+
+    def listing(self, state: BoardState | None, limit: int) -> list[TaskListing]:
+        with self.database.reading() as db:
+            values = {"state": "" if state is None else state.value, "limit": limit}
+            rows = db.rows(_QUERIES["listing"], values)
+            return [_listing(list(group)) for _, group in groupby(rows, key=itemgetter("id"))]
+
+    def audits(self, run: str) -> list[Audit]:
+        with self.database.reading() as db:
+            return [
+                Audit(
+                    **{
+                        **row,
+                        "examples": msgspec.json.decode(row["examples"], type=tuple[str, ...]),
+                    }
+                )
+                for row in db.rows(_QUERIES["audits"], {"run": run})
+            ]
+
+    def _result(self, task: int) -> Row | None:
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["task_result"], {"task": task})
+            return rows[0] if rows else None
+
+
+def _added(db: Transaction, task: NewTask) -> BoardTask:
+    values = msgspec.structs.asdict(task)
+    db.run(_QUERIES["add_task"], values)
+    (row,) = db.rows(_QUERIES["same_task"], {**values, "audited": task.audit_of or 0})
+    return _task(row)
+
+
+def _save_leases(db: Transaction, changes: Changes) -> None:
+    """Those that ended first: their places are taken by those given."""
+    rows = sorted(changes.leases.values(), key=lambda row: row.ended is None)
+    db.run_each(
+        _QUERIES["save_lease"],
+        [
+            {
+                "task": row.lease.task, "epoch": row.lease.epoch, "node": row.node,
+                "claim": row.claim, "host": row.host, "place": row.place, "given": row.given,
+                "ended": row.ended, "how": None if row.how is None else row.how.value,
+                "pages": row.pages, "wire_bytes": row.wire_bytes,
+            }
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
+def _save_connects(db: Transaction, changes: Changes) -> None:
+    db.run_each(
+        _QUERIES["save_connect"],
+        [
+            {"node": node, "host": host, "connect_seconds": seconds, "measured": measured}
+            for (node, host), (seconds, measured) in changes.connects.items()
+        ],
+    )
+    hosts = {host for _, host in changes.connects}
+    db.run_each(
+        _QUERIES["forget_connects"], [{"host": host, "most": _NEAR_NODES} for host in hosts]
+    )
+
+
+def _task(row: Row) -> BoardTask:
+    return BoardTask(**{**row, "state": BoardState(row["state"])})
+
+
+def _lease(row: Row) -> LeaseRow:
+    values = {name: value for name, value in row.items() if name not in ("task", "epoch")}
+    values["how"] = None if row["how"] is None else Ending(row["how"])
+    return LeaseRow(Lease(row["task"], row["epoch"]), **values)
+
+
+def _node(row: Row) -> NodeRow:
+    values = {name: value for name, value in row.items() if name != "grp"}
+    return NodeRow(**{**values, "group": row["grp"], "revoked": bool(row["revoked"])})
+
+
+def _node_values(node: NodeRow) -> dict[str, object]:
+    values = msgspec.structs.asdict(node)
+    values["grp"], values["revoked"] = values.pop("group"), int(node.revoked)
+    return values
+
+
+def _audit(row: Row) -> Audit:
+    return Audit(**{**row, "examples": tuple(msgspec.json.decode(row["examples"]))})
+
+
+def _audit_values(audit: Audit) -> dict[str, object]:
+    values = msgspec.structs.asdict(audit)
+    return {**values, "examples": msgspec.json.encode(audit.examples).decode()}
+
+
+def _listing(rows: list[Row]) -> TaskListing:
+    values = {name: value for name, value in rows[0].items() if name != "node"}
+    nodes = tuple(row["node"] for row in rows if row["node"] is not None)
+    return TaskListing(**values, nodes=nodes)

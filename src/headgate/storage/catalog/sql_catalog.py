@@ -1,0 +1,206 @@
+"""The catalog in SQL: the adapter of `headgate.control.catalog.Catalog` over either database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Self
+
+from headgate.control.catalog import KeptPromise, Outcome, Run, Server, SiteState, Visit
+from headgate.storage.catalog.database import Database, Row, Transaction
+from headgate.storage.catalog.queries import load_queries
+from headgate.traffic.server_speed import ServerSpeed
+
+__all__ = ["SqlCatalog"]
+
+_MOST = 2.0**60
+"""Of anything that is counted."""
+_QUERIES = load_queries("catalog.sql")
+_VISIT_KEY = ("site", "run", "visit")
+_VISIT_COLUMNS = tuple(column.name for column in fields(Visit) if column.name != "errors")
+_COSTS = ("connection_bytes", "request_bytes", "look_seconds")
+_STATE_COLUMNS = tuple(column.name for column in fields(SiteState) if column.name != "costs")
+
+
+class SqlCatalog:
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.database.close()
+
+    def begin_run(self, stamp: str, started: float, settings: str) -> None:
+        """A run starts, or goes on after an interruption."""
+        with self.database.changing() as db:
+            values = {"stamp": stamp, "started": started, "settings": settings}
+            db.run(_QUERIES["begin_run"], values)
+
+    def end_run(self, stamp: str, finished: float, outcome: Outcome) -> None:
+        with self.database.changing() as db:
+            values = {"stamp": stamp, "finished": finished, "outcome": outcome.value}
+            db.run(_QUERIES["end_run"], values)
+
+    def runs(self) -> list[Run]:
+        """The newest first."""
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["runs"], {})
+            return [Run(**{**row, "outcome": Outcome(row["outcome"])}) for row in rows]
+
+    def record_visits(self, visits: Iterable[Visit]) -> None:
+        """Of a run that was begun here, all or none; replaces what was recorded of the same visits
+        before."""
+        with self.database.changing() as db:
+            for visit in visits:
+                _record_visit(db, visit)
+
+    def record_kept(self, visit: Visit, state: SiteState, promise: KeptPromise | None) -> None:
+        """A keeper's visit, what it leaves of the site, and the promise that it settled: all or
+        none."""
+        with self.database.changing() as db:
+            _record_visit(db, visit)
+            _put_state(db, state)
+            if promise is not None:
+                values = {"site": promise.site, "due": promise.due, "settled": promise.settled}
+                db.run(_QUERIES["settle_promise"], values)
+
+    def put_site_state(self, state: SiteState) -> None:
+        with self.database.changing() as db:
+            _put_state(db, state)
+
+    def site_states(self) -> dict[str, SiteState]:
+        """By site."""
+        with self.database.reading() as db:
+            return {row["site"]: _state(row) for row in db.rows(_QUERIES["site_states"], {})}
+
+    def promises(self, since: float) -> list[KeptPromise]:
+        """Settled since then, the oldest first."""
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["promises"], {"since": since})
+            return [KeptPromise(**row) for row in rows]
+
+    def forget_before(self, moment: float) -> None:
+        """Promises and line use that are older."""
+        with self.database.changing() as db:
+            db.run(_QUERIES["forget_promises"], {"moment": moment})
+            db.run(_QUERIES["forget_line_use"], {"moment": moment})
+
+    def history(self, site: str, limit: int = 10) -> list[Visit]:
+        """The last visits to a site, the newest first."""
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["history"], {"site": site, "limit": limit})
+            return [_checked(Visit(**{**row, **_details(db, row)})) for row in rows]
+
+    def visits_of(self, run: str) -> list[Visit]:
+        """All that a run recorded, in the order of sites and numbers; without their errors."""
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["visits_of"], {"run": run})
+            return [_checked(Visit(**{**row, "complete": bool(row["complete"])})) for row in rows]
+
+    def add_line_use(self, bytes_by_slot: Mapping[int, int]) -> None:
+        """What came over the line since the last time, by quarter of an hour."""
+        rows = [{"slot": slot, "bytes": bytes_} for slot, bytes_ in bytes_by_slot.items()]
+        with self.database.changing() as db:
+            db.run_each(_QUERIES["add_line_use"], rows)
+
+    def line_use(self, first: int) -> dict[int, int]:
+        """Bytes by quarter of an hour, from the quarter ``first`` on."""
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["line_use"], {"first": first})
+            return {row["slot"]: int(_amount(row["bytes"])) for row in rows}
+
+    def record_servers(self, servers: Iterable[Server]) -> None:
+        """As known now, in place of what was; hosts are added to those an address had."""
+        with self.database.changing() as db:
+            for server in servers:
+                speed = server.speed
+                values = {
+                    "address": server.address, "measured": speed.latest,
+                    "measures": speed.measures, "estimates": speed.encode(),
+                }  # fmt: skip
+                db.run(_QUERIES["record_server"], values)
+                seen = {"address": server.address, "seen": speed.latest}
+                hosts = [{**seen, "host": host} for host in server.hosts]
+                db.run_each(_QUERIES["record_host"], hosts)
+
+    def server(self, address: str) -> ServerSpeed | None:
+        """What is known of an address; None: nothing."""
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["server"], {"address": address})
+            return _speed(rows[0]) if rows else None
+
+    def address(self, host: str) -> str | None:
+        """Where a host was found last; None: it never was."""
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["address"], {"host": host})
+            return str(rows[0]["address"]) if rows else None
+
+    def servers(self) -> list[Server]:
+        """All of them, the last measured first."""
+        with self.database.reading() as db:
+            rows = db.rows(_QUERIES["servers"], {})
+            grouped = (list(group) for _, group in groupby(rows, key=itemgetter("address")))
+            return [
+                Server(rows[0]["address"], tuple(row["host"] for row in rows if row["host"]), speed)
+                for rows in grouped
+                if (speed := _speed(rows[0])) is not None
+            ]
+
+
+def _details(db: Transaction, visit: Row) -> dict[str, Any]:
+    """What the table of visits cannot say in one row."""
+    errors = db.rows(_QUERIES["errors"], {name: visit[name] for name in _VISIT_KEY})
+    counts = {row["kind"]: row["count"] for row in errors}
+    return {"complete": bool(visit["complete"]), "errors": counts}
+
+
+def _record_visit(db: Transaction, visit: Visit) -> None:
+    values = {name: getattr(visit, name) for name in _VISIT_COLUMNS}
+    values["complete"] = int(visit.complete)
+    key = {name: values[name] for name in _VISIT_KEY}
+    counts = [{**key, "kind": kind, "count": n} for kind, n in visit.errors.items()]
+    db.run(_QUERIES["see_site"], key)
+    db.run(_QUERIES["clear_errors"], key)
+    db.run(_QUERIES["record_visit"], values)
+    db.run_each(_QUERIES["record_errors"], counts)
+
+
+def _put_state(db: Transaction, state: SiteState) -> None:
+    values = {name: getattr(state, name) for name in _STATE_COLUMNS}
+    costs = dict(zip(_COSTS, state.costs or (None, None, None), strict=True))
+    db.run(_QUERIES["put_site_state"], {**values, **costs})
+
+
+def _state(row: Row) -> SiteState:
+    costs = tuple(row[name] for name in _COSTS)
+    values = {name: row[name] for name in _STATE_COLUMNS}
+    return SiteState(**values, costs=None if None in costs else costs)
+
+
+def _checked(visit: Visit) -> Visit:
+    figures = (visit.started, visit.finished, visit.seconds, visit.pages, visit.payload_bytes,
+               visit.wire_bytes, visit.alpha or 0.0, *visit.errors.values())  # fmt: skip
+    for figure in figures:
+        _amount(figure)
+    return visit
+
+
+def _amount(figure: float) -> float:
+    if not 0 <= figure <= _MOST:
+        raise ValueError(f"{figure} is no amount of anything")
+    return figure
+
+
+def _speed(row: Row) -> ServerSpeed | None:
+    """None: not what we wrote; it will be measured anew."""
+    try:
+        return ServerSpeed.decode(row["estimates"], row["measures"], row["measured"])
+    except ValueError:
+        return None

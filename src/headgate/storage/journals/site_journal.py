@@ -1,0 +1,107 @@
+"""All commits of one visit to a site, in whichever journals they lie.
+
+A small site's are scattered over a journal that it shares with others; one that grew has a journal
+of its own besides, with what came later. A run that was resumed has further shared journals. What
+is here knows the places of commits only; `journal` reads them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headgate.frontier.journal import JournalEntry
+from headgate.storage.collection import RunFolder
+from headgate.storage.journals.journal import (
+    Commit,
+    Group,
+    LinkLines,
+    Owner,
+    read_commits,
+    read_groups,
+    read_links,
+    read_owner,
+    read_owners,
+    read_pages,
+    unpacked_bytes,
+)
+from headgate.storage.page import PageRow
+
+__all__ = ["Piece", "SiteJournal", "shared_journals", "site_journals"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Commits of a site in one file."""
+
+    path: Path
+    starts: array[int] | None = None
+    """Where they begin; None: the whole file is the site's."""
+
+
+@dataclass(slots=True)
+class SiteJournal:
+    """Of one visit; may be read again and again, also while it grows."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    """In the order in which they were written."""
+
+    def finished(self) -> bool:
+        """Whether the last commit that it shares says that nothing is left to do."""
+        shared = [piece for piece in self.pieces if piece.starts is not None]
+        return any(
+            group.finished
+            for piece in shared[-1:]
+            for group in read_groups(piece.path, piece.starts[-1:] if piece.starts else ())
+        )
+
+    def groups(self) -> Iterator[Group]:
+        for piece in self.pieces:
+            yield from read_groups(piece.path, piece.starts)
+
+    def entries(self) -> Iterator[JournalEntry]:
+        for group in self.groups():
+            yield from group.entries
+
+    def pages(self) -> Iterator[list[PageRow]]:
+        for piece in self.pieces:
+            yield from read_pages(piece.path, piece.starts)
+
+    def links(self) -> Iterator[list[LinkLines]]:
+        for piece in self.pieces:
+            yield from read_links(piece.path, piece.starts)
+
+    def commits(self) -> Iterator[Commit]:
+        for piece in self.pieces:
+            yield from read_commits(piece.path, piece.starts)
+
+    def unpacked_bytes(self) -> int:
+        return sum(unpacked_bytes(piece.path, piece.starts) for piece in self.pieces)
+
+    def note(self, path: Path, start: int) -> None:
+        """A commit was written to a shared journal."""
+        if not self.pieces or self.pieces[-1].path != path:
+            self.pieces.append(Piece(path, array("Q")))
+        starts = self.pieces[-1].starts
+        assert starts is not None, "who has a journal of its own does not share again"
+        starts.append(start)
+
+
+def shared_journals(run: RunFolder) -> dict[Owner, SiteJournal]:
+    """Of each visit, what shared journals hold."""
+    found: dict[Owner, SiteJournal] = {}
+    for path in run.shared_journals():
+        for owner, start in read_owners(path):
+            found.setdefault(owner, SiteJournal()).note(path, start)
+    return found
+
+
+def site_journals(run: RunFolder) -> dict[Owner, SiteJournal]:
+    """Of all visits that were begun, in the order of their sites and numbers."""
+    found = shared_journals(run)
+    for path in run.journals():
+        if owner := read_owner(path):
+            found.setdefault(owner, SiteJournal()).pieces.append(Piece(path))
+    return dict(sorted(found.items()))

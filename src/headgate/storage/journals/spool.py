@@ -1,0 +1,221 @@
+"""What one site run has done so far, so that a crash costs nothing that was reported stored.
+
+The crawler gives pages, the frontier's entries and notes at any time; they wait in memory. A commit
+takes all that wait and stores them in one piece (`spool_files`). A page counts as stored from there
+on, together with the frontier's entry for it: both are in one frame.
+
+Where there are many sites, a site begins in files that it shares with others, and moves to its own
+when it has grown: ten thousand sites of three pages would be ten thousand journals and WARC files,
+each waited for. `commit_together` stores what several sites gave with the waits of one.
+
+A spool that is opened again stands where the last good commit left it: `entries` then is all that
+the frontier's replay needs, and `pages` all that the crawl's counters need. One thread may give
+while another commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from threading import Lock
+
+from headgate.frontier.journal import JournalEntry
+from headgate.model.fetch import Fetched
+from headgate.model.page import Page
+from headgate.storage.journals.journal import Commit
+from headgate.storage.journals.shared_files import SharedFiles
+from headgate.storage.journals.site_journal import Piece, SiteJournal
+from headgate.storage.journals.spool_files import Batch, Note, Part, Place, SpoolFiles
+from headgate.storage.page import PageRow
+from headgate.storage.warc.archive import SiteArchive
+
+__all__ = ["SiteSpool", "begin_together", "commit_together"]
+
+_ROW_BYTES = 500
+_SMALL_BYTES = 1_000_000
+"""A site that has given more has files of its own from then on."""
+_KEPT_BYTES = 50_000
+_LITTLE_BYTES = 200_000
+"""Of pages of a few kilobytes, this is some twenty milliseconds of work."""
+
+
+class SiteSpool:
+    """The durable state of one site run."""
+
+    def __init__(
+        self, place: Place, shared: SharedFiles | None = None, small_bytes: int = _SMALL_BYTES
+    ) -> None:
+        assert place.owner is not None, "a spool is one site's"
+        self._owner = place.owner
+        self._place = place
+        self._small_bytes = small_bytes
+        self._journal = SiteJournal() if shared is None else shared.journal_of(self._owner)
+        self._own: SpoolFiles | None = None
+        if shared is None or place.journal.exists():
+            self.files = self._open_own()
+            self._finished = self.files.last is not None and self.files.last.finished
+        else:
+            self.files = shared.files
+            """Where the next commit goes; they change only while their lock is held."""
+            self._finished = self._journal.finished()
+        self._archive = SiteArchive(self.files.writer, self._owner.visit)
+        self._kept: list[Commit] | None = None if self._journal.pieces else []
+        """All commits, while they are few: what is made of them need not be read again."""
+        self.on_stored: Callable[[Sequence[PageRow]], None] | None = None
+        """Told of pages in the moment in which they are stored, in whichever thread does it."""
+        self._waiting = Batch()
+        self._giving = Lock()
+        self._storing_bytes = 0
+        self._given = 0
+        self._given_bytes = 0
+        self._stored = 0
+
+    @property
+    def finished(self) -> bool:
+        """The site run came to its end, durably."""
+        return self._finished
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Memory held by what is given and not stored, roughly."""
+        return self._waiting.bytes + self._storing_bytes
+
+    def put(self, page: Page, entry: JournalEntry | None = None) -> int:
+        """Give a finished page with the frontier's entry for it; None: the frontier has none.
+
+        The answer is the page's number in this process, from 1 on."""
+        outcome = page.outcome
+        size = _ROW_BYTES + (len(outcome.payload) if isinstance(outcome, Fetched) else 0)
+        if page.links is not None:
+            size += page.links.held_bytes
+        with self._giving:
+            self._waiting.pages.append(page)
+            if entry is not None:
+                self._waiting.entries.append(entry)
+            self._waiting.bytes += size
+            self._given += 1
+            return self._given
+
+    def record(self, entry: JournalEntry) -> None:
+        """Give an entry that comes with no page: seeds, and what sitemaps brought."""
+        with self._giving:
+            self._waiting.entries.append(entry)
+
+    def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None:
+        """Give a remark for the archive, such as what robots.txt forbids."""
+        with self._giving:
+            self._waiting.notes.append(Note(url, wall_time, tuple(fields)))
+
+    def finish(self) -> None:
+        """Say that nothing is left to do; durable with the next commit."""
+        with self._giving:
+            self._waiting.finished = True
+
+    def commit(self) -> int:
+        """Store all that waits; the answer is the number of the last page that is now stored."""
+        commit_together([self])
+        return self._stored
+
+    def entries(self) -> Iterator[JournalEntry]:
+        """The frontier's entries as stored, in order; may be read again and again."""
+        return self._journal.entries()
+
+    def commits(self) -> Iterator[Commit]:
+        """All that is stored, in order."""
+        return self._journal.commits() if self._kept is None else iter(self._kept)
+
+    def pages(self) -> Iterator[PageRow]:
+        """The rows of all pages stored. Read before the first `put`, it lets payloads that equal
+        one of theirs become revisits."""
+        for rows in self._journal.pages():
+            self._archive.remember(rows)
+            yield from rows
+
+    def close(self) -> None:
+        """Let go of the files. What waits and was not committed is dropped."""
+        if self._own is not None:
+            self._own.close()
+
+    def taken(self) -> Part:
+        """All that waits, to be stored now."""
+        with self._giving:
+            taken, self._waiting = self._waiting, Batch()
+            self._storing_bytes = taken.bytes
+        return Part(self._owner, self._archive, taken)
+
+    def has_stored(self, batch: Batch, commit: Commit, start: int) -> None:
+        """A commit had it, in a frame that begins there."""
+        self._stored += len(batch.pages)
+        self._given_bytes += batch.bytes
+        self._storing_bytes = 0
+        self._finished = self._finished or batch.finished
+        if self.on_stored is not None:
+            self.on_stored(commit[1])
+        if self._kept is not None:
+            self._kept.append(commit)
+            if self._given_bytes > _KEPT_BYTES:
+                self._kept = None
+        if self.files.shared:
+            self._journal.note(self.files.path, start)
+            if self._given_bytes > self._small_bytes:
+                self.files = self._open_own()
+                self._archive.writer = self.files.writer
+
+    def _open_own(self) -> SpoolFiles:
+        self._own = SpoolFiles(self._place)
+        self._journal.pieces.append(Piece(self._own.path))
+        return self._own
+
+
+def commit_together(spools: Sequence[SiteSpool]) -> None:
+    """Store all that waits in any of them; those that share files are waited for once."""
+    waiting = list(spools)
+    while waiting:
+        files = waiting[0].files
+        with files.lock:
+            members = [spool for spool in waiting if spool.files is files]
+            _Commit(files, members).store()
+        waiting = [spool for spool in waiting if spool not in members]
+
+
+def begin_together(spools: Sequence[SiteSpool]) -> Callable[[], None]:
+    """The same for an event loop: does what needs no disk, and answers what to do in a thread.
+
+    A thread would have to ask for the interpreter for each page anew, and wait for the loop each
+    time. What would hold up the loop is all left to it."""
+    files = spools[0].files
+    little = sum(spool.waiting_bytes for spool in spools) <= _LITTLE_BYTES
+    alone = little and files.lock.acquire(blocking=False)
+    if alone and any(spool.files is not files for spool in spools):
+        files.lock.release()
+        alone = False
+    if not alone:
+        return partial(commit_together, spools)
+    try:
+        commit = _Commit(files, spools)
+    except BaseException:
+        files.lock.release()
+        raise
+
+    def store() -> None:
+        try:
+            commit.store()
+        finally:
+            files.lock.release()
+
+    return store
+
+
+class _Commit:
+    """What waits in spools, on its way into their files, whose lock is held."""
+
+    def __init__(self, files: SpoolFiles, spools: Sequence[SiteSpool]) -> None:
+        self._files = files
+        self._taken = [(spool, part) for spool in spools if (part := spool.taken()).batch]
+        self._written = files.write([part for _, part in self._taken])
+
+    def store(self) -> None:
+        starts = self._files.store(self._written)
+        stored = zip(self._taken, self._written, starts, strict=True)
+        for (spool, part), commit, start in stored:
+            spool.has_stored(part.batch, commit, start)

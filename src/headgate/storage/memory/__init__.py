@@ -1,0 +1,1 @@
+"""What a collection knows of its sites' pages, over all runs."""

@@ -1,0 +1,116 @@
+"""What earlier runs know of a site's pages: the adapter of `headgate.crawling.ports.Known`."""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from http import HTTPStatus
+from itertools import islice
+
+from headgate.frontier.hash_set import Hashes
+from headgate.model.fetch import Fetched
+from headgate.model.page import Earlier
+from headgate.storage.collection import Collection
+from headgate.storage.memory.page_memory import PageMemory, earlier_of
+from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.warc.stored_response import read_response
+
+__all__ = ["KnownPages", "LentPages", "VisitedPages"]
+
+_BATCH_PAGES = 1000
+_GZIP_MAGIC = b"\x1f\x8b"
+_WARC_FILE = re.compile(r"runs/[^/]+/warc/[^/]+")
+
+
+class KnownPages:
+    """One site's memory and the archive it points to; RAM does not grow with pages."""
+
+    def __init__(self, collection: Collection, site: str) -> None:
+        self._folder = collection.path
+        self._memory = SiteMemory(collection.memory(site), site)
+        self._there: dict[str, bool] = {}
+        """Of WARC files: an archive may have been moved away."""
+
+    def asked(self, url: str) -> bool:
+        page = self._memory.find(url)
+        return page is not None and not page.never_asked
+
+    def find(self, url: str) -> Earlier | None:
+        page = self._memory.find(url)
+        if page is None or not page.digest:
+            return None
+        file = self._memory.file(page)
+        if file not in self._there:
+            self._there[file] = self._is_there(file)
+        return earlier_of(page, file) if self._there[file] else None
+
+    def _is_there(self, file: str) -> bool:
+        """Nothing outside the collection is read as part of its archive."""
+        within = _WARC_FILE.fullmatch(file) is not None and ".." not in file.split("/")
+        return within and (self._folder / file).is_file()
+
+    def stored(self, url: str, earlier: Earlier) -> Fetched | None:
+        return read_response(self._folder / earlier.file, earlier.offset, url, earlier.digest)
+
+    def left_to_do(self) -> Iterator[tuple[int, Sequence[str]]]:
+        if self._memory.summary.never_asked:
+            yield from _by_depth(self._memory, lambda page: page.never_asked)
+
+    def pages(self) -> Iterator[tuple[int, Sequence[str]]]:
+        return _by_depth(self._memory, lambda page: not page.gone)
+
+    def by_depth(self, urls: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+        found = (page for url in urls if (page := self._memory.find(url)) is not None)
+        return _by_depth(found, lambda _: True)
+
+    def hashes(self) -> Hashes:
+        """The keys of the memory are what URLseen goes by; 0, which it cannot hold, is 1 there."""
+        keys = self._memory.keys
+        return array("Q", [key or 1 for key in keys[:1]]) + array("Q", keys[1:])
+
+    def close(self) -> None:
+        self._memory.close()
+
+
+class VisitedPages(KnownPages):
+    """The same for a visit of some pages. Of one that did not change nothing need be read: what it
+    says and links to is known. That its record is there is looked at, and no more."""
+
+    def stored(self, url: str, earlier: Earlier) -> Fetched | None:
+        try:
+            with (self._folder / earlier.file).open("rb") as file:
+                is_there = os.pread(file.fileno(), len(_GZIP_MAGIC), earlier.offset) == _GZIP_MAGIC
+        except OSError:
+            return None
+        return _unread(url) if is_there else None
+
+
+class LentPages(KnownPages):
+    """The same where the archive is not: on another machine."""
+
+    def find(self, url: str) -> Earlier | None:
+        page = self._memory.find(url)
+        return None if page is None else earlier_of(page, self._memory.file(page))
+
+    def stored(self, url: str, earlier: Earlier) -> Fetched | None:  # noqa: ARG002 - the port's
+        return _unread(url)
+
+
+def _unread(url: str) -> Fetched:
+    return Fetched(url, HTTPStatus.OK, (), b"", b"", b"", "", 0.0, 0.0, 0.0, 0)
+
+
+def _by_depth(
+    pages: Iterable[PageMemory], wanted: Callable[[PageMemory], bool]
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """Batches of bounded work, whether or not much of it is wanted; an empty one between."""
+    remaining = iter(pages)
+    while batch := list(islice(remaining, _BATCH_PAGES)):
+        by_depth: dict[int, list[str]] = defaultdict(list)
+        for page in batch:
+            if wanted(page):
+                by_depth[page.depth].append(page.url)
+        yield from sorted(by_depth.items()) or [(0, [])]

@@ -1,0 +1,158 @@
+"""From a run to the memory of its sites, and from all runs to a memory that was lost.
+
+A site is merged from its journal when it is done, or when the run is sealed, at its end as at an
+interrupt; merged again, it changes nothing that was merged before. A memory that is lost or damaged
+is made again from the tables of finished runs and the journals of an unfinished one. What no run
+ever asked for is not in the tables: the links of the pages bring it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+
+from headgate.model.page import Role
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journals.journal import Commit, Owner
+from headgate.storage.journals.site_journal import site_journals
+from headgate.storage.memory.file import DamagedMemory
+from headgate.storage.memory.merging import Files, merge
+from headgate.storage.memory.page_memory import Look, Sighting
+from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.page import PageRow
+
+__all__ = ["mend", "mend_memories", "remember", "sightings"]
+
+
+_MISSING = "was missing"
+
+
+def remember(run: RunFolder, owner: Owner, commits: Iterable[Commit]) -> bool:
+    """Merge what a run met into the memory of a site; False: that must be mended first.
+
+    The disk is not waited for. Should the machine fail before somebody did, the memory is damaged
+    at worst, and made again. Of a site that is visited again and again, a visit that was merged is
+    passed over."""
+    site, visit = owner
+    path = Collection(run.collection).memory(site)
+    try:
+        with SiteMemory.checked(path, site) as old:
+            if not visit or visit > old.summary.visit:
+                met = partial(sightings, run, commits)
+                merge(path, old, run.stamp, met, soon=True, visit=visit)
+    except DamagedMemory:
+        return False
+    return True
+
+
+def mend(collection: Collection, site: str) -> list[str]:
+    """Make a site's memory again; what was done, in words, unless no run had a page of it."""
+    path = collection.memory(site)
+    lost = _what_is_wrong(path, site)
+    runs = list(reversed(collection.runs()))
+    with SiteMemory(path.with_name("nothing"), site) as nothing:
+        made = merge(path, nothing, runs[-1].stamp if runs else "", partial(_all_met, runs, site))
+    if lost == _MISSING and not made.pages + made.gone:
+        path.unlink()
+        return []
+    before = f"{lost} ({path.name});" if lost else f"({path.name}) was"
+    return [f"what is known of {site} {before} made again from its runs: {made.pages:,} pages"]
+
+
+def _what_is_wrong(path: Path, site: str) -> str:
+    """With a memory, in words; empty: nothing."""
+    if not path.exists():
+        return _MISSING
+    try:
+        SiteMemory.checked(path, site).close()
+    except DamagedMemory:
+        return "was damaged"
+    return ""
+
+
+def mend_memories(
+    collection: Collection, sites: Iterable[str], visited: Callable[[str], bool]
+) -> list[str]:
+    """Look through the memories of sites before a crawl, and mend those that need it.
+
+    ``visited`` tells whether an earlier run visited a site, so that it must have a memory."""
+    remarks: list[str] = []
+    for site in sites:
+        path = collection.memory(site)
+        try:
+            SiteMemory.checked(path, site).close()
+            lost = not path.exists() and visited(site)
+        except DamagedMemory:
+            lost = True
+        if lost:
+            remarks += mend(collection, site)
+    return remarks
+
+
+def sightings(run: RunFolder, commits: Iterable[Commit], files: Files) -> Iterator[Sighting]:
+    """What a site run met, in its order."""
+    began = _began(run)
+    shelf = run.shelf
+    for group, rows, _ in commits:
+        digests = {entry.url: entry.digest for entry in group.entries if entry.digest}
+        for entry in group.entries:
+            for url in entry.found:
+                yield Sighting(url, entry.depth, began)
+            for url, modified in entry.modified:
+                yield Sighting(url, 0, began, modified=modified)
+        for row in rows:
+            if row.role == Role.PAGE:
+                look = _look(row, digests.get(row.url, b""), shelf, files, began)
+                yield Sighting(row.url, row.depth, began, look, row.visit)
+
+
+def _all_met(runs: Sequence[RunFolder], site: str, files: Files) -> Iterator[Sighting]:
+    """The same of many runs, the oldest first; one file is open at a time."""
+    for run in runs:
+        if run.unfinished:
+            for owner, journal in site_journals(run).items():
+                if owner.site == site:
+                    yield from sightings(run, journal.commits(), files)
+        elif (table := run.path / "pages.parquet").exists():
+            from headgate.storage.tables.arrow_tables import read_pages_of  # here: it brings 50 MB
+
+            began = _began(run)
+            for row in read_pages_of(table, site):
+                if row.role == Role.PAGE:
+                    look = _look(row, b"", run.shelf, files, began)
+                    yield Sighting(row.url, row.depth, began, look, row.visit)
+
+
+def _look(row: PageRow, content: bytes, shelf: str, files: Files, began: float) -> Look:
+    held = row.status == HTTPStatus.OK or (
+        row.status == HTTPStatus.NOT_MODIFIED and bool(row.original_url)
+    )
+    held = held and bool(row.digest) and not row.truncated
+    elsewhere = bool(row.original_url)
+    file = row.original_file if elsewhere else f"{shelf}/{row.warc_file}"
+    return Look(
+        at=row.fetched_at or began,
+        status=row.status,
+        error=row.error,
+        size_bytes=row.wire_bytes,
+        etag=row.etag if held else "",
+        last_modified=row.last_modified if held else "",
+        digest=row.digest if held else b"",
+        content=content,
+        original_url=row.original_url,
+        original_at=row.original_at or row.fetched_at,
+        file=files.number(file) if held else 0,
+        offset=row.original_offset if elsewhere else row.warc_offset,
+    )
+
+
+def _began(run: RunFolder) -> float:
+    """By its name; 0 for a folder that somebody else put there."""
+    try:
+        moment = datetime.strptime(run.stamp[:19], "%Y-%m-%dT%H-%M-%S").replace(tzinfo=UTC)
+    except ValueError:
+        return 0.0
+    return moment.timestamp()

@@ -1,0 +1,129 @@
+"""All that a collection knows of one site's pages, in one file (`memory_file` has its layout).
+
+Two URLs with one key lie side by side and are told apart by the URL in the entry. Pages that are
+gone stay as entries, so that the same 404 is not counted anew when a run is merged twice; they are
+dropped when there are many more of them than of the others.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from headgate.model.errors import UserMistake
+from headgate.storage.memory.file import DamagedMemory, MemoryFile, Words, key_of
+from headgate.storage.memory.page_memory import PageMemory
+from headgate.storage.memory.summary import MemorySummary
+
+__all__ = ["SiteMemory", "read_summary"]
+
+_decode = msgspec.msgpack.Decoder(PageMemory).decode
+
+
+class SiteMemory:
+    """One site's file; a site without one has an empty memory."""
+
+    def __init__(self, path: Path, site: str) -> None:
+        """Raises `DamagedMemory` for what can be seen without reading all of it."""
+        self.summary = MemorySummary(site)
+        self.entries: MemoryFile | None = None
+        """By place; None: there are none."""
+        self._path = path
+        if not path.exists():
+            return
+        self.entries = MemoryFile(path)
+        try:
+            self._open(self.entries, site)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def checked(cls, path: Path, site: str) -> Self:
+        """The same, after reading every byte."""
+        memory = cls(path, site)
+        if memory.entries is not None and not memory.entries.whole:
+            memory.close()
+            raise DamagedMemory(path, "not as it was written")
+        return memory
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the file."""
+        return 0 if self.entries is None else self.entries.size_bytes
+
+    @property
+    def keys(self) -> Words:
+        """Of all entries, in their order."""
+        return array("Q") if self.entries is None else self.entries.keys_of(0, len(self))
+
+    def __len__(self) -> int:
+        """Entries, those of pages that are gone included."""
+        return 0 if self.entries is None else len(self.entries)
+
+    def __iter__(self) -> Iterator[PageMemory]:
+        return map(self.page, range(len(self)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def find(self, url: str) -> PageMemory | None:
+        entries = self.entries
+        if entries is None:
+            return None
+        key = key_of(url)
+        place = entries.place_of(key)
+        while place < len(entries) and entries.key(place) == key:
+            page = self.page(place)
+            if page.url == url:
+                return page
+            place += 1
+        return None
+
+    def file(self, page: PageMemory) -> str:
+        """The WARC file that holds its payload, within the collection."""
+        files = self.summary.files
+        if page.file >= len(files):
+            raise DamagedMemory(self._path, "an entry names a file that it does not list")
+        return files[page.file]
+
+    def page(self, place: int) -> PageMemory:
+        assert self.entries is not None
+        return self.decode(self.entries.bytes_of(place, place + 1))
+
+    def decode(self, entry: bytes) -> PageMemory:
+        """No check sum is proof against whoever made the file on purpose."""
+        try:
+            return _decode(entry)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise DamagedMemory(self._path, "an entry cannot be read") from None
+
+    def close(self) -> None:
+        if self.entries is not None:
+            self.entries.close()
+            self.entries = None
+
+    def _open(self, entries: MemoryFile, site: str) -> None:
+        try:
+            self.summary = msgspec.msgpack.decode(entries.summary, type=MemorySummary)
+        except (msgspec.MsgspecError, ValueError, OverflowError):
+            raise DamagedMemory(self._path, "not as it was written") from None
+        if self.summary.site != site:
+            raise UserMistake(
+                f"{self._path} belongs to the site {self.summary.site!r}; name {site!r} otherwise"
+            )
+
+
+def read_summary(path: Path, site: str) -> MemorySummary | None:
+    """What is known of a site, at a glance; None: nothing, or nothing that can be read."""
+    with suppress(DamagedMemory), SiteMemory(path, site) as memory:
+        return memory.summary if len(memory) else None
+    return None

@@ -1,0 +1,110 @@
+"""What a visit of a keeper leaves in the memory of its site.
+
+The whole of it or nothing: the memory is replaced in one step, durably, and says which visit it has
+last. Merged again after a crash, a visit changes nothing.
+
+Two things are looked at besides single pages:
+
+- What a finished visit found and never settled was left out, by robots.txt for one. Where the site
+  answered at all, that counts as a look in vain, or the same pages would be chosen at once again.
+- Where nine in ten of a visit's looks show one new content, a server has begun to answer everything
+  with the same text, most likely for an hour. Those looks are passed over, unless the visit is to
+  be believed: it was repeated, and the same was found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from http import HTTPStatus
+
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journals.journal import Commit, Owner
+from headgate.storage.memory.merging import Files, merge
+from headgate.storage.memory.page_memory import Look, Sighting
+from headgate.storage.memory.remembering import sightings
+from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.summary import VisitCounts
+
+__all__ = ["remember_visit"]
+
+_SUSPICIOUS_PART = 0.9
+_SUSPICIOUS_LOOKS = 5
+"""Fewer pages may well be made one by their owner."""
+_SERVER_ERROR = 500
+LEFT_OUT = "left-out"
+"""The error of a look that was none."""
+
+
+def remember_visit(
+    run: RunFolder,
+    owner: Owner,
+    read: Callable[[], Iterable[Commit]],
+    ended: float,
+    *,
+    believe: bool = False,
+    beside: Callable[[SiteMemory], None] = lambda _: None,
+) -> VisitCounts:
+    """Merge an ended visit, durably; ``read`` gives all that it stored, again and again.
+
+    ``beside`` is given the memory as it was, unless nothing of the visit is believed.
+    Raises `DamagedMemory` where the memory must be mended first. ``ended``: seconds since 1970."""
+    site, visit = owner
+    path = Collection(run.collection).memory(site)
+    with SiteMemory.checked(path, site) as old:
+        if visit <= old.summary.visit:
+            return old.summary.visited
+        doubted = b"" if believe else _one_for_all(old, read())
+        if not doubted:
+            beside(old)
+
+        def met(files: Files) -> Iterator[Sighting]:
+            for sighting in sightings(run, read(), files):
+                look = sighting.look
+                if look is None or not doubted or look.content != doubted:
+                    yield sighting
+            yield from _left_out(read, ended)
+
+        made = merge(path, old, run.stamp, met, visit=visit, doubted=bool(doubted))
+    return made.visited
+
+
+def _left_out(read: Callable[[], Iterable[Commit]], ended: float) -> Iterator[Sighting]:
+    """URLs that a finished visit found, or was to ask for, and did not settle."""
+    found: dict[str, int] = {}
+    finished = answered = False
+    for group, rows, _ in read():
+        finished = finished or group.finished
+        answered = answered or any(0 < row.status < _SERVER_ERROR for row in rows)
+        for entry in group.entries:
+            found.update(dict.fromkeys(entry.found, entry.depth))
+    if not (finished and answered):
+        return
+    for group, rows, _ in read():
+        for entry in group.entries:
+            found.pop(entry.url, None)
+        for row in rows:
+            found.pop(row.url, None)
+    nothing = Look(ended, 0, LEFT_OUT, 0, "", "", b"", b"", "", 0.0, 0, 0)
+    for url, depth in found.items():
+        yield Sighting(url, depth, ended, nothing)
+
+
+def _one_for_all(old: SiteMemory, commits: Iterable[Commit]) -> bytes:
+    """The new content that nearly all known pages have; empty: there is none."""
+    looks = 0
+    new: Counter[bytes] = Counter()
+    for group, rows, _ in commits:
+        digests = {entry.url: entry.digest for entry in group.entries if entry.digest}
+        for row in rows:
+            unread = row.status == HTTPStatus.NOT_MODIFIED
+            page = old.find(row.url) if unread or row.url in digests else None
+            if page is None or not page.content:
+                continue
+            looks += 1
+            if row.status == HTTPStatus.OK and digests[row.url] != page.content:
+                new[digests[row.url]] += 1
+    if looks < _SUSPICIOUS_LOOKS or not new:
+        return b""
+    content, pages = new.most_common(1)[0]
+    return content if pages >= _SUSPICIOUS_PART * looks else b""

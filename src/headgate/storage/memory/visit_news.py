@@ -1,0 +1,110 @@
+"""What a visit found new, changed or gone, for those who are to be told.
+
+Made before the visit is merged into its site's memory, which then knows the old versions no more;
+left in a folder of the collection, ``notices``, a file per visit, for whoever tells. Done again
+after a crash it is the same file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from headgate.model.change_notice import ArchivedPage, ChangeNotice
+from headgate.model.page_change import Change, PageChange
+from headgate.model.site import Site
+from headgate.storage.collection import RunFolder
+from headgate.storage.journals.journal import Commit, Owner
+from headgate.storage.memory.merging import Files
+from headgate.storage.memory.page_memory import PageMemory, after
+from headgate.storage.memory.remembering import sightings
+from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.replacing import write_soon
+from headgate.storage.warc.writer import file_safe
+
+__all__ = ["leave_news", "take_news"]
+
+_FOLDER = "notices"
+_MOST = 10_000
+"""Changes told of one visit."""
+
+Found = tuple[Change, PageMemory | None, PageMemory]
+"""What became of a page, how it was, how it is."""
+
+
+def leave_news(
+    run: RunFolder,
+    owner: Owner,
+    site: Site,
+    old: SiteMemory,
+    read: Callable[[], Iterable[Commit]],
+) -> None:
+    """Of a visit that ended; a first visit has none, everything would be new."""
+    if not site.keeping.on_change or not len(old):
+        return
+    files = Files(list(old.summary.files))
+    found = list(islice(_found(run, old, read(), files), _MOST))
+    if not found:
+        return
+    wanted = {page.url for _, _, page in found}
+    titles = {row.url: row.title for _, rows, _ in read() for row in rows if row.url in wanted}
+    notices = [_notice(site, titles.get(one[2].url, ""), files, *one) for one in found]
+    folder = run.collection / _FOLDER
+    folder.mkdir(exist_ok=True)
+    name = f"{file_safe(owner.site)}~{owner.visit}.json"
+    write_soon(folder / name, msgspec.json.encode(notices))
+
+
+def take_news(collection: Path) -> Iterator[ChangeNotice]:
+    """All that was left; each is left no more once it was taken."""
+    folder = collection / _FOLDER
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.glob("[!.]*.json")):
+        try:
+            notices = msgspec.json.decode(path.read_bytes(), type=list[ChangeNotice])
+        except (OSError, msgspec.MsgspecError):
+            notices = []
+        yield from notices
+        path.unlink(missing_ok=True)
+
+
+def _found(
+    run: RunFolder, old: SiteMemory, commits: Iterable[Commit], files: Files
+) -> Iterator[Found]:
+    for sighting in sightings(run, commits, files):
+        if sighting.look is None:
+            continue
+        before = old.find(sighting.url)
+        page = after(before, sighting)
+        if page.gone and before is not None and not before.gone:
+            yield Change.GONE, before, page
+        elif page.failing or not page.changed:
+            continue
+        elif before is None or (before.gone and not page.gone):
+            yield Change.NEW, before, page
+        elif page.changes > before.changes:
+            yield Change.CHANGED, before, page
+
+
+def _notice(
+    site: Site,
+    title: str,
+    files: Files,
+    change: Change,
+    before: PageMemory | None,
+    page: PageMemory,
+) -> ChangeNotice:
+    keeping = site.keeping
+    seen = None if before is None or not before.told_at else before.told_at
+    told = PageChange(change, site.name, page.url, title, page.asked, seen)
+    if change is not Change.CHANGED or before is None:
+        return ChangeNotice(keeping.on_change, told)
+    old, new = (
+        ArchivedPage(files.names[one.file], one.offset, one.original_url or one.url, one.digest)
+        for one in (before, page)
+    )
+    return ChangeNotice(keeping.on_change, told, old, new, keeping.ignore)

@@ -1,0 +1,224 @@
+"""Old versions go, and nothing that stays loses what it needs.
+
+Of each site with a rule (`retention_rules`), looks from before a moment of their own go
+(`version_cut`): their lines in index and tables, and their records. A record whose payload a look
+that stays refers to, of whichever URL, site or run, stays with its line, so that every capture that
+is left can be replayed. What visits under way stored counts, too: they refer to the newest payload
+of a page, and that stays by any rule.
+
+Run by run: what goes is written down, durably; index and tables are replaced; WARC files are
+replaced by ones without those records (`blank_records`), or deleted when nothing is left in them;
+the note goes. After a crash the note is there, and all is done again. Only runs that are sealed are
+touched. It needs the collection's lock, and reads every table once: some seconds per million rows.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from headgate.model.keeping import KeepVersions
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.faults import reading, writing
+from headgate.storage.journals.site_journal import site_journals
+from headgate.storage.own_files import opened
+from headgate.storage.replacing import replacing, write_whole
+from headgate.storage.retention.blank_records import Region, blank_out, member_end
+from headgate.storage.retention.freed import Freed
+from headgate.storage.retention.rules import load_retention
+from headgate.storage.retention.version_cut import cut_of
+from headgate.storage.tables.arrow_tables import Capture, filter_table, read_captures
+
+__all__ = ["apply_retention"]
+
+_NOTE = "removing.json"
+_MOST_NOTE_BYTES = 1 << 30
+_CONTENTS = (200, 304)
+_BLOCK_BYTES = 512
+_GZIP_WINDOW_BITS = 31
+_HEAD_BYTES = 4096
+
+Place = tuple[str, int]
+"""A WARC file within the collection, and an offset."""
+
+
+class _Note(msgspec.Struct):
+    """What goes from a run."""
+
+    offsets: dict[str, list[int]]
+    """By WARC file, of records in tables and index."""
+    now: float
+
+
+def apply_retention(collection: Collection, now: float) -> Freed:
+    """``now``: seconds since 1970. Raises a `HeadgateError` where the machine fails; what was done
+    until then is done."""
+    sealed = [run for run in collection.runs() if not run.unfinished]
+    freed = Freed()
+    for run in sealed:
+        if (run.path / _NOTE).exists():
+            freed = freed.plus(_carry_out(run))
+    rules = load_retention(collection.path)
+    if not rules:
+        return freed
+    tables = {run.stamp: run for run in sealed if (run.path / "pages.parquet").is_file()}
+    goes = _going(collection, list(tables.values()), rules, now)
+    for stamp, offsets in goes.items():
+        run = tables[stamp]
+        run.refuse_links()
+        write_whole(run.path / _NOTE, msgspec.json.encode(_Note(offsets, now)))
+        freed = freed.plus(_carry_out(run))
+    return freed
+
+
+def _going(
+    collection: Collection, runs: list[RunFolder], rules: Mapping[str, KeepVersions], now: float
+) -> dict[str, dict[str, list[int]]]:
+    """By run and WARC file, the offsets of records that go."""
+    cuts = _cuts(runs, rules, now)
+    needed = set(_needed_by_visits(collection))
+    old: defaultdict[str, list[Place]] = defaultdict(list)
+    for run in runs:
+        for capture in read_captures(run.path / "pages.parquet"):
+            cut = cuts.get((capture.site, capture.url))
+            if cut is not None and capture.at < cut:
+                old[run.stamp].append((capture.file, capture.offset))
+            elif capture.original_file:
+                needed.add((capture.original_file, capture.original_offset))
+    shelves = {run.stamp: run.shelf for run in runs}
+    found: dict[str, dict[str, list[int]]] = {}
+    for stamp, places in old.items():
+        by_file: defaultdict[str, list[int]] = defaultdict(list)
+        for file, offset in places:
+            if (f"{shelves[stamp]}/{file}", offset) not in needed:
+                by_file[file].append(offset)
+        if by_file:
+            found[stamp] = {file: sorted(offsets) for file, offsets in by_file.items()}
+    return found
+
+
+def _cuts(
+    runs: Iterable[RunFolder], rules: Mapping[str, KeepVersions], now: float
+) -> dict[tuple[str, str], float]:
+    """By site and URL, before which moment looks go; those of which nothing can go are left out."""
+    looks: defaultdict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
+    for run in runs:
+        for capture in read_captures(run.path / "pages.parquet", rules):
+            if capture.status in _CONTENTS and capture.digest:
+                looks[capture.site, capture.url].append((capture.at, capture.digest))
+    cuts = ((key, cut_of(seen, rules[key[0]], now)) for key, seen in looks.items())
+    return {key: cut for key, cut in cuts if cut > min(looks[key])[0]}
+
+
+def _needed_by_visits(collection: Collection) -> Iterator[Place]:
+    for run in collection.runs():
+        if run.unfinished:
+            for journal in site_journals(run).values():
+                for rows in journal.pages():
+                    for row in rows:
+                        if row.original_file:
+                            yield row.original_file, row.original_offset
+
+
+def _carry_out(run: RunFolder) -> Freed:
+    """What the note says; again after a crash."""
+    path = run.path / _NOTE
+    with reading(path), opened(path) as file:
+        note = msgspec.json.decode(file.read(_MOST_NOTE_BYTES), type=_Note)
+    goes = {file: set(offsets) for file, offsets in note.offsets.items()}
+    _filter_index(run, goes)
+    left = _filter_tables(run, goes)
+    before = sum(map(_disk_bytes, run.warc.glob("*.warc.gz")))
+    for name, offsets in note.offsets.items():
+        warc = run.warc / name
+        if not warc.exists():
+            continue
+        if name not in left:
+            with writing(warc):
+                warc.unlink()
+        else:
+            blank_out(warc, list(_regions(warc, offsets)), note.now)
+    after = sum(map(_disk_bytes, run.warc.glob("*.warc.gz")))
+    with writing(path):
+        path.unlink()
+    return Freed(sum(map(len, note.offsets.values())), max(before - after, 0))
+
+
+def _filter_index(run: RunFolder, goes: Mapping[str, set[int]]) -> None:
+    index = run.path / "index.cdxj"
+    if not index.exists():
+        return
+    shelf = f"{run.shelf}/"
+    with (
+        reading(index), index.open("rb") as lines, replacing(index) as part, writing(part),
+        part.open("wb") as kept,
+    ):  # fmt: skip
+        for line in lines:
+            fields = msgspec.json.decode(line.split(b" ", 2)[2], type=dict[str, str])
+            name = fields["filename"].removeprefix(shelf)
+            if int(fields["offset"]) not in goes.get(name, ()):
+                kept.write(line)
+
+
+def _filter_tables(run: RunFolder, goes: Mapping[str, set[int]]) -> set[str]:
+    """The WARC files that still hold a row's record."""
+    files: set[str] = set()
+    pages: set[tuple[str, str]] = set()
+
+    def stays(capture: Capture) -> bool:
+        if capture.offset in goes.get(capture.file, ()):
+            return False
+        files.add(capture.file)
+        pages.add((capture.site, capture.url))
+        return True
+
+    table = run.path / "pages.parquet"
+    gone = {
+        (each.site, each.url)
+        for each in read_captures(table)
+        if each.offset in goes.get(each.file, ())
+    }
+    with replacing(table) as part:
+        filter_table(table, part, stays)
+    links = run.path / "links.parquet"
+    if links.exists() and (gone := gone - pages):
+        with replacing(links) as part:
+            filter_table(links, part, lambda link: (link.site, link.url) not in gone)
+    return files
+
+
+def _regions(warc: Path, offsets: Iterable[int]) -> Iterator[Region]:
+    """Of records with the requests that go with them; those that touch are one."""
+    start = at = -1
+    with reading(warc), warc.open("rb") as file:
+        fd = file.fileno()
+        for offset in offsets:
+            end = member_end(fd, offset)
+            if end is None:
+                continue  # within a region that was blanked before
+            if offset != at:
+                if at > 0:
+                    yield start, at
+                start = offset
+            request = member_end(fd, end) if _is_request(fd, end) else None
+            at = request or end
+    if at > 0:
+        yield start, at
+
+
+def _is_request(fd: int, start: int) -> bool:
+    try:
+        packed = os.pread(fd, _HEAD_BYTES, start)
+        head = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(packed, _HEAD_BYTES)
+    except zlib.error:
+        return False
+    return b"\r\nWARC-Type: request\r\n" in head.partition(b"\r\n\r\n")[0] + b"\r\n"
+
+
+def _disk_bytes(path: Path) -> int:
+    return path.stat().st_blocks * _BLOCK_BYTES
