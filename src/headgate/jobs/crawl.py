@@ -44,6 +44,7 @@ from headgate.jobs.opening import JobKind, open_run
 from headgate.jobs.parts import Parts
 from headgate.jobs.report_saving import ReportSaving
 from headgate.jobs.run_time import RunTime, time_left
+from headgate.jobs.unfinished import report_so_far
 from headgate.jobs.upkeep import FleetTerms, Upkeep, open_working_fleet
 from headgate.jobs.wrapping_up import Finished, wrap_up
 from headgate.model.budget import Budget
@@ -54,7 +55,7 @@ from headgate.model.run_report import RunReport, SiteReport
 from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.ignore_rules import save_ignore_rules
-from headgate.storage.run_state import RunState, load_budget, load_elapsed, load_report
+from headgate.storage.run_state import RunState, load_budget, load_elapsed
 
 if TYPE_CHECKING:  # few crawls have one queue
     from headgate.crawling.common_queue import KnownSpeed
@@ -139,7 +140,7 @@ class _Crawl:
         self._watcher = watcher
         self._following = following
         self._named = {site.name: site for site in job.sites}
-        earlier = load_report(run)
+        earlier = report_so_far(run, under_way=False)
         self._time = RunTime(parts.clock, load_elapsed(run))
         load_budget(run)
         self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)

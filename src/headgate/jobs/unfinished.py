@@ -1,7 +1,8 @@
 """Runs that are not finished: how far one came, read without touching it, and giving one up.
 
 What a run stored is in its journals; what it promised, and when what came, in the report that it
-saves while it goes on (`storage/run_state.py`), which may be some seconds older.
+saves while it goes on (`storage/run_state.py`), which may be some seconds older. A resumed run goes
+on from both: a site that it never takes up again, for its deadline has passed, is told as stored.
 """
 
 from __future__ import annotations
@@ -28,14 +29,18 @@ __all__ = ["abandon", "report_so_far"]
 
 
 def report_so_far(run: RunFolder, *, under_way: bool) -> RunReport | None:
-    """With everything that is stored; None: it ended before it had begun."""
+    """With everything that is stored; None: it ended before it had begun.
+
+    What is told of a site that is done was all stored before: its journal need not be read."""
     saved = load_report(run)
     if saved is None:
         return None
     now = max(saved.seconds, load_elapsed(run))
     stored = site_journals(run)
     sites = tuple(
-        _with_stored(site, stored.get(Owner(site.name)), now, under_way=under_way)
+        site
+        if site.state == "done"
+        else _with_stored(site, stored.get(Owner(site.name)), now, under_way=under_way)
         for site in saved.sites
     )
     return msgspec.structs.replace(
