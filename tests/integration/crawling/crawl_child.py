@@ -7,7 +7,6 @@ with whatever else a `Site` takes.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 import uvloop
+from tests.machine import peak_bytes
 
 from headgate.control.conducting import Conducting
 from headgate.fetching.http import FetcherSettings
@@ -51,8 +51,8 @@ def main() -> None:
     settings = FetcherSettings("tests", LIMITS, named_for=named)
     job = CrawlJob(sites, Budget(UNLIMITED, crawlers=100), Path(asked["out"]), settings)
     report = uvloop.run(crawl(job, real_parts(), Nobody()))
-    peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    sys.stdout.buffer.write(msgspec.json.encode({"report": report, "peak_bytes": peak_bytes}))
+    told = {"report": report, "peak_bytes": peak_bytes()}
+    sys.stdout.buffer.write(msgspec.json.encode(told))
 
 
 if __name__ == "__main__":

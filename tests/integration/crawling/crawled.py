@@ -22,7 +22,8 @@ from .hostile_web import Case, web_of
 
 __all__ = ["Crawled", "crawl_cases", "crawl_sites"]
 
-CHILD = Path(__file__).with_name("crawl_child.py")
+CHILD = "tests.integration.crawling.crawl_child"
+ROOT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,9 @@ async def crawl_sites(out: Path, seeds: Mapping[str, str], **environment: str) -
     sites = [{"name": name, "seeds": [seed]} for name, seed in seeds.items()]
     asked = json.dumps({"out": str(out), "sites": sites})
     child = await asyncio.create_subprocess_exec(
-        sys.executable, str(CHILD), stdin=PIPE, stdout=PIPE, env={**os.environ, **environment}
-    )
+        sys.executable, "-m", CHILD, stdin=PIPE, stdout=PIPE, cwd=ROOT,
+        env={**os.environ, **environment},
+    )  # fmt: skip
     said, _ = await asyncio.wait_for(child.communicate(asked.encode()), 180)
     assert child.returncode == 0
     return json.loads(said)

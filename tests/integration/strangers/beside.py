@@ -24,7 +24,7 @@ from typing import Any
 
 import uvloop
 from tests.integration.fetching.scripted import Wire, page, serving
-from tests.machine import Machine, family, watched
+from tests.machine import Machine, family, peak_bytes, watched
 
 __all__ = ["HTML", "Beside", "Script", "crawl_beside", "paths"]
 
@@ -205,9 +205,4 @@ async def _watch(pid: int, came: Beside) -> None:
     while True:
         await asyncio.sleep(_WATCH_SECONDS)
         with contextlib.suppress(OSError):
-            came.peak_bytes = max(came.peak_bytes, *map(_peak_bytes, family(pid)))
-
-
-def _peak_bytes(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)
+            came.peak_bytes = max(came.peak_bytes, *map(peak_bytes, family(pid)))

@@ -16,6 +16,7 @@ from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError
 from headgate.model.keeping import Keeping
 from headgate.model.local_time import DayKind
+from headgate.model.score_order import ScoreOrder
 from headgate.model.site import Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
@@ -283,8 +284,9 @@ def test_others_can_report_on_a_site() -> None:
 
 def test_known_keys_are_those_of_the_values() -> None:
     assert set(SITE_KEYS) <= {*Site.__slots__, *Keeping.__slots__, *Access.__slots__}
+    order = set(ScoreOrder.__slots__)  # of pages over all sites
     values = set(Budget.__slots__) - {"calendar", "staleness"}  # zone, country; objective
-    assert set(BUDGET_KEYS) - {"zone", "country"} == values
+    assert set(BUDGET_KEYS) - {"zone", "country"} == values | order
 
 
 pieces = st.sampled_from(

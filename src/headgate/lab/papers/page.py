@@ -86,7 +86,7 @@ def _parts(chapter: Chapter) -> Iterator[Markup]:
 def _lasted(seconds: float) -> str:
     """
     >>> _lasted(4.2), _lasted(71), _lasted(4000)
-    ('4 s', '1 min 11 s', '67 min')
+    ('4 s', '1 min 11 s', '66 min')
     """
     minutes, rest = divmod(round(seconds), 60)
     if minutes >= 10:
