@@ -13,6 +13,7 @@ from headgate.cli.crawl_watch import CrawlWatch
 from headgate.cli.interrupts import on_interrupt
 from headgate.cli.opening_words import OpeningWords
 from headgate.cli.speaking import show, show_json
+from headgate.jobs.budget_keeping import is_unlimited
 from headgate.jobs.crawl import CrawlJob, crawl
 from headgate.jobs.real_parts import real_parts
 from headgate.jobs.report_pages import PAGE
@@ -32,7 +33,12 @@ async def crawl_watched(
 ) -> RunReport:
     """Crawl and show how it goes."""
     words = opening or OpeningWords(quiet=quiet)
-    watch = CrawlWatch(job.sites, view=None if quiet else progress_view(), opening=words)
+    watch = CrawlWatch(
+        job.sites,
+        limited=not is_unlimited(job.budget),
+        view=None if quiet else progress_view(),
+        opening=words,
+    )
     loop = asyncio.get_running_loop()
     on_interrupt(loop, partial(watch.interrupt, loop))
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headgate.cli.speaking import say
 from headgate.control.snapshots import Look, Snapshots
-from headgate.views.plan_words import foreseen_end, plural
+from headgate.views.plan_words import foreseen_end, plural, what_is_missed
 from headgate.views.quota_words import quota_is_used_up
 from headgate.views.report_words import why_missed
 
@@ -31,9 +31,15 @@ class CrawlWatch:
     """The adapter of `headgate.jobs.crawl.Watcher` for a person at a terminal."""
 
     def __init__(
-        self, sites: Sequence[Site], *, view: ProgressView | None, opening: OpeningWords
+        self,
+        sites: Sequence[Site],
+        *,
+        limited: bool,
+        view: ProgressView | None,
+        opening: OpeningWords,
     ) -> None:
         self._names = [site.name for site in sites]
+        self._limited = limited
         self._opening = opening
         self._view = view
         self._snapshots = Snapshots(why_missed)
@@ -51,7 +57,8 @@ class CrawlWatch:
         if self._view is None:
             return
         if plan is None:
-            say("no bandwidth limits this crawl; --bandwidth 1MB/s would")
+            if not self._limited:
+                say("no bandwidth limits this crawl; --bandwidth 1MB/s would")
             return
         if plan.foreseen is not None:
             why = " (sizes and speeds of its servers are not well known)"
@@ -60,11 +67,8 @@ class CrawlWatch:
                 f"{why if plan.foreseen.vague else ''}"
             )
         if not plan.feasible:
-            late = len(plan.late_sites)
-            say(
-                f"the plan misses {late} of {len(plan.sites)} deadlines;"
-                " it will be as little late as it can"
-            )
+            missed = what_is_missed(plan)
+            say(f"{missed}, by what is guessed of sizes" if plan.guessed else missed)
 
     def mended(self, remarks: Sequence[str]) -> None:
         """Said to whoever listens."""

@@ -87,7 +87,9 @@ class Watcher(Protocol):
         """The collection is ours; what comes first is to find out and to plan."""
         ...
 
-    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None: ...
+    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
+        """None: the crawl has no limit, or was over before there was a plan."""
+        ...
 
     def look(self, look: Look) -> None: ...
 
@@ -231,7 +233,8 @@ class _Crawl:
             self._job.sites, self._job.budget, known, _moment(self._parts.clock), self._time.now,
             0.0 if use is None else use.used,
         )  # fmt: skip
-        self._watcher.planned(self._plan, known)
+        if not manager.done:
+            self._watcher.planned(self._plan, known)
         if not conducting.interrupted and self._following is None:
             conducting.follow(self._plan.order)
 

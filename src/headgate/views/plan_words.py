@@ -15,7 +15,15 @@ from headgate.model.timetable import Timetable
 from headgate.model.units import format_duration, format_rate, format_size
 from headgate.views.plan_guesses import guesses_in_words, likelihood, too_slow_for
 
-__all__ = ["PlanWords", "duration_at_least", "foreseen_end", "mean_rate", "plural", "time_to_spare"]
+__all__ = [
+    "PlanWords",
+    "duration_at_least",
+    "foreseen_end",
+    "mean_rate",
+    "plural",
+    "time_to_spare",
+    "what_is_missed",
+]
 
 _MOST_NAMED = 10
 _CLOSE = 1e-6
@@ -111,12 +119,14 @@ def _headline(plan: Plan) -> str:
         begins = likelihood(plan) if plan.guessed else "Feasible"
         return f"{begins}: {all_of_them} {meets}; {_sufficient(plan)}."
     if plan.guessed:
-        return f"{likelihood(plan)}: {_missed(plan)}; {_needed(plan)}."
+        return f"{likelihood(plan)}: {what_is_missed(plan)}; {_needed(plan)}."
     if plan.verdict is Verdict.INFEASIBLE:
         return f"Not feasible: no plan can meet {all_of_them}; {_needed(plan)}."
     if _others_meet_them(plan):
-        return f"Not this way: {_missed(plan)}; {_sufficient(plan)}."
-    return f"Open: {_missed(plan)}, and it is not proven that every plan must; {_needed(plan)}."
+        return f"Not this way: {what_is_missed(plan)}; {_sufficient(plan)}."
+    return (
+        f"Open: {what_is_missed(plan)}, and it is not proven that every plan must; {_needed(plan)}."
+    )
 
 
 def _others_meet_them(plan: Plan) -> bool:
@@ -132,10 +142,11 @@ def _others_meet_them(plan: Plan) -> bool:
 def _outcome(plan: Plan) -> str:
     if plan.verdict is not Verdict.INFEASIBLE or plan.guessed:
         return ""
-    return f"T{_missed(plan)[1:]}."
+    return f"T{what_is_missed(plan)[1:]}."
 
 
-def _missed(plan: Plan) -> str:
+def what_is_missed(plan: Plan) -> str:
+    """Of a plan that does not meet all deadlines."""
     deadlines = sum(site.deadline is not None for site in plan.sites)
     late = (
         f"misses {len(plan.late_sites):,} of {plural(deadlines, 'deadline')},"
