@@ -15,6 +15,7 @@ from headgate.cli.opening_words import OpeningWords
 from headgate.cli.speaking import say
 from headgate.crawling.clock import SystemClock
 from headgate.crawling.task_source import TaskDesk
+from headgate.jobs.budget_keeping import is_unlimited
 from headgate.jobs.managing.catalog import only_manager, opened_grid_catalog
 from headgate.jobs.managing.door import DoorPlace, opened_door
 from headgate.jobs.managing.manager import ManagerJob, ManagerParts, manage
@@ -88,7 +89,12 @@ async def _manage_once(
     job: ManagerJob, place: DoorPlace, catalog: str, *, quiet: bool
 ) -> RunReport:
     words = OpeningWords(quiet=quiet)
-    watch = ManagerWatch(job.sites, view=None if quiet else progress_view(), opening=words)
+    watch = ManagerWatch(
+        job.sites,
+        limited=not is_unlimited(job.budget),
+        view=None if quiet else progress_view(),
+        opening=words,
+    )
     watch.goes_on = not job.once
     loop = asyncio.get_running_loop()
     on_interrupt(loop, partial(watch.interrupt, loop))
