@@ -86,10 +86,10 @@ class Conducting:
             for progress in await self.fleet.wait(until - self.now):
                 self._ended.append(progress)
                 await self._decide(partial(self._told_of_end, progress.site))
-        if self.interrupted:
-            await self.fleet.close(self.interrupted)
-            self._ended += await self.fleet.wait(0.0)
-        await self._look()
+        # Whatever came last, an interrupt among it: a fleet has told all once it is closed.
+        await self.fleet.close(self.interrupted or "finished")
+        self._ended += await self.fleet.wait(0.0)
+        self._tell()
 
     @property
     def now(self) -> float:
@@ -115,10 +115,12 @@ class Conducting:
         self._wishes.append(lambda: self.manager.set_line(rate, self.now, held_back=held_back))
 
     async def _look(self) -> None:
+        self.manager.look(self.fleet.progress(), self.now)
+        await self._decide(lambda: self.manager.decide(self.now))
+        self._tell()
+
+    def _tell(self) -> None:
         running = self.fleet.progress()
-        if not self.interrupted:
-            self.manager.look(running, self.now)
-            await self._decide(lambda: self.manager.decide(self.now))
         ended, self._ended = self._ended, []
         # A task may have ended that the fleet has not told of: it is observed with its end.
         going_on = [progress for progress in running if progress.ended is None]

@@ -194,8 +194,6 @@ class _Crawl:
                 planning.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await planning
-            if not conducting.interrupted:
-                await fleet.close("finished")
             learning.finish(fleet.servers(), self._time.awake(conducting.now), clock.wall())
 
     def _open_sites(self) -> list[Site]:

@@ -116,7 +116,14 @@ def test_every_site_is_seen_to_end_once() -> None:
     fleet, seen = conducted([Site("a"), Site("b")], {"a": 3.0, "b": 5.0})
     assert fleet.totals[0] == 1e6
     assert {site: states.count(TaskState.DONE) for site, states in seen.items()} == {"a": 1, "b": 1}
-    assert not fleet.closed, "whoever opened the fleet closes it"
+    assert fleet.closed == "finished"
+
+
+def test_an_interrupt_after_the_last_end_closes_the_fleet() -> None:
+    """Else what it has not told yet, of servers above all, would be lost."""
+    fleet, seen = conducted([Site("a")], {"a": 3.0}, interrupt_at=3.0)
+    assert fleet.closed
+    assert seen["a"].count(TaskState.DONE) == 1
 
 
 def test_an_interrupt_closes_the_fleet_and_what_ended_by_it_is_seen() -> None:
