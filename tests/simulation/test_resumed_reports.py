@@ -22,6 +22,7 @@ from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virt
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import FetchRequest
+from headgate.model.left_out import LeftOut
 from headgate.model.run_report import RunReport
 from headgate.model.site import OnDeadline, Site
 from headgate.model.units import UNLIMITED, Seconds
@@ -42,11 +43,14 @@ class Dying(Nobody):
 
 
 def answer(request: FetchRequest, _wall: float) -> Answer:
-    """Pages without end, each of which leads to the next."""
+    """Pages without end, each of which leads to two more and to one that robots.txt forbids."""
     path = request.url.rpartition("/")[2] or "0"
+    if path == "robots.txt":
+        return Answer(200, body=b"User-agent: *\nDisallow: /not-")
     if not path.isdigit():
         return Answer(404)
-    return Answer(200, (("content-type", "text/html"),), f"<a href=/{int(path) + 1}>".encode())
+    links = f"<a href=/{2 * int(path) + 1}><a href=/{2 * int(path) + 2}><a href=/not-{path}>"
+    return Answer(200, (("content-type", "text/html"),), links.encode())
 
 
 def leg(out: Path, watcher: Nobody, crawlers: int, *, resume: bool) -> RunReport:
@@ -84,3 +88,7 @@ def test_a_site_dropped_at_its_deadline_is_told_as_stored(
         assert before.fetches < len(own), "the saved report was not behind"
         assert site.fetches == len(own)
         assert site.pages == sum(row["role"] == "page" for row in own)
+        forbidden = site.left_out.get("robots.txt", LeftOut(0)).count
+        assert site.to_do == 1 + 2 * site.pages - forbidden > before.to_do
+        assert site.left_out["deadline"].count == site.to_do
+    assert any("robots.txt" in site.left_out for site in report.sites), "both were taken up"

@@ -31,7 +31,7 @@ from headgate.model.score_order import QueueTally, ScoreOrder, ScoreOrderReport
 from headgate.model.site import Site
 from headgate.model.timetable import Timetable
 
-__all__ = ["RunLog", "deadline_met", "make_report", "standing"]
+__all__ = ["RunLog", "deadline_met", "left_by_stop", "make_report", "standing"]
 
 _HOSTS_SHOWN = 20
 
@@ -284,10 +284,11 @@ def _as_it_stands(site: Site, before: SiteReport | None, log: RunLog) -> SiteRep
 def _left_out(progress: Progress) -> dict[str, LeftOut]:
     """What the frontier left out, and what a stop leaves to do."""
     left = progress.to_do if progress.state is TaskState.STOPPED else 0
-    return {**progress.left_out, **_left_by_stop(progress.reason, left)}
+    return {**progress.left_out, **left_by_stop(progress.reason, left)}
 
 
-def _left_by_stop(reason: str, to_do: int) -> dict[str, LeftOut]:
+def left_by_stop(reason: str, to_do: int) -> dict[str, LeftOut]:
+    """What a stop leaves to do is left out, too."""
     return {reason: LeftOut(to_do)} if to_do else {}
 
 
@@ -302,7 +303,7 @@ def _not_taken_up(
     dropped = progress.state is TaskState.STOPPED
     left_out = {why: left for why, left in before.left_out.items() if why != before.reason}
     if dropped:
-        left_out |= _left_by_stop(progress.reason, before.to_do)
+        left_out |= left_by_stop(progress.reason, before.to_do)
     return msgspec.structs.replace(
         report,
         state=progress.state.value,

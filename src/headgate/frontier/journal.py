@@ -15,14 +15,14 @@ a stored hash would.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 import msgspec
 
 from headgate.frontier.omissions import Refusals
 
-__all__ = ["JournalEntry", "Outcome"]
+__all__ = ["JournalEntry", "Outcome", "left_by"]
 
 
 class Outcome(StrEnum):
@@ -62,3 +62,12 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What was refused at the gate since the entry before."""
     modified: Sequence[tuple[str, float]] = ()
     """Known pages that a sitemap dates, with when it says that they changed: seconds since 1970."""
+
+
+def left_by(entries: Iterable[JournalEntry]) -> int:
+    """URLs that these brought to do, less those that they ended.
+
+    >>> left_by([JournalEntry(Outcome.FOUND, found=["/"]), JournalEntry(Outcome.PAGE, "/", ["/a"])])
+    1
+    """
+    return sum(len(entry.found) - (entry.outcome is not Outcome.FOUND) for entry in entries)

@@ -13,10 +13,12 @@ from pathlib import Path
 import msgspec
 
 from headgate.control.catalog import Outcome
-from headgate.control.run_report import deadline_met
+from headgate.control.run_report import deadline_met, left_by_stop
 from headgate.crawling.progress import Landed
+from headgate.frontier.journal import left_by
 from headgate.jobs.visits import record_visits
 from headgate.model.errors import UserMistake
+from headgate.model.left_out import Reason
 from headgate.model.run_report import RunReport, SiteReport
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
@@ -58,12 +60,14 @@ def report_so_far(run: RunFolder, *, under_way: bool) -> RunReport | None:
 def _with_stored(
     site: SiteReport, journal: SiteJournal | None, now: float, *, under_way: bool
 ) -> SiteReport:
+    journal = journal or SiteJournal()
     landed, fetches, wire_bytes = Landed(), 0, 0
-    for rows in journal.pages() if journal is not None else ():
+    for rows in journal.pages():
         for row in rows:
             landed.count(row.role, row.status, row.error, row.payload_bytes)
             fetches += 1
             wire_bytes += row.wire_bytes
+    left_out = {why: left for why, left in site.left_out.items() if why != site.reason}
     state, reason = site.state, site.reason
     if state in ("waiting", "crawling") and fetches:
         state, reason = ("crawling", "") if under_way else ("stopped", "interrupted")
@@ -76,8 +80,17 @@ def _with_stored(
         bytes=landed.payload_bytes,
         errors=dict(landed.errors),
         wire_bytes=max(site.wire_bytes, wire_bytes),
+        to_do=max(left_by(journal.entries()) - _dropped(site), 0),
     )
-    return msgspec.structs.replace(site, met=deadline_met(site, now))
+    if state == "stopped":
+        left_out |= left_by_stop(reason, site.to_do)
+    return msgspec.structs.replace(site, met=deadline_met(site, now), left_out=left_out)
+
+
+def _dropped(site: SiteReport) -> int:
+    """URLs let in and then not asked for; no journal has them, for they are judged anew."""
+    found = (site.left_out.get(why) for why in (Reason.ROBOTS, Reason.HOST_GIVEN_UP))
+    return sum(left.count for left in found if left is not None)
 
 
 def abandon(out: Path) -> tuple[RunFolder, RunReport | None]:
