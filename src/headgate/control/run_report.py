@@ -34,6 +34,7 @@ from headgate.model.timetable import Timetable
 __all__ = ["RunLog", "deadline_met", "left_by_stop", "make_report", "standing"]
 
 _HOSTS_SHOWN = 20
+_OWN_POLICY = "headgate"
 
 
 @dataclass(slots=True)
@@ -178,7 +179,10 @@ def _policy(plan: Plan | None, log: RunLog) -> str:
         return log.policy
     if log.earlier is not None:
         return log.earlier.policy
-    return plan.policy if plan else "unlimited"
+    if plan is not None:
+        return plan.policy
+    limited = any(rate is not None for _, rate in log.budget_changes)
+    return _OWN_POLICY if limited else "unlimited"
 
 
 def _order(order: ScoreOrder | None, sites: Sequence[SiteReport]) -> ScoreOrderReport | None:
@@ -230,7 +234,7 @@ def _zone(plan: Plan | None) -> str | None:
 def _site_report(site: Site, planned: PlannedSite | None, log: RunLog) -> SiteReport:
     before = log.earlier_sites.get(site.name)
     report = _as_it_stands(site, before, log)
-    if before is not None:
+    if before is not None and before.planned_end is not None:
         report = msgspec.structs.replace(
             report,
             planned_start=before.planned_start,

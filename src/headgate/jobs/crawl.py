@@ -190,8 +190,8 @@ class _Crawl:
             self._watcher.attach(conducting)
             planning = asyncio.create_task(self._plan_beside(leg, forecasts))
             await conducting.run()
-            if conducting.interrupted:
-                planning.cancel()
+            if conducting.interrupted or self._following is None:
+                planning.cancel()  # too late to lead; a user's policy is still held against it
             with contextlib.suppress(asyncio.CancelledError):
                 await planning
             learning.finish(fleet.servers(), self._time.awake(conducting.now), clock.wall())

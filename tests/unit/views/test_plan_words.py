@@ -14,7 +14,12 @@ from headgate.model.budget import Objective
 from headgate.model.plan import Remedy, Verdict
 from headgate.model.quota import Quota
 from headgate.model.units import parse_duration
-from headgate.views.plan_words import PlanWords, duration_at_least, time_to_spare
+from headgate.views.plan_words import (
+    PlanWords,
+    duration_at_least,
+    time_to_spare,
+    what_is_missed,
+)
 
 ON_TIME = make_site("on-time", [(0, 10, 100)], deadline=20)
 LATE = make_site("late", [(10, 30, 100)], deadline=25)
@@ -121,6 +126,15 @@ def test_stopped_sites_are_not_late() -> None:
         " 500 B left."
     )
     assert time_to_spare(stopped) == "stopped, 500 B left"
+
+
+def test_what_is_missed_counts_deadlines() -> None:
+    """It was "misses 0 of 1 deadlines" of a site that stops, and counted sites without one."""
+    stopped = make_stopped_site("stopped", [(0, 10, 100)], deadline=10, left=500)
+    plan = make_plan(stopped, make_site("free", [(10, 30, 100)]))
+    assert what_is_missed(plan) == "this plan stops 1 site at the deadline with 500 B left"
+    late = make_plan(ON_TIME, LATE, make_site("free", [(10, 30, 100)]))
+    assert what_is_missed(late) == "this plan misses 1 of 2 deadlines, by 5.0s in all"
 
 
 def test_nothing_proven_about_lateness() -> None:

@@ -1,0 +1,69 @@
+"""The plan is made beside the crawl: one that has ended waits for no plan."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headgate.jobs.crawl import CrawlJob, crawl
+from headgate.jobs.from_python import fetcher_settings
+from headgate.jobs.nobody import Nobody
+from headgate.jobs.virtual_parts import virtual_parts
+from headgate.lab.worlds.simulated_web import Answer, Line
+from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.model.budget import Budget
+from headgate.model.fetch import FetchRequest
+from headgate.model.plan import Plan
+from headgate.model.run_report import RunReport
+from headgate.model.site import Site
+from headgate.model.units import UNLIMITED, BytesPerSecond, Seconds
+
+SHORT = Site("short.test", ("http://short.test/",), deadline=Seconds(60.0))
+"""Its first look ends with its last page: then nothing is left to plan."""
+LONG = Site("long.test", ("http://long.test/",), deadline=Seconds(60.0), delay=Seconds(1.0))
+PAGES = {"short.test": 3, "long.test": 12}
+PLAN_SECONDS = 100.0
+
+
+def answer(request: FetchRequest, _wall: float) -> Answer:
+    """Each page leads to the next."""
+    host, _, path = request.url.removeprefix("http://").partition("/")
+    page = int(path or "0") if path.isdigit() or not path else PAGES[host]
+    if page >= PAGES[host]:
+        return Answer(404)
+    links = f"<a href=/{page + 1}>" if page + 1 < PAGES[host] else "the end"
+    return Answer(200, (("content-type", "text/html"),), links.encode())
+
+
+async def never(*_: Any) -> Plan:
+    await asyncio.sleep(PLAN_SECONDS)
+    raise AssertionError("nobody waits for it")
+
+
+def crawled(site: Site, out: Path, bandwidth: BytesPerSecond) -> RunReport:
+    async def run(loop: VirtualLoop) -> RunReport:
+        clock = VirtualClock(loop, 1_794_751_200.0)
+        job = CrawlJob((site,), Budget(bandwidth), out, fetcher_settings((site,), "test"))
+        parts = replace(virtual_parts(clock, answer, Line()), make_plan=never)
+        return await crawl(job, parts, Nobody())
+
+    return run_virtually(run)
+
+
+@pytest.mark.parametrize("site", [SHORT, LONG])
+@pytest.mark.parametrize(("bandwidth", "policy"), [(1e6, "headgate"), (UNLIMITED, "unlimited")])
+def test_a_crawl_that_has_ended_waits_for_no_plan(
+    tmp_path: Path,
+    site: Site,
+    bandwidth: BytesPerSecond,
+    policy: str,
+) -> None:
+    report = crawled(site, tmp_path, bandwidth)
+    assert (report.pages, report.sites[0].met) == (PAGES[site.name], True)
+    assert report.sites[0].finished is not None
+    assert report.seconds - report.sites[0].finished < PLAN_SECONDS / 2
+    assert report.policy == policy
