@@ -155,7 +155,8 @@ def _chapters(
     with LabProgress(progress_console(), expected, time.monotonic) as progress:
         for paper in expected:
             progress.begin(paper)
-            with _mapper(args.jobs) as mapper:
+            with _mapper(args.jobs) as processes:
+                mapper = kept.remembering(paper, processes) if kept else processes
                 result = reproduced(paper, trial, progress.counting(mapper), progress.say)
             seconds = progress.done()
             found[paper] = result.chapter, seconds

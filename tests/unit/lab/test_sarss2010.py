@@ -40,7 +40,7 @@ def test_page_and_document_carry_all(found: Reproduction) -> None:
     for part in ("Fig. 3", "Table 1", "Table 3", "Tables 2 and 4", "Fig. 4", "Fig. 5", "ratchet"):
         assert part in page
     document = as_json(found)
-    assert len(document["simulation"]["runs"]) == 2 * len(STRATEGIES) + 2 * (len(DELTAS) - 1)
+    assert len(document["simulation"]["runs"]) == 2 * len(STRATEGIES) + 3 * len(DELTAS) - 2
     assert len(document["simulation"]["runs"][0]["series"]["queued"]) == 50
     assert len(document["overlays"]) == 2
     assert len(document["overlays"][0]["assignments"]) == 7

@@ -1,6 +1,6 @@
 """Chapters that are done, kept beside the report until it is written: an interrupted run goes on
-with what it has. A chapter is taken up only if the same was asked for and the program is the same,
-to the byte."""
+with what it has, and in the middle of a chapter with the next of its instances. Both are taken up
+only if the same was asked for and the program is the same, to the byte."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from typing import Any
 
 from headgate.lab.papers.chapter import Chapter, Part
 from headgate.lab.papers.claim import Claim
+from headgate.lab.papers.kept_tasks import kept_tasks
+from headgate.lab.papers.mapping import Mapper
 from headgate.lab.papers.reproducing import Trial
 from headgate.model.errors import UserMistake
 from headgate.views.markup import raw
@@ -53,6 +55,11 @@ class KeptChapters:
         new = path.with_suffix(".new")
         new.write_text(json.dumps(kept), encoding="utf-8")
         new.replace(path)
+
+    def remembering(self, paper: str, mapper: Mapper) -> Mapper:
+        """The same, going on with what an interrupted run has of this paper."""
+        key = sha256(json.dumps(self._key, sort_keys=True).encode()).hexdigest()
+        return kept_tasks(self.folder / f"{paper}.tasks", key, mapper)
 
     def forget(self) -> None:
         """The report is written."""

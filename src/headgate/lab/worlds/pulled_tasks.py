@@ -10,6 +10,8 @@ lapse after a minute. Nothing waits in queues, and nothing is known of the capac
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,6 +30,12 @@ _POLITE = 0.5
 """Of the mean time between changes."""
 _NEVER = 4.0
 """Times the mean time between changes: since when a channel is taken for unseen at the start."""
+
+_LISTED, _RENEWED_AFTER = 8, 10
+"""An eighth of the channels is listed, for so many minutes."""
+
+Ints = npt.NDArray[np.int64]
+_NOBODY = -1
 
 
 def churned_cost(minutes: FloatArray) -> FloatArray:
@@ -58,13 +66,57 @@ def most_valuable(values: FloatArray, count: int) -> list[int]:
 def _value_table(staleness: Staleness, minutes: int) -> tuple[FloatArray, npt.NDArray[np.int64]]:
     """What a look is worth after each half minute since the last one, one group after the other,
     and where each begins; 0 as long as a channel is not asked again."""
-    halves = 2 * (minutes + round(_NEVER * float(FIRST_INTERVALS.max()))) + 1
+    longest = minutes + _RENEWED_AFTER + round(_NEVER * float(FIRST_INTERVALS.max()))
+    halves = 2 * longest + 1
     since = np.arange(halves) / 2
     rows = [
         np.where(since >= _POLITE * interval, look_value(staleness, 1 / interval, since), 0.0)
         for interval in FIRST_INTERVALS.tolist()
     ]
     return as_floats(np.concatenate(rows)), np.arange(len(rows), dtype=np.int64) * halves
+
+
+class _Best:
+    """The most valuable channels at each minute, without looking at all of them every time.
+
+    Values only rise until a channel is looked at. So those that could be among the best within some
+    minutes are put on a list, and a choice from that list is right as long as all chosen are worth
+    more than any other channel can be by then.
+    """
+
+    def __init__(self, channels: int) -> None:
+        self._all: Ints = np.arange(channels)
+        self._length = channels // _LISTED
+        self._listed = np.ones(channels, bool)
+        self._list = self._all
+        self._others_worth, self._until = 0.0, -1
+        """The most that any other one is worth before that minute."""
+
+    def of(self, count: int, now: int, values: Callable[[Ints, int], FloatArray]) -> Sequence[int]:
+        if now < self._until:
+            worth = values(self._list, now)
+            places = most_valuable(worth, count)
+            least = worth[places[-1]] if len(places) == count else 0.0
+            if least > self._others_worth or self._others_worth == 0:
+                found: list[int] = self._list[places].tolist()
+                return found
+        self._renew(values(self._all, now + _RENEWED_AFTER), now)
+        return most_valuable(values(self._all, now), count)
+
+    def add(self, channels: Ints) -> None:
+        """Nobody is at these any more."""
+        new = channels[~self._listed[channels]]
+        if len(new):
+            self._listed[new] = True
+            self._list = np.append(self._list, new)
+
+    def _renew(self, most: FloatArray, now: int) -> None:
+        best = most_valuable(most, self._length + 1)
+        self._others_worth = float(most[best[-1]]) if len(best) > self._length else 0.0
+        self._list = np.sort(np.array(best[: self._length], dtype=np.int64))
+        self._listed[:] = False
+        self._listed[self._list] = True
+        self._until = now + _RENEWED_AFTER
 
 
 class PulledTasks:
@@ -83,6 +135,7 @@ class PulledTasks:
         self._world, self._minutes, self._staleness = world, minutes, staleness
         channels, machines = len(world.group), len(world.bandwidth)
         rates = world.rates
+        self._per_kilobit = world.per_kilobit
         importance = rates * FIRST_INTERVALS.max() if weighted else np.ones(channels)
         took = world.expected_minutes()
         arriving = mean_freshness(rates, took) if staleness is Staleness.FRESHNESS else 1.0
@@ -95,17 +148,19 @@ class PulledTasks:
         self._first = first[world.group]
         self._place = self._first + np.rint(2 * longest).astype(np.int64)
         """In the table at minute 0, by when each was last looked at."""
-        self._waiting, self._kilobits = world.waiting.tolist(), world.kilobits.tolist()
-        self._per_kilobit = world.per_kilobit.tolist()
-        self._order = np.random.default_rng((seed, 3)).permutation(machines).tolist()
-        self._free = dict.fromkeys(self._order, THREADS)
-        """Threads of each machine that is here, if it has any."""
+        self._best = _Best(channels)
+        self._holder = np.full(channels, _NOBODY)
+        """The machine that is at each channel."""
+        self._begun, self._ends = np.zeros(channels, np.int64), np.full(channels, _NOBODY)
+        """Minutes of its task."""
+        self._order = np.random.default_rng((seed, 3)).permutation(machines)
+        """In which machines ask, within a minute."""
+        self._free = np.full(machines, THREADS)
+        """Threads of each machine; none of one that is away."""
         self._away: set[int] = set()
-        self._life = [0] * machines
-        self._held: list[set[int]] = [set() for _ in range(machines)]
-        self._ends: list[list[tuple[int, int, int, int]]] = [[] for _ in range(minutes)]
         self._lapsing: list[int] = []
-        self._tally = Tally(world, minutes)
+        self._submitted, self._updated = np.zeros((2, channels), np.int64)
+        self._tally = Tally(world, minutes, self._submitted, self._updated)
 
     def run(self) -> Figures:
         for now in range(self._minutes):
@@ -113,51 +168,46 @@ class PulledTasks:
             self._lapsing = []
             for machine, tells in self._world.turns[now]:
                 self._turn(machine, tells=tells)
-            for end in self._ends[now]:
-                self._end(*end, now)
-            self._ends[now] = []
+            self._end(now)
             self._give(now)
-            self._tally.minute(now, 0, len(self._life) - len(self._away))
+            self._tally.minute(now, 0, len(self._free) - len(self._away))
         return self._tally.figures()
 
     def _give(self, now: int) -> None:
         """Every free thread asks."""
-        asking = [machine for machine, free in self._free.items() for _ in range(free)]
-        if not asking:
-            return
-        chosen = most_valuable(self._values(now), len(asking))
-        for machine, channel in zip(asking, chosen, strict=False):
-            self._start(machine, channel, now)
+        asking = np.repeat(self._order, self._free[self._order])
+        if len(asking):
+            chosen = np.array(self._best.of(len(asking), now, self._values), np.int64)
+            self._start(asking[: len(chosen)], chosen, now)
 
-    def _values(self, now: int) -> FloatArray:
-        return as_floats(self._table[self._place + 2 * now] * self._worth_now)
+    def _values(self, channels: Ints, now: int) -> FloatArray:
+        return as_floats(self._table[self._place[channels] + 2 * now] * self._worth_now[channels])
 
-    def _free_again(self, channels: list[int]) -> None:
-        self._worth_now[channels] = self._worth[channels]
+    def _free_again(self, channels: Sequence[int] | Ints) -> None:
+        """Nobody is at these any more."""
+        if len(channels):
+            self._worth_now[channels] = self._worth[channels]
+            self._best.add(np.asarray(channels))
 
-    def _start(self, machine: int, channel: int, now: int) -> None:
-        self._tally.submitted[channel] += 1
-        self._worth_now[channel] = 0.0
-        self._held[machine].add(channel)
-        left = self._free[machine] - 1
-        if left:
-            self._free[machine] = left
-        else:
-            del self._free[machine]
-        took = self._waiting[channel] + self._kilobits[channel] * self._per_kilobit[machine]
-        end = now + max(1, round(took))
-        if end < self._minutes:
-            self._ends[end].append((machine, self._life[machine], channel, now))
+    def _start(self, machines: Ints, channels: Ints, now: int) -> None:
+        world = self._world
+        took = world.waiting[channels] + world.kilobits[channels] * self._per_kilobit[machines]
+        self._submitted[channels] += 1
+        self._worth_now[channels] = 0.0
+        self._holder[channels], self._begun[channels] = machines, now
+        self._ends[channels] = now + np.maximum(np.rint(took), 1).astype(np.int64)
+        np.subtract.at(self._free, machines, 1)
 
-    def _end(self, machine: int, life: int, channel: int, begun: int, now: int) -> None:
-        if self._life[machine] != life:
-            return
-        self._held[machine].discard(channel)
-        self._free[machine] = self._free.get(machine, 0) + 1
-        self._worth_now[channel] = self._worth[channel]
-        # The copy is as of when its pages were asked for, which is in the middle on average.
-        self._place[channel] = self._first[channel] - (begun + now)
-        self._tally.came(channel, begun, now)
+    def _end(self, now: int) -> None:
+        ended = np.flatnonzero(self._ends == now)
+        begun = self._begun[ended]
+        np.add.at(self._free, self._holder[ended], 1)
+        self._holder[ended] = self._ends[ended] = _NOBODY
+        self._updated[ended] += 1
+        # A copy is as of when its pages were asked for, which is in the middle on average.
+        self._place[ended] = self._first[ended] - (begun + now)
+        self._tally.came(ended, begun, now)
+        self._free_again(ended)
 
     def _turn(self, machine: int, *, tells: bool) -> None:
         """A machine goes, or comes back."""
@@ -166,10 +216,10 @@ class PulledTasks:
             self._free[machine] = THREADS
             return
         self._away.add(machine)
-        self._free.pop(machine, None)
-        self._life[machine] += 1
-        channels, self._held[machine] = list(self._held[machine]), set()
+        self._free[machine] = 0
+        held = np.flatnonzero(self._holder == machine)
+        self._holder[held] = self._ends[held] = _NOBODY
         if tells:
-            self._free_again(channels)
+            self._free_again(held)
         else:
-            self._lapsing += channels
+            self._lapsing += held.tolist()

@@ -9,12 +9,14 @@ three) or loses them."""
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
 
 from headgate.lab.worlds.volunteer_figures import Figures, Tally
 from headgate.lab.worlds.volunteers import FIRST_INTERVALS, THREADS, Volunteers
+from headgate.recrawl.arrays import as_floats
 from headgate.recrawl.groups import Counts, Groups, reassignment_due
 
 __all__ = ["PushedTasks", "Strategy"]
@@ -53,8 +55,12 @@ class PushedTasks:
         self._running: list[set[int]] = [set() for _ in range(machines)]
         self._queued, self._here = 0, machines
         self._groups = Groups(world.group, FIRST_INTERVALS)
-        self._counts = Counts.none(channels, 0.0)
-        self._tally = Tally(world, minutes)
+        self._fastest = int((world.group == 0).sum())
+        """Channels; they are the first."""
+        self._counted = [0] * channels, [0] * channels, 0.0
+        """Tasks of each channel, and those that ended, when intervals were last reassigned."""
+        self._submitted, self._updated = [0] * channels, [0] * channels
+        self._tally = Tally(world, minutes, self._submitted, self._updated)
         self._due: list[list[int]] = [[] for _ in range(minutes)]
         self._ends: list[list[tuple[int, int, int, int]]] = [[] for _ in range(minutes)]
         self._intervals: list[int] = []
@@ -65,75 +71,89 @@ class PushedTasks:
                 self._due[moment].append(channel)
 
     def run(self) -> Figures:
-        due, submitted = self._due, self._tally.submitted
+        due, submitted = self._due, self._submitted
         for now in range(self._minutes):
             for machine, tells in self._world.turns[now]:
                 self._turn(machine, now, tells=tells)
-            for end in self._ends[now]:
-                self._end(*end, now)
+            self._end(self._ends[now], now)
             self._ends[now] = []
-            intervals, counted = self._intervals, self._counts.submitted
+            intervals = self._intervals
             for channel in due[now]:
                 submitted[channel] += 1
-                counted[channel] += 1
                 following = now + intervals[channel]
                 if following < self._minutes:
                     due[following].append(channel)
-                self._send(channel, now)
+            self._send(due[now], now)
             due[now] = []
             self._tally.minute(now, self._queued, self._here)
-            if now % _LOOK_EVERY == 0:
-                self._reassign(now)
+            if now % _LOOK_EVERY == 0 and self._strategy is not None:
+                self._reassign(self._strategy, now)
         return self._tally.figures()
 
-    def _reassign(self, now: int) -> None:
-        if self._strategy is None or not reassignment_due(self._groups, self._counts):
+    def _reassign(self, strategy: Strategy, now: int) -> None:
+        fastest = Groups(self._groups.members[: self._fastest], self._groups.intervals)
+        if not reassignment_due(fastest, self._counts(self._fastest)):
             return
-        self._groups = self._strategy.reassigned(self._groups, self._counts, float(now))
-        self._counts = Counts.none(len(self._home), float(now))
+        self._groups = strategy.reassigned(self._groups, self._counts(), float(now))
+        self._counted = [*self._submitted], [*self._updated], float(now)
         self._set_intervals()
+
+    def _counts(self, channels: int | None = None) -> Counts:
+        """Since the last reassignment, of all channels or so many of the first."""
+        submitted, updated, since = self._counted
+        now = np.array((self._submitted[:channels], self._updated[:channels]))
+        return Counts(*as_floats(now - (submitted[:channels], updated[:channels])), since)
 
     def _set_intervals(self) -> None:
         rounded = np.maximum(np.rint(self._groups.intervals), 1).astype(int)
         self._intervals = rounded[self._world.group].tolist()
 
-    def _send(self, channel: int, now: int) -> None:
-        machine = self._home[channel]
-        load = self._load
-        if load[machine] >= THREADS + _QUEUE:
-            machine = min(self._near[machine], key=load.__getitem__)
-        there = load[machine]
-        if there >= _AWAY:
-            return
-        load[machine] = there + 1
-        if there < THREADS:
-            self._start(machine, channel, now)
-        else:
-            self._queues[machine].append((channel, now))
-            self._queued += 1
+    def _send(self, channels: Iterable[int], now: int) -> None:
+        load, home, near, queues = self._load, self._home, self._near, self._queues
+        load_of = load.__getitem__
+        for channel in channels:
+            machine = home[channel]
+            there = load[machine]
+            if there >= THREADS + _QUEUE:
+                machine = min(near[machine], key=load_of)
+                there = load[machine]
+                if there >= _AWAY:
+                    continue
+            load[machine] = there + 1
+            if there < THREADS:
+                self._start(machine, channel, now)
+            else:
+                queues[machine].append((channel, now))
+                self._queued += 1
 
     def _start(self, machine: int, channel: int, now: int) -> None:
         self._running[machine].add(channel)
         took = self._waiting[channel] + self._kilobits[channel] * self._per_kilobit[machine]
-        end = now + max(1, round(took))
+        end = now + (round(took) or 1)
         if end < self._minutes:
             self._ends[end].append((machine, self._life[machine], channel, now))
 
-    def _end(self, machine: int, life: int, channel: int, begun: int, now: int) -> None:
-        if self._life[machine] != life:
-            return
-        self._load[machine] -= 1
-        self._running[machine].discard(channel)
-        self._counts.updated[channel] += 1
-        self._tally.came(channel, begun, now)
-        queue = self._queues[machine]
-        while queue:
-            waiting, since = queue.popleft()
-            self._queued -= 1
-            if now - since <= self._intervals[waiting]:
-                self._start(machine, waiting, now)
-                return
-            self._load[machine] -= 1
+    def _end(self, tasks: Iterable[tuple[int, int, int, int]], now: int) -> None:
+        lives, load, running, queues = self._life, self._load, self._running, self._queues
+        intervals, updated = self._intervals, self._updated
+        ended, begins = [], []
+        for machine, life, channel, begun in tasks:
+            if lives[machine] != life:
+                continue
+            load[machine] -= 1
+            running[machine].discard(channel)
+            updated[channel] += 1
+            ended.append(channel)
+            begins.append(begun)
+            queue = queues[machine]
+            while queue:
+                waiting, since = queue.popleft()
+                self._queued -= 1
+                if now - since <= intervals[waiting]:
+                    self._start(machine, waiting, now)
+                    break
+                load[machine] -= 1
+        self._tally.came(ended, begins, now)
 
     def _turn(self, machine: int, now: int, *, tells: bool) -> None:
         """A machine goes, or comes back."""
@@ -150,5 +170,4 @@ class PushedTasks:
         self._running[machine] = set()
         queue.clear()
         if tells:
-            for channel in tasks:
-                self._send(channel, now)
+            self._send(tasks, now)

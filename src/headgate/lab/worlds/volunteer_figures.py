@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from headgate.lab.worlds.channel_copies import ChannelCopies
 from headgate.lab.worlds.volunteers import FIRST_INTERVALS, WEIGHTS, Volunteers
 
 __all__ = ["Figures", "Series", "Tally"]
+
+Ints = npt.NDArray[np.int64]
 
 _POINTS = 50
 """Of the curves over time."""
@@ -41,7 +45,11 @@ class Figures:
     weighted_quality: float
     quality: float
     weighted_freshness: float
+    """Of copies whose pages are as old as when each was fetched."""
     freshness: float
+    weighted_task_freshness: float
+    """If all pages were as old as the task that fetched them."""
+    task_freshness: float
     covered: float
     """Share of the channels that were updated at all."""
     success: float
@@ -58,22 +66,29 @@ class Figures:
 class Tally:
     """Counts while a run goes on."""
 
-    def __init__(self, world: Volunteers, minutes: int) -> None:
-        channels = len(world.group)
+    def __init__(
+        self,
+        world: Volunteers,
+        minutes: int,
+        submitted: Sequence[int] | Ints,
+        updated: Sequence[int] | Ints,
+    ) -> None:
+        """Tasks of each channel and those that ended are counted by whoever runs them."""
         self._world, self._minutes = world, minutes
-        self.copies = ChannelCopies.none(world.rates)
-        self.submitted, self.updated = [0] * channels, [0] * channels
-        self._megabits = (world.kilobits / 1e3).tolist()
+        self._submitted, self._updated = submitted, updated
+        self._copies = ChannelCopies.none(world.rates)
+        self._megabits = world.kilobits / 1e3
         self._series = Series()
         self._queued = self._here = self._seen = 0
         self._got = 0.0
         self._half = (0, 0)
         self._queue, self._all_here = 0, 0
 
-    def came(self, channel: int, begun: float, now: float) -> None:
-        self.updated[channel] += 1
-        self._got += self._megabits[channel]
-        self.copies.came(channel, begun, now)
+    def came(self, channels: Sequence[int] | Ints, begun: Sequence[int] | Ints, now: int) -> None:
+        """Tasks of different channels have ended well."""
+        if len(channels):
+            self._got += float(self._megabits[channels].sum())
+            self._copies.came(channels, begun, now)
 
     def minute(self, now: int, queued: int, here: int) -> None:
         """Is over, with so many tasks that wait and machines that are here."""
@@ -81,7 +96,7 @@ class Tally:
         self._here += here
         self._seen += 1
         if now + 1 == self._minutes // 2:
-            self._half = sum(self.submitted), sum(self.updated)
+            self._half = int(np.sum(self._submitted)), int(np.sum(self._updated))
         part = max(self._minutes // _POINTS, 1)
         if (now + 1) % part == 0:
             self._series.minutes.append(float(now + 1))
@@ -93,11 +108,11 @@ class Tally:
             self._got = 0.0
 
     def figures(self) -> Figures:
-        group, updated = self._world.group, np.array(self.updated)
-        submitted = np.array(self.submitted)
+        group, updated = self._world.group, np.array(self._updated)
+        submitted = np.array(self._submitted)
         kept = updated * FIRST_INTERVALS[group] / self._minutes
         weights = WEIGHTS[group]
-        fresh = self.copies.freshness(self._minutes)
+        fresh, task_fresh = self._copies.freshness(self._minutes)
         by_group = np.bincount(group, submitted)
         later = int(submitted.sum()) - self._half[0], int(updated.sum()) - self._half[1]
         return Figures(
@@ -109,6 +124,8 @@ class Tally:
             float(kept.mean()),
             float((weights * fresh).sum() / weights.sum()),
             float(fresh.mean()),
+            float((weights * task_fresh).sum() / weights.sum()),
+            float(task_fresh.mean()),
             float((updated > 0).mean()),
             later[1] / max(later[0], 1),
             float(self._world.bandwidth.sum()) / 1e3,

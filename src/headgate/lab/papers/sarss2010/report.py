@@ -61,7 +61,12 @@ def chapter(reproduction: Reproduction) -> Chapter:
                 "Tables 2 and 4: update quality",
                 joined((quality_charts(simulation, seed), _quality(reproduction))),
             ),
-            Part("Freshness of the copies", freshness_chart(simulation, seed)),
+            Part(
+                "Freshness of the copies",
+                freshness_chart(simulation, seed),
+                "Pages are fetched one by one while a task runs. The independent results take all"
+                " of them to be as old as the task; bounds on pulls are held against that.",
+            ),
             *(
                 Part(f"{figure}: over time, {case}", series_charts(simulation, seed, case))
                 for figure, case in zip(("Fig. 4", "Fig. 5"), CASES, strict=True)
@@ -70,7 +75,8 @@ def chapter(reproduction: Reproduction) -> Chapter:
                 "The ratchet: success against δ",
                 ratchet_chart(simulation, seed),
                 "A new interval is the old one over the success seen, lowered by δ about every"
-                " other time: so both rest where success is √(1 − δ), whatever the capacity.",
+                " other time: so all rest where success is √(1 − δ), whatever the capacity. The"
+                " paper's IIR rests above: it takes the mean of its channels' intervals.",
             ),
             Part("Coordinates: bounds set before", claims_list(reproduction.aims)),
             *(_assigned(draws) for draws in reproduction.overlays),

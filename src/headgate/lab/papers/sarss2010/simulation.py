@@ -14,13 +14,15 @@ from headgate.lab.worlds.volunteer_figures import Figures
 from headgate.lab.worlds.volunteers import FIRST_INTERVALS, volunteers
 from headgate.model.keeping import Staleness
 from headgate.recrawl.icr import Icr
-from headgate.recrawl.iir import Iir
+from headgate.recrawl.iir import Iir, by_sums
 
 __all__ = [
     "DELTAS",
     "FULL",
+    "IIR_BY_SUMS",
     "PULL_AGE",
     "PULL_FRESH",
+    "RATCHETS",
     "STRATEGIES",
     "TENTH",
     "Extent",
@@ -33,6 +35,8 @@ __all__ = [
 
 PULL_FRESH, PULL_AGE = "pull, freshness per cost", "pull, age per cost"
 STRATEGIES = ("FIXED", "IIR", "ICR", PULL_FRESH, PULL_AGE)
+IIR_BY_SUMS = "IIR by sums"
+RATCHETS = ("ICR", "IIR", IIR_BY_SUMS)
 DELTAS = (0.2, 0.3, 0.4, 0.5)
 _DELTA = 0.5
 
@@ -70,7 +74,9 @@ def simulated(
 ) -> Simulation:
     """Everything for ``seed``; FIXED and the pulls for ``seeds`` in all, from there on."""
     first = [Run(case, name, seed) for case in CASES for name in STRATEGIES]
-    first += [Run("REC", name, seed, d) for name in ("ICR", "IIR") for d in DELTAS if d != _DELTA]
+    first += [
+        run for name in RATCHETS for d in DELTAS if (run := Run("REC", name, seed, d)) not in first
+    ]
     others = [
         Run(case, name, number)
         for number in range(seed + 1, seed + seeds)
@@ -95,6 +101,8 @@ def simulate(extent: Extent, run: Run) -> Figures:
 def _strategy(run: Run) -> Strategy | None:
     if run.strategy == "IIR":
         return Iir(run.delta)
+    if run.strategy == IIR_BY_SUMS:
+        return Iir(run.delta, observed=by_sums)
     return Icr(FIRST_INTERVALS, run.delta) if run.strategy == "ICR" else None
 
 

@@ -11,6 +11,7 @@ from headgate.lab.papers.sarss2010.simulation import (
     DELTAS,
     PULL_AGE,
     PULL_FRESH,
+    RATCHETS,
     Run,
     Simulation,
     seeds_of,
@@ -26,6 +27,10 @@ _TWICE = (1.6, 2.2)
 _ORDER = ("FIXED", "ICR", "IIR")
 _LEAST_GAIN = {"REC": 1.85, "RUC": 1.25}
 _LEAST_AGE_GAIN, _LEAST_COVERED = 1.5, 0.99
+_WHY_ABOVE = (
+    "its interval is the mean of those of the channels, which exceeds what all updates together"
+    " give; by these (IIR by sums) the law holds"
+)
 
 
 def verdicts(simulation: Simulation) -> list[Claim]:
@@ -113,17 +118,21 @@ def _twice(simulation: Simulation, seed: int) -> Claim:
 
 def _half(simulation: Simulation, seed: int) -> Claim:
     found = simulation.of("REC", "FIXED", seed)
-    share = _throughput(found) / found.line_megabits
+    half = len(found.series.here) // 2
+    here = sum(found.series.here[half:]) / max(len(found.series.here) - half, 1)
+    of_all = _throughput(found) / found.line_megabits
+    share = of_all * CASES["REC"] / simulation.extent.scale / here
     return Claim(
         "4.2, Fig. 4",
         "the throughput is half of crawlers times bandwidth",
         0.4 <= share <= 0.6,
-        f"{share:.2f} of it; here only what is finished counts",
+        f"{share:.2f} of that of the crawlers that are there ({of_all:.2f} of all); only what is"
+        " finished counts",
     )
 
 
 def _ratchets(simulation: Simulation, seed: int) -> Iterator[Claim]:
-    for name in ("ICR", "IIR"):
+    for name in RATCHETS:
         found = {d: simulation.runs[Run("REC", name, seed, d)].success for d in DELTAS}
         off = {delta: abs(success - sqrt(1 - delta)) for delta, success in found.items()}
         yield Claim(
@@ -133,7 +142,8 @@ def _ratchets(simulation: Simulation, seed: int) -> Iterator[Claim]:
             ", ".join(
                 f"δ {delta:g}: {success:.2f} for {sqrt(1 - delta):.2f}"
                 for delta, success in found.items()
-            ),
+            )
+            + (f"; {_WHY_ABOVE}" if name == "IIR" else ""),
         )
 
 
@@ -144,8 +154,8 @@ def _pulls(simulation: Simulation) -> Iterator[Claim]:
         yield Claim(
             f"ours, {case}",
             f"pull by freshness per cost: weighted freshness at least {least:g} times FIXED's",
-            min(gains) >= least,
-            f"{_range(gains)}, {_seeds(seeds)}",
+            min(gains)[0] >= least,
+            _range(gains, seeds),
         )
     gains = [_gain(simulation, "REC", PULL_AGE, seed) for seed in seeds]
     covered = min(simulation.of("REC", PULL_AGE, seed).covered for seed in seeds)
@@ -153,21 +163,24 @@ def _pulls(simulation: Simulation) -> Iterator[Claim]:
         "ours, REC",
         f"pull by age per cost: at least {_LEAST_AGE_GAIN:g} times, and {_LEAST_COVERED:.0%} of"
         " the channels are updated",
-        min(gains) >= _LEAST_AGE_GAIN and covered >= _LEAST_COVERED,
-        f"{_range(gains)}, {covered:.2%} or more, {_seeds(seeds)}",
+        min(gains)[0] >= _LEAST_AGE_GAIN and covered >= _LEAST_COVERED,
+        f"{_range(gains, seeds)}; {covered:.2%} or more",
     )
 
 
-def _range(gains: list[float]) -> str:
-    if len(gains) == 1:
-        return f"{gains[0]:.2f} times"
-    return f"{min(gains):.2f} to {max(gains):.2f} times"
+def _range(gains: list[tuple[float, float]], seeds: list[int]) -> str:
+    by_tasks, by_pages = (
+        f"{min(row):.2f}" + (f" to {max(row):.2f}" if len(row) > 1 else "")
+        for row in zip(*gains, strict=True)
+    )
+    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"{by_tasks} times, copies as old as their tasks; {by_pages} page by page; {which}"
 
 
-def _seeds(seeds: list[int]) -> str:
-    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-
-
-def _gain(simulation: Simulation, case: str, strategy: str, seed: int) -> float:
-    ours = simulation.of(case, strategy, seed).weighted_freshness
-    return ours / simulation.of(case, "FIXED", seed).weighted_freshness
+def _gain(simulation: Simulation, case: str, strategy: str, seed: int) -> tuple[float, float]:
+    """By tasks, which is how the independent results reckon, and by pages."""
+    ours, fixed = simulation.of(case, strategy, seed), simulation.of(case, "FIXED", seed)
+    return (
+        ours.weighted_task_freshness / fixed.weighted_task_freshness,
+        ours.weighted_freshness / fixed.weighted_freshness,
+    )
