@@ -16,7 +16,7 @@ import numpy as np
 
 from headgate.lab.worlds.volunteer_figures import Figures, Tally
 from headgate.lab.worlds.volunteers import FIRST_INTERVALS, THREADS, Volunteers
-from headgate.recrawl.arrays import as_floats
+from headgate.recrawl.arrays import FloatArray, as_floats
 from headgate.recrawl.groups import Counts, Groups, reassignment_due
 
 __all__ = ["PushedTasks", "Strategy"]
@@ -101,8 +101,11 @@ class PushedTasks:
     def _counts(self, channels: int | None = None) -> Counts:
         """Since the last reassignment, of all channels or so many of the first."""
         submitted, updated, since = self._counted
-        now = np.array((self._submitted[:channels], self._updated[:channels]))
-        return Counts(*as_floats(now - (submitted[:channels], updated[:channels])), since)
+        return Counts(
+            _grown(self._submitted[:channels], submitted[:channels]),
+            _grown(self._updated[:channels], updated[:channels]),
+            since,
+        )
 
     def _set_intervals(self) -> None:
         rounded = np.maximum(np.rint(self._groups.intervals), 1).astype(int)
@@ -171,3 +174,7 @@ class PushedTasks:
         queue.clear()
         if tells:
             self._send(tasks, now)
+
+
+def _grown(now: list[int], before: list[int]) -> FloatArray:
+    return as_floats(np.array(now) - before)
