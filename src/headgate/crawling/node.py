@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from headgate.crawling.ports import Fetcher
 from headgate.crawling.progress import Progress
+from headgate.crawling.second_reader import SecondReader
 from headgate.crawling.site_run import SiteRun
 from headgate.model.task import Task
 from headgate.traffic.server_tally import ServerTally
@@ -41,12 +42,15 @@ class Node:
         *,
         borrowing: bool = True,
         queue: CommonQueue | None = None,
+        second_reader: SecondReader | None = None,
     ) -> None:
         """``open_run`` is also told when the task was started, if not now; ``close_run`` of each
         site whose run has ended, however it did. ``borrowing``: whether a site may take a little
         more than its rate where others leave some of theirs. ``queue``: what pages of all sites go
-        through; then it holds sites to their shares, and their rates are nothing to go by."""
+        through; then it holds sites to their shares, and their rates are nothing to go by.
+        ``second_reader``: who helps the sites' runs to read."""
         self._queue = queue
+        self._second_reader = second_reader
         self._open_run = open_run
         self._close_run = close_run
         self._fetcher = fetcher
@@ -88,6 +92,10 @@ class Node:
             self._total = rate
             for site in self._tasks:
                 self._runs[site].rate_changed()
+
+    def use_cores(self, count: int) -> None:
+        if self._second_reader is not None:
+            self._second_reader.use(count)
 
     def carried(self) -> int:
         return self._fetcher.carried()

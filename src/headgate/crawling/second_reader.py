@@ -4,7 +4,8 @@ site uses two cores.
 It is started when reading takes a good part of the loop's time, not before: a small crawl, or one
 that its bandwidth slows down, is better off without. From then on it gets each page that it can
 begin with soon. While it is behind, because there is no core for it, the loop reads by itself:
-whoever has time does the work, and on a busy machine little changes.
+whoever has time does the work, and on a busy machine little changes. Handing a page over is work,
+too: where other crawling processes have all other cores, it is left alone (`use`).
 
 Pages and answers (`page_questions`) go over a pair of sockets; answers come in the order of the
 pages. An empty one means that the page has to be read here, as have all pages of a process that
@@ -53,8 +54,8 @@ class SecondReader:
         clock: Callable[[], float] = time.perf_counter,
         start: Callable[[socket.socket], subprocess.Popen[bytes]] | None = None,
     ) -> None:
-        cores = len(os.sched_getaffinity(0)) if cores is None else cores
-        self._may_start = cores > 1
+        self._cores = len(os.sched_getaffinity(0)) if cores is None else cores
+        self._may_start = True
         self._clock = clock
         self._start = start or _start
         self._window_began = clock()
@@ -66,7 +67,8 @@ class SecondReader:
     async def read(self, reader: PageReader, fetched: Fetched, body: bytes) -> ReadPage:
         """There or here; ``body`` is without its content coding."""
         pages = self._pages
-        if pages is not None and pages.has_room and not reader.with_words:
+        has_core = self._cores > 1
+        if pages is not None and has_core and pages.has_room and not reader.with_words:
             question = Question(
                 reader.agent, fetched.url, fetched.status, fetched.headers, reader.ignore
             )
@@ -81,6 +83,10 @@ class SecondReader:
             await self._look_back(now)
         return read
 
+    def use(self, cores: int) -> None:
+        """From now on, so many in all."""
+        self._cores = cores
+
     def close(self) -> None:
         self._may_start = False
         if self._pages is not None:
@@ -94,7 +100,7 @@ class SecondReader:
     async def _look_back(self, now: float) -> None:
         busy = self._reading_seconds > _WORTH_PART * (now - self._window_began)
         self._window_began, self._reading_seconds = now, 0.0
-        if busy and self._may_start:
+        if busy and self._may_start and self._cores > 1:
             self._may_start = False
             ours, theirs = socket.socketpair()
             with theirs:

@@ -25,6 +25,7 @@ from headgate.grid.messages import (
     Start,
     Stop,
     Stream,
+    UseCores,
     encoded,
     version,
 )
@@ -95,6 +96,8 @@ async def _obey(node: Node, stream: Stream[Order]) -> None:
                 node.set_rates(rates)
             case SetTotal(rate=rate):
                 node.set_total(rate)
+            case UseCores(count=count):
+                node.use_cores(count)
             case Stop(site=site, reason=reason):
                 node.stop(site, reason)
             case Close() | None:

@@ -1,9 +1,9 @@
 """What a crawl and its processes say to each other, and the stream that carries it.
 
-Down go orders: tasks to start, rates, the process's part of the total, stops and the end. Up goes
-first which messages the process knows: a crawl may go on for weeks, and start a process when
-Headgate has been updated. Then news: what changed since the last, each ended site once, and at even
-intervals in any case, so that one who says nothing any more is noticed.
+Down go orders: tasks to start, rates, the process's part of total and cores, stops and the end.
+Up goes first which messages the process knows: a crawl may go on for weeks, and start a process
+when Headgate has been updated. Then news: what changed since the last, each ended site once, and at
+even intervals in any case, so that one who says nothing any more is noticed.
 
 A message is a length of four bytes and MessagePack. Streams of asyncio carry it over a pair of
 sockets: nobody waits in a system call, and nothing that is half sent is ever taken for a message.
@@ -35,6 +35,7 @@ __all__ = [
     "Start",
     "Stop",
     "Stream",
+    "UseCores",
     "Word",
     "encoded",
     "version",
@@ -59,6 +60,12 @@ class SetTotal(msgspec.Struct, frozen=True, tag=True, array_like=True):
     rate: float
 
 
+class UseCores(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """Until another word, so many of the machine's; until the first, one."""
+
+    count: int
+
+
 class Stop(msgspec.Struct, frozen=True, tag=True, array_like=True):
     site: str
     reason: str
@@ -68,7 +75,7 @@ class Close(msgspec.Struct, frozen=True, tag=True, array_like=True):
     """Stop all that runs, tell of it and end."""
 
 
-Order = Start | SetRates | SetTotal | Stop | Close
+Order = Start | SetRates | SetTotal | UseCores | Stop | Close
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True, array_like=True):

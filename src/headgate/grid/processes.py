@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,6 +30,7 @@ from headgate.grid.messages import (
     Start,
     Stop,
     Stream,
+    UseCores,
     Word,
     version,
 )
@@ -69,6 +71,8 @@ class _Worker:
     silence: float = 0.0
     """Seconds since it was heard, as far as we listened: whoever stops all of us for a while, and
     lets us go on, finds nobody stuck."""
+    cores: int = 1
+    """That it was told to use."""
     greeted: bool = False
     """The process has begun to speak."""
     gone: bool = False
@@ -85,7 +89,7 @@ class _Worker:
             before = self.servers_before.get(address, ServerTally())
             self.servers_before[address] = before.plus(tally)
         self.servers = {}
-        self.silence, self.greeted = 0.0, False
+        self.silence, self.greeted, self.cores = 0.0, False, 1
 
     def __str__(self) -> str:
         sites = sorted(self.sites)
@@ -119,11 +123,17 @@ class _Running:
 
 @contextlib.asynccontextmanager
 async def open_processes(
-    begin: Begin, left: Callable[[str], float], count: int, clock: Clock
+    begin: Begin,
+    left: Callable[[str], float],
+    count: int,
+    clock: Clock,
+    cores: int | None = None,
 ) -> AsyncIterator[ProcessFleet]:
-    """``left`` says how many bytes of an unfinished site are still to come."""
+    """``left`` says how many bytes of an unfinished site are still to come; ``cores``: None, as
+    many as we may use."""
     workers = [_Worker(*await begin()) for _ in range(count)]
-    fleet = ProcessFleet(workers, left, partial(_replace, begin), clock)
+    cores = len(os.sched_getaffinity(0)) if cores is None else cores
+    fleet = ProcessFleet(workers, left, partial(_replace, begin), clock, cores)
     hearing = [asyncio.create_task(fleet.hear(worker)) for worker in workers]
     try:
         yield fleet
@@ -154,7 +164,9 @@ class ProcessFleet:
         left: Callable[[str], float],
         replace: Callable[[_Worker], Awaitable[None]],
         clock: Clock,
+        cores: int = 1,
     ) -> None:
+        self._cores = cores
         self._workers = workers
         self._left = left
         self._replace = replace
@@ -183,6 +195,7 @@ class ProcessFleet:
             running = self._running[task.name] = _Running(task, worker, now)
             worker.stream.send(running.order(now))
         self._started.clear()
+        self._share_cores()
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
         self._give_out()
@@ -194,6 +207,15 @@ class ProcessFleet:
             if share:
                 worker.stream.send(SetRates(share))
         self.set_total(self._total)
+
+    def _share_cores(self) -> None:
+        """Among the processes that have something to do."""
+        busy = [worker for worker in self._workers if worker.sites]
+        count = max(self._cores // max(len(busy), 1), 1)
+        for worker in busy:
+            if worker.cores != count:
+                worker.cores = count
+                worker.stream.send(UseCores(count))
 
     def set_total(self, rate: float) -> None:
         """Divided by the rates of the sites, which may take some more than theirs, or by sites
@@ -282,6 +304,7 @@ class ProcessFleet:
         for running in restarted:
             worker.stream.send(running.order(now))
         worker.stream.send(SetRates({running.task.name: running.rate for running in restarted}))
+        self._share_cores()
         for running in restarted:
             if running.stop is not None:
                 worker.stream.send(Stop(running.task.name, running.stop))
@@ -320,6 +343,7 @@ class ProcessFleet:
         running.worker.sites.remove(report.site)
         report.restarts = running.restarts
         self._ended.append(report)
+        self._share_cores()
         self._news.set()
 
     def _add_up(self, worker: _Worker, servers: Mapping[str, ServerTally]) -> None:

@@ -176,7 +176,10 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
                 files.close()
 
         try:
-            yield Node(open_run, fetcher, close_run, borrowing=job.borrowing, queue=queue)
+            yield Node(
+                open_run, fetcher, close_run,
+                borrowing=job.borrowing, queue=queue, second_reader=second,
+            )  # fmt: skip
         finally:
             if queue is not None:
                 queue.close()

@@ -6,6 +6,7 @@ import gc
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 from headgate.crawling.clock import SystemClock
@@ -57,5 +58,6 @@ async def _open_fleet(
 
 
 def crawling_process(job: NodeJob, end: socket.socket) -> None:
-    """The whole life of a process with a node in it."""
-    work(partial(open_node, job, real_parts().node), end)
+    """The whole life of a process with a node in it, which is told what cores there are."""
+    parts = replace(real_parts().node, second_reader=partial(SecondReader, cores=1))
+    work(partial(open_node, job, parts), end)

@@ -105,8 +105,11 @@ def test_each_page_gets_its_own_answer() -> None:
 
 def test_nobody_is_started_without_a_second_core_or_much_to_read() -> None:
     async def run() -> None:
-        async with started(cores=1) as (_, pids):
+        async with started(cores=1) as (second, pids):
             assert pids == []
+            second.use(2)  # somebody else is done
+            await second.read(READER, response(b"x"), b"x")
+            assert len(pids) == 1
         idle = SecondReader(2, Steps(0.05, 1.0), lambda _: pytest.fail("started"))
         for _ in range(100):
             await idle.read(READER, response(b"x"), b"x")

@@ -11,7 +11,17 @@ import pytest
 
 from headgate.crawling.clock import SystemClock
 from headgate.crawling.progress import Progress, TaskState
-from headgate.grid.messages import Hello, News, SetRates, SetTotal, Start, Stop, Word, version
+from headgate.grid.messages import (
+    Hello,
+    News,
+    SetRates,
+    SetTotal,
+    Start,
+    Stop,
+    UseCores,
+    Word,
+    version,
+)
 from headgate.grid.processes import ProcessFleet, _Worker
 from headgate.model.errors import WorldFault
 from headgate.model.site import Site
@@ -36,6 +46,10 @@ class Heard:
     @property
     def total(self) -> float:
         return [order.rate for order in self.orders if isinstance(order, SetTotal)][-1]
+
+    @property
+    def cores(self) -> list[int]:
+        return [order.count for order in self.orders if isinstance(order, UseCores)]
 
     @property
     def begun(self) -> list[str]:
@@ -65,12 +79,13 @@ async def _nobody_dies(worker: _Worker) -> None:
     raise AssertionError(worker)
 
 
-def divided(play: Callable[[ProcessFleet, list[_Worker]], None]) -> list[Heard]:
+def divided(play: Callable[[ProcessFleet, list[_Worker]], None], cores: int = 1) -> list[Heard]:
     heard = [Heard(), Heard()]
 
     async def run() -> None:
         workers = [_Worker(None, stream) for stream in heard]  # type: ignore[arg-type]
-        play(ProcessFleet(workers, BYTES_LEFT.__getitem__, _nobody_dies, SystemClock()), workers)
+        fleet = ProcessFleet(workers, BYTES_LEFT.__getitem__, _nobody_dies, SystemClock(), cores)
+        play(fleet, workers)
 
     asyncio.run(run())
     return heard
@@ -112,6 +127,21 @@ def test_without_rates_it_is_divided_by_sites_and_nobody_gets_what_nobody_uses()
 
     idle = divided(play_one)
     assert [worker.total for worker in idle] == [90.0, 0.0]
+
+
+def test_a_process_whose_sites_are_done_leaves_its_core_to_the_other() -> None:
+    def play(fleet: ProcessFleet, workers: list[_Worker]) -> None:
+        begin(fleet, {"a": 60.0, "b": 40.0})
+        assert [worker.cores for worker in workers] == [1, 1]
+        fleet._take(workers[1], News(ended=[Progress("b", state=TaskState.DONE)]))
+
+    one, two = divided(play, cores=2)
+    assert (one.cores, two.cores) == ([2], [])
+
+
+def test_where_there_are_more_cores_each_process_has_its_part() -> None:
+    one, two = divided(lambda fleet, _: begin(fleet, {"a": 60.0, "b": 40.0}), cores=5)
+    assert (one.cores, two.cores) == ([2], [2])
 
 
 def test_a_site_that_ended_leaves_its_share_to_others_and_hears_no_more() -> None:
