@@ -231,8 +231,13 @@ def _line(report: RunReport) -> list[str]:
         return _way_made(report)
     rest = [f"worst second {format_rate(report.peak_rate_1s)}", *_way_made(report)]
     if report.utilisation is None:
-        return [f"no limit, {format_rate(report.mean_rate)} on average", *rest]
+        limit = _budget(report) if _ever_limited(report) else "no limit"
+        return [f"{limit}, {format_rate(report.mean_rate)} on average", *rest]
     return [f"{percent(report.utilisation)} of {_budget(report)} used", *rest]
+
+
+def _ever_limited(report: RunReport) -> bool:
+    return any(rate is not None for _, rate in report.budget_changes)
 
 
 def _way_made(report: RunReport) -> list[str]:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from headgate.control.run_report import RunLog, make_report
 from headgate.crawling.progress import Progress, TaskState
+from headgate.model.access import IGNORE, Access
 from headgate.model.left_out import LeftOut
 from headgate.model.quota import Period, Quota, QuotaUse
 from headgate.model.run_report import RunReport, Stall
@@ -44,6 +45,7 @@ class Script:
     errors: dict[str, int] = field(default_factory=dict)
     given_up: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
+    restarts: int = 0
 
     def at(self, moment: float, earlier: tuple[int, int]) -> Progress:
         """What a look sees; ``earlier`` has pages and bytes of legs before."""
@@ -62,6 +64,7 @@ class Script:
         progress.errors.update(self.errors)
         progress.given_up.update(self.given_up)
         progress.left_out.update(self.left_out)
+        progress.restarts = self.restarts
         return progress
 
 
@@ -76,6 +79,8 @@ class Leg:
     quota: QuotaUse | None = None
     lost: float = 0.0
     """Killed: so many seconds of it were in no saved report."""
+    budgets: tuple[tuple[float, float | None], ...] = ((0.0, BUDGET),)
+    """By the moments at which they begin; None: there is no limit."""
 
 
 def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
@@ -85,7 +90,6 @@ def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
     stored: dict[str, tuple[int, int]] = {}
     for number, leg in enumerate(legs):
         log = RunLog.of("2026-11-15T12-00-00", wall, earlier, elapsed)
-        log.budget_is(elapsed, BUDGET)
         saved_until = leg.seconds - leg.lost
         moments = [0.01, *(float(k) for k in range(1, math.ceil(saved_until))), saved_until]
         last = -1.0
@@ -97,6 +101,9 @@ def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
                 for script in leg.sites
                 if script.ends is None or last < script.ends  # an end is told once
             ]
+            for begin, rate in leg.budgets:
+                if last < begin <= moment:
+                    log.budget_is(elapsed + begin, rate)
             last = moment
             log.look(elapsed + moment, looks, {script.name: elapsed for script in leg.sites})
         log.interrupted, log.stalls, log.quota = leg.interrupted, leg.stalls, leg.quota
@@ -129,7 +136,16 @@ QUOTA_USED = (
     "Interrupted after 10.0s: 0 of 1 deadline met, 1 still open; 81 % of 1 KB/s used; "
     "worst second 900 B/s; 8.1 KB of 8.1 KB per day used, new on 2026-11-16 00:00 UTC."
 )
-HEADINGS = ("Late", "Not finished", "Stopped at the deadline", "Nothing fetched", "Stalled")
+HEADINGS = (
+    "Late",
+    "Not finished",
+    "Stopped at the deadline",
+    "Ended as told",
+    "Nothing fetched",
+    "Stalled",
+    "Process died, site went on from what was stored",
+    "robots.txt not obeyed, as told",
+)
 CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
     "in time": (
         (site("a", 12),),
@@ -272,6 +288,66 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
             "Stopped at the deadline: a (312 URLs left).",
         ),
     ),
+    "at its bound": (
+        (site("a", 12), site("b")),
+        (
+            Leg(10, (replace(A, state=TaskState.STOPPED, reason="max_pages", to_do=4),
+                     replace(A, name="b", came={1.0: 5}, state=TaskState.STOPPED,
+                             reason="max_time", to_do=1))),
+        ),
+        (
+            "The deadline was met; ",
+            "Ended as told: a (max_pages, 4 URLs left), b (max_time, 1 URL left).",
+        ),
+    ),
+    "its bound too late": (
+        (site("a", 8),),
+        (Leg(10, (replace(A, state=TaskState.STOPPED, reason="max_bytes", to_do=4),)),),
+        (
+            "0 of 1 deadline met; ",
+            "Late: a by 1.8s.",
+            "Ended as told: a (max_bytes, 4 URLs left).",
+        ),
+    ),
+    "six late": (
+        tuple(site(name, 8 - k) for k, name in enumerate("abcdef")),
+        (Leg(10, tuple(replace(A, name=name, came={1.0: 900}) for name in "abcdef")),),
+        (
+            "0 of 6 deadlines met; ",
+            "Late: f by 6.8s, e by 5.8s, d by 4.8s, c by 3.8s, b by 2.8s, and 1 more.",
+        ),
+    ),
+    "no limit": (
+        (site("a"),),
+        (Leg(10, (A,), budgets=((0.0, None),)),),
+        ("The site is done; no limit, 918 B/s on average; worst second 918 B/s.",),
+    ),
+    "budget changed": (
+        (site("a"),),
+        (Leg(10, (A,), budgets=((0.0, BUDGET), (4.0, 3000.0), (6.0, 500.0))),),
+        ("The site is done; 75.6 % of a budget of 500 B/s to 3 KB/s used; worst second 918 B/s.",),
+    ),
+    "budget lifted": (
+        (site("a"),),
+        (Leg(10, (A,), budgets=((0.0, BUDGET), (4.0, None))),),
+        ("The site is done; a budget of 1 KB/s to unlimited, 918 B/s on average; worst second",),
+    ),
+    "processes died": (
+        (site("a"), site("b"), site("c")),
+        (
+            Leg(10, (replace(A, restarts=1), replace(A, name="b", came={1.0: 5}, restarts=2),
+                     replace(A, name="c", came={1.0: 5}))),
+        ),
+        (
+            "All 3 sites done; ",
+            "Process died, site went on from what was stored: a, b (2 times).",
+        ),
+    ),
+    "robots.txt ignored": (
+        (Site("a", ("http://a.test/", "http://b.test/x"), access=Access(robots=IGNORE)), site("b")),
+        (Leg(10, (A, replace(A, name="b", came={1.0: 5}))),),
+        ("All 2 sites done; ", "robots.txt not obeyed, as told: a.test, b.test."),
+    ),
     "short": (
         (site("a"),),
         (Leg(0.3, (Script("a", {0.1: 5000}, ends=0.25),)),),
@@ -366,7 +442,8 @@ def test_the_figures_of_a_run_against_its_script(case: str) -> None:
     last = max(ends) if len(ends) == len(sites) else report.seconds
     total = sum(size for _, _, size in came)
     assert report.mean_rate == pytest.approx(total / last)
-    assert report.utilisation == pytest.approx(total / (BUDGET * last))
+    may_come = allowed(legs, last)
+    assert report.utilisation == (None if may_come is None else pytest.approx(total / may_come))
     most = worst(came)
     if report.peak_rate_1s is None:
         assert all(script.ends is not None and script.ends < 1 for script in legs[0].sites)
@@ -393,7 +470,9 @@ def test_the_promises_of_a_run_against_its_script(case: str) -> None:
             late[asked.name] = max(end - asked.deadline, 0.0)
         script = Script(asked.name, {}) if last is None else last.script
         assert (found.errors, found.given_up) == (script.errors, script.given_up)
-        assert found.to_do == script.to_do
+        assert (found.to_do, found.restarts) == (script.to_do, script.restarts)
+        ignored = [name for seed in asked.seeds for name in seed.split("/")[2:3]]
+        assert list(found.robots_ignored) == (ignored if asked.access.robots == IGNORE else [])
     said = {found.name: by for found, by in late_sites(report)}
     assert said == pytest.approx({name: by for name, by in late.items() if by})
     assert report.stalls == tuple(stall for leg in legs for stall in leg.stalls)
@@ -431,12 +510,29 @@ def met(asked: Site, legs: tuple[Leg, ...]) -> bool | None:
     if last is None or last.finished is None:
         return False if sum(leg.seconds for leg in legs) > asked.deadline else None
     pages = [size for leg in legs for s in leg.sites if s.name == asked.name for size in s.came]
-    done = last.script.state is TaskState.DONE and not last.script.given_up
+    bound = last.script.reason.startswith("max_")
+    done = (last.script.state is TaskState.DONE or bound) and not last.script.given_up
     return done and bool(pages) and last.finished <= asked.deadline
 
 
 def begins(legs: tuple[Leg, ...]) -> list[float]:
     return [sum(leg.seconds for leg in legs[:k]) for k in range(len(legs))]
+
+
+def allowed(legs: tuple[Leg, ...], last: float) -> float | None:
+    """Bytes, by the budgets of the script, until then; None: nothing set a limit for a while."""
+    begun = [
+        (begin + moment, rate)
+        for leg, begin in zip(legs, begins(legs), strict=True)
+        for moment, rate in leg.budgets
+    ]
+    ends = [*(moment for moment, _ in begun[1:]), last]
+    if any(rate is None for _, rate in begun):
+        return None
+    return sum(
+        (rate or 0.0) * max(min(end, last) - start, 0.0)
+        for (start, rate), end in zip(begun, ends, strict=True)
+    )
 
 
 def unsaved(legs: tuple[Leg, ...]) -> set[float]:
