@@ -25,8 +25,9 @@ from headgate.fetching.site_probe import SiteProbe
 from headgate.grid.processes import open_processes
 from headgate.grid.spawning import spawning
 from headgate.grid.yielding_fleet import YieldingFleet
+from headgate.jobs.crawling_process import crawling_process
 from headgate.jobs.node import NodeJob, open_node
-from headgate.jobs.real_parts import crawling_process, real_parts
+from headgate.jobs.real_parts import real_parts
 from headgate.model.fetch import FetchRequest
 from headgate.model.site import Site
 from headgate.model.task import Task

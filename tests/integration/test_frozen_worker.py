@@ -19,8 +19,8 @@ from headgate.fetching.http import FetcherSettings
 from headgate.grid import processes
 from headgate.grid.processes import ProcessFleet, open_processes
 from headgate.grid.spawning import spawning
+from headgate.jobs.crawling_process import crawling_process
 from headgate.jobs.node import NodeJob
-from headgate.jobs.real_parts import crawling_process
 from headgate.model.errors import WorldFault
 from headgate.model.site import Site
 from headgate.model.task import Task

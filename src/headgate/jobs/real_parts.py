@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gc
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 
 from headgate.crawling.clock import SystemClock
@@ -14,16 +12,16 @@ from headgate.crawling.ports import MeasuredFleet
 from headgate.crawling.second_reader import SecondReader
 from headgate.fetching.http import HttpFetcher
 from headgate.fetching.site_probe import SiteProbe
-from headgate.grid.crawling_child import work
 from headgate.grid.processes import open_processes
 from headgate.grid.spawning import spawning
+from headgate.jobs.crawling_process import crawling_process
 from headgate.jobs.keeping.sealing_child import retain_in_child, seal_in_child
 from headgate.jobs.node import Listening, NodeJob, open_node
 from headgate.jobs.parts import Parts
 from headgate.jobs.planning_child import plan_in_child
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
-__all__ = ["crawling_process", "real_parts"]
+__all__ = ["real_parts"]
 
 
 def real_parts(listening: Listening | None = None) -> Parts:
@@ -55,9 +53,3 @@ async def _open_fleet(
     else:
         async with open_node(job, real_parts(listening).node) as node:
             yield node
-
-
-def crawling_process(job: NodeJob, end: socket.socket) -> None:
-    """The whole life of a process with a node in it, which is told what cores there are."""
-    parts = replace(real_parts().node, second_reader=partial(SecondReader, cores=1))
-    work(partial(open_node, job, parts), end)

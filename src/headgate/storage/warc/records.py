@@ -44,6 +44,9 @@ _LINE_BREAKS = re.compile(r"[\r\n]+")
 _BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [first + second for first in _BASE32 for second in _BASE32]
 _SHIFTS = range(150, -10, -10)
+_CHANCES = 256
+_chances: list[str] = []
+os.register_at_fork(after_in_child=_chances.clear)
 
 
 def payload_digest(payload: bytes) -> bytes:
@@ -61,11 +64,15 @@ def digest_text(digest: bytes) -> str:
 
 
 def record_id() -> str:
-    return _record_id(os.urandom(16))
-
-
-def _record_id(chance: bytes) -> str:
-    digits = chance.hex()
+    """A name that no other record has. Chance is got for many at once, since each call for it lets
+    go of the interpreter and waits to have it back."""
+    while True:
+        try:
+            digits = _chances.pop()
+            break
+        except IndexError:  # also where another thread took the last
+            fresh = os.urandom(16 * _CHANCES).hex()
+            _chances.extend([fresh[start : start + 32] for start in range(0, len(fresh), 32)])
     return f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}>"
 
 
@@ -107,8 +114,7 @@ def exchange(
     fetched: Fetched, digest: bytes, earlier: Earlier | None, warcinfo_id: str
 ) -> tuple[bytes, bytes]:
     """A response (or the revisit that stands for it), and its request."""
-    chance = os.urandom(32)  # at once: each call is one more wait for the interpreter
-    identity = _record_id(chance[:16])
+    identity, request_identity = record_id(), record_id()
     common = (
         f"WARC-Warcinfo-ID: {warcinfo_id}\r\nWARC-Target-URI: {_uri(fetched.url)}\r\n"
         f"WARC-Date: {utc_text(fetched.wall_time)}\r\n"
@@ -131,7 +137,7 @@ def exchange(
         (stored_head(fetched), payload),
     )
     request = _with_http(
-        f"WARC-Type: request\r\nWARC-Record-ID: {_record_id(chance[16:])}\r\n{common}"
+        f"WARC-Type: request\r\nWARC-Record-ID: {request_identity}\r\n{common}"
         f"WARC-Concurrent-To: {identity}\r\n",
         "request",
         (fetched.request_head, b""),
