@@ -63,6 +63,11 @@ class Meter:
         now = self._clock()
         if self.governor.take_at_once(site, amount, now):
             return None
+        return self._wait_in_line(site, amount, then, now)
+
+    def _wait_in_line(
+        self, site: str, amount: float, then: Callable[[], None], now: float
+    ) -> Claim | None:
         claim = self.governor.claim(site, amount, now)
         self._waiters[claim] = then
         self._grant(silent=claim)
@@ -79,10 +84,13 @@ class Meter:
         governor = self.governor
         if amount <= 0 or governor.free(site):
             return
-        if governor.take_at_once(site, amount, self._clock()):
+        now = self._clock()
+        if governor.take_at_once(site, amount, now):
             return
         paid = asyncio.get_running_loop().create_future()
-        claim = self.claim(site, amount, lambda: None if paid.done() else paid.set_result(None))
+        claim = self._wait_in_line(
+            site, amount, lambda: None if paid.done() else paid.set_result(None), now
+        )
         if claim is None:
             return
         try:

@@ -15,8 +15,10 @@ connections are added, up to the most that politeness allows, until a window is 
   bring a window more or less than it paid for. Errors that do not depend on each other add up as a
   root, and what they add up to is what a second of the line can be over its limit.
 
-Where others wait behind our lumps (``smooth``), windows are narrower still, as far as
-POLITE_STREAMS goes.
+Where that is narrower than a trifle of a fast line, a window is as wide as the trifle: 1 ms of the
+total, unless it would be a lump by the second rule. It costs the line nothing, and pages come in
+fewer reads. Where others wait behind our lumps (``smooth``), there is no such width to give away,
+and windows are narrower still, as far as POLITE_STREAMS goes.
 
 Measured on Linux 6.18 with full segments: a connection takes in about 1.25 times the SO_RCVBUF set
 before connect, in whole segments. All of this but one segment is announced at once; the last one
@@ -149,12 +151,17 @@ def opening(demand: Demand) -> Opening | None:
     Opening(window=23168)
     >>> opening(Demand(1e5, 1e3, 0.1, response=14e3, most=8))
     Opening(window=2896)
+    >>> opening(Demand(5e7, 5e5, 1e-4, response=14e3, most=8))  # a trifle of 50 MB/s
+    Opening(window=50680)
     >>> opening(Demand(1e6, 2e5, 0.1, response=5e6, most=8, smooth=True))
     Opening(window=10136)
     """
-    if math.isinf(demand.rate):
+    if demand.rate == math.inf:
         return None
-    wanted = demand.standing / (_streams(demand) - 1) + SEGMENT
+    lump, standing = _lump(demand), demand.standing
+    wanted = standing / (_streams(demand, lump, standing) - 1) + SEGMENT
+    if not demand.smooth:
+        wanted = max(wanted, min(lump, TRIFLE_SECONDS * demand.total))
     segments = math.ceil(min(max(wanted, LEAST_WINDOW), WIDEST_WINDOW) / SEGMENT)
     return Opening(segments * SEGMENT)
 
@@ -207,8 +214,13 @@ def head_quantum(total: float) -> int:
 
 
 def read_quantum(total: float, share: float) -> int:
-    """How much is read at once, so that no payment is a lump of the line's or the site's."""
-    wanted = min(total * 0.01, share * 0.04)
+    """How much is read at once, so that no payment is a lump of the line's or the site's; a trifle
+    of a fast line is none.
+
+    >>> read_quantum(1e6, 1e6), read_quantum(1e6, 1e5), read_quantum(5e7, 5e5)
+    (10000, 4000, 50000)
+    """
+    wanted = min(total * 0.01, max(share * 0.04, total * TRIFLE_SECONDS))
     return max(SEGMENT, int(min(wanted, WIDEST_WINDOW)))
 
 
@@ -225,18 +237,23 @@ def whole_segments(waiting: int, quantum: int) -> int:
     return waiting - left
 
 
-def _streams(demand: Demand) -> int:
+def _streams(demand: Demand, lump: float, standing: float) -> int:
     """Connections of long responses: at least two, and so many that no window is a lump."""
-    lump = LUMP_SECONDS * demand.total
-    if demand.rtt > 0:
-        surprise = SURPRISE * math.sqrt(demand.total * demand.response / demand.rtt)
-        lump = min(lump, max(surprise, 3 * SEGMENT))
-    streams = _streams_for(demand, lump)
+    streams = _streams_for(standing, lump)
     if demand.smooth:
-        smoother = _streams_for(demand, SMOOTH_LUMP_SECONDS * demand.total)
+        smoother = _streams_for(standing, SMOOTH_LUMP_SECONDS * demand.total)
         streams = max(streams, min(smoother, POLITE_STREAMS))
     return max(2, min(streams, demand.most))
 
 
-def _streams_for(demand: Demand, lump: float) -> int:
-    return 1 + math.ceil(demand.standing / (max(LEAST_WINDOW, lump) - SEGMENT))
+def _lump(demand: Demand) -> float:
+    """The widest that windows may be, as far as there are connections enough."""
+    lump = LUMP_SECONDS * demand.total
+    if demand.rtt > 0:
+        surprise = SURPRISE * math.sqrt(demand.total * demand.response / demand.rtt)
+        lump = min(lump, max(surprise, 3 * SEGMENT))
+    return lump
+
+
+def _streams_for(standing: float, lump: float) -> int:
+    return 1 + math.ceil(standing / (max(LEAST_WINDOW, lump) - SEGMENT))
