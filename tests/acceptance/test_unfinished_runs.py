@@ -81,10 +81,11 @@ def test_a_run_under_way_is_shown_and_exported_and_not_disturbed(tmp_path: Path)
 
 def test_an_unfinished_run_can_be_looked_at_and_given_up(tmp_path: Path) -> None:
     with serving(SmallWeb(200, seconds_per_page=0.05)) as web:
-        words = ("crawl", web.seed, "--out", tmp_path, "--quiet")
+        words = ("crawl", web.seed, "--deadline", "10m", "--out", tmp_path, "--quiet")
         interrupted(signal.SIGKILL, *words, web=web, after_seconds=2.5)
         said = headgate("report", tmp_path)
         assert said.stdout.startswith("Interrupted after ")
+        assert "0 of 1 deadline met, 1 still open" in said.stdout
         assert "--resume" in said.stdout
         assert "--abandon" in said.stdout
         exported = headgate("export", tmp_path)
@@ -96,11 +97,13 @@ def test_an_unfinished_run_can_be_looked_at_and_given_up(tmp_path: Path) -> None
         given_up = run_leg("crawl", "--abandon", "--out", tmp_path)
         assert given_up.code == 0, given_up.err
         assert given_up.out.startswith("Abandoned after ")
+        assert "0 of 1 deadline met." in given_up.out, "what was given up is open no more"
         kept = reckon(tmp_path).pages
         assert kept > 0
         run = next(tmp_path.glob("runs/*"))
         report = json.loads((run / "report.json").read_bytes())
         assert (report["pages"], report["abandoned"]) == (kept, True)
+        assert report["sites"][0]["met"] is False
         table = pq.read_table(run / "pages.parquet").to_pylist()
         assert sum(row["role"] == "page" for row in table) == kept
         assert len(list(csv.DictReader(io.StringIO(exported.stdout)))) == len(table)

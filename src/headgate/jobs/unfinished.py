@@ -106,10 +106,18 @@ def abandon(out: Path) -> tuple[RunFolder, RunReport | None]:
         run.refuse_links()
         report = None if run.is_survey else report_so_far(run, under_way=False)
         if report is not None:
-            report = msgspec.structs.replace(report, interrupted=False, abandoned=True)
+            sites = tuple(map(_given_up, report.sites))
+            report = msgspec.structs.replace(report, sites=sites, interrupted=False, abandoned=True)
         _keep(collection, run, report)
         run.finish()
     return run, report
+
+
+def _given_up(site: SiteReport) -> SiteReport:
+    """A deadline that was still open is open no more."""
+    if site.deadline is None or site.met is not None:
+        return site
+    return msgspec.structs.replace(site, met=False)
 
 
 def _keep(collection: Collection, run: RunFolder, report: RunReport | None) -> None:
