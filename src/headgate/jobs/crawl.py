@@ -28,7 +28,6 @@ from headgate.control.forecast import Forecast
 from headgate.control.learning import Learning
 from headgate.control.manager import LOOK_SECONDS, Manager
 from headgate.control.open_sites import Following
-from headgate.control.planning_ahead import with_what_is_left
 from headgate.control.run_report import RunLog, make_report, standing
 from headgate.control.snapshots import Look
 from headgate.crawling.ports import Clock, Fleet
@@ -225,6 +224,8 @@ class _Crawl:
         if is_unlimited(self._job.budget) or manager.done or conducting.interrupted:
             self._watcher.planned(None, forecasts)
             return
+        from headgate.control.planning_ahead import with_what_is_left  # here: few starts plan
+
         known = with_what_is_left(forecasts, manager.sites.left, manager.sites.caps)
         use = leg.keeping.quota_use()
         self._plan = await self._parts.make_plan(

@@ -29,7 +29,6 @@ from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
-from headgate.jobs.keeping.visit_remembering import remember_kept
 from headgate.model.local_time import Calendar
 from headgate.model.score_order import ScoreOrder
 from headgate.model.site import BREADTH_FIRST, Site
@@ -215,6 +214,8 @@ def _remember(run: RunFolder, owner: Owner, spool: SiteSpool, task: Task, clock:
         return False  # whoever takes the files does
     if kept is None:
         return remember(run, owner, spool.commits())
+    from headgate.jobs.keeping.visit_remembering import remember_kept  # here: only keepers do
+
     remember_kept(run, owner, site, spool.commits, clock.wall(), believe=kept.believe)
     return True
 

@@ -17,7 +17,6 @@ from datetime import datetime
 from typing import cast
 
 from headgate.control.forecast import Forecast
-from headgate.control.planning_ahead import plan_the_rest
 from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
@@ -58,6 +57,8 @@ async def plan_in_child(
 
 def main() -> None:
     """Signals are the parent's to hear."""
+    from headgate.control.planning_ahead import plan_the_rest  # here: the parent does not plan
+
     leave_signals_to_parent()
     die_with_parent(int(sys.argv[1]))
     try:

@@ -14,8 +14,6 @@ from pathlib import Path
 import msgspec
 
 from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
-from headgate.jobs.keeping.volume_report import volume_report
-from headgate.jobs.report_pages import write_report_page
 from headgate.model.errors import HeadgateError, WorldFault
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
@@ -57,7 +55,9 @@ async def _in_child(collection: Path, what: str, which: str) -> bytes:
 
 def seal_here(run: RunFolder) -> None:
     """Index, tables and report of a volume; done again, they are the same."""
-    from headgate.storage.sealing import seal_volume  # here: it brings 60 MB
+    from headgate.jobs.keeping.volume_report import volume_report  # here: for the child alone
+    from headgate.jobs.report_pages import write_report_page
+    from headgate.storage.sealing import seal_volume  # which brings 60 MB
 
     seal_volume(run)
     with SqliteCatalog(Collection(run.collection).catalog) as catalog:
