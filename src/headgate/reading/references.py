@@ -117,17 +117,19 @@ class References:
         """Read a page's tags until its end, or until ``most`` links or resources are found."""
         links = self.links
         tags = self._passes.whole if resources else self._passes.links
-        for tag in tags.tags(page, brief=not texts):
-            if isinstance(tag, str):
-                links[tag] = None
-            else:
-                name, found, text, end = tag
-                href = self._read(name, found, text)
-                if texts and href is not None and href not in self.texts:
-                    self._read_text(page, end, href)
-            if len(links) >= most or (resources and len(self.resources) >= most):
-                self.truncated = True
-                return
+        for batch in tags.batches(page, brief=not texts):
+            near_end = resources or len(links) + len(batch) >= most  # a tag brings one link at most
+            for tag in batch:
+                if isinstance(tag, str):
+                    links[tag] = None
+                else:
+                    name, found, text, end = tag
+                    href = self._read(name, found, text)
+                    if texts and href is not None and href not in self.texts:
+                        self._read_text(page, end, href)
+                if near_end and max(len(links), resources and len(self.resources)) >= most:
+                    self.truncated = True
+                    return
 
     def _read(self, name: str, found: Mapping[str, str], text: str | None) -> str | None:
         """Take in a tag; what it links to, if it is an anchor."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import islice
 from typing import Any, Protocol
 
 from headgate.reading.tags import StartTag, attributes, start_tags, unescaped
@@ -41,6 +42,9 @@ _LONGEST_TEXT = 2_000
 """Characters of raw text that are given."""
 
 
+_MOST_TAGS = 256
+"""Of the plain pass at a time; the compiled one has its own bounds."""
+
 _Batch = Callable[[str, int, bool], tuple[list["str | Tag"], int]]
 """Of a page, from a place on, brief or not: some tags, and the place to go on from."""
 
@@ -61,9 +65,9 @@ COMPILED = _COMPILED_PASS is not None
 class TagPass(Protocol):
     """Finds the tags that it was made for."""
 
-    def tags(self, page: str, *, brief: bool) -> Iterator[str | Tag]:
-        """All of a page. If ``brief``, of an ``<a>`` that has an ``href`` and no other of its keys
-        just what it refers to, by `tidy`."""
+    def batches(self, page: str, *, brief: bool) -> Iterator[list[str | Tag]]:
+        """All of a page, some at a time. If ``brief``, of an ``<a>`` that has an ``href`` and no
+        other of its keys just what it refers to, by `tidy`."""
 
 
 def tag_pass(wanted: Wanted) -> TagPass:
@@ -77,11 +81,11 @@ class CompiledTags:
     def __init__(self, wanted: Wanted) -> None:
         self._batch: _Batch = _COMPILED_PASS(wanted, unescaped, tidy).batch
 
-    def tags(self, page: str, *, brief: bool) -> Iterator[str | Tag]:
+    def batches(self, page: str, *, brief: bool) -> Iterator[list[str | Tag]]:
         place, length = 0, len(page)
         while place < length:
             found, place = self._batch(page, place, brief)
-            yield from found
+            yield found
 
 
 class PlainTags:
@@ -91,7 +95,12 @@ class PlainTags:
         self._wanted = wanted
         self._names = frozenset(wanted)
 
-    def tags(self, page: str, *, brief: bool) -> Iterator[str | Tag]:
+    def batches(self, page: str, *, brief: bool) -> Iterator[list[str | Tag]]:
+        tags = self._tags(page, brief=brief)
+        while batch := list(islice(tags, _MOST_TAGS)):
+            yield batch
+
+    def _tags(self, page: str, *, brief: bool) -> Iterator[str | Tag]:
         for match in start_tags(page, self._names):
             href = match[1]
             if href is None:

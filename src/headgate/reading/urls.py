@@ -170,12 +170,10 @@ class UrlJoiner:
         here, anywhere = self._here, self._anywhere
         if here is None or anywhere is None:
             return [self.join(ref) for ref in refs]
-        urls: list[str | None] = [here.get(ref) or anywhere.get(ref) for ref in refs]
-        if None in urls:
-            return [
-                url or self._join_new(ref, here, anywhere)
-                for url, ref in zip(urls, refs, strict=True)
-            ]
+        urls: list[str | None] = list(map(here.get, refs))
+        for place in [place for place, url in enumerate(urls) if url is None]:
+            ref = refs[place]
+            urls[place] = anywhere.get(ref) or self._join_new(ref, here, anywhere)
         return urls
 
     def join_all(self, refs: Iterable[str]) -> list[str]:

@@ -34,7 +34,10 @@ def tags_of(request: pytest.FixtureRequest) -> Callable[[str], list[Tag]]:
         pytest.skip("no compiler was there when Headgate was installed")
     tag_pass = PASSES[request.param]
     return lambda page: [
-        tag for tag in tag_pass.tags(page, brief=False) if not isinstance(tag, str)
+        tag
+        for batch in tag_pass.batches(page, brief=False)
+        for tag in batch
+        if not isinstance(tag, str)
     ]
 
 
