@@ -41,6 +41,7 @@ PARTS = {
     "postgres",
     "promised_web",
     "survey_graphs",
+    "topical_server",
 }
 """What benches are made of."""
 

@@ -5,7 +5,8 @@ one connection, one page after the other. What counts as a link, and when two UR
 docs/crawl.md and docs/urls.md promise:
 
 - links: ``a`` and ``area`` href, ``frame`` and ``iframe`` src, ``meta`` refresh, and ``link`` href
-  but for resources of the page (stylesheets, icons ...) and mere servers (preconnect ...);
+  where its ``rel`` leads to other pages (next, contents, canonical ...) or to the same page in
+  another language or for another medium;
 - a link is not followed when every mention of it in its page says nofollow, ugc or sponsored, nor
   any when the page's ``meta`` robots says so;
 - only the seed's host and port; robots.txt is obeyed; redirects are followed and are no pages;
@@ -26,8 +27,10 @@ from urllib.robotparser import RobotFileParser
 
 __all__ = ["Closure", "closure"]
 
-_RESOURCES = {"apple-touch-icon", "icon", "manifest", "modulepreload", "preload", "stylesheet"}
-_SERVERS = {"dns-prefetch", "pingback", "preconnect"}
+_NAVIGATION = set(
+    "appendix archives begin canonical chapter child contents end first glossary home index last "
+    "next parent prev previous section sibling start subsection toc top up".split()
+)
 _UNENDORSED = {"nofollow", "sponsored", "ugc"}
 _REFRESH = re.compile(r"\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
@@ -109,6 +112,12 @@ def _targets(url: str, status: int, headers: dict[str, str], body: bytes) -> lis
     return [] if page.no_follow else [normal(base, reference) for reference in page.followed]
 
 
+def _leads_on(rels: set[str], values: dict[str, str]) -> bool:
+    """Whether a ``link`` element leads to another page."""
+    elsewhere = "alternate" in rels and ("hreflang" in values or "media" in values)
+    return not rels & _UNENDORSED and (elsewhere or bool(rels & _NAVIGATION))
+
+
 class _Page(HTMLParser):
     """Collects the references of one page."""
 
@@ -124,8 +133,8 @@ class _Page(HTMLParser):
         match tag:
             case "a" | "area" if "href" in values and not rels & _UNENDORSED:
                 self.followed[values["href"]] = None
-            case "link" if rels and not rels & (_RESOURCES | _SERVERS | _UNENDORSED):
-                self.followed.update({values["href"]: None} if values.get("href") else {})
+            case "link" if values.get("href") and _leads_on(rels, values):
+                self.followed[values["href"]] = None
             case "frame" | "iframe" if values.get("src"):
                 self.followed[values["src"]] = None
             case "base" if self.base is None:

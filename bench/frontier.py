@@ -3,7 +3,7 @@
 Prints, in one run, each row in a process of its own:
 
 1. URLs through URLseen and URLtodo with its overflow on disk, in pages of 100 links, at 10^5, 10^6
-   and 10^7 URLs. Bound of issue 3: under 600 MB resident at 10^7, and per URL no more than twice
+   and 10^7 URLs. Wanted: under 600 MB resident at 10^7, and per URL no more than twice
    the cost at 10^5.
    The same with a focus: 16 levels of score, and every link met a second time with another score.
 2. URLseen alone beside its peers: vectorised probing of one table, Python sets, SQLite.

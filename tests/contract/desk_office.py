@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from bench.cut_line import CutLine
 from tests.contract.task_offices import LEASE_SECONDS, MEMORY, HandClock, Office
 
 from headgate.control.board import Board
@@ -16,7 +17,6 @@ from headgate.control.board_rows import BoardTerms, NewTask
 from headgate.crawling.task_source import TaskSource
 from headgate.grid.desk import Desk, DeskTerms
 from headgate.grid.given_tasks import TaskSpec
-from headgate.grid.own_board import OwnBoard
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.storage.arriving import Deliveries
@@ -64,7 +64,7 @@ class DeskOffice:
         self.desk = Desk(board, self.store, Deliveries(self.run), self.clock, terms)
 
     def source(self, node: str) -> TaskSource:
-        return OwnBoard(self.desk, node)
+        return CutLine(self.desk, node)
 
     def pass_time(self, seconds: float) -> None:
         self.clock.seconds += seconds

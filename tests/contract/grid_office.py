@@ -7,6 +7,8 @@ import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Sequence
 
+from bench.cut_line import CutLine
+
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardTerms, NewTask
 from headgate.crawling.clock import SystemClock
@@ -14,7 +16,6 @@ from headgate.crawling.task_messages import encoded
 from headgate.grid.desk import Desk, DeskTerms
 from headgate.grid.given_tasks import TaskSpec
 from headgate.grid.grid_fleet import GridFleet
-from headgate.grid.own_board import OwnBoard
 from headgate.jobs.lending.guest_rules import GuestRules
 from headgate.jobs.lending.worker import Worker, WorkerJob, work
 from headgate.jobs.node import NodeJob
@@ -68,7 +69,7 @@ async def grid_in_one_process(job: NodeJob, reference: str = "") -> AsyncIterato
         lent = WorkerJob(
             "anna", folder / "anna", Budget(UNLIMITED, 2), GuestRules(), allow_private=True
         )
-        node = asyncio.create_task(work(lent, real_parts(), OwnBoard(desk, "anna"), _Nobody()))
+        node = asyncio.create_task(work(lent, real_parts(), CutLine(desk, "anna"), _Nobody()))
         try:
             with fleet.at_work():
                 yield fleet

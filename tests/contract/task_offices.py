@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from bench.cut_line import CutLine
 
 from headgate.crawling.memory_desk import MemoryDesk
 from headgate.crawling.task_messages import (
@@ -23,7 +24,6 @@ from headgate.crawling.task_messages import (
     Verdict,
 )
 from headgate.crawling.task_source import TaskSource
-from headgate.grid.own_board import OwnBoard
 from headgate.model.site import Site
 from headgate.model.task import Task
 
@@ -114,7 +114,7 @@ class InMemory:
             self.sites[self.desk.add(Task(site), host, MEMORY if name == "a" else b"")] = name
 
     def source(self, node: str) -> TaskSource:
-        return OwnBoard(self.desk, node)
+        return CutLine(self.desk, node)
 
     def pass_time(self, seconds: float) -> None:
         self.clock.seconds += seconds

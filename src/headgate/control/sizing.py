@@ -69,6 +69,8 @@ which are not among the real sites, look too large for long."""
 _GUESS_PAGES = 3
 _CERTAIN = 0.02
 """Natural logarithm: where a forecast has no range."""
+_FARTHEST = 50.0
+"""Natural logarithm: of the last few bytes of a forecast a range may be beyond all numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,9 @@ class _Estimate:
     @property
     def range(self) -> SizeRange:
         return SizeRange(
-            math.exp(self.value - self.below),
+            math.exp(self.value - min(self.below, _FARTHEST)),
             math.exp(self.value),
-            math.exp(self.value + self.above),
+            math.exp(self.value + min(self.above, _FARTHEST)),
         )
 
 

@@ -2,8 +2,8 @@
 
 `TaskSource` is the node's: whatever carries its questions, it is told who asks when it is made.
 `TaskDesk` is the answering side: the same six verbs, with the name of the node that asks, which is
-known from the way the question came by and never from what it says. `grid.own_board` joins the
-two in one process; over a network somebody passes questions on.
+known from the way the question came by and never from what it says. Over a network somebody passes
+questions on.
 
 A source never invents an answer. Where none comes, it raises `SourceAway`, and the node asks the
 same again: each question may be asked any number of times.

@@ -53,6 +53,14 @@ def test_robots_txt_does_not_contradict_what_was_foretold() -> None:
             break
 
 
+@pytest.mark.parametrize("left", [1.0, 2.5, 20.0])
+def test_a_forecast_that_is_all_but_used_up_has_a_finite_range(left: float) -> None:
+    """Before any page has come: a large sitemap may take what was foretold."""
+    watch = told(1e6)
+    size = watch.look(Progress("s", wire_bytes=int(1e6 - left), to_do=1))
+    assert 0 < size.low <= size.likely <= size.high < 1e300
+
+
 def test_a_star_is_known_after_a_few_pages() -> None:
     """The first look of 500 pages was wrong fiftyfold."""
     found = wholes(star(500), unknown())
