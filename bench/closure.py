@@ -27,10 +27,19 @@ from urllib.robotparser import RobotFileParser
 
 __all__ = ["Closure", "closure"]
 
-_NAVIGATION = set(
-    "appendix archives begin canonical chapter child contents end first glossary home index last "
-    "next parent prev previous section sibling start subsection toc top up".split()
-)
+_BOOK = {
+    "appendix",
+    "archives",
+    "chapter",
+    "contents",
+    "glossary",
+    "index",
+    "section",
+    "subsection",
+}
+_PLACES = {"canonical", "child", "home", "parent", "sibling", "toc", "top", "up"}
+_SEQUENCE = {"begin", "end", "first", "last", "next", "prev", "previous", "start"}
+_NAVIGATION = _BOOK | _PLACES | _SEQUENCE
 _UNENDORSED = {"nofollow", "sponsored", "ugc"}
 _REFRESH = re.compile(r"\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
