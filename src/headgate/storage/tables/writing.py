@@ -153,11 +153,12 @@ def _rels(page: LinkLines) -> list[str]:
     return (page.rels or "\n" * page.targets.count("\n")).split("\n")
 
 
-def _parts(page: LinkLines) -> Iterator[LinkLines]:
+def _parts(page: LinkLines) -> Iterable[LinkLines]:
     """A page's links, in parts that a group can hold."""
-    if len(page.targets) <= _LINK_TEXT_PER_GROUP:
-        yield page
-        return
+    return (page,) if len(page.targets) <= _LINK_TEXT_PER_GROUP else _cut(page)
+
+
+def _cut(page: LinkLines) -> Iterator[LinkLines]:
     targets, rels = page.targets.split("\n"), page.rels.split("\n")
     size = max(len(targets) * _LINK_TEXT_PER_GROUP // len(page.targets), 1)
     for start in range(0, len(targets), size):

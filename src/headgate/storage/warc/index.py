@@ -99,6 +99,7 @@ def writing_index(
             file.writelines(line for line, _ in groupby(heapq.merge(*opened)))
 
 
+@lru_cache(maxsize=64)
 def mime(content_type: str) -> str:
     """
     >>> mime("Text/HTML; charset=utf-8"), mime("")

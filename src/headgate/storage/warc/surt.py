@@ -64,8 +64,8 @@ def _host_key(scheme: str, authority: str) -> str:
 
 
 def _path_key(path: str) -> str:
-    if not _PLAIN_PATH.fullmatch(path):
-        path = _escaped_path(path)
+    plain = path.lower()
+    path = plain if path.isascii() and _PLAIN_PATH.fullmatch(plain) else _escaped_path(path)
     return path[:-1] if path.endswith("/") and len(path) > 1 else path
 
 
