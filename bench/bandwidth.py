@@ -269,7 +269,8 @@ def tool_results(seconds: float, attempts: int) -> Iterator[Result]:
 
 def main(words: list[str]) -> int:
     arguments = parse(words)
-    reason = missing() or (missing_tools() if "tools" in arguments.parts else None)
+    with_tools = not arguments.rates and "tools" in arguments.parts
+    reason = missing() or (missing_tools() if with_tools else None)
     real = not arguments.rates or {"real", "drops"} & set(arguments.kinds)
     if reason is None and real and not REAL_PAGES.exists():
         reason = "real pages are missing (apt-get install postgresql-doc-15)"
