@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,3 +43,12 @@ def test_a_process_that_dies_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(sys, "executable", str(broken))
     with pytest.raises(WorldFault, match="without an answer"):
         asyncio.run(planning_child.plan_in_child(SITES, BUDGET, KNOWN, START, 0.0, 0.0))
+
+
+def test_it_gives_way_to_the_crawl() -> None:
+    says = "import os; from headgate.jobs import planning_child as child; child.give_way();"
+    says += "print(os.nice(0), os.sched_getscheduler(0))"
+    said = subprocess.run([sys.executable, "-c", says], capture_output=True, text=True, check=True)
+    nice, scheduler = map(int, said.stdout.split())
+    assert nice >= min(os.nice(0) + 5, 19)
+    assert scheduler not in (os.SCHED_RR, os.SCHED_FIFO)

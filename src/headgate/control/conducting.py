@@ -72,6 +72,7 @@ class Conducting:
         self._began = self.clock.now()
         next_look, turn = 0.0, self.manager.next_turn(0.0)
         self._perform(self.manager.begin(0.0))
+        await self._wait(0.0)  # the first connections open while their rates are weighed up
         while (self.endless or not self.manager.done) and not self.interrupted:
             if self.now >= turn:
                 await self._decide(lambda: self.manager.decide(self.now))
@@ -83,9 +84,7 @@ class Conducting:
                 await self._decide(self._wishes.popleft())
             turn = self.manager.next_turn(self.now)
             until = min(next_look, turn, self.now + self.look_seconds)
-            for progress in await self.fleet.wait(until - self.now):
-                self._ended.append(progress)
-                await self._decide(partial(self._told_of_end, progress.site))
+            await self._wait(until - self.now)
         # Whatever came last, an interrupt among it: a fleet has told all once it is closed.
         await self.fleet.close(self.interrupted or "finished")
         self._ended += await self.fleet.wait(0.0)
@@ -113,6 +112,12 @@ class Conducting:
     def set_line(self, rate: float, *, held_back: bool) -> None:
         """What the line has for us now, and whether it has less still at this moment."""
         self._wishes.append(lambda: self.manager.set_line(rate, self.now, held_back=held_back))
+
+    async def _wait(self, seconds: float) -> None:
+        """Until a site ends, or for so long."""
+        for progress in await self.fleet.wait(seconds):
+            self._ended.append(progress)
+            await self._decide(partial(self._told_of_end, progress.site))
 
     async def _look(self) -> None:
         self.manager.look(self.fleet.progress(), self.now)

@@ -24,6 +24,9 @@ __all__ = ["Following", "OpenSites"]
 
 _LOOKS_PART = 0.5
 """Of the budget: for first looks while sites that are known are crawled."""
+_LAST_PLACE = 1e-6
+"""Of the budget: what a site has that runs and was given nothing. Nobody notices; but it may take
+what no other wants, as one that is parked may not."""
 
 
 class Following(Protocol):
@@ -59,6 +62,8 @@ class OpenSites:
     """Sets the rates as long as it has a word; nobody is looked at first then."""
     _sharing: int = 1
     """Sites that can be crawled at once."""
+    _last: frozenset[str] = frozenset()
+    """Sites that run and were given nothing."""
 
     @property
     def left(self) -> Mapping[str, SizeRange]:
@@ -145,7 +150,7 @@ class OpenSites:
             watched.look(report)
             watched.grants.look(
                 report,
-                rates[report.site] * part,
+                self._own(report.site, rates) * part,
                 now,
                 first_look=report.site in self.looks.under_way,
                 held_back=held_back,
@@ -155,23 +160,37 @@ class OpenSites:
                 watched.speed.conclude()
                 self._join(report.site, now)
         take_in(self.state, Started(now))
-        self.setting.refresh(reports, rates, self._equal_share)
+        own = {site: self._own(site, rates) for site in rates}
+        self.setting.refresh(reports, own, self._equal_share)
 
     def note_grants(self, rates: Mapping[str, float], part: float, now: float) -> None:
         """The rates that held until now are about to change."""
-        for site, rate in rates.items():
-            self.watched[site].grants.note(rate * part, now)
+        for site in rates:
+            self.watched[site].grants.note(self._own(site, rates) * part, now)
 
     def rates(self, budget: float, now: float, *, weigh: bool) -> dict[str, float]:
         """Of those that run from now on under a budget."""
         if self.following is not None:
             followed = self.following.rates(self.state)
             if followed is not None:
+                self._last = frozenset()
                 return followed
         rates = self.setting.rates(budget, weigh=weigh)
         if self.looks.over:
-            return self.setting.with_loans(rates, budget)
-        return self._with_looks(rates, budget, now)
+            rates = self.setting.with_loans(rates, budget)
+        else:
+            rates = self._with_looks(rates, budget, now)
+        return self._with_last_places(rates, budget)
+
+    def _with_last_places(self, rates: dict[str, float], budget: float) -> dict[str, float]:
+        self._last = frozenset(site for site, rate in rates.items() if rate <= 0)
+        others = 1.0 - _LAST_PLACE * len(self._last)
+        placed = {site: rate * others for site, rate in rates.items()}
+        return placed | dict.fromkeys(self._last, _LAST_PLACE * budget)
+
+    def _own(self, site: str, rates: Mapping[str, float]) -> float:
+        """What it was given: a last place is nothing to judge a server by."""
+        return 0.0 if site in self._last else rates[site]
 
     def _with_looks(self, rates: dict[str, float], budget: float, now: float) -> dict[str, float]:
         """First looks share a part of the budget while others run, all of it while none does."""

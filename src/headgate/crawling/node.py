@@ -28,7 +28,9 @@ __all__ = ["Node"]
 _WORTH_TELLING = 1.2
 _BORROWING = 1.1
 """Of a site's rate: what it may take where others leave some of theirs. None uses its own to the
-last byte, and what nobody may take is lost."""
+last byte, and what nobody may take is lost. Beyond that it may take what nobody wants, up to the
+user's bound: one that has come to its last pages cannot use its rate, nor can one whose last page
+is being read, and control hears of it when it has ended."""
 
 
 class Node:
@@ -78,7 +80,8 @@ class Node:
         running = {site: run for site in rates if (run := self._runs.get(site)) is not None}
         for site, run in running.items():
             rate = rates[site]
-            self._rates.set_site(site, rate, min(self._most * rate, run.max_rate))
+            bound = run.max_rate if rate > 0 and self._most > 1 else None
+            self._rates.set_site(site, rate, min(self._most * rate, run.max_rate), bound)
         for run in running.values():
             run.rate_changed()
 

@@ -73,8 +73,11 @@ class Rates(Protocol):
 
     def set_total(self, rate: float) -> None: ...
 
-    def set_site(self, site: str, rate: float, most: float | None = None) -> None:
-        """Its part when all want theirs; ``most``: with what others leave, the rate unless told."""
+    def set_site(
+        self, site: str, rate: float, most: float | None = None, bound: float | None = None
+    ) -> None:
+        """Its part when all want theirs; ``most``: with what others leave, the rate unless told;
+        ``bound``: with what nobody wants, None: none of that."""
         ...
 
     def forget_site(self, site: str) -> None: ...

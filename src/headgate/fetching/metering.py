@@ -44,9 +44,12 @@ class Meter:
         self.governor.set_total(rate, self._clock())
         self._changed()
 
-    def set_site(self, site: str, rate: float, most: float | None = None) -> None:
-        """A new share, from now on, and the most it may be with what others leave of theirs."""
-        self.governor.set_site(site, rate, self._clock(), most)
+    def set_site(
+        self, site: str, rate: float, most: float | None = None, bound: float | None = None
+    ) -> None:
+        """A new share, from now on; the most it may be with what others leave of theirs, and with
+        what nobody wants."""
+        self.governor.set_site(site, rate, self._clock(), most, bound)
         self._changed()
 
     def forget_site(self, site: str) -> None:

@@ -85,6 +85,8 @@ class Tap:
         What reading it opened is owed now that the length is known."""
         coming = awaited * _TLS_OVERHEAD if sealed else awaited
         self._credit.length = self._line.read - self._base + coming
+        if self._credit.length > 2 * self._credit.expected:
+            self._changes = -1  # its window is to be another
         self._put_right(*self._line.arrivals())
 
     def allowance(self, then: Callable[[int], None]) -> int:
@@ -167,12 +169,13 @@ class Tap:
         self._then(max(amount, 1))
 
     def _current_quantum(self) -> int:
-        """Under today's rates; the window follows them too where it can."""
-        meter = self._meter
+        """Under today's rates; the window follows them too where it can, and the length that the
+        head told: a long response is no surprise any more, and may be the last that there is."""
+        meter, credit = self._meter, self._credit
         if self._changes != meter.changes:
             self._changes = meter.changes
-            rtt, expected = self._line.rtt, self._credit.expected
-            demand = meter.demand(self._site, rtt, expected, self._most_connections)
+            length = max(credit.expected, credit.length or 0.0)
+            demand = meter.demand(self._site, self._line.rtt, length, self._most_connections)
             self._quantum = window.read_quantum(demand.total, demand.share)
             wanted = window.opening(demand)
             if wanted is not None and self._line.window is not None:

@@ -63,6 +63,8 @@ __all__ = ["CrawlJob", "Watcher", "crawl"]
 
 _FEW_SITES = 100
 """Each of so many has journal and WARC files of its own; of more, small ones share them."""
+_OPENING_SECONDS = 0.25
+"""In which the first connections open; another process is begun when the line is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +226,15 @@ class _Crawl:
         if is_unlimited(self._job.budget) or manager.done or conducting.interrupted:
             self._watcher.planned(None, forecasts)
             return
+        left, caps, use = manager.sites.left, manager.sites.caps, leg.keeping.quota_use()
+        start, now = _moment(self._parts.clock), self._time.now
+        await asyncio.sleep(max(_OPENING_SECONDS - conducting.now, 0.0))
         from headgate.control.planning_ahead import with_what_is_left  # here: few starts plan
 
-        known = with_what_is_left(forecasts, manager.sites.left, manager.sites.caps)
-        use = leg.keeping.quota_use()
+        known = with_what_is_left(forecasts, left, caps)
         self._plan = await self._parts.make_plan(
-            self._job.sites, self._job.budget, known, _moment(self._parts.clock), self._time.now,
-            0.0 if use is None else use.used,
-        )  # fmt: skip
+            self._job.sites, self._job.budget, known, start, now, 0.0 if use is None else use.used
+        )
         if not manager.done:
             self._watcher.planned(self._plan, known)
         if not conducting.interrupted and self._following is None:

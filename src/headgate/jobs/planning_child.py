@@ -1,6 +1,9 @@
 """The plan, made in a process of its own: a running crawl neither waits for it nor shares its
 interpreter with it, and SciPy's 50 MB are gone when it is done.
 
+It gives way to the crawl, which would wait for it on a machine with few processors: a plan a little
+later does no harm.
+
 The question comes in on standard input and the plan goes out on standard output, both pickled:
 parent and child are the same program.
 """
@@ -23,7 +26,9 @@ from headgate.model.errors import WorldFault
 from headgate.model.plan import Plan
 from headgate.model.site import Site
 
-__all__ = ["plan_in_child"]
+__all__ = ["give_way", "plan_in_child"]
+
+_NICE = 10
 
 
 async def plan_in_child(
@@ -55,10 +60,18 @@ async def plan_in_child(
     return cast(Plan, made)
 
 
+def give_way() -> None:
+    """Also where the crawl was put before all other programs: nice means nothing among those."""
+    if os.sched_getscheduler(0) in (os.SCHED_RR, os.SCHED_FIFO):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    os.nice(_NICE)
+
+
 def main() -> None:
     """Signals are the parent's to hear."""
     from headgate.control.planning_ahead import plan_the_rest  # here: the parent does not plan
 
+    give_way()
     leave_signals_to_parent()
     die_with_parent(int(sys.argv[1]))
     try:

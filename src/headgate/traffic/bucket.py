@@ -50,6 +50,16 @@ class Bucket:
             return self._at
         return self._at - self._tokens / self.rate if self.rate > 0 else math.inf
 
+    def saved_time(self, amount: float) -> float:
+        """The first moment with so much saved, if nothing is taken: a past one when it is there.
+
+        >>> Bucket(rate=100.0, burst=10.0, now=1.0).saved_time(5.0)
+        1.05
+        """
+        if self._tokens >= amount:
+            return self._at
+        return self._at + (amount - self._tokens) / self.rate if self.rate > 0 else math.inf
+
     def take(self, amount: float, now: float) -> None:
         """Take, into debt if need be."""
         self._tokens = self.tokens(now) - amount

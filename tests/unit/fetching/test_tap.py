@@ -44,3 +44,25 @@ def test_crumbs_wait_for_credit_though_the_window_was_paid_for() -> None:
         meter.close()
 
     asyncio.run(session())
+
+
+def test_a_long_response_opens_its_window_when_its_head_has_told_the_length() -> None:
+    """It may be the last of its site: a page of 1.7 MB had 240 KB/s of 600."""
+
+    async def session() -> None:
+        line = _Counts()
+        line.rtt, line.segments = 0.02, SEGMENT
+        meter = Meter(600_000.0, clock=lambda: 0.0)
+        tap = Tap(meter, "site", cast(Line, line), expected=15_000.0, most=6)
+        await tap.pay_for_request()
+        line.read = SEGMENT
+        tap.allowance(lambda _: None)
+        before = line.window
+        tap.foresee(1_700_000, sealed=False)
+        line.segments += SEGMENT
+        tap.allowance(lambda _: None)
+        assert line.window >= 2 * before
+        assert line.window / (line.rtt + 0.005) > 600_000.0, "enough for the whole line"
+        meter.close()
+
+    asyncio.run(session())

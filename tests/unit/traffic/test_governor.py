@@ -111,6 +111,13 @@ class GovernorMachine(RuleBasedStateMachine):
         self.governor.set_site(site, rate, self.now)
         self.sites[site].set_rate(rate, _burst(rate, 0.25, 4))
 
+    @rule(site=st.sampled_from(_SITES), rate=_RATES, times=st.floats(1.0, 100.0))
+    def bound_site(self, site: str, rate: float, times: float) -> None:
+        """It may have what nobody wants, and still never passes its bound."""
+        bound = rate * times
+        self.governor.set_site(site, rate, self.now, bound=bound)
+        self.sites[site].set_rate(bound, _burst(bound, 0.25, 4))
+
     @invariant()
     def holds(self) -> None:
         self.governor.check()
@@ -205,6 +212,41 @@ def test_what_others_leave_may_be_taken_and_nobody_loses_by_it() -> None:
     assert _serve(alone, 20.0, {"a": 4500.0})["a"] == pytest.approx(880_000, rel=0.03)
     for name, bytes_ in _serve(both, 20.0, {"a": 4500.0, "b": 900.0}).items():
         assert bytes_ == pytest.approx(rates[name] * 20, rel=0.03)
+
+
+def test_what_nobody_wants_goes_to_whoever_is_there_up_to_its_bound() -> None:
+    """One that has come to its last page leaves most of its rate, until control hears of it."""
+    governor = Governor(100_000.0, 0.0)
+    governor.set_site("ending", 90_000.0, 0.0, bound=math.inf)
+    governor.set_site("bounded", 5_000.0, 0.0, bound=20_000.0)
+    governor.set_site("next", 5_000.0, 0.0, bound=math.inf)
+    governor.set_site("parked", 0.0, 0.0)
+    got = _serve(governor, 20.0, {"bounded": 4500.0, "next": 4500.0, "parked": 4500.0})
+    assert got["bounded"] == pytest.approx(20_000.0 * 20, rel=0.06)
+    assert got["bounded"] + got["next"] == pytest.approx(100_000.0 * 20, rel=0.03)
+    assert got["parked"] == 4500.0, "what it began free of debt with"
+
+
+def test_who_has_a_rate_of_his_own_does_not_wait_for_leftovers() -> None:
+    """A site asks for another 2 KB 30 ms after it got the last, as one connection would."""
+    governor = Governor(100_000.0, 0.0)
+    governor.set_site("urgent", 90_000.0, 0.0, bound=math.inf)
+    governor.set_site("others", 10_000.0, 0.0, bound=math.inf)
+    came, now, asks = {"urgent": 0.0, "others": 0.0}, 0.0, 0.0
+    governor.claim("others", 500.0, 0.0)
+    while now <= 10.0:
+        if asks <= now:
+            governor.claim("urgent", 2000.0, now)
+            asks = math.inf
+        for claim in governor.grant(now):
+            came[claim.site] += claim.amount
+            if claim.site == "urgent":
+                asks = now + 0.03
+            else:
+                governor.claim("others", 500.0, now)
+        now = max(min(governor.wake_time(), asks), now + 1e-6)
+    assert came["urgent"] == pytest.approx(10.0 * 2000.0 / 0.03, rel=0.1)
+    assert sum(came.values()) == pytest.approx(1_000_000, rel=0.03)
 
 
 def test_turns_go_by_what_came_not_by_what_was_paid_ahead() -> None:
