@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -142,6 +142,7 @@ class OpenSites:
     ) -> None:
         """Correct what is thought of sites by how they fare with their ``rates``, of which they can
         get this ``part``. ``held_back``: how fast a server is cannot be told now."""
+        own = _own(rates, self._last)
         held_back = held_back or (self.following is not None and self.following.by_page)
         for report in reports:
             watched = self.watched.get(report.site)
@@ -150,7 +151,7 @@ class OpenSites:
             watched.look(report)
             watched.grants.look(
                 report,
-                self._own(report.site, rates) * part,
+                own[report.site] * part,
                 now,
                 first_look=report.site in self.looks.under_way,
                 held_back=held_back,
@@ -160,13 +161,12 @@ class OpenSites:
                 watched.speed.conclude()
                 self._join(report.site, now)
         take_in(self.state, Started(now))
-        own = {site: self._own(site, rates) for site in rates}
         self.setting.refresh(reports, own, self._equal_share)
 
     def note_grants(self, rates: Mapping[str, float], part: float, now: float) -> None:
         """The rates that held until now are about to change."""
-        for site in rates:
-            self.watched[site].grants.note(self._own(site, rates) * part, now)
+        for site, rate in _own(rates, self._last).items():
+            self.watched[site].grants.note(rate * part, now)
 
     def rates(self, budget: float, now: float, *, weigh: bool) -> dict[str, float]:
         """Of those that run from now on under a budget."""
@@ -180,17 +180,8 @@ class OpenSites:
             rates = self.setting.with_loans(rates, budget)
         else:
             rates = self._with_looks(rates, budget, now)
-        return self._with_last_places(rates, budget)
-
-    def _with_last_places(self, rates: dict[str, float], budget: float) -> dict[str, float]:
         self._last = frozenset(site for site, rate in rates.items() if rate <= 0)
-        others = 1.0 - _LAST_PLACE * len(self._last)
-        placed = {site: rate * others for site, rate in rates.items()}
-        return placed | dict.fromkeys(self._last, _LAST_PLACE * budget)
-
-    def _own(self, site: str, rates: Mapping[str, float]) -> float:
-        """What it was given: a last place is nothing to judge a server by."""
-        return 0.0 if site in self._last else rates[site]
+        return _with_last_places(rates, self._last, budget)
 
     def _with_looks(self, rates: dict[str, float], budget: float, now: float) -> dict[str, float]:
         """First looks share a part of the budget while others run, all of it while none does."""
@@ -217,6 +208,20 @@ class OpenSites:
     @property
     def _equal_share(self) -> float:
         return self.state.capacity.peak / self._sharing
+
+
+def _with_last_places(
+    rates: Mapping[str, float], last: Collection[str], budget: float
+) -> dict[str, float]:
+    """Rates of the same sum in which those in ``last`` have their place."""
+    others = 1.0 - _LAST_PLACE * len(last)
+    placed = {site: rate * others for site, rate in rates.items()}
+    return placed | dict.fromkeys(last, _LAST_PLACE * budget)
+
+
+def _own(rates: Mapping[str, float], last: Collection[str]) -> dict[str, float]:
+    """What sites were given: a last place is nothing to judge a server by."""
+    return {site: 0.0 if site in last else rate for site, rate in rates.items()}
 
 
 def _any_deadline(watched: Mapping[str, SiteWatch]) -> bool:
