@@ -69,9 +69,9 @@ def give_way() -> None:
 
 def main() -> None:
     """Signals are the parent's to hear."""
+    give_way()
     from headgate.control.planning_ahead import plan_the_rest  # here: the parent does not plan
 
-    give_way()
     leave_signals_to_parent()
     die_with_parent(int(sys.argv[1]))
     try:
