@@ -7,8 +7,8 @@ docs/crawl.md and docs/urls.md promise:
 - links: ``a`` and ``area`` href, ``frame`` and ``iframe`` src, ``meta`` refresh, and ``link`` href
   where its ``rel`` leads to other pages (next, contents, canonical ...) or to the same page in
   another language or for another medium;
-- a link is not followed when every mention of it in its page says nofollow, ugc or sponsored, nor
-  any when the page's ``meta`` robots says so;
+- a link is not followed when a mention of it in its page says nofollow, ugc or sponsored, nor any
+  when the page's ``meta`` robots says so;
 - only the seed's host and port; robots.txt is obeyed; redirects are followed and are no pages;
 - URLs are joined by RFC 3986, ``base`` honoured, blanks around them and line breaks in them
   dropped, the fragment dropped, what may not stand in a URL escaped as UTF-8, escapes in capital
@@ -118,13 +118,14 @@ def _targets(url: str, status: int, headers: dict[str, str], body: bytes) -> lis
     page.feed(body.decode("utf-8", "replace"))
     page.close()
     base = url if page.base is None else urljoin(url, page.base)
-    return [] if page.no_follow else [normal(base, reference) for reference in page.followed]
+    followed = () if page.no_follow else page.followed.keys() - page.unendorsed
+    return [normal(base, reference) for reference in page.followed if reference in followed]
 
 
 def _leads_on(rels: set[str], values: dict[str, str]) -> bool:
     """Whether a ``link`` element leads to another page."""
     elsewhere = "alternate" in rels and ("hreflang" in values or "media" in values)
-    return not rels & _UNENDORSED and (elsewhere or bool(rels & _NAVIGATION))
+    return elsewhere or bool(rels & _NAVIGATION)
 
 
 class _Page(HTMLParser):
@@ -135,12 +136,15 @@ class _Page(HTMLParser):
         self.base: str | None = None
         self.no_follow = False
         self.followed: dict[str, None] = {}
+        self.unendorsed: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {key: value or "" for key, value in reversed(attrs)}
         rels = set(values.get("rel", "").lower().split())
+        if rels & _UNENDORSED and "href" in values:
+            self.unendorsed.add(values["href"])
         match tag:
-            case "a" | "area" if "href" in values and not rels & _UNENDORSED:
+            case "a" | "area" if "href" in values:
                 self.followed[values["href"]] = None
             case "link" if values.get("href") and _leads_on(rels, values):
                 self.followed[values["href"]] = None
