@@ -89,11 +89,16 @@ class Snapshots:
             share if share is not None and share < float("inf") else None,
             None if size is None else size.whole,
             site.deadline,
-            eta if site.finished is None else site.finished,
+            eta if site.finished is None else _end(site),
             sum(site.errors.values()),
             site.focus.relevant if site.focus and site.focus.curve else None,
             self._why_missed(site, look.now) if site.finished is not None else "",
         )
+
+
+def _end(site: SiteReport) -> float | None:
+    """None: it did not come to its end, and its deadline is still open."""
+    return None if site.deadline is not None and site.met is None else site.finished
 
 
 def _end_of_pause(use: QuotaUse) -> str:

@@ -91,3 +91,12 @@ def test_why_a_site_that_ended_missed_its_deadline_is_asked_of_the_words() -> No
     crawl.sites["wiki"] = site("wiki", "stopped", finished=2.0, met=False)
     shown = snapshots().of(crawl.look(5.0, "wiki"))
     assert [site.missed for site in shown.sites] == ["wiki at 5", ""]
+
+
+def test_an_interrupted_site_is_not_in_time() -> None:
+    """It was "stopped, 6.5s before its deadline", as if it had come to its end."""
+    crawl = Crawl()
+    crawl.sites["wiki"] = site("wiki", "stopped", finished=2.0, met=None, reason="interrupted")
+    crawl.sites["past"] = site("past", "stopped", finished=2.0, met=True, reason="max_pages")
+    shown = Snapshots(lambda *_: "").of(crawl.look(5.0, "wiki", "past"))
+    assert {site.name: site.late for site in shown.sites} == {"wiki": None, "past": -28.0}

@@ -22,7 +22,7 @@ def test_the_first_visit_is_not_the_measure_of_the_others() -> None:
     assert told.high < 200e3
 
 
-@pytest.mark.parametrize(
+DISTURBED = pytest.mark.parametrize(
     "disturbed",
     [
         visit(1e3, complete=False),
@@ -31,6 +31,9 @@ def test_the_first_visit_is_not_the_measure_of_the_others() -> None:
     ],
     ids=["interrupted", "outage", "errors that cost"],
 )
+
+
+@DISTURBED
 def test_one_disturbed_visit_does_not_decide(disturbed: PastVisit) -> None:
     """The newest visit alone was taken: three of four ends lay outside of its range."""
     visits = [disturbed, visit(60e3), visit(62e3), visit(58e3)]
@@ -38,6 +41,17 @@ def test_one_disturbed_visit_does_not_decide(disturbed: PastVisit) -> None:
     assert told is not None
     assert told.likely == pytest.approx(60e3, rel=0.05)
     assert told.low < 58e3 < 62e3 < told.high
+
+
+@DISTURBED
+def test_an_undisturbed_visit_counts_more_than_the_newest(disturbed: PastVisit) -> None:
+    """Of two visits there is no middle: how well they went decides."""
+    told = next_visit([disturbed, visit(60e3)], None)
+    assert told is not None
+    assert told.likely == pytest.approx(60e3)
+    newest = next_visit([visit(80e3), visit(60e3)], None)
+    assert newest is not None
+    assert newest.likely == pytest.approx(80e3)
 
 
 def test_the_range_is_what_visits_differ_by() -> None:
