@@ -8,12 +8,16 @@ times as many.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from isal import isal_zlib
+from tests.acceptance.small_web import SmallWeb, serving
+from tests.machine import wait_until
 
 from .strange_collections import Strange, entered, make_crawl, make_survey, without_the_web
 
@@ -155,6 +159,30 @@ def test_a_budget_that_is_none_is_refused_before_a_crawl(
         done = entered(capfdbinary, *RESUME, "--out", here.path, "--quiet")
         assert done.code == 2, bad
         assert "budget.state is damaged" in done.complaint
+
+
+def test_a_budget_that_becomes_none_does_not_end_a_crawl(tmp_path: Path) -> None:
+    """It goes on as before, and says once why."""
+    out, said = tmp_path / "data", tmp_path / "said"
+    words = ["--out", str(out), "--bandwidth", "5MB/s", "--delay", "0"]
+    command = [sys.executable, "-m", "headgate", "crawl"]
+    with (
+        serving(SmallWeb(40, held_after=10)) as web,
+        said.open("wb") as err,
+        subprocess.Popen([*command, web.seed, *words], stdout=err, stderr=err) as process,
+    ):
+        try:
+            wait_until(lambda: len(web.served) >= 10)
+            (spool,) = (out / "spool").iterdir()
+            (spool / "budget.state").write_bytes(b"\xff\xfefast")
+            wait_until(lambda: "budget.state is damaged" in said.read_text())
+            web.held_after = None
+            process.wait(60)
+        finally:
+            process.kill()
+    assert process.returncode == 0, said.read_text()
+    assert said.read_text().count("budget.state") == 1
+    assert len(web.served) > 40
 
 
 def test_damaged_journals_and_tables(
