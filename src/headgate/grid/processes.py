@@ -89,7 +89,7 @@ class _Worker:
             before = self.servers_before.get(address, ServerTally())
             self.servers_before[address] = before.plus(tally)
         self.servers = {}
-        self.silence, self.greeted, self.cores = 0.0, False, 1
+        self.silence, self.greeted = 0.0, False
 
     def __str__(self) -> str:
         sites = sorted(self.sites)
@@ -300,6 +300,7 @@ class ProcessFleet:
                 known = known or Progress(task.name, visit=task.visit)
                 self._end(structs.replace(known, state=TaskState.STOPPED, reason=_DIED))
         await self._replace(worker)
+        worker.cores = 1
         restarted, now = self._running_in(worker), self._clock.now()
         for running in restarted:
             worker.stream.send(running.order(now))

@@ -186,7 +186,7 @@ def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> N
             await asyncio.sleep(0.01)
             worker.stream = reborn  # type: ignore[assignment]
 
-        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced, SystemClock())
+        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced, SystemClock(), cores=2)
         fleet.set_total(1000.0)
         fleet.start(Task(Site("a", max_time=Seconds(60.0)), visit=3))
         fleet.start(Task(Site("b")))
@@ -210,6 +210,7 @@ def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> N
     assert task.site.max_time < 60.0, "its time goes on"
     assert Stop("b", "deadline") in reborn.orders
     assert reborn.total == 1000.0
+    assert reborn.cores == [2], "whatever the one that died was told meanwhile"
     assert fleet.carried() == 75
     assert fleet.servers()["192.0.2.1"].requests == 4
     assert [progress.restarts for progress in fleet.progress()] == [1]
