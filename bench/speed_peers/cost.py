@@ -38,6 +38,7 @@ def cost_of(command: Sequence[str], folder: Path, most_seconds: float) -> Cost:
         looker = _Looker(process.pid)
         looker.start()
         killer = threading.Timer(most_seconds, process.kill)
+        killer.daemon = True  # nobody waits for it who interrupts us
         killer.start()
         _, status, usage = os.wait4(process.pid, 0)
     seconds = time.monotonic() - began
