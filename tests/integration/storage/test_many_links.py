@@ -56,7 +56,7 @@ def test_each_line_is_a_row(made: list[tuple[list[str], bool]]) -> None:
 
 def test_writing_loads_neither_functions_of_columns_nor_masked_arrays(tmp_path: Path) -> None:
     (tmp_path / "pandas.py").write_text("raise ImportError('few have it, and it loads both')")
-    program = [sys.executable, "-c", WRITING, tmp_path]
+    program = [sys.executable, "-c", WRITING, str(tmp_path)]
     said = subprocess.check_output(
         program, text=True, env={**os.environ, "PYTHONPATH": str(tmp_path)}
     )
