@@ -5,6 +5,7 @@
     python -m bench.bandwidth --parts tools      wget, aria2 and HTTrack on the same bed
     python -m bench.bandwidth --parts changes    budgets that change while files are under way
     python -m bench.bandwidth --rates 1e6 --sites 10 --rtts 0.1 --kinds real --seconds 20
+    python -m bench.bandwidth --rates 1e6 --against 49157d5    and as of a commit, in turns
 
 Kinds: real pages by their sizes (Debian's postgresql-doc-15), drops (the same in TCP segments of
 one byte), large files, or bytes as a number. A round trip of "loopback" has no distance and packets
@@ -40,6 +41,7 @@ import numpy as np
 from bench.bed.client import ClientSettings
 from bench.bed.tools import TOOLS, missing_tools, tool_bins
 from bench.bed.trial import run_client
+from bench.speed_peers.environments import revision
 
 from headgate.lab.bed.network import loopback_address, missing, server_address
 from headgate.lab.bed.readings import Bins, windows
@@ -165,10 +167,11 @@ def judge(cell: Cell, result: Result) -> None:
     result.broken += [name for kept, name in rules if not kept]
 
 
-def measure(cell: Cell, seconds: float) -> Result:
-    report, readings = run_client(cell.settings(seconds), cell.rtt)
+def measure(cell: Cell, seconds: float, python: str = sys.executable, of: str = "") -> Result:
+    """By the Headgate of that Python, which is ``of`` a commit, or as it stands here."""
+    report, readings = run_client(cell.settings(seconds), cell.rtt, python)
     times, addresses = (report.started, report.ended), cell.addresses
-    result = summed_up(str(cell), readings.received(*times, *addresses), cell.rate)
+    result = summed_up(f"{of} {cell}".strip(), readings.received(*times, *addresses), cell.rate)
     share = cell.rate / cell.sites
     after = [readings.received(report.started + 1.0, report.ended, site) for site in addresses]
     errors = [np.abs(windows(bins, 5.0) / (5.0 * share) - 1.0) for bins in after]
@@ -283,7 +286,7 @@ def main(words: list[str]) -> int:
     for result in chosen(arguments):
         results.append(result)
         print(result.line(), flush=True)
-    others = tuple(f"{tool} " for tool in TOOLS)
+    others = tuple(f"{tool} " for tool in (*TOOLS, *filter(None, [arguments.against])))
     ours = [result for result in results if not result.name.startswith(others)]
     kept = sum(not result.broken for result in ours)
     print(f"\nHeadgate kept every promise in {kept} of {len(ours)} cells")
@@ -296,8 +299,13 @@ def chosen(arguments: argparse.Namespace) -> Iterator[Result]:
     seconds, attempts = arguments.seconds, arguments.attempts
     if arguments.rates:
         choices = product(arguments.rates, arguments.sites, arguments.rtts, arguments.kinds)
+        before = revision(arguments.against) if arguments.against else ""
         for choice in choices:
-            yield undisturbed(partial(measure, Cell(*choice), seconds), attempts)
+            cell = Cell(*choice)
+            yield undisturbed(partial(measure, cell, seconds), attempts)
+            if before:
+                older = partial(measure, cell, seconds, before, arguments.against)
+                yield undisturbed(older, attempts)
         return
     for part in arguments.parts:
         if part == "tools":
@@ -321,6 +329,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--sites", type=int, nargs="+", default=[1, 10, 100])
     parser.add_argument("--rtts", type=_rtt, nargs="+", default=[0.0, 0.02, 0.1])
     parser.add_argument("--kinds", nargs="+", default=["real"])
+    parser.add_argument("--against", metavar="REVISION", default="", help="with cells of your own")
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--attempts", type=int, default=3)
     return parser.parse_args(words)

@@ -20,12 +20,12 @@ _ROOT = Path(__file__).parents[2]
 
 
 def run_client(
-    settings: ClientSettings, rtt_seconds: float | None
+    settings: ClientSettings, rtt_seconds: float | None, python: str = sys.executable
 ) -> tuple[ClientReport, Readings]:
-    """Headgate's fetcher."""
+    """Headgate's fetcher, as that Python has it."""
     os.chdir(_ROOT)  # where the client is found as a module
     with _bed(settings.addresses, rtt_seconds) as bed:
-        command = bed.client(sys.executable, "-m", "bench.bed.client")
+        command = bed.client(python, "-m", "bench.bed.client")
         said, readings = measured(bed, command, json.dumps(asdict(settings)))
     return ClientReport(**json.loads(said)), readings
 
