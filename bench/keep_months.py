@@ -127,10 +127,18 @@ class _Onlooker:
             await asyncio.sleep(_DAY)
             if len(self.samples) % 10 == 9:
                 self.visits = await asyncio.to_thread(_visits, out)
+                print(self._so_far(clock), file=sys.stderr, flush=True)
             day = (clock.wall() - _BEGIN) / _DAY
             files = len(list(Path("/proc/self/fd").iterdir()))
             cpu = time.process_time()
             self.samples.append(_Sample(day, _resident(), files, cpu, self.web.looks, self.visits))
+
+    def _so_far(self, clock: VirtualClock) -> str:
+        day = (clock.wall() - _BEGIN) / _DAY
+        return (
+            f"  day {day:.0f}: {self.web.looks:,} looks, {_resident():.0f} MB,"
+            f" {time.process_time():.0f} s of CPU"
+        )
 
 
 def _resident() -> float:
@@ -149,8 +157,8 @@ def _visits(out: Path) -> int:
 
 
 async def _seal_aside(run: RunFolder) -> None:
-    """In a process of its own; virtual time has none but forks."""
-    await asyncio.sleep(2.0)
+    """In a process of its own; virtual time has none but forks. It goes on beside the keeper's next
+    virtual hour."""
     child = os.fork()
     if not child:
         code = 1
@@ -159,6 +167,7 @@ async def _seal_aside(run: RunFolder) -> None:
             code = 0
         finally:
             os._exit(code)
+    await asyncio.sleep(3_600.0)
     if os.waitpid(child, 0)[1]:
         raise WorldFault("sealing failed")
 

@@ -75,6 +75,8 @@ class KeepLog:
         self._open = _OpenHour(_hour_of(now))
         if self._past and self._past[-1].start >= self._open.start:
             self._open = _OpenHour.of(self._past.pop())
+        self._past_checked: Checked | None = None
+        """Of the hours that are over; None: to be added up."""
 
     def visited(self, site: str, counts: KeepCounts) -> None:
         """A visit has ended."""
@@ -105,6 +107,7 @@ class KeepLog:
             return []
         over = self._open.hour()
         self._past.append(over)
+        self._past_checked = None
         self._open = _OpenHour(start)
         return [over]
 
@@ -121,10 +124,12 @@ class KeepLog:
 
     def checked(self) -> Checked:
         """Of the last thirty days."""
-        total = self._open.hour().checked
-        for hour in self._past:
-            total = total.plus(hour.checked)
-        return total
+        if self._past_checked is None:
+            total = Checked()
+            for hour in self._past:
+                total = total.plus(hour.checked)
+            self._past_checked = total
+        return self._past_checked.plus(self._open.hour().checked)
 
 
 def _hour_of(moment: float) -> float:

@@ -195,8 +195,9 @@ class Keeper:
     def _is_over(self) -> bool:
         if self._clock.now() - self._started >= self._job.seconds:
             return True
-        idle = not self._visits and self.desk.board.next_task(self._clock.wall()) is None
-        return self._job.once and idle
+        if not self._job.once or self._visits:
+            return False
+        return self.desk.board.next_task(self._clock.wall()) is None
 
     async def _settle(self) -> None:
         if await self._visits.settle():
