@@ -16,6 +16,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from headgate.fetching.body import Body
 from headgate.fetching.channel import Buffers, Channel
 from headgate.fetching.crumbs import CrumbTurns
 from headgate.fetching.exchange import Exchange
@@ -185,7 +186,8 @@ class Connection:
         if exchange.tap is None and not meter.governor.free(exchange.site):
             most = self._around.limits.connections_per_host
             line = self.channel.line
-            exchange.tap = Tap(meter, exchange.site, line, exchange.expected, most)
+            sealed = self.channel.stream is not None
+            exchange.tap = Tap(meter, exchange.site, line, exchange.expected, most, sealed=sealed)
             exchange.tap.forgive()
 
     def _resume(self, amount: int) -> None:
@@ -221,9 +223,14 @@ class Connection:
         if done:
             self._finish(exchange)
         elif exchange.tap is not None and not exchange.tap.foreseen:
-            body = exchange.reply.body
-            if body is not None and body.awaited is not None:
-                exchange.tap.foresee(body.awaited, sealed=self.channel.stream is not None)
+            self._foresee(exchange.tap, exchange.reply.body)
+
+    def _foresee(self, tap: Tap, body: Body | None) -> None:
+        stream = self.channel.stream
+        if body is not None and body.awaited is not None:
+            tap.foresee(body.awaited)
+        elif body is None and stream is not None and stream.last_of_its_kind:
+            tap.foresee_record(stream.awaited)
 
     def _end(self, how: str) -> None:
         """The connection ended: with the response, inside it, or between two."""

@@ -222,7 +222,9 @@ class HttpFetcher:
             if not self.meter.governor.free(request.site):
                 line = connection.channel.line
                 most = self._limits.connections_per_host
-                exchange.tap = Tap(self.meter, request.site, line, request.expected_bytes, most)
+                sealed = connection.channel.stream is not None
+                expected = request.expected_bytes
+                exchange.tap = Tap(self.meter, request.site, line, expected, most, sealed=sealed)
                 await self._around.crumbs.turn(connection.origin.host, exchange)
                 await exchange.tap.pay_for_request()
             self._ledger.begin(request.site, connection)

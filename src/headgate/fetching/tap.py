@@ -36,12 +36,24 @@ class Tap:
         "_most_connections",
         "_put_right_at",
         "_quantum",
+        "_sealed",
         "_site",
         "_then",
     )
 
-    def __init__(self, meter: Meter, site: str, line: Line, expected: float, most: int) -> None:
+    def __init__(
+        self,
+        meter: Meter,
+        site: str,
+        line: Line,
+        expected: float,
+        most: int,
+        *,
+        sealed: bool = False,
+    ) -> None:
+        """``sealed``: by TLS."""
         self._meter = meter
+        self._sealed = sealed
         self._site = site
         self._line = line
         self._most_connections = most
@@ -79,15 +91,20 @@ class Tap:
         """What arrived until now came free: the limit began in the middle of the response."""
         self._credit.pay(self._line.arrivals()[1] - self._line.settled)
 
-    def foresee(self, awaited: int, *, sealed: bool) -> None:
+    def foresee(self, awaited: int) -> None:
         """The head told how many bytes of body are still to come after those read.
 
         What reading it opened is owed now that the length is known."""
-        coming = awaited * _TLS_OVERHEAD if sealed else awaited
+        coming = awaited * _TLS_OVERHEAD if self._sealed else awaited
         self._credit.length = self._line.read - self._base + coming
         if self._credit.length > 2 * self._credit.expected:
             self._changes = -1  # its window is to be another
         self._put_right(*self._line.arrivals())
+
+    def foresee_record(self, awaited: int) -> None:
+        """Of a response sealed by TLS whose head cannot be read yet, so many bytes are still to
+        come, and it seems to end with them."""
+        self._credit.at_least = self._line.read - self._base + awaited
 
     def allowance(self, then: Callable[[int], None]) -> int:
         """How many bytes may be read now; 0: none, and ``then`` is called with the number later.
@@ -125,7 +142,7 @@ class Tap:
             return
         received, arrived = stream - self._base, wire - line.settled
         credit.crumbs = credit.crumbs or window.in_crumbs(received, arrived)
-        unpaid = credit.unpaid(line.read - self._base, received, arrived)
+        unpaid = credit.to_owe(line.read - self._base, received, arrived)
         if unpaid > 0:
             credit.owe(unpaid)
             self._meter.settle(self._site, -unpaid)
@@ -150,7 +167,7 @@ class Tap:
         """What there is to read, and what is to be paid before."""
         line = self._line
         if line.read == self._base:
-            quantum = window.head_quantum(self._meter.governor.total)
+            quantum = window.head_quantum(self._meter.governor.total, sealed=self._sealed)
             if quantum:
                 return window.whole_segments(stream - line.read, quantum), 0.0
         amount = window.whole_segments(stream - line.read, self._current_quantum())

@@ -23,12 +23,14 @@ __all__ = ["Tls", "TlsStream", "trusting_context"]
 
 _REMEMBERED_SESSIONS = 2048
 _PIECE = 32 * 1024
+_RECORD_HEAD = 5
+_FULL_RECORD = 16 * 1024
 
 
 class TlsStream:
     """One connection's cipher. Ciphertext goes in by `take` and comes out of `seal`."""
 
-    __slots__ = ("_incoming", "_object", "_outgoing")
+    __slots__ = ("_head", "_incoming", "_object", "_outgoing", "_record", "awaited")
 
     def __init__(self, context: ssl.SSLContext, host: str, session: ssl.SSLSession | None) -> None:
         self._incoming = ssl.MemoryBIO()
@@ -36,6 +38,12 @@ class TlsStream:
         self._object = context.wrap_bio(
             self._incoming, self._outgoing, server_hostname=host, session=session
         )
+        self._head = b""
+        """Of a record whose length is not told yet."""
+        self._record = 0
+        """Bytes of the record that is under way."""
+        self.awaited = 0
+        """Of it, those that are still to come."""
 
     async def handshake(self, sock: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -47,7 +55,7 @@ class TlsStream:
                 piece = await loop.sock_recv(sock, _PIECE)
                 if not piece:
                     raise ConnectionResetError("closed in the TLS handshake") from None
-                self._incoming.write(piece)
+                self.take(memoryview(piece))
             else:
                 await loop.sock_sendall(sock, self._outgoing.read())
                 return
@@ -62,6 +70,28 @@ class TlsStream:
 
     def take(self, ciphertext: memoryview) -> None:
         self._incoming.write(ciphertext)
+        self._count(ciphertext)
+
+    @property
+    def last_of_its_kind(self) -> bool:
+        """Whether the record under way is shorter than records can be: a server that has more to
+        say fills them."""
+        return self._record < _FULL_RECORD
+
+    def _count(self, ciphertext: memoryview) -> None:
+        """Records say in their first five bytes how long they are, which anybody can read."""
+        size, at = len(ciphertext), 0
+        while size - at > self.awaited:
+            at += self.awaited
+            missing = _RECORD_HEAD - len(self._head)
+            self._head += ciphertext[at : at + missing]
+            at += missing
+            if at > size:
+                self.awaited = 0
+                return
+            self._record = self.awaited = int.from_bytes(self._head[3:])
+            self._head = b""
+        self.awaited -= size - at
 
     def read_into(self, buffer: bytearray) -> int:
         """Plain bytes; 0 when no more can be had yet, -1 at the peer's proper end."""

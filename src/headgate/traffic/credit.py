@@ -46,6 +46,7 @@ class Credit:
         "_carried",
         "_first_window",
         "_owed",
+        "at_least",
         "crumbs",
         "expected",
         "length",
@@ -64,6 +65,8 @@ class Credit:
         """Once true it stays."""
         self.length: float | None = None
         """Stream bytes of the whole response once its head told."""
+        self.at_least = 0.0
+        """As far as the response is known to go before that, and no further as far as is known."""
         self.paid = 0.0
         self._owed = 0.0
         """What came unpaid since the last payment."""
@@ -93,6 +96,17 @@ class Credit:
     def unpaid(self, read: int, received: int, arrived: float) -> float:
         """What came or will come unpaid when this much has been read."""
         return max(0.0, arrived + self._coming(read, received) - self.paid)
+
+    def to_owe(self, read: int, received: int, arrived: float) -> float:
+        """What to pay late: what no read of ours is to bring forth.
+
+        As long as the end is not known that is what came. If it were what may come, too, each
+        segment of a response longer than expected would be owed before it is read, and no read
+        would ever wait.
+        """
+        if self.length is None and not self.crumbs:
+            return max(0.0, arrived - self.paid)
+        return self.unpaid(read, received, arrived)
 
     def pay(self, amount: float) -> None:
         self.paid += amount
@@ -128,6 +142,8 @@ class Credit:
     def _foreseen(self, read: int, received: int) -> float:
         if self.length is not None:
             return self.length
+        if self.at_least > read:
+            return self.at_least
         # Longer than expected: the head will say by how much, or the next read will. A whole window
         # would be owed for nothing, and what is given back later finds the bucket full.
         return max(self.expected * _STREAM_PART, max(read, received) + SEGMENT)

@@ -56,8 +56,10 @@ LEAST_WINDOW = 2 * SEGMENT
 WIDEST_WINDOW = 4_000_000
 
 _FIRST_SEGMENT = 1460
-_LEAST_BUFFER = 2 * _FIRST_SEGMENT
-"""With less, the first announcement, rounded to segments without time stamps, is only one."""
+_LEAST_BUFFER = 3200
+"""With less than two of the first, the first announcement, rounded to segments without time stamps,
+is only one. A tenth more, since segments that are not full, as of a TLS handshake, make the kernel
+think that less fits; with half more it would be three."""
 
 _FEW_CRUMBS = 8
 """Fewer than a server may send before it hears from us."""
@@ -197,20 +199,24 @@ def connections(demand: Demand) -> int:
     return min(1 + math.ceil(demand.standing / max(per_round_trip, 1.0)), demand.most)
 
 
-def head_quantum(total: float) -> int:
+def head_quantum(total: float, *, sealed: bool = False) -> int:
     """How much is read before it is paid for what that opens, for the head's sake: it tells the
     length.
 
     A segment; on a fast line more, as far as it is a trifle there, since most pages are whole then.
     Nothing on a line so slow that the least window is a lump already: the segment that follows
-    would make it one and a half.
+    would make it one and a half. Nor of a head that is ``sealed`` by TLS, but for a trifle: it
+    cannot be read before its record is whole.
 
     >>> head_quantum(50_000.0), head_quantum(500_000.0), head_quantum(50_000_000.0)
     (0, 1448, 50000)
+    >>> head_quantum(500_000.0, sealed=True), head_quantum(50_000_000.0, sealed=True)
+    (0, 50000)
     """
-    if LUMP_SECONDS * total < LEAST_WINDOW:
-        return 0
-    return max(SEGMENT, int(TRIFLE_SECONDS * min(total, WIDEST_WINDOW / TRIFLE_SECONDS)))
+    trifle = int(TRIFLE_SECONDS * min(total, WIDEST_WINDOW / TRIFLE_SECONDS))
+    if sealed:
+        return trifle if trifle >= SEGMENT else 0
+    return 0 if LUMP_SECONDS * total < LEAST_WINDOW else max(SEGMENT, trifle)
 
 
 def read_quantum(total: float, share: float) -> int:

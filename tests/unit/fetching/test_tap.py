@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
+import pytest
+
 from headgate.fetching.metering import Meter
 from headgate.fetching.tap import Tap
 from headgate.fetching.tcp import Line
@@ -32,7 +34,7 @@ def test_crumbs_wait_for_credit_though_the_window_was_paid_for() -> None:
         meter = Meter(150_000.0, clock=lambda: 0.0)
         tap = Tap(meter, "site", cast(Line, line), expected=1_000.0, most=2)
         await tap.pay_for_request()
-        tap.foresee(1_000, sealed=False)
+        tap.foresee(1_000)
         while line.read < 1_000:
             line.segments += 1
             amount = tap.allowance(lambda _: None)
@@ -58,11 +60,43 @@ def test_a_long_response_opens_its_window_when_its_head_has_told_the_length() ->
         line.read = SEGMENT
         tap.allowance(lambda _: None)
         before = line.window
-        tap.foresee(1_700_000, sealed=False)
+        tap.foresee(1_700_000)
         line.segments += SEGMENT
         tap.allowance(lambda _: None)
         assert line.window >= 2 * before
         assert line.window / (line.rtt + 0.005) > 600_000.0, "enough for the whole line"
+        meter.close()
+
+    asyncio.run(session())
+
+
+class _Eager(_Counts):
+    """A server without an end, whose next segment is there when the last was read; it may have
+    sent another one then, as the window lets it."""
+
+    def __init__(self, ahead: int) -> None:
+        super().__init__()
+        self.window = 2 * SEGMENT
+        self._ahead = ahead
+
+    def arrivals(self) -> tuple[int, int]:
+        self.segments = self.read // SEGMENT + self._ahead
+        return self.segments * SEGMENT, self.segments * (SEGMENT + FRAME_HEADERS)
+
+
+@pytest.mark.parametrize("ahead", [1, 2])
+def test_longer_than_expected_waits_for_credit_though_nobody_knows_the_end(ahead: int) -> None:
+    async def session() -> None:
+        line = _Eager(ahead)
+        meter = Meter(50_000.0, clock=lambda: 0.0)
+        tap = Tap(meter, "site", cast(Line, line), expected=3_000.0, most=2)
+        await tap.pay_for_request()
+        for _ in range(20):
+            amount = tap.allowance(lambda _: None)
+            if amount == 0:
+                break
+            line.read += amount
+        assert line.read <= 2 * SEGMENT, "the clock stands still: no more was paid for"
         meter.close()
 
     asyncio.run(session())
