@@ -244,7 +244,8 @@ def test_a_dead_site_is_reported_not_raised(tmp_path: Path) -> None:
     assert report["pages"] == 0
     (site,) = report["sites"]
     assert site["errors"] == {"refused": 1}
-    assert site["given_up"] == {"127.0.0.1:1": "robots.txt cannot be had: refused"}
+    why = "robots.txt cannot be had: 127.0.0.1: Connection refused"
+    assert site["given_up"] == {"127.0.0.1:1": why}
     with SqliteCatalog(tmp_path / "catalog.sqlite") as catalog:
         (visit,) = catalog.history("127.0.0.1:1")
     assert not visit.complete, "a visit that saw nothing says nothing about the site's size"

@@ -26,7 +26,6 @@ _MOST_SECONDS = 30.0
 _EXPECTED_BYTES = 2_000
 _LARGE_BYTES = 20_000
 """From here on reading takes longer than a few milliseconds: a rule is dearer than a link."""
-_IN_WORDS = {FailureKind.FORBIDDEN_ADDRESS: "it is at a private address that you did not name"}
 
 
 @dataclass(slots=True)
@@ -46,7 +45,7 @@ class RobotsFile:
             return f"robots.txt cannot be had: status {last.status}"
         if last.kind is FailureKind.LOGIN:
             return f"login failed: {last.detail}"
-        return f"robots.txt cannot be had: {_IN_WORDS.get(last.kind, last.kind)}"
+        return f"robots.txt cannot be had: {_in_words(last)}"
 
     @property
     def momentary(self) -> bool:
@@ -55,6 +54,14 @@ class RobotsFile:
         ending = last.status if isinstance(last, Fetched) else last.kind
         busy = isinstance(ending, int) and is_busy(ending)
         return self.rules.unreachable and (busy or is_momentary(ending))
+
+
+def _in_words(failure: FetchFailure) -> str:
+    if failure.kind is FailureKind.FORBIDDEN_ADDRESS:
+        return "it is at a private address that you did not name"
+    if failure.kind is FailureKind.TLS:
+        return f"TLS, {failure.detail}"
+    return failure.detail or failure.kind
 
 
 async def learn_robots(

@@ -235,6 +235,8 @@ class HttpFetcher:
             self._supply.drop(connection)
             if isinstance(error, FetchFault):
                 error.wire_bytes = exchange.wire_bytes
+                if connection.proxied:
+                    error.detail = f"through the proxy at {connection.address}: {error.detail}"
             else:
                 self._ledger.cut_off(request.site, exchange.wire_bytes)
             raise

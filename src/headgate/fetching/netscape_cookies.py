@@ -31,8 +31,8 @@ def _add(jar: CookieJar, line: str, where: str) -> None:
     fields = line.split("\t")
     if len(fields) != _FIELDS:
         raise UserMistake(
-            f"{where}: {len(fields)} fields where Netscape's format has seven, with tabs between:"
-            " domain, subdomains, path, secure, expiry, name, value"
+            f"{where}: Netscape's format has seven fields with tabs between, and this line"
+            f" {len(fields)}: domain, subdomains, path, secure, expiry, name, value"
         )
     domain, _, path, secure, expiry, name, value = fields
     if not (domain.strip(".") and path.startswith("/") and name):

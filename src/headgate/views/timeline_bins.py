@@ -2,7 +2,8 @@
 
 Points come when they come. The bytes of each are taken to have come evenly since the point before,
 and are dealt out to the columns in between; none is lost. A column is a second or more: that is
-what the budget is held to, and shorter ones would only show in which order packets came.
+what the budget is held to, and shorter ones would only show in which order packets came. Only a
+run that is shorter is one column of its own length.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class TimelineBins:
     @classmethod
     def of(cls, timeline: Sequence[TimelinePoint]) -> TimelineBins:
         end = max((point.time for point in timeline), default=0.0)
-        seconds = next((step for step in _LENGTHS if end / step <= _MOST_BINS), end / _MOST_BINS)
+        steps = _LENGTHS if end >= 1 or not end else (end,)
+        seconds = next((step for step in steps if end / step <= _MOST_BINS), end / _MOST_BINS)
         count = max(math.ceil(end / seconds - 1e-6), 1)
         rates: dict[str, list[float]] = {}
         left = [0.0] * count

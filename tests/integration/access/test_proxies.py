@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import threading
@@ -93,8 +94,11 @@ def test_a_proxy_that_is_down_or_none_is_told(tmp_path: Path, scheme: str) -> No
         down = f"{scheme}://127.0.0.1:{free_port()}"
         done = headgate(*words, down, "--out", tmp_path / "down")
         assert done.returncode == 4
-        assert "refused" in done.stdout + done.stderr
+        first = done.stdout.splitlines()[0]
+        assert f"proxy {down.rpartition('/')[2]}: Connection refused" in first
         with answering(b"220 mail.example ESMTP\r\n") as port:
             done = headgate(*words, f"{scheme}://127.0.0.1:{port}", "--out", tmp_path / "odd")
         assert done.returncode == 4
+        assert done.stdout.startswith("Nothing was fetched: 127.0.0.1:")
+        assert re.search(r"proxy (at )?127\.0\.0\.1", done.stdout.splitlines()[0])
     assert web.asked == {}

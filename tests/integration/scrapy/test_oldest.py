@@ -35,7 +35,7 @@ def oldest_scrapy() -> Path:
 def test_it_is_the_oldest_that_the_package_asks_for() -> None:
     wanted = re.search(r'scrapy = \["scrapy>=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
     assert wanted is not None
-    assert OLDEST == f"{wanted[1]}.0"
+    assert f"{wanted[1]}.0" == OLDEST
 
 
 def test_the_oldest_does_as_the_newest() -> None:

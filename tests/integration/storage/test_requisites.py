@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -141,3 +142,41 @@ def test_a_page_is_replayed_whole(webs: tuple[Web, Web], pywb_bin: Path, tmp_pat
         other.files.clear()
         shown = shot(f"{wayback}/kept/2026mp_/{site.root}/docs/", tmp_path / "replayed.png")
     assert shown == live
+
+
+MANUAL = Path("/usr/share/doc/postgresql-doc-15/html")
+DRAWN = ("gin-implementation.html", "storage-page-layout.html", "geqo-intro2.html")
+"""Its pages with pictures."""
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+@pytest.mark.skipif(not MANUAL.exists(), reason="needs Debian's postgresql-doc-15")
+def test_a_manual_is_replayed_whole(pywb_bin: Path, tmp_path: Path) -> None:
+    """Side by side with the live pages; nothing that a page asks for is missing."""
+    kinds = {".html": "text/html", ".css": "text/css", ".svg": "image/svg+xml"}
+    manual = Web(
+        {f"/{path.name}": (kinds[path.suffix], path.read_bytes()) for path in MANUAL.iterdir()
+         if path.suffix in kinds}
+    )  # fmt: skip
+    out = tmp_path / "kept"
+    with serving(manual):
+        seeds = [f"{manual.root}/{page}" for page in DRAWN]
+        wanted = Site("manual", seeds=tuple(seeds), depth=0, requisites=Requisites.PAGE)
+        headgate.crawl(wanted, "unlimited", out)
+        live = [shot(page, tmp_path / f"live{k}.png") for k, page in enumerate(seeds)]
+        (run,) = (out / "runs").iterdir()
+        (tmp_path / "config.yaml").write_text(
+            "framed_replay: false\nenable_auto_fetch: false\ncollections:\n"
+            f"  kept: {{index_paths: '{run}/index.cdxj', archive_paths: '{out}/'}}\n"
+        )
+        manual.files.clear()  # nothing comes from the live web
+        with serving_pywb(pywb_bin, tmp_path) as wayback:
+            pages = [f"{wayback}/kept/2026mp_/{page}" for page in seeds]
+            shown = [shot(page, tmp_path / f"replayed{k}.png") for k, page in enumerate(pages)]
+    assert shown == live
+    assert len(set(live)) == len(live)
+    asked = re.findall(r'"GET (\S*/kept/2026\S*) HTTP[^"]*" (\d+)', (tmp_path / "log").read_text())
+    assert {path.rpartition("/")[2] for path, _ in asked} >= {"gin.svg", "stylesheet.css"}
+    failed = {path for path, status in asked if status not in ("200", "304", "307")}
+    # Browsers ask for that by themselves; the manual has none either.
+    assert {path for path in failed if not path.endswith("/favicon.ico")} == set()

@@ -128,7 +128,10 @@ def test_cookies_are_read_and_sent_where_they_belong() -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("a.example TRUE / FALSE 0 name hunter2", "cookies.txt:2: 1 fields where"),
+        (
+            "a.example TRUE / FALSE 0 name hunter2",
+            "cookies.txt:2: Netscape's format has seven",
+        ),
         ("a.example\tTRUE\tx\tFALSE\t0\tname\thunter2", "a path that begins with /"),
         ("a.example\tYES\t/\tFALSE\t0\tname\thunter2", "TRUE or FALSE"),
         ("a.example\tTRUE\t/\tFALSE\tsoon\tname\thunter2", "seconds since 1970"),
