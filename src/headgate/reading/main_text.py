@@ -11,6 +11,7 @@ import re
 import msgspec
 
 from headgate.model.extras import extra
+from headgate.reading.mended_tree import apart_from_code, mend_tree
 from headgate.reading.page_lines import page_lines
 
 __all__ = ["FORMS", "MainText", "check_main_text", "main_text"]
@@ -49,6 +50,7 @@ def main_text(page: str, url: str, form: str = "text", language: str = "") -> Ma
     about = trafilatura.extract_metadata(tree, default_url=url, date_config=_DATES)
     # Left to itself, trafilatura joins references to the host, whatever the page's own folder.
     tree.make_links_absolute(url, handle_failures="ignore")
+    mend_tree(tree)
     text = trafilatura.extract(
         tree,
         url=url,
@@ -57,6 +59,8 @@ def main_text(page: str, url: str, form: str = "text", language: str = "") -> Ma
         include_links=form == "markdown",
         output_format="txt" if form == "text" else "markdown",
     )
+    if text and form == "markdown":
+        text = apart_from_code(text)
     text = text or "\n".join(page_lines(page))
     return MainText(
         text,
