@@ -47,9 +47,9 @@ simulate: $(VENV)/ready
 demo: $(VENV)/ready
 	$(BIN)/headgate demo
 
+# All papers as one page; QUICK=--quick for a first look. Interrupted, it goes on where it was.
 lab: $(VENV)/ready
-	$(BIN)/headgate lab zhu2020
-	$(BIN)/headgate lab diligenti2004 --simulated
+	$(BIN)/headgate lab $(QUICK) --out lab.html $(if $(filter 0,$(shell id -u)),,--simulated)
 
 bench: $(VENV)/ready
 	@$(BIN)/python -m bench

@@ -1,6 +1,7 @@
 """How fast the world of volunteers' machines goes, and how that grows with it.
 
     python -m bench.lab [--minutes 2000]      simulated minutes per second, and growth
+    python -m bench.lab --gains 1 2 3 4 5     what pulls gain on these seeds, on a tenth
     python -m bench.lab --calibrate           updates a minute by bytes per page, seeds 101 to 103
 
 Times are of one processor (CPU, not the clock on the wall). Near linear: twice the channels and
@@ -14,7 +15,14 @@ import time
 
 from bench.arguments import parser
 
-from headgate.lab.papers.sarss2010.simulation import PULL_FRESH, Extent, Run, simulate
+from headgate.lab.papers.sarss2010.printed import CASES, MINUTES
+from headgate.lab.papers.sarss2010.simulation import (
+    PULL_AGE,
+    PULL_FRESH,
+    Extent,
+    Run,
+    simulate,
+)
 from headgate.lab.worlds.pushed_tasks import PushedTasks
 from headgate.lab.worlds.volunteers import volunteers
 
@@ -41,6 +49,24 @@ def _growth(minutes: int) -> None:
             before = took
 
 
+def _gains(seeds: list[int]) -> None:
+    """A tenth of channels and crawlers, all minutes."""
+    extent = Extent(10, MINUTES)
+    print(f"{'seed':6}{'case':6}{'pull':28}{'gain: by tasks':>15}{'by pages':>10}{'channels':>10}")
+    for seed in seeds:
+        for case in CASES:
+            fixed = simulate(extent, Run(case, "FIXED", seed))
+            for name in (PULL_FRESH, PULL_AGE):
+                found = simulate(extent, Run(case, name, seed))
+                by_tasks = found.weighted_task_freshness / fixed.weighted_task_freshness
+                by_pages = found.weighted_freshness / fixed.weighted_freshness
+                print(
+                    f"{seed:<6}{case:6}{name:28}{by_tasks:>15.3f}{by_pages:>10.3f}"
+                    f"{found.covered:>10.2%}",
+                    flush=True,
+                )
+
+
 def _calibrate() -> None:
     for kilobits in (140.0, 150.0, 160.0):
         rates = []
@@ -55,8 +81,11 @@ if __name__ == "__main__":
     arguments = parser(__doc__)
     arguments.add_argument("--minutes", type=int, default=2000)
     arguments.add_argument("--calibrate", action="store_true")
+    arguments.add_argument("--gains", metavar="SEED", type=int, nargs="+")
     asked = arguments.parse_args()
     if asked.calibrate:
         _calibrate()
+    elif asked.gains:
+        _gains(asked.gains)
     else:
         _growth(asked.minutes)

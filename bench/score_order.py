@@ -1,6 +1,6 @@
 """The best page of all sites first: how full is the line, how far is the order kept, what comes in?
 
-    python -m bench.score_order [--seconds 60] [--only shares ...] [--seeds 1 ...]
+    python -m bench.score_order [--seconds 60] [--only shares ...] [--seeds 1 ...] [--sites 24]
 
 Two dozen sites of a made-up web about many things (`headgate.lab.worlds.topical_web`) on the bed,
 each at an address of its own, 20 to 200 ms away, with a line of a median of 60 KB/s, some of them
@@ -67,19 +67,19 @@ class Came:
     places: float | None
 
 
-def paths(seed: int) -> list[ServerPath]:
+def paths(seed: int, sites: int) -> list[ServerPath]:
     rng = np.random.default_rng([seed, 1])  # not the web's: rich sites need not be fast ones
-    speeds = np.clip(rng.lognormal(np.log(MEDIAN_SPEED), SPREAD, SITES), 10e3, 1e6)
-    trips = rng.uniform(*ROUND_TRIPS, SITES)
-    return [ServerPath(server_address(k), float(trips[k]), float(speeds[k])) for k in range(SITES)]
+    speeds = np.clip(rng.lognormal(np.log(MEDIAN_SPEED), SPREAD, sites), 10e3, 1e6)
+    trips = rng.uniform(*ROUND_TRIPS, sites)
+    return [ServerPath(server_address(k), float(trips[k]), float(speeds[k])) for k in range(sites)]
 
 
-def site_file(seconds: float) -> str:
-    lines = [f'[budget]\nbandwidth = "{LIMIT} B/s"\ncrawlers = {SITES}']
+def site_file(seconds: float, sites: int) -> str:
+    lines = [f'[budget]\nbandwidth = "{LIMIT} B/s"\ncrawlers = {sites}']
     lines += [
         f'[site.site-{k}]\nseeds = ["http://{server_address(k)}/"]\nfocus = "{TOPIC_WORDS}"\n'
         f'deadline = "{seconds:g}s"\non_deadline = "stop"\ndelay = 0'
-        for k in range(SITES)
+        for k in range(sites)
     ]
     return "\n".join(lines) + "\n"
 
@@ -88,7 +88,7 @@ def crawled(bed: Bed, how: str, seconds: float, web: TopicalWeb) -> Came:
     """The command as a user runs it, with the line counted beside it."""
     with tempfile.TemporaryDirectory() as folder:
         file, data = Path(folder, "sites.toml"), Path(folder, "data")
-        file.write_text(site_file(seconds))
+        file.write_text(site_file(seconds, len(web.on_topic)))
         records, pauses = bed.folder / "records", bed.folder / "pauses"
         command = [sys.executable, "-m", "headgate", "crawl", str(file), "--json", "--quiet"]
         if how != RATES:
@@ -144,9 +144,9 @@ def judged(report: RunReport, readings: Readings, seconds: float, found: Sequenc
     )
 
 
-def start_web(bed: Bed, seed: int) -> None:
+def start_web(bed: Bed, seed: int, sites: int) -> None:
     bed.start_server(
-        sys.executable, "-m", "bench.topical_server", str(seed), str(SITES), str(PAGES)
+        sys.executable, "-m", "bench.topical_server", str(seed), str(sites), str(PAGES)
     )
 
 
@@ -171,6 +171,7 @@ def main() -> int:
     every = [RATES, *ADMISSIONS]
     parser.add_argument("--only", nargs="+", choices=every, default=every)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--sites", type=int, default=SITES)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     args = parser.parse_args()
     if why := missing():
@@ -178,9 +179,9 @@ def main() -> int:
         return 2
     rows: list[tuple[str, int, Came]] = []
     for seed in args.seeds:
-        web = TopicalWeb(seed, SITES, PAGES)
-        with Bed(paths(seed)) as bed:
-            start_web(bed, seed)
+        web = TopicalWeb(seed, args.sites, PAGES)
+        with Bed(paths(seed, args.sites)) as bed:
+            start_web(bed, seed, args.sites)
             rows += [(how, seed, crawled(bed, how, args.seconds, web)) for how in args.only]
     CONSOLE.print(shown(rows))
     missed = [

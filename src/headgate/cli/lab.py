@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
             raise KeyboardInterrupt(f"interrupted; {remedy}") from None
         raise
     if args.out and kept is not None:
-        _write(args.out, lab_page(chapters))
+        _write(args.out, lab_page(chapters, quick=args.quick))
         kept.forget()
         _say(f"wrote {args.out}")
     if args.json:

@@ -33,6 +33,8 @@ class LabProgress:
         """Seconds here for one that was expected."""
         self._paper, self._began, self._told = "", 0.0, 0.0
         self._step = ""
+        self._rest = 0.0
+        """Seconds that what is being counted will take, by what is done of it."""
         self._status = Status("", console=console) if console.is_terminal else None
 
     def __enter__(self) -> LabProgress:
@@ -63,13 +65,16 @@ class LabProgress:
         seconds = self._now() - self._began
         expected = self._expected.pop(self._paper)
         self._pace = max(seconds, 0.1) / max(expected, 0.1)
+        self._rest = 0.0
         return seconds
 
     def counting(self, mapper: Mapper) -> Mapper:
         """The same, with each task counted when it is done."""
 
         def mapped(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterable[Result]:
+            began = self._now()
             for number, result in enumerate(mapper(function, tasks), start=1):
+                self._rest = (self._now() - began) * (len(tasks) / number - 1)
                 self._tell(f"{self._step}: {number} of {len(tasks)}", now=False)
                 yield result
 
@@ -77,11 +82,12 @@ class LabProgress:
 
     def seconds_left(self) -> float:
         """Of all papers. Those before say how fast this machine is; a paper that takes longer than
-        was thought says so itself."""
+        was thought says so itself, and so do its instances that are done."""
         gone = self._now() - self._began
         expected = self._expected.get(self._paper, 0.0)
         pace = max(self._pace, gone / expected if expected else 0.0)
-        return max(pace * sum(self._expected.values()) - gone, 0.0)
+        others = sum(self._expected.values()) - expected
+        return max(pace * expected - gone, self._rest, 0.0) + pace * others
 
     def _tell(self, what: str, *, now: bool) -> None:
         number = self._papers - len(self._expected) + 1

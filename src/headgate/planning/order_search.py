@@ -64,6 +64,8 @@ def improve_order(
     simulator = EventSimulator(problem)
     first = simulator.run(order.tolist())
     assert first is not None
+    if first.makespan <= 0:
+        return order  # nothing is left to do
     cost = _cost(len(problem), first)
     if _number_of_orders(len(problem), started) <= min(_MOST_ORDERS, steps / cost):
         return _best_of_all(simulator, problem.objective, order, started)

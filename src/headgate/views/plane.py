@@ -14,6 +14,8 @@ __all__ = ["NARROW", "WIDE", "Axis", "Frame", "Line", "Plane", "legend", "line_c
 
 _BAR_SHARE = 0.8
 _MARK = 3.2
+_LETTER = 6.2
+"""Of a tick, as wide as it is at the most."""
 
 Points = Sequence[tuple[float, float]]
 
@@ -127,8 +129,9 @@ class Plane:
         for value, label in self.across.ticks(frame.most_ticks):
             x = self.x(value)
             yield element("line", class_="grid", x1=x, x2=x, y1=frame.top, y2=frame.bottom)
+            at, anchor = _within(x, _LETTER * len(label) / 2, frame.outer)
             yield element(
-                "text", label, class_="tick", x=x, y=frame.bottom + 16, text_anchor="middle"
+                "text", label, class_="tick", x=at, y=frame.bottom + 16, text_anchor=anchor
             )
         for value, label in self.up.ticks(6):
             y = self.y(value)
@@ -168,6 +171,17 @@ class Plane:
     def chart(self, title: str, content: Iterable[Markup]) -> Chart:
         height = self.frame.bottom + self.frame.below
         return Chart(title, self.frame.outer, height, joined((*self.grid(), *content)), "plane")
+
+
+def _within(x: float, half: float, outer: float) -> tuple[float, str]:
+    """Where a label is written, and by which of its ends, so that none of it is cut off.
+
+    >>> _within(50.0, 20.0, 100.0), _within(90.0, 20.0, 100.0), _within(5.0, 20.0, 100.0)
+    ((50.0, 'middle'), (100.0, 'end'), (0.0, 'start'))
+    """
+    if x + half > outer:
+        return outer, "end"
+    return (0.0, "start") if x < half else (x, "middle")
 
 
 def line_chart(title: str, across: Axis, up: Axis, lines: Sequence[Line]) -> Markup:

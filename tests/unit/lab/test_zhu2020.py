@@ -27,6 +27,8 @@ from headgate.lab.papers.zhu2020.families import CAP_SHARES, FAMILIES, KBIT, fif
 from headgate.lab.papers.zhu2020.figures import Figure, instant_figures, scheduling_figures
 from headgate.lab.papers.zhu2020.instant import InstantResult, run_instant
 from headgate.lab.papers.zhu2020.plots import panel_chart
+from headgate.lab.papers.zhu2020.random_six import random_six
+from headgate.lab.papers.zhu2020.real_crawls import CRAWLS, alpha
 from headgate.lab.papers.zhu2020.reference import references
 from headgate.lab.papers.zhu2020.report import chapter
 from headgate.lab.papers.zhu2020.reproduction import Reproduction, as_json, tenths
@@ -184,18 +186,42 @@ def reproduction(uncapped: Comparison, figures: list[Figure], found: list[Claim]
     enough = [InstantResult("M-MAXT", 183.6, 863.8, 0.0)]
     too_little = [InstantResult("M-STET", 271.9, 830.0, 86.0)]
     beside = references(enough, too_little, uncapped)
-    return Reproduction(FEW, SEED, enough, too_little, uncapped, figures, found, beside)
+    drawn = random_six(2, SEED, map)
+    return Reproduction(FEW, SEED, enough, too_little, drawn, uncapped, figures, found, beside)
 
 
 def test_the_report_is_one_page_that_needs_nothing_else(reproduction: Reproduction) -> None:
     page = lab_page([(chapter(reproduction), 1.0)])
     panels = sum(len(figure.panels) for figure in reproduction.figures)
-    marks = 3  # the six sites beside results obtained independently
+    marks = 3 + 2  # the six sites beside results obtained independently; Fig. 11 and 12
     assert page.count('plane wide"') == page.count('plane narrow"') == panels + marks
     assert "default-src 'none'" in page
     assert 'src="http' not in page
     for claim in reproduction.claims:
         assert claim.where in page
+
+
+def test_random_deadlines_of_six_sites(reproduction: Reproduction) -> None:
+    """Each policy is best at what it is made for, whatever the deadlines."""
+    drawn = {(found.asked, found.policy): found.mean for found in reproduction.random_six}
+    enough = [drawn[950, policy] for policy in ("PROBandwidth", "Random", "GA", "DE")]
+    assert all(drawn[950, "M-MAXT"].max_time <= other.max_time * 1.001 for other in enough)
+    assert all(drawn[950, "M-SUMT"].total_time <= other.total_time * 1.001 for other in enough)
+    late = [drawn[1300, policy] for policy in ("PROBandwidth", "PRODataAmount", "GA", "DE")]
+    assert all(drawn[1300, "M-STET"].lateness <= other.lateness * 1.001 for other in late)
+    page = lab_page([(chapter(reproduction), 1.0)], quick=True)
+    assert "Six sites, random deadlines" in page
+    assert "This is a first look" in page
+
+
+def test_real_crawls_take_a_little_longer_than_their_payload() -> None:
+    """Eq. 17: t = α D / v. What was measured, and α as docs/lab.md has it."""
+    words = Path(__file__).parents[3].joinpath("docs/lab.md").read_text(encoding="utf-8")
+    for kind in dict.fromkeys(one.kind for one in CRAWLS):
+        mine = [one for one in CRAWLS if one.kind == kind]
+        assert len({one.rate for one in mine}) == 5
+        assert all(one.seconds > one.payload / one.rate for one in mine)
+        assert f"{alpha(kind):.3f}" in words
 
 
 def test_the_same_numbers_draw_the_same_bytes(figures: list[Figure]) -> None:

@@ -9,16 +9,20 @@ from headgate.lab.papers.claim import Claim
 from headgate.views.html_page import document
 from headgate.views.markup import Markup, element, joined
 
-__all__ = ["claims_list", "lab_page", "row", "rows_table"]
+__all__ = ["claims_list", "counted", "folded", "lab_page", "row", "rows_table", "side_by_side"]
 
 _INTRODUCTION = (
     "What the papers behind Headgate say, and what is found when their systems are built again:"
     " figures and tables with the paper's numbers, where it prints them, beside ours, and each"
     " claim with its verdict."
 )
+_FIRST_LOOK = (
+    "This is a first look: few and small instances, on which verdicts may turn out otherwise than"
+    " in a full run."
+)
 
 
-def lab_page(chapters: Sequence[tuple[Chapter, float]]) -> str:
+def lab_page(chapters: Sequence[tuple[Chapter, float]], *, quick: bool = False) -> str:
     """Chapters with the seconds that each took; the whole file."""
     title = chapters[0][0].title if len(chapters) == 1 else "The papers, reproduced"
     header = element(
@@ -26,6 +30,7 @@ def lab_page(chapters: Sequence[tuple[Chapter, float]]) -> str:
         element("p", "Headgate, the lab", class_="kicker"),
         element("h1", title),
         element("p", _INTRODUCTION, class_="amounts"),
+        *([element("p", _FIRST_LOOK, class_="amounts")] if quick else []),
     )
     parts = (
         header,
@@ -98,6 +103,24 @@ def rows_table(heads: Iterable[str], rows: Sequence[Markup]) -> Markup:
     """Rows are made by `row`."""
     head = element("thead", element("tr", *(element("th", name, scope="col") for name in heads)))
     return element("div", element("table", head, element("tbody", *rows)), class_="scroll")
+
+
+def side_by_side(*parts: Markup) -> Markup:
+    """Where the screen is wide enough; each part has all that belongs to it."""
+    return element("div", *(element("div", part) for part in parts), class_="pairs")
+
+
+def folded(what: str, content: Markup) -> Markup:
+    """Shown when it is asked for."""
+    return element("details", element("summary", what), content)
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """
+    >>> counted(1, "web", "webs"), counted(20, "web", "webs")
+    ('1 web', '20 webs')
+    """
+    return f"{number} {one if number == 1 else many}"
 
 
 def row(name: str, *cells: str, ours: bool = False, words: str = "") -> Markup:

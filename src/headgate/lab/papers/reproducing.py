@@ -67,12 +67,12 @@ _COSTS = {
     "diligenti2004": (10.0, 0.0, 1, 1, True),
     "nakahira2008": (2.0, 75.0, 10, 1, False),
     "pechnikov2017": (2.0, 0.13, 200, 20, False),
-    "sarss2010": (600.0, 500.0, 5, 1, False),
+    "sarss2010": (450.0, 150.0, 5, 1, False),
     "freshness": (200.0, 130.0, 3, 1, False),
 }
 """Processor seconds once and for each instance, how many instances usually and for a quick look,
 whether they are done one after the other."""
-_QUICKER = {"nakahira2008": 0.1, "freshness": 0.06, "sarss2010": 0.01}
+_QUICKER = {"nakahira2008": 0.1, "freshness": 0.06, "sarss2010": 0.02}
 _BED_SECONDS = 140.0
 
 

@@ -30,7 +30,7 @@ def chapter(reproduction: Reproduction) -> Chapter:
         "freshness",
         "Which policy keeps pages fresh, on four years of real changes",
         introduction,
-        f"Seeds {seeds}",
+        f"{'Seeds' if ',' in seeds else 'Seed'} {seeds}",
         reproduction.claims,
         parts,
         as_json(reproduction),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headgate.lab.papers.chapter import Chapter, Part
 from headgate.lab.papers.nakahira2008.figures import FIGURES, figure_chart
 from headgate.lab.papers.nakahira2008.reproduction import MARKS, Reproduction, as_json
-from headgate.lab.papers.page import claims_list, row, rows_table
+from headgate.lab.papers.page import claims_list, counted, row, rows_table
 from headgate.views.markup import Markup
 
 __all__ = ["chapter"]
@@ -33,7 +33,8 @@ def chapter(reproduction: Reproduction) -> Chapter:
         "nakahira2008",
         "Nakahira et al. 2008: hosts at low load",
         introduction,
-        f"{len(reproduction.results)} webs, seeds from {first.seed}; figures of the first",
+        f"{counted(len(reproduction.results), 'web', 'webs')}, seeds from {first.seed};"
+        " figures of the first",
         reproduction.claims,
         parts,
         as_json(reproduction),

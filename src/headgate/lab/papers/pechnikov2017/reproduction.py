@@ -35,7 +35,7 @@ class Reproduction:
 def reproduce(
     instances: int, seed: int, mapper: Mapper, say: Callable[[str], object] = lambda _: None
 ) -> Reproduction:
-    say(f"pechnikov2017: {instances} instances of {len(CELLS)} kinds")
+    say(f"{instances} instances of {len(CELLS)} kinds")
     found = ratios(instances, seed, mapper)
     table = modelled(instances, seed)
     return Reproduction(instances, seed, table, found, claims(table, found), aims(found))

@@ -8,6 +8,7 @@ from statistics import fmean
 
 import numpy as np
 
+from headgate.lab.papers.page import side_by_side
 from headgate.lab.papers.sarss2010.overlay import Overlay
 from headgate.lab.papers.sarss2010.printed import CASES, INTERVALS, QUALITY, QUEUES
 from headgate.lab.papers.sarss2010.simulation import (
@@ -132,7 +133,7 @@ def series_charts(simulation: Simulation, seed: int, case: str) -> Markup:
         parts.append(
             line_chart(f"{case}: {caption}", across, Axis(0.0, 1.08 * most, caption), lines)
         )
-    return joined(parts)
+    return side_by_side(*parts)
 
 
 def ratchet_chart(simulation: Simulation, seed: int) -> Markup:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from headgate.lab.papers.zhu2020.figures import Figure, Panel
+from headgate.lab.papers.zhu2020.real_crawls import CRAWLS, ONE_RATE, Crawled
 from headgate.planning.policies import DEFAULT_POLICY
 from headgate.views.markup import Markup
 from headgate.views.plane import Axis, Line, line_chart
 
-__all__ = ["panel_chart"]
+__all__ = ["panel_chart", "real_crawls_charts"]
 
 _COLOURS = {
     "M-MAXT": "c0",
@@ -45,6 +48,42 @@ def panel_chart(figure: Figure, panel: Panel) -> Markup:
     ]
     across = Axis(min(figure.x), max(figure.x), figure.x_label)
     return line_chart(f"Fig. {figure.number}: {panel.label}", across, _upright(panel), lines)
+
+
+def real_crawls_charts() -> tuple[Markup, Markup]:
+    """Fig. 11 and 12."""
+    kinds = dict.fromkeys(one.kind for one in CRAWLS)
+    whole = {kind: max(one.payload for one in CRAWLS if one.kind == kind) for kind in kinds}
+    return (
+        _crawls_chart(
+            "Fig. 11: time against rate",
+            [one for one in CRAWLS if one.payload > 0.98 * whole[one.kind]],
+            "rate (KB/s)",
+            lambda one: one.rate / 1e3,
+        ),
+        _crawls_chart(
+            f"Fig. 12: time against data at {ONE_RATE / 1e3:.0f} KB/s",
+            [one for one in CRAWLS if one.rate == ONE_RATE],
+            "data (MB)",
+            lambda one: one.payload / 1e6,
+        ),
+    )
+
+
+def _crawls_chart(
+    title: str, crawls: Sequence[Crawled], caption: str, along: Callable[[Crawled], float]
+) -> Markup:
+    """Marks are what was measured, lines what payload over rate would take."""
+    lines = []
+    for colour, kind in zip(("c0", "c4", "c2"), dict.fromkeys(o.kind for o in crawls), strict=True):
+        mine = sorted((one for one in crawls if one.kind == kind), key=along)
+        ideal = [(along(one), one.payload / one.rate) for one in mine]
+        lines.append(Line("", ideal, colour, "dashed"))
+        lines.append(Line(kind, [(along(one), one.seconds) for one in mine], colour, joined=False))
+    most_x = max(along(one) for one in crawls)
+    most_y = max(one.seconds for one in crawls)
+    across, up = Axis(0.0, 1.05 * most_x, caption), Axis(0.0, 1.08 * most_y, "seconds")
+    return line_chart(title, across, up, lines)
 
 
 def _upright(panel: Panel) -> Axis:

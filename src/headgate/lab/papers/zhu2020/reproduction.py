@@ -27,6 +27,8 @@ from headgate.lab.papers.zhu2020.instant import (
     InstantResult,
     run_instant,
 )
+from headgate.lab.papers.zhu2020.random_six import RandomSix, random_six
+from headgate.lab.papers.zhu2020.real_crawls import CRAWLS
 from headgate.lab.papers.zhu2020.reference import Reference, references
 from headgate.planning.policies import DEFAULT_POLICY
 
@@ -52,6 +54,7 @@ class Reproduction:
     seed: int
     sufficient: list[InstantResult]
     insufficient: list[InstantResult]
+    random_six: list[RandomSix]
     comparison: Comparison
     figures: list[Figure]
     claims: list[Claim]
@@ -74,6 +77,7 @@ def reproduce(
     sufficient = [run_instant(policy, six_sites(), seed) for policy in SUFFICIENT_POLICIES]
     tight = six_sites(tightness=1300.0, sufficient=False)
     insufficient = [run_instant(policy, tight, seed) for policy in INSUFFICIENT_POLICIES]
+    drawn = random_six(instances, seed, mapper)
     figures = instant_figures(seed)
     say(f"fifty sites, {instances} instances: Fig. 8 to 10")
     figures += scheduling_figures(instances, seed, mapper)
@@ -85,6 +89,7 @@ def reproduce(
         seed,
         sufficient,
         insufficient,
+        drawn,
         comparison,
         figures,
         claims(figures, seed),
@@ -113,6 +118,7 @@ def as_json(reproduction: Reproduction) -> dict[str, Any]:
             "950": [asdict(result) for result in reproduction.sufficient],
             "1300": [asdict(result) for result in reproduction.insufficient],
         },
+        "random_six_sites": [asdict(found) for found in reproduction.random_six],
         "fifty_sites": [
             {
                 **asdict(cell),
@@ -130,6 +136,7 @@ def as_json(reproduction: Reproduction) -> dict[str, Any]:
             "never_worse": [asdict(count) for count in reproduction.never_worse],
         },
         "figures": [asdict(figure) for figure in reproduction.figures],
+        "real_crawls": [asdict(crawl) for crawl in CRAWLS],
         "claims": [asdict(claim) for claim in reproduction.claims],
         "references": [asdict(reference) for reference in reproduction.references],
     }

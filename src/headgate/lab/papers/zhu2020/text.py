@@ -9,6 +9,7 @@ from rich.table import Table
 
 from headgate.lab.papers.text import lab_console, print_claims, print_table, table
 from headgate.lab.papers.zhu2020.comparison import Cell, mean_outcome
+from headgate.lab.papers.zhu2020.random_six_rows import RANDOM_SIX_COLUMNS, random_six_rows
 from headgate.lab.papers.zhu2020.reference import FIGURES_OF_MERIT
 from headgate.lab.papers.zhu2020.reproduction import Reproduction
 from headgate.planning.policies import DEFAULT_POLICY
@@ -40,6 +41,14 @@ def _print_six_sites(console: Console, reproduction: Reproduction) -> None:
     for result in reproduction.insufficient:
         _add(too_little, result.policy, (), (f"{result.lateness:.1f}",))
     print_table(console, "The same, Eq. 1 asks for 1300", too_little)
+    for asked, names in RANDOM_SIX_COLUMNS.items():
+        rows = table(
+            "policy", *(head for name in names for head in (f"{name} (s)", "independently"))
+        )
+        for policy, *cells in random_six_rows(reproduction, asked):
+            _add(rows, policy, (), cells)
+        title = f"Six sites, random deadlines, Eq. 1 asks for {asked}: mean ± standard deviation"
+        print_table(console, title, rows)
 
 
 def _print_fifty_sites(console: Console, reproduction: Reproduction, caps: str) -> None:
