@@ -1,4 +1,4 @@
-"""What `headgate lab sarss2010` found at full scale, seed 1, REC: golden figures, which take minutes.
+"""What `headgate lab sarss2010` found at full scale, seed 1, REC: golden figures of minutes.
 
 The world's first 500 minutes are played again; who changes them runs the whole once more."""
 
