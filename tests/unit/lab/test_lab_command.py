@@ -26,6 +26,7 @@ from headgate.lab.papers.zhu2020.comparison import (
 )
 from headgate.lab.papers.zhu2020.figures import Figure, Panel
 from headgate.lab.papers.zhu2020.instant import InstantResult
+from headgate.lab.papers.zhu2020.random_six import random_six
 from headgate.lab.papers.zhu2020.reference import references
 from headgate.lab.papers.zhu2020.reproduction import Reproduction
 from headgate.views.markup import element
@@ -43,7 +44,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
         figure = Figure(8, "t", "x", (1.0, 2.0), (Panel("y", {"headgate": (1.0, 2.0)}),))
         claim = Claim("5.1", "A thing holds", holds=True, numbers="1 < 2")
         beside = references(six, six, comparison)
-        return Reproduction(instances, seed, six, six, comparison, [figure], [claim], beside)
+        drawn = random_six(1, seed, map)
+        return Reproduction(instances, seed, six, six, drawn, comparison, [figure], [claim], beside)
 
     monkeypatch.setattr(reproduction, "reproduce", reproduce)
 
