@@ -14,9 +14,8 @@ by_shares      the repaired one: min(1.5 B, what is left), if what is left is wo
                shares decide and buckets enforce, and an estimate that is wrong costs a connection
                more or less, never the limit. What a download does not use of its share is lost.
 by_use         Headgate's, where one bucket holds the whole line as well: counts min(B, what is
-               left), what the download will use, and lets it have 1.5 B. Shares add up to more than
-               L, the line's bucket does not let through more, and little is lost. A share cut to
-               what happened to be left would keep a good server busy with one page for long.
+               left), what the download will use, and lets it have 1.5 times that. Shares add up to
+               more than L, the line's bucket does not let through more, and little is lost.
 
 A server that already has downloads running divides its speed among them: the next one is counted
 with B / (n + 1).
@@ -100,10 +99,10 @@ def by_use(estimate: float, left: float, limit: float) -> Taken | None:
     """Headgate's rule, under a bucket for the whole limit.
 
     >>> by_use(30.0, 50.0, 140.0), by_use(60.0, 50.0, 140.0), by_use(60.0, 7.0, 140.0)
-    (Taken(counted=30.0, share=45.0), Taken(counted=50.0, share=90.0), None)
+    (Taken(counted=30.0, share=45.0), Taken(counted=50.0, share=75.0), None)
     """
-    share = _HEADROOM * estimate
-    return Taken(min(estimate, left), share) if _worth_a_start(estimate, left, limit) else None
+    used = min(estimate, left)
+    return Taken(used, _HEADROOM * used) if _worth_a_start(estimate, left, limit) else None
 
 
 def _worth_a_start(estimate: float, left: float, limit: float) -> bool:

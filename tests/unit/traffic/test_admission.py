@@ -158,7 +158,7 @@ class TestShares:
 
     def test_what_is_counted_is_the_use_and_not_the_share(self) -> None:
         starts = _admission(40, 40, 40, 40, 40, taking=by_use).starts(0.0)
-        assert [tuple(start.taken) for start in starts] == [(40, 60)] * 3 + [(20, 60)]
+        assert [tuple(start.taken) for start in starts] == [(40, 60)] * 3 + [(20, 30)]
 
     def test_order_is_kept(self) -> None:
         starts = _admission(100, 300, 3, 200, 1).starts(0.0)
