@@ -24,6 +24,7 @@ from tests.simulation.kept_web import (
     site,
 )
 
+from headgate.jobs.keeping import keeper
 from headgate.lab.worlds.virtual_time import VirtualClock
 from headgate.model.errors import UserMistake, WorldFault
 from headgate.model.keeping import VolumeBounds
@@ -95,6 +96,19 @@ def test_a_promise_is_kept_and_told(tmp_path: Path) -> None:
     for moments in web.asked.values():
         gaps = [after - before for before, after in pairwise(moments)]
         assert max(gaps) <= 2 * HOUR
+
+
+def test_old_promises_are_forgotten_while_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "_FORGET_DAYS", 2)
+    promised = site(HOST, fresh_within=Seconds(2 * HOUR))
+    job = keep_job(tmp_path, [promised], 5.0)
+    daily = replace(job.budget, volume=VolumeBounds(Seconds(DAY)))
+    keep_virtually(replace(job, budget=daily), ChangingPages([HOST]))
+    with SqliteCatalog(Collection(tmp_path).catalog) as catalog:
+        settled = [promise.settled for promise in catalog.promises(0.0)]
+    assert BEGIN + 1.5 * DAY < min(settled) < BEGIN + 4 * DAY
 
 
 def test_a_site_that_is_down_is_left_alone_for_longer_and_longer(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ class Keeper:
     async def run(self) -> KeepStatus:
         self._tell(self.volumes.recover())
         self._take_sites(self._job.sites)
-        self._catalog.forget_before(self._clock.wall() - _FORGET_DAYS * _DAY)
+        self._forget_old()
         while not self._stopped:
             try:
                 await self.legs.run(self._job, self.volumes.open, self._tend)
@@ -129,6 +129,10 @@ class Keeper:
         except (HeadgateError, OSError) as fault:
             self._tell([str(fault)])
         return self._save_state(running=False)
+
+    def _forget_old(self) -> None:
+        """With each volume: a keeper may run for years."""
+        self._catalog.forget_before(self._clock.wall() - _FORGET_DAYS * _DAY)
 
     async def _sit_out(self, fault: Exception) -> None:
         """A fault of this machine: visits that were under way are ended by what they stored."""
@@ -169,6 +173,7 @@ class Keeper:
                 await self._visits.begin(leg, self._job.slots)
                 if self.volumes.is_full():
                     self.volumes.turn()
+                    self._forget_old()
                     leg.keeping.run = RunFolder(self._collection.path, "")
                 self.volumes.tend()
                 self._tell_state()
