@@ -2,6 +2,7 @@
 
     python -m bench.grid_kills [--nodes 20] [--tasks 500] [--kills 60] [--seeds 1,2,3]
                                [--catalog sqlite,postgresql] [--lease 5] [--away 12]
+                               [--slots 3] [--page-seconds 0.02]
 
 Sites of a few pages, each a host of its own on loopback (127.1.x.y), a real NATS server, `headgate
 manager` and `headgate node` as processes. At random moments one is ended with SIGKILL: a node most
@@ -177,6 +178,7 @@ class _Grid:
     lease: float
     catalog: str
     nats_port: int
+    slots: int = 3
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -210,7 +212,7 @@ class _Grid:
             command = [*HEADGATE, "manager", "sites.toml", "--once", "--quiet", "--nats", self.url]
             command += self._where()
         else:
-            options = ["--allow-private", "--until-idle", "--quiet", "--slots", "3"]
+            options = ["--allow-private", "--until-idle", "--quiet", "--slots", str(self.slots)]
             command = [*HEADGATE, "node", f"{name}.token", *options]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
@@ -246,14 +248,15 @@ HEADGATE = [sys.executable, "-m", "headgate"]
 def kill_and_crawl(
     folder: Path, nodes: int, tasks: int, kills: int, seed: int,
     lease: float = 5.0, away: float = 12.0, postgres: Postgres | None = None,
+    slots: int = 3, page_seconds: float = 0.02,
 ) -> Outcome:  # fmt: skip
     rng = random.Random(seed)
-    web = ManyHosts(tasks)
+    web = ManyHosts(tasks, page_seconds)
     catalog = "" if postgres is None else postgres.new_catalog()
     names = [f"n{number}" for number in range(nodes)]
     began = time.monotonic()
     with web.serving():
-        grid = _Grid(folder, web, lease, catalog, free_port())
+        grid = _Grid(folder, web, lease, catalog, free_port(), slots)
         try:
             grid.prepare(names)
             for name in names:
@@ -383,6 +386,8 @@ def main() -> int:
     words.add_argument("--catalog", default="sqlite,postgresql")
     words.add_argument("--lease", type=float, default=5.0)
     words.add_argument("--away", type=float, default=12.0)
+    words.add_argument("--slots", type=int, default=3, help="of each node")
+    words.add_argument("--page-seconds", type=float, default=0.02, help="that a page takes")
     asked = words.parse_args()
     failed = False
     for catalog in asked.catalog.split(","):
@@ -392,7 +397,7 @@ def main() -> int:
                 postgres = stack.enter_context(serving_postgres()) if catalog != "sqlite" else None
                 done = kill_and_crawl(
                     folder, asked.nodes, asked.tasks, asked.kills, seed, asked.lease, asked.away,
-                    postgres,
+                    postgres, asked.slots, asked.page_seconds,
                 )  # fmt: skip
             kills = ", ".join(f"{count} × {what}" for what, count in sorted(done.kills.items()))
             print(
