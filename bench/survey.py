@@ -26,12 +26,11 @@ from pathlib import Path
 
 import uvloop
 
-from headgate.crawling.survey_run import SurveyRun
 from headgate.fetching.dns import FixedResolver
 from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.frontier.pacing import PaceRules
 from headgate.jobs.real_parts import real_parts
-from headgate.jobs.surveys.survey import SURVEY_LIMITS, SurveyJob, survey
+from headgate.jobs.surveys.survey import SURVEY_LIMITS, SurveyJob, SurveyUnderWay, survey
 from headgate.lab.worlds.virtual_server import addresses, manner_of, starts
 from headgate.lab.worlds.virtual_web import make_web
 from headgate.model.budget import Budget
@@ -53,10 +52,10 @@ class Outcome:
 
 
 class Nobody:
-    def attach(self, run: SurveyRun) -> None:
+    def attach(self, run: SurveyUnderWay) -> None:
         pass
 
-    def look(self, seconds: float, run: SurveyRun) -> None:
+    def look(self, seconds: float, run: SurveyUnderWay) -> None:
         pass
 
     def mended(self, remarks: Sequence[str]) -> None:

@@ -25,9 +25,9 @@ class QuietHandler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def answering(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+def answering(handler: type[BaseHTTPRequestHandler], address: str = "127.0.0.1") -> Iterator[int]:
     """Its port. Looks often whether it is to end: half a second each time is minutes over all."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer((address, 0), handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

@@ -47,7 +47,7 @@ class Grid:
 
     def manager(self, *options: str, beside: bool = False) -> subprocess.Popen[str]:
         """``beside``: another runs; else the port of one that was killed is free in a moment."""
-        self.wait(lambda: beside or self._port_is_free())
+        self.wait(lambda: beside or self.port_is_free())
         where = ["--serve-nats", f"127.0.0.1:{self.port}", "--host", "127.0.0.1"]
         return self._start("manager", self.site_file, *self._common(), *where, *options)
 
@@ -82,7 +82,7 @@ class Grid:
         (path,) = self.out.glob("runs/*/report.json")
         return json.loads(path.read_text())
 
-    def _port_is_free(self) -> bool:
+    def port_is_free(self) -> bool:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -30,6 +30,7 @@ LARGE = {
     " disk",
     "storage/catalog/sql_board.py: SqlBoard": "adapter of a port",
     "storage/catalog/sql_catalog.py: SqlCatalog": "adapter of a port",
+    "surveying/surveyor.py: Surveyor": "a state machine: each event touches trees, turns and slots",
     "traffic/governor.py: Governor": "one tree of buckets, whose levels are right only together",
     "traffic/yielding.py: Yielding": "a state machine of three phases, on one rate",
 }

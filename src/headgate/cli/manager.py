@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.cli.arguments import at_least_one, named_folder
+from headgate.cli.door_arguments import add_door, door_place, need_grid
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.keep import OBJECTIVES, POLICIES
 from headgate.cli.site_files import read_text
 from headgate.cli.speaking import show_json
 from headgate.model.errors import UserMistake
-from headgate.model.extras import extra
 
 if TYPE_CHECKING:
     from headgate.jobs.managing.door import DoorPlace
@@ -58,22 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
     )
-    parser.add_argument(
-        "--catalog", metavar="URL", default="", help="a PostgreSQL catalog (SQLite in DIR)"
-    )
-    parser.add_argument(
-        "--serve-nats", metavar="[HOST]:PORT", help="start a NATS server there, with TLS"
-    )
-    parser.add_argument(
-        "--nats", metavar="URL", action="append", default=[], help="use this NATS server"
-    )
-    parser.add_argument(
-        "--host", metavar="NAME", action="append", default=[],
-        help="by which nodes reach the served NATS (this machine's name and address)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--plain", action="store_true", help="with --serve-nats: no TLS, for a network you trust"
-    )
+    add_door(parser)
     parser.add_argument(
         "--bandwidth", metavar="RATE", help="of all nodes together, like '1.5 MB/s'"
     )
@@ -116,18 +101,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Manage, or do what one of the words says."""
-    for module in ("cryptography", "nats"):
-        extra(module, "grids", "grid")
+    need_grid()
     if args.what in _WORDS:
         return _word(args)
     if args.name is not None:
         raise UserMistake(f"{args.name}: a manager takes one site file")
-    if bool(args.nats) == (args.serve_nats is not None):
-        raise UserMistake(
-            "say where nodes come in: --serve-nats :4222 starts a server, --nats URL uses one"
-        )
+    place = _place(args)
     if args.keep:
-        return _keep(args)
+        return _keep(args, place)
     if args.objective or args.duration or args.policy != "index":
         raise UserMistake("--policy, --objective and --for are for keeping; add --keep")
     with ending_at_once():
@@ -136,19 +117,19 @@ def run(args: argparse.Namespace) -> int:
         from headgate.cli.crawl_showing import conclude
         from headgate.cli.manager_watch import manage_watched
 
-        job, place = _job(args), _place(args)
+        job = _job(args)
     report = uvloop.run(manage_watched(job, place, args.catalog, quiet=args.quiet))
     return conclude(report, job.out, as_json=args.json)
 
 
-def _keep(args: argparse.Namespace) -> int:
+def _keep(args: argparse.Namespace, place: DoorPlace) -> int:
     with ending_at_once():
         import msgspec
         import uvloop
 
         from headgate.cli.manager_keep import keep_request, keep_with_nodes
 
-        request, place = keep_request(args), _place(args)
+        request = keep_request(args)
         job = request.job(args.out)
     status = uvloop.run(keep_with_nodes(job, request.grid, place, args.catalog, quiet=args.quiet))
     if args.json:
@@ -193,8 +174,9 @@ def _job(args: argparse.Namespace) -> ManagerJob:
 
 
 def _place(args: argparse.Namespace) -> DoorPlace:
-    from headgate.grid.door import Listen
-    from headgate.jobs.managing.door import DoorPlace
-
-    serve = None if args.serve_nats is None else Listen.parse(args.serve_nats)
-    return DoorPlace(serve, tuple(args.nats), tuple(args.host), args.plain)
+    place = door_place(args)
+    if place is None:
+        raise UserMistake(
+            "say where nodes come in: --serve-nats :4222 starts a server, --nats URL uses one"
+        )
+    return place

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from headgate.cli.arguments import named_folder
+from headgate.cli.door_arguments import add_door, door_place
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.proxies import say_that_proxies_are_not_used
 from headgate.cli.speaking import show, show_json
@@ -32,6 +33,7 @@ examples:
   headgate survey list.txt --until 0.9                      stop when 9 of 10 hosts are found
   headgate survey list.txt --policy depth --depth 8         the plain rule: all pages to depth 8
   headgate survey --resume                                  go on with what was interrupted
+  headgate survey list.txt --serve-nats :4222               by many machines: headgate node
   headgate survey diff 2026-01-data 2026-07-data            what has changed between two surveys
 """
 
@@ -93,6 +95,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--contact", metavar="WHO", help="URL or mail address told to servers: who runs this?"
     )
+    add_door(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON at the end")
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
@@ -101,6 +104,12 @@ def run(args: argparse.Namespace) -> int:
     """Survey as asked; the report's words, or its JSON, go to stdout."""
     say_that_proxies_are_not_used()
     request = _resumed(args) if args.resume else _asked(args)
+    place = door_place(args)
+    if place is None and (args.catalog or args.host or args.plain):
+        raise UserMistake(
+            "--catalog, --host and --plain are for a survey by nodes; say where they come in with"
+            " --serve-nats or --nats"
+        )
     with ending_at_once():
         import uvloop
 
@@ -109,7 +118,13 @@ def run(args: argparse.Namespace) -> int:
 
         job = request.job(args.out, resume=args.resume)
 
-    report = uvloop.run(survey_watched(job, quiet=args.quiet))
+    if place is None:
+        report = uvloop.run(survey_watched(job, quiet=args.quiet))
+    else:
+        from headgate.cli.survey_grid import survey_with_nodes
+
+        grid = request.grid()
+        report = uvloop.run(survey_with_nodes(job, grid, place, args.catalog, quiet=args.quiet))
     folder = job.out / "runs" / report.stamp
     if args.json:
         show_json(msgspec.json.encode(report))

@@ -10,15 +10,14 @@ from contextlib import suppress
 
 from headgate.cli.interrupts import on_interrupt
 from headgate.cli.speaking import say
-from headgate.crawling.survey_run import SurveyRun
 from headgate.jobs.real_parts import real_parts
-from headgate.jobs.surveys.survey import SurveyJob, survey
+from headgate.jobs.surveys.survey import SurveyJob, SurveyUnderWay, survey
 from headgate.model.quota import QuotaUse
 from headgate.model.survey_report import SurveyReport
 from headgate.model.units import format_duration, format_size
 from headgate.views.quota_words import quota_is_used_up
 
-__all__ = ["survey_watched"]
+__all__ = ["SurveyWatch", "survey_watched"]
 
 INTERRUPTED = 130
 _LINE_SECONDS = 5.0
@@ -26,7 +25,7 @@ _LINE_SECONDS = 5.0
 
 async def survey_watched(job: SurveyJob, *, quiet: bool) -> SurveyReport:
     """Survey and show how it goes."""
-    watch = _Watch(quiet=quiet)
+    watch = SurveyWatch(quiet=quiet)
     loop = asyncio.get_running_loop()
     on_interrupt(loop, watch.interrupt)
     try:
@@ -35,20 +34,22 @@ async def survey_watched(job: SurveyJob, *, quiet: bool) -> SurveyReport:
         watch.close()
 
 
-class _Watch:
+class SurveyWatch:
     """One line, rewritten in place on a terminal, now and then a new one elsewhere."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
         self._terminal = sys.stderr.isatty()
         self._said = -_LINE_SECONDS
-        self._run: SurveyRun | None = None
+        self._run: SurveyUnderWay | None = None
         self._interrupts = 0
+        self.goes_on = True
+        """Nobody has ended it."""
 
-    def attach(self, run: SurveyRun) -> None:
+    def attach(self, run: SurveyUnderWay) -> None:
         self._run = run
 
-    def look(self, seconds: float, run: SurveyRun) -> None:
+    def look(self, seconds: float, run: SurveyUnderWay) -> None:
         if self._quiet or (not self._terminal and seconds - self._said < _LINE_SECONDS):
             return
         self._said = seconds
@@ -72,6 +73,7 @@ class _Watch:
     def interrupt(self) -> None:
         """The first time: save and end. The second time: at once; what is stored is stored."""
         self._interrupts += 1
+        self.goes_on = False
         if self._interrupts > 1 or self._run is None:
             os._exit(INTERRUPTED)
         self._run.stop("interrupted")

@@ -251,6 +251,10 @@ class BoardStore(Protocol):
 
     def open_leases(self, run: str) -> Sequence[LeaseRow]: ...
 
+    def silent_leases(self, run: str) -> Sequence[LeaseRow]:
+        """Of tasks that are not done, those whose node was not heard of."""
+        ...
+
     def lease(self, lease: Lease) -> LeaseRow | None:
         """One that was given at any time; None: never."""
         ...

@@ -73,7 +73,7 @@ class BoardTasks:
             return None
         del silent[lease]
         self.changes.touch(task)
-        task.lost -= 1
+        task.lost = max(task.lost - 1, 0)
         if task.state is not BoardState.DROPPED or task.lost >= most_lost:
             return None
         self.put(task, BoardState.READY)

@@ -51,6 +51,10 @@ class LeaseBook:
             self.total, self._total_until = orders.total, until
         return tuple(stop for stop in orders.stop if stop.lease in self._until)
 
+    def holds(self, now: float) -> float | None:
+        """Bytes per second of the total that are good at this moment; None: no bound."""
+        return self.total if now < self._total_until else 0.0
+
     def is_good(self, lease: Lease, now: float) -> bool:
         """Whether a request may leave for it."""
         until = min(self._until.get(lease, -math.inf), self._total_until)

@@ -4,6 +4,9 @@ A node is told a total and until when it holds. What all nodes may believe at a 
 to more than the budget: a part counts until its time is over, or until its node is known to have
 heard of a later one. So a node that is cut off takes its part along for one lease at the most, and
 one that joins waits for the others to step back, which they do at their next beat.
+
+Of parts that an earlier manager gave nobody knows; they add up to the budget at the most. So until
+they have run out, a node gets no more than it says it has.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ class _Part:
 class LeasedTotals:
     _parts: dict[str, list[_Part]] = field(default_factory=dict)
     """By node, what it may believe to hold."""
+    _inherited_until: float = -math.inf
+    """So long there may be parts that an earlier manager gave."""
 
     def lease(
         self,
@@ -38,11 +43,13 @@ class LeasedTotals:
         weights: dict[str, float],
         until: float,
         now: float,
+        holds: float | None = None,
     ) -> float | None:
         """The part of the node that beats, from now ``until`` then; None: no limit.
 
         ``beat`` is its number and the highest that it heard an answer to. ``weights`` of all nodes
-        that are here, by which the budget is shared."""
+        that are here, by which the budget is shared. ``holds``: what it may use now by its own
+        word."""
         number, heard = beat
         for name in list(self._parts):
             kept = [part for part in self._parts[name] if part.until > now]
@@ -57,9 +64,15 @@ class LeasedTotals:
         whole = sum(weights.values())
         share = budget * weights.get(node, 0.0) / whole if whole > 0 else 0.0
         others = sum(self._held(name) for name in self._parts if name != node)
+        if now < self._inherited_until:
+            share = min(share, holds or 0.0)
         rate = max(min(share, budget - others), 0.0)
         self._parts.setdefault(node, []).append(_Part(rate, until, number))
         return rate
+
+    def inherit(self, until: float) -> None:
+        """An earlier manager may have given parts that are good until then."""
+        self._inherited_until = until
 
     def begin(self, node: str) -> None:
         """Another life of it: the numbers of its beats begin anew, the old parts run out."""

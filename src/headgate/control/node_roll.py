@@ -23,7 +23,8 @@ class Present:
     """What a node told since it came; gone with it, or with the manager."""
 
     heard: float
-    life: int = -1
+    life: int
+    """As an earlier manager knew it, until it is told."""
     number: int = -1
     began: float = 0.0
     tasks: dict[Lease, Progress] = field(default_factory=dict)
@@ -41,7 +42,7 @@ class NodeRoll:
         """Of a node, whatever it says."""
         row = self.rows.setdefault(node, NodeRow(name=node, joined=wall))
         row.seen = wall
-        self._present.setdefault(node, Present(now)).heard = now
+        self._present.setdefault(node, Present(now, row.life)).heard = now
         return row
 
     def beat(self, node: str, beat: Beat, now: float) -> bool:
@@ -49,7 +50,7 @@ class NodeRoll:
         row, present = self.rows[node], self._present[node]
         new_life = beat.life != present.life
         if new_life:
-            if present.life >= 0:
+            if present.number >= 0:
                 lived = max(now - present.began, 1.0)
                 row.up_seconds = _followed(row.up_seconds or lived, lived)
             present.life, present.number, present.began = beat.life, -1, now

@@ -11,19 +11,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from headgate.crawling.ports import Fetcher
 from headgate.crawling.progress import Progress
 from headgate.crawling.second_reader import SecondReader
-from headgate.crawling.site_run import SiteRun
 from headgate.model.task import Task
 from headgate.traffic.server_tally import ServerTally
 
 if TYPE_CHECKING:  # few crawls have one
     from headgate.crawling.common_queue import CommonQueue
 
-__all__ = ["Node"]
+__all__ = ["Node", "NodeRun"]
 
 _WORTH_TELLING = 1.2
 _BORROWING = 1.1
@@ -33,12 +32,29 @@ user's bound: one that has come to its last pages cannot use its rate, nor can o
 is being read, and control hears of it when it has ended."""
 
 
+class NodeRun(Protocol):
+    """A task that runs: `headgate.crawling.site_run.SiteRun`, or a survey's."""
+
+    @property
+    def max_rate(self) -> float:
+        """Bytes per second, by the user's word."""
+        ...
+
+    async def run(self) -> Progress: ...
+
+    def stop(self, reason: str) -> None: ...
+
+    def look(self) -> Progress: ...
+
+    def rate_changed(self) -> None: ...
+
+
 class Node:
     """The adapter of `headgate.crawling.ports.Fleet` in this very event loop."""
 
     def __init__(
         self,
-        open_run: Callable[[Task, float | None], SiteRun],
+        open_run: Callable[[Task, float | None], NodeRun],
         fetcher: Fetcher,
         close_run: Callable[[str], None] = lambda _: None,
         *,
@@ -57,7 +73,7 @@ class Node:
         self._close_run = close_run
         self._fetcher = fetcher
         self._rates = fetcher.meter
-        self._runs: dict[str, SiteRun] = {}
+        self._runs: dict[str, NodeRun] = {}
         """Until they end: what is left of them then is their progress, told once by `wait`."""
         self._tasks: dict[str, asyncio.Task[Progress]] = {}
         self._most = _BORROWING if borrowing else 1.0

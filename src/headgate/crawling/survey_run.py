@@ -65,6 +65,8 @@ class SurveyTools:
     earlier: Memory
     """Of the survey before this one."""
     reader: PageReader = field(default_factory=PageReader)
+    site: str = SITE
+    """By whose part of the budget it is paid."""
 
 
 class SurveyRun:
@@ -125,7 +127,7 @@ class SurveyRun:
     async def _learn_robots(self, command: LearnRobots) -> None:
         found = await learn_robots(
             command.origin,
-            SITE,
+            self._tools.site,
             self._tools.fetcher.fetch,
             self._tools.reader.agent,
             command.most_requests,
@@ -148,7 +150,9 @@ class SurveyRun:
     async def _fetch(self, command: Fetch) -> None:
         url = command.asked.url
         earlier = self._tools.earlier.find(url)
-        request = FetchRequest(url, SITE, _EXPECTED_BYTES, command.most_bytes, conditions(earlier))
+        request = FetchRequest(
+            url, self._tools.site, _EXPECTED_BYTES, command.most_bytes, conditions(earlier)
+        )
         outcome = await self._tools.fetcher.fetch(request)
         entry, commands = await self._landed(command, outcome, earlier)
         self._tools.log.put(entry)

@@ -146,6 +146,9 @@ class Beat(Question, frozen=True, kw_only=True):
     """Of the beat in this life. A beat sent again, its answer being lost, has the same."""
     heard: Count = 0
     """The highest number of this life that was answered: what orders before it said is void."""
+    holds: Amount | None = None
+    """Bytes per second that the node may use now, by the last orders; None: no bound, or none
+    came."""
     tasks: Annotated[tuple[Held, ...], msgspec.Meta(max_length=_MOST_TASKS)] = ()
     servers: dict[str, ServerTally] = {}
     """By address, what was added since the beat before."""

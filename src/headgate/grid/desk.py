@@ -108,12 +108,18 @@ class Desk:
         """Take up what an earlier manager left: leases get one more time, results received are
         stored now."""
         run, now = self.arrivals.run.stamp, self.clock.now()
+        lease = self.board.terms.lease_seconds
         self.roll.rows = dict(self.store.nodes())
+        since = self.clock.wall() - lease - _SAVE_NODES_SECONDS
+        if any(row.seen > since for row in self.roll.rows.values()):
+            self.totals.inherit(now + lease)
         self.connects = {host: dict(found) for host, found in self.store.connects().items()}
         for task in self.store.tasks(run):
             self.board.add(task)
         for row in self.store.open_leases(run):
             self.board.take_up(row, now)
+        for row in self.store.silent_leases(run):
+            self.board.tasks.fell_silent(row)  # its node may be heard again all the same
         await self._receiving.take_up()
 
     def running(self) -> Mapping[Lease, Progress]:
@@ -187,7 +193,7 @@ class Desk:
         seconds = self.board.terms.lease_seconds
         total = self.totals.lease(
             node, (beat.number, beat.heard), self.terms.budget(seconds),
-            self.roll.weights(now, seconds), now + seconds, now,
+            self.roll.weights(now, seconds), now + seconds, now, beat.holds,
         )  # fmt: skip
         return Orders(
             good=tuple(good), stop=tuple(stop), end=self.ending.orders(good), seconds=seconds,

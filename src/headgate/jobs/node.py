@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headgate.crawling.focusing import Focusing
 from headgate.crawling.group_commit import GroupCommit
-from headgate.crawling.node import Node
+from headgate.crawling.node import Node, NodeRun
 from headgate.crawling.page_reading import ROBOTS_AGENT, PageReader
 from headgate.crawling.ports import Clock, Fetcher
 from headgate.crawling.requisites import Requisites
@@ -125,9 +126,17 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
     async with parts.open_fetcher(job.fetcher) as fetcher:
         queue = None if job.order is None else _queue(job, job.order, fetcher, clock)
 
-        def open_run(task: Task, started: float | None) -> SiteRun:
+        def open_run(task: Task, started: float | None) -> NodeRun:
+            files = opened[task.name] = ExitStack()
+            if task.survey is None:
+                return open_site(task, started, files)
+            from headgate.jobs.surveys.task_run import open_survey_task  # few nodes have one
+
+            log = job.run_of(task).place(task.name).journal
+            return open_survey_task(task, task.survey, log, fetcher, clock, started, files)
+
+        def open_site(task: Task, started: float | None, files: ExitStack) -> SiteRun:
             site, name = task.site, task.name
-            files = opened[name] = ExitStack()
             run = job.run_of(task)
             owner = Owner(name, task.visit if task.kept is not None else 0)
             sharing = files.enter_context(shared.by(run)) if job.shares(task) else None
@@ -140,8 +149,7 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
             spill = DiskSpill(run.spool)
             files.callback(spill.close)
             focus = focus_of(site)
-            if focus is not None and isinstance(focus.scorer, OwnScorer):
-                files.callback(focus.scorer.close)
+            _close_scorer(focus, files)
             scored = focus is not None and focus.scorer is not None
             rules = _rules(site, clock, scored=scored, in_turns=queue is not None)
             scope = _scope(task, known)
@@ -193,6 +201,12 @@ def _queue(job: NodeJob, order: ScoreOrder, fetcher: Fetcher, clock: Clock) -> C
     from headgate.crawling.common_queue import CommonQueue
 
     return CommonQueue(order, job.calendar, job.servers, fetcher, clock)
+
+
+def _close_scorer(focus: Focusing | None, files: ExitStack) -> None:
+    """With the files, if it has a process of its own."""
+    if focus is not None and isinstance(focus.scorer, OwnScorer):
+        files.callback(focus.scorer.close)
 
 
 def _known(task: Task, collection: Collection) -> KnownPages:

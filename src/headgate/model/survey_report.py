@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from headgate.model.run_report import GridReport
+
 __all__ = ["DepthAhead", "SurveyDepth", "SurveyReport"]
 
 
@@ -64,5 +66,7 @@ class SurveyReport(msgspec.Struct, frozen=True):
     ahead: Sequence[DepthAhead]
     """What going on would cost and bring: within the depth if it ended early, and on the next
     levels below. Servers at their cap are left out."""
+    grid: GridReport | None = None
+    """Of nodes that asked; None: one machine did."""
     version: int = 1
     """Of this document's form; a new number where a field changes its meaning or goes."""

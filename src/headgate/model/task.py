@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headgate.model.site import Site
 
-__all__ = ["Apart", "KeptVisit", "Task"]
+__all__ = ["Apart", "KeptVisit", "SurveyedServers", "Task"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,26 @@ class KeptVisit:
     """On the line, for pages that it finds; what it does not come to waits for another visit."""
     believe: bool = False
     """However strange what it finds looks: it was found before."""
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyedServers:
+    """Servers to be surveyed, where a task is no crawl. What they link to is for whoever gave the
+    task to go on with."""
+
+    starts: tuple[str, ...]
+    depth: int
+    most_requests: int
+    """To each server, like ``most_bytes``."""
+    most_bytes: int
+    delay: float
+    """Seconds between two requests to a server."""
+    least_yield: float = 0.0
+    breadth_first: bool = False
+    others: tuple[str, ...] = ()
+    """Domains within theirs that are servers of their own, and asked by somebody else."""
+    whole_registration: bool = False
+    """A server is all that was registered under one domain, not a start's host alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +67,8 @@ class Task:
     """None: it is a crawl's."""
     apart: Apart | None = None
     """None: its files are the collection's."""
+    survey: SurveyedServers | None = None
+    """None: its site is crawled. Else the site is but a name and the hosts that are asked."""
 
     @property
     def name(self) -> str:

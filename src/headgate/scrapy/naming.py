@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from headgate.frontier.scope import Scope
-from headgate.jobs.surveys.survey import registrable_domain
+from headgate.jobs.surveys.registrable import registrable_domain
 from headgate.model.site import Site
 from headgate.reading.urls import normalise
 

@@ -87,6 +87,7 @@ __all__ = [
     "SITE_KEYS",
     "SiteFile",
     "parse_budget",
+    "parse_grid",
     "parse_site_file",
     "site_error",
 ]
@@ -203,6 +204,16 @@ def parse_budget(text: str, path: str, unless_given: BytesPerSecond) -> Budget:
     budget = _budget(table, own_bandwidth or unless_given)
     _refuse_floor_above(table, budget.make_way_floor, own_bandwidth)
     return budget
+
+
+def parse_grid(text: str, path: str) -> GridTerms:
+    """What a site file says of a grid; it may have no sites.
+
+    >>> parse_grid('[grid]\\nlease = "30s"', "line.toml").lease
+    30.0
+    """
+    source = SiteFileText(text, path)
+    return _grid(_Table(source, (), source.document()).table("grid"))
 
 
 def site_error(text: str, path: str, name: str, key: str, problem: str) -> SiteFileError:

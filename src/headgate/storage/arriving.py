@@ -39,11 +39,27 @@ def free_bytes(folder: Path) -> int:
         return max(shutil.disk_usage(folder).free - _KEPT_FREE_BYTES, 0)
 
 
+def _is_crawled(path: Path, owner: Owner, names: dict[str, int]) -> bool:
+    try:
+        if read_owner(path) != owner:
+            return False
+        for _, rows, _ in read_commits(path, None):
+            for row in rows:
+                if row.warc_file and row.warc_offset >= names.get(row.warc_file, 0):
+                    return False
+    except (HeadgateError, ValueError):
+        return False
+    return True
+
+
 @dataclass(slots=True)
 class Deliveries:
     """Of one run. Calls that touch the disk may block."""
 
     run: RunFolder
+    believable: Callable[[Path, Owner, dict[str, int]], bool] = field(default=_is_crawled)
+    """Whether a journal can be read, is this visit's, and tells of no file that is not among these
+    names and sizes."""
     _expected: dict[Lease, tuple[FileSize, ...]] = field(default_factory=dict)
 
     @property
@@ -109,13 +125,12 @@ class Deliveries:
         )
 
     def is_journal_of(self, lease: Lease, files: Sequence[FileDigest], owner: Owner) -> bool:
-        """Whether the journal can be read, is this visit's, and tells of no file that is not
-        here."""
+        """Whether there is one, and it is `believable`."""
         names = {file.name: file.size for file in files}
         for number, file in enumerate(files):
             if file.name.endswith(".journal"):
                 part = self._part(lease, number)
-                return _readable(
+                return self.believable(
                     part if part.exists() else _home(self.run, file.name), owner, names
                 )
         return False
@@ -166,19 +181,6 @@ def _is(path: Path, file: FileDigest) -> bool:
             return file_digest(opened, "sha256").hexdigest() == file.sha256
     except OSError:
         return False
-
-
-def _readable(path: Path, owner: Owner, names: dict[str, int]) -> bool:
-    try:
-        if read_owner(path) != owner:
-            return False
-        for _, rows, _ in read_commits(path, None):
-            for row in rows:
-                if row.warc_file and row.warc_offset >= names.get(row.warc_file, 0):
-                    return False
-    except (HeadgateError, ValueError):
-        return False
-    return True
 
 
 def _sync(path: Path) -> None:

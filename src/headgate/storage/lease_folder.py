@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -96,9 +96,7 @@ class LeaseFolder:
 
     def task(self, grant: Grant) -> Task:
         """The same with its files here."""
-        task = grant.task
-        apart = Apart(self.name, grant.stamp)
-        return Task(task.site, task.visit, task.asks, task.kept, apart)
+        return replace(grant.task, apart=Apart(self.name, grant.stamp))
 
     def files(self, grant: Grant) -> list[Path]:
         """The result: the journal, and pages."""

@@ -81,13 +81,15 @@ class Gathering:
             self._external(target, tree, harvest)
         return harvest
 
-    def replay(self, tree: ServerTree, stored: Memory) -> None:
+    def replay(self, tree: ServerTree, stored: Memory) -> dict[str, list[str]]:
         """What an interrupted survey learned of a server counts as if it had come now.
 
-        None of its pages is left out, whatever promises more today.
+        None of its pages is left out, whatever promises more today. Answers the hosts that are
+        new, by the page that led to them.
         """
         others = []
         trouble = ""
+        found: dict[str, list[str]] = {}
         while tree.waiting:
             asked = tree.take(self._values)
             entry = stored.find(asked.url)
@@ -95,26 +97,29 @@ class Gathering:
                 others.append(asked)
             else:
                 tree.rule.fetched(asked.url)
-                trouble = self._again(tree, asked, entry) or trouble
+                harvest, wrong = self._again(tree, asked, entry)
+                trouble = wrong or trouble
+                if harvest.new_hosts:
+                    found[asked.url] = harvest.new_hosts
         for asked in reversed(others):
             tree.queue.put_back(asked)
         if not (tree.waiting or tree.pages):
             tree.reason = tree.reason or trouble
+        return found
 
-    def _again(self, tree: ServerTree, asked: Asked, entry: SurveyEntry) -> str:
-        """Answers what was wrong with it."""
+    def _again(self, tree: ServerTree, asked: Asked, entry: SurveyEntry) -> tuple[Harvest, str]:
+        """What it brings, and what was wrong with it."""
         match entry.ending:
             case Ending.PAGE | Ending.UNCHANGED:
-                self.page(tree, asked, entry.links)
+                return self.page(tree, asked, entry.links), ""
             case Ending.REDIRECT:
-                self.redirect(tree, asked, entry.detail)
+                return self.redirect(tree, asked, entry.detail), ""
             case Ending.STATUS:
                 if is_gone(entry.status):
                     self.nothing(tree, asked)
-                return f"status {entry.status}"
+                return Harvest(), f"status {entry.status}"
             case _:
-                return entry.detail
-        return ""
+                return Harvest(), entry.detail
 
     def _learn(self, tree: ServerTree, asked: Asked, new_hosts: int) -> None:
         self._yields.learn(asked.kind, asked.words, new_hosts)

@@ -66,10 +66,11 @@ class Surveyor:
         """``stored``: what this survey knew when it was interrupted, which is not asked for again.
         ``earlier``: the survey before it, which knows who was silent."""
         self.rules = rules
-        self._territory = Territory(rules, registrable)
-        self.trees = self._territory.trees
+        self.territory = Territory(rules, registrable)
+        """Which server a host belongs to."""
+        self.trees = self.territory.trees
         """The servers, the user's first."""
-        self.hosts = self._territory.hosts
+        self.hosts = self.territory.hosts
         """External hosts found so far."""
         self.probed = 0
         """Servers that were asked for anything."""
@@ -82,9 +83,9 @@ class Surveyor:
         self._yields = YieldModel()
         self._values: PageValues = BreadthFirst() if rules.breadth_first else self._yields
         self._gathering = Gathering(
-            self._territory, self._values, self._yields, rules.depth, self._take_in
+            self.territory, self._values, self._yields, rules.depth, self._take_in
         )
-        self.outlook = Outlook(rules, self._territory, self._yields, self._gathering)
+        self.outlook = Outlook(rules, self.territory, self._yields, self._gathering)
         self._asking = Asking(rules, self._values)
         self._under_way = Slots(rules.slots)
         self._turns = Turns(self.trees, self._values, rules.least_yield, rules.slots)
@@ -94,13 +95,13 @@ class Surveyor:
     def start(self, urls: Iterable[str]) -> None:
         """The user's list. A further URL of a server already listed is one more of its starts."""
         for url in urls:
-            known = self._territory.tree_of(host(url))
+            known = self.territory.tree_of(host(url))
             if known is None:
-                self._take_in(self._territory.plant(url, 0))
+                self._take_in(self.territory.plant(url, 0))
             else:
                 known.meet(url, 0, "", self._values)
         for url, depth in () if self.rules.breadth_first else self._rich:
-            tree = self._territory.tree_of(host(url))
+            tree = self.territory.tree_of(host(url))
             if tree is not None:
                 tree.meet(url, depth, "", self._values)
         self._rich.clear()
@@ -129,6 +130,28 @@ class Surveyor:
             harvest = self._gather(tree, event)
         self._go_on(tree, now)
         return Decision(self._dispatch(now), harvest)
+
+    def gather(
+        self, number: int, stored: Memory, given_up: str, *, whole: bool
+    ) -> dict[str, list[str]]:
+        """A server that was asked elsewhere: all that is known of it counts, and nothing is asked
+        for here. ``given_up``: why it was; ``whole``: nothing was left to ask for. Answers new
+        hosts, by the page that leads there."""
+        tree = self.trees[number]
+        assert tree.state is ServerState.WAITING
+        tree.state = ServerState.OPEN
+        self.probed += 1
+        found = self._replay(tree, stored)
+        if tree.state is ServerState.OPEN:
+            if given_up:
+                tree.close(ServerState.GIVEN_UP, given_up)
+            elif tree.waiting and not self._asking.room_for_an_origin(tree):
+                tree.close(ServerState.CAPPED)
+            elif whole:
+                tree.close(ServerState.DONE, "" if tree.pages else "robots.txt")
+        if self.outlook.enough():
+            self.stop(f"{self.rules.until:.0%} of the hosts found")
+        return found
 
     def stop(self, reason: str) -> None:
         """Ask for nothing more; what is under way still counts."""
@@ -219,7 +242,7 @@ class Surveyor:
         if tree.state is ServerState.WAITING:
             tree.state = ServerState.OPEN
             self.probed += 1
-            self._replay(tree)
+            self._replay(tree, self._stored)
         command = self._asking.next(tree)
         if isinstance(command, Later):
             self._turns.rest(tree, now)
@@ -235,15 +258,15 @@ class Surveyor:
             tree.close(state, "" if tree.pages else "robots.txt")
         return None
 
-    def _replay(self, tree: ServerTree) -> None:
-        """What the interrupted survey knew of a server; its cost counts first."""
-        record = self._stored.server(tree.domain)
+    def _replay(self, tree: ServerTree, stored: Memory) -> dict[str, list[str]]:
+        """What is known of a server already; its cost counts first. Answers new hosts, by page."""
+        record = stored.server(tree.domain)
         if record is None:
-            return
+            return {}
         self._cost(tree, record.requests, record.wire_bytes)
         if record.silent:
             tree.close(ServerState.GIVEN_UP, record.silent)
-        self._gathering.replay(tree, self._stored)
+        return self._gathering.replay(tree, stored)
 
     def _what_then(self, now: float) -> list[Command]:
         slot = None if self._under_way.free(now) else self._under_way.next_free

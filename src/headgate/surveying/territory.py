@@ -9,13 +9,14 @@ may name more than ``most_hosts`` that nobody named before.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from headgate.frontier.pacing import HostPace
 from headgate.reading.urls import host, origin
 from headgate.surveying.answers import Harvest
 from headgate.surveying.domains import RegistrableDomain, domain_of_host, parents
 from headgate.surveying.rules import SurveyRules
-from headgate.surveying.server_tree import ServerTree
+from headgate.surveying.server_tree import ServerState, ServerTree
 
 __all__ = ["Territory"]
 
@@ -44,7 +45,7 @@ class Territory:
 
     def plant(self, url: str, round_: int) -> ServerTree:
         """A new server."""
-        domain = self._domain(host(url))
+        domain = self.domain(host(url))
         tree = ServerTree(
             len(self.trees),
             url,
@@ -58,8 +59,14 @@ class Territory:
         self._names[self._registrable(domain)] += 1
         return tree
 
-    def _domain(self, name: str) -> str:
+    def domain(self, name: str) -> str:
+        """Of the server that a host would begin."""
         return self._registrable(name) if self._rules.whole_registration else domain_of_host(name)
+
+    def leave(self, domains: Iterable[str]) -> None:
+        """To others: these servers are not asked, told before any is planted."""
+        for domain in domains:
+            self.plant(f"http://{domain}/", 0).close(ServerState.DONE)
 
     def found(self, url: str, tree: ServerTree, harvest: Harvest) -> ServerTree | None:
         """A link that leads out of ``tree``; the new server, if it makes one."""
@@ -78,7 +85,7 @@ class Territory:
     def _is_start(self, name: str, tree: ServerTree) -> bool:
         if tree.round >= self._rules.rounds or not self._rules.scope.holds(name):
             return False
-        domain = self._domain(name)
+        domain = self.domain(name)
         return (
             self.tree_of(domain) is None
             and self._names[self._registrable(domain)] < self._rules.names_per_domain

@@ -13,9 +13,8 @@ __all__ = ["audits_table", "grid_words", "nodes_table"]
 _MOST_NAMED = 5
 
 
-def grid_words(report: RunReport) -> list[str]:
-    """Lines for a terminal; none where one machine crawled."""
-    grid = report.grid
+def grid_words(grid: GridReport | None) -> list[str]:
+    """Lines for a terminal; none where one machine did all."""
     if grid is None:
         return []
     by_share = sorted(grid.nodes, key=lambda node: -node.wire_bytes)

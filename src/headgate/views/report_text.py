@@ -50,7 +50,7 @@ def report_text(report: RunReport, page: str = "", *, linked: bool = True) -> st
     lines += _listed("Left out", left_out_words(report))
     unfinished = (site for site in report.sites if not site.settled)
     lines += _listed("Not finished", (f"{s.name} ({s.reason or s.state})" for s in unfinished))
-    lines += grid_words(report)
+    lines += grid_words(report.grid)
     lines += _listed("Stalled", stalls_in_words(report))
     lines += _listed("Process died, site went on from what was stored", restarts_in_words(report))
     lines += _listed("Errors", (f"{count:,} × {kind}" for kind, count in errors_by_kind(report)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from headgate.model.survey_report import DepthAhead, SurveyReport
 from headgate.model.units import format_duration, format_size
 from headgate.views.plan_words import plural
+from headgate.views.report_grid import grid_words
 
 __all__ = ["survey_text"]
 
@@ -31,6 +32,7 @@ def _lines(report: SurveyReport, folder: str) -> Iterator[str]:
     for reason, count in sorted(report.unreachable.items(), key=lambda item: -item[1]):
         yield f"  {count:,} without a page: {reason}"
     yield from _depths(report)
+    yield from grid_words(report.grid)
     yield f"tables and graph: {folder}"
     yield f"report: {folder}/report.html"
 

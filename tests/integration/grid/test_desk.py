@@ -8,13 +8,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.contract.desk_office import DeskOffice, filled_board, new_run
-from tests.contract.task_offices import HandClock
+from tests.contract.task_offices import LEASE_SECONDS, HandClock
 from tests.contract.test_task_source import Result, beat_of, brought, claimed, settled
 
 from headgate.control.board_rows import Ending
 from headgate.crawling.task_messages import FileDigest, FileSize, Lease, Put, Verdict, Word
 from headgate.crawling.task_source import Refused, TaskSource
+from headgate.grid.desk import DeskTerms
 from headgate.model.errors import WorldFault
 from headgate.storage.arriving import Deliveries
 from headgate.storage.catalog.sql_board import SqlBoard
@@ -233,5 +235,49 @@ def test_a_task_done_again_for_an_audit_is_compared_and_not_kept(tmp_path: Path)
         assert office.results() == {"a": result.files}, "the first counts"
         (audit,) = office.store.audits(managers.run.stamp)
         assert (audit.first, audit.second, audit.differing) == ("n1", "n2", 0)
+
+    play(tmp_path, scene)
+
+
+def test_a_node_that_was_silent_while_managers_changed_is_heard_all_the_same(
+    tmp_path: Path,
+) -> None:
+    """Three nodes lose a task one after another without dying: it is not given up for it."""
+
+    async def scene(managers: Managers) -> None:
+        grants = {}
+        for name in ("n1", "n2", "n3"):
+            office = await managers.start()
+            source = office.source(name)
+            await source.beat(beat_of())
+            office.pass_time(2 * LEASE_SECONDS)
+            grants[name] = await claimed(source, "a")
+        office = await managers.start()
+        number = grants["n1"].lease.task
+        task = office.desk.board.tasks.get(number)
+        assert task is not None
+        assert task.lost == 2
+        for name in ("n1", "n2"):
+            await office.source(name).beat(beat_of(grants[name], number=2))
+        assert task.lost == 0, "all that were lost are back"
+
+    play(tmp_path, scene)
+
+
+def test_after_a_restart_a_node_gets_no_more_than_it_had(tmp_path: Path) -> None:
+    """Others may hold the rest, from the manager before, until a lease is over."""
+
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        await office.source("n1").beat(beat_of())
+        await office.desk.close()
+        office = await managers.start()
+        office.desk.terms = DeskTerms(lambda _: 100.0)
+        first = await office.source("n1").beat(replace(beat_of(number=2), holds=30.0))
+        second = await office.source("n2").beat(beat_of())
+        assert (first.total, second.total) == (30.0, 0.0)
+        office.pass_time(LEASE_SECONDS + 1.0)
+        alone = await office.source("n1").beat(replace(beat_of(number=3), holds=30.0, heard=2))
+        assert alone.total == 100.0
 
     play(tmp_path, scene)

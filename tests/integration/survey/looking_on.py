@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from headgate.crawling.survey_run import SurveyRun
 from headgate.fetching.dns import FixedResolver
 from headgate.fetching.http import HttpFetcher
 from headgate.jobs.parts import Parts
 from headgate.jobs.real_parts import real_parts
+from headgate.jobs.surveys.survey import SurveyUnderWay
 from headgate.model.quota import QuotaUse
 
 
@@ -23,12 +23,12 @@ class Nobody:
     stop_at_pause: bool = False
     pauses: list[QuotaUse] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
-    run: SurveyRun | None = None
+    run: SurveyUnderWay | None = None
 
-    def attach(self, run: SurveyRun) -> None:
+    def attach(self, run: SurveyUnderWay) -> None:
         self.run = run
 
-    def look(self, seconds: float, run: SurveyRun) -> None:  # noqa: ARG002 - a port's
+    def look(self, seconds: float, run: SurveyUnderWay) -> None:  # noqa: ARG002 - a port's
         if run.stored >= self.most:
             run.stop("interrupted")
 

@@ -11,11 +11,10 @@ from tests.acceptance.small_web import SmallWeb, serving
 
 import headgate
 from headgate.control.catalog import Outcome
-from headgate.crawling.survey_run import SurveyRun
 from headgate.frontier.pacing import PaceRules
 from headgate.jobs.real_parts import real_parts
 from headgate.jobs.surveys.from_python import survey_settings
-from headgate.jobs.surveys.survey import SurveyJob, survey
+from headgate.jobs.surveys.survey import SurveyJob, SurveyUnderWay, survey
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.quota import Quota
@@ -80,7 +79,7 @@ def test_the_users_last_word_holds_and_the_time_of_all_legs_counts(tmp_path: Pat
     """At 1 B/s it would take hours."""
 
     class Hurrying(Nobody):
-        def attach(self, run: SurveyRun) -> None:
+        def attach(self, run: SurveyUnderWay) -> None:
             super().attach(run)
             folder = Collection(tmp_path).unfinished_run()
             assert folder is not None

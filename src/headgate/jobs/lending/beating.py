@@ -91,6 +91,7 @@ class Beating:
                 life=self._life,
                 number=self._number,
                 heard=self._heard,
+                holds=self.holdings.book.holds(asked),
                 tasks=self.holdings.held() + given,
                 servers=self._unheard or {},
                 connects=_round_trips((self._unheard or {}).values()),

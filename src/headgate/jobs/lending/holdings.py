@@ -11,7 +11,7 @@ a whole result may still be the first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from pathlib import Path
 
@@ -60,7 +60,7 @@ class Work:
         """To be crawled from now on; time that passed since it was granted is gone."""
         task = self.folder.task(self.grant)
         site = time_left(task.site, max(wall - self.saved.wall, 0.0), None)
-        return Task(site, task.visit, task.asks, task.kept, task.apart)
+        return replace(task, site=site)
 
 
 @dataclass(slots=True)

@@ -6,11 +6,10 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from headgate.crawling.survey_run import SurveyRun
 from headgate.fetching.http import FetcherSettings
 from headgate.jobs.own_loop import run_blocking
 from headgate.jobs.real_parts import real_parts
-from headgate.jobs.surveys.survey import SURVEY_LIMITS, SurveyJob
+from headgate.jobs.surveys.survey import SURVEY_LIMITS, SurveyJob, SurveyUnderWay
 from headgate.jobs.surveys.survey import survey as survey_job
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
@@ -71,10 +70,10 @@ def _start(word: str) -> str:
 class _Nobody:
     """Looks on, and logs what somebody should know."""
 
-    def attach(self, run: SurveyRun) -> None:
+    def attach(self, run: SurveyUnderWay) -> None:
         pass
 
-    def look(self, seconds: float, run: SurveyRun) -> None:
+    def look(self, seconds: float, run: SurveyUnderWay) -> None:
         pass
 
     def mended(self, remarks: Sequence[str]) -> None:

@@ -13,9 +13,10 @@ import msgspec
 from headgate.frontier.pacing import PaceRules
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
+from headgate.model.grid import GridTerms
 from headgate.model.quota import Quota
 from headgate.model.units import UNLIMITED, parse_duration, parse_rate, parse_size
-from headgate.site_file.parsing import parse_budget
+from headgate.site_file.parsing import parse_budget, parse_grid
 from headgate.surveying.rules import DEEPEST, SurveyRules
 from headgate.surveying.scope import SurveyScope
 
@@ -77,6 +78,10 @@ class SurveyRequest(msgspec.Struct, frozen=True):
             quota=Quota.parse(self.quota, own.calendar.zone) if self.quota else own.quota,
             make_way=self.make_way or own.make_way,
         )
+
+    def grid(self) -> GridTerms:
+        """How nodes share the servers, where some come."""
+        return parse_grid(self.budget_text, self.budget_path) if self.budget_path else GridTerms()
 
     def job(self, out: Path, *, resume: bool = False) -> SurveyJob:
         """The job of what was asked."""

@@ -28,29 +28,32 @@ from headgate.jobs.opening import JobKind, open_run
 from headgate.jobs.parts import Parts
 from headgate.jobs.run_time import RunTime
 from headgate.jobs.surveys.line import SurveyLine
+from headgate.jobs.surveys.registrable import registrable_domain
 from headgate.jobs.surveys.wrapping_up import wrap_up_survey
 from headgate.model.budget import Budget
-from headgate.model.errors import WorldFault
+from headgate.model.errors import UserMistake, WorldFault
 from headgate.model.quota import QuotaUse
 from headgate.model.survey_report import SurveyReport
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.survey_log import SURVEY_LOG, SurveyFile, SurveyIndex, read_survey
 from headgate.storage.run_state import RunState, load_budget, load_elapsed
-from headgate.surveying.domains import RegistrableDomain
 from headgate.surveying.memory import NO_MEMORY, Memory
 from headgate.surveying.rules import SurveyRules
 from headgate.surveying.surveyor import Surveyor
 
 __all__ = [
+    "BY_NODES",
     "SURVEY_LIMITS",
     "SurveyJob",
+    "SurveyUnderWay",
     "SurveyWatcher",
-    "registrable_domain",
     "survey",
 ]
 
 SURVEY_LIMITS = Limits(connect_seconds=10.0, first_byte_seconds=20.0, total_seconds=120.0)
 """A server that takes longer has said what a survey wants to know."""
+BY_NODES = "by-nodes"
+"""Under which name a run says that its servers are asked by nodes of a grid."""
 _LOOK_SECONDS = 0.5
 
 
@@ -68,12 +71,28 @@ class SurveyJob:
     """Whatever the caller needs to ask the same again; kept with the run for ``resume``."""
 
 
+class SurveyUnderWay(Protocol):
+    """What somebody who looks on sees of a survey, and can do."""
+
+    @property
+    def surveyor(self) -> Surveyor: ...
+
+    @property
+    def stored(self) -> int:
+        """Requests whose entries are durable."""
+        ...
+
+    def stop(self, reason: str) -> None:
+        """End in order, soon."""
+        ...
+
+
 class SurveyWatcher(Protocol):
     """Who looks on; called from the event loop."""
 
-    def attach(self, run: SurveyRun) -> None: ...
+    def attach(self, run: SurveyUnderWay) -> None: ...
 
-    def look(self, seconds: float, run: SurveyRun) -> None:
+    def look(self, seconds: float, run: SurveyUnderWay) -> None:
         """``seconds`` are those of the run, its earlier legs included."""
         ...
 
@@ -94,6 +113,11 @@ async def survey(job: SurveyJob, parts: Parts, watcher: SurveyWatcher) -> Survey
         before = _earlier_log(collection)
         started = datetime.fromtimestamp(wall, UTC)
         run = open_run(collection, JobKind.SURVEY, job.request, started, resume=job.resume)
+        if run.load(BY_NODES) is not None:
+            raise UserMistake(
+                f"{job.out}: nodes make the unfinished survey; say again where they come in, with"
+                " --serve-nats or --nats"
+            )
         with parts.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
             return await _Survey(job, run, catalog, parts, watcher).run(before)
@@ -188,19 +212,6 @@ class _Survey:
     def _wrap_up(self, surveyor: Surveyor, ending: str) -> SurveyReport:
         wall = self._parts.clock.wall()
         return wrap_up_survey(self._folder, self._catalog, surveyor, ending, self._time.now, wall)
-
-
-def registrable_domain() -> RegistrableDomain:
-    """The public suffix list's answer, by the list that comes with its library."""
-    from publicsuffixlist import PublicSuffixList
-
-    listed = PublicSuffixList()
-
-    def registered(name: str) -> str:
-        is_address = ":" in name or name.rpartition(".")[2].isdigit()
-        return name if is_address else listed.privatesuffix(name) or name
-
-    return registered
 
 
 def _earlier_log(collection: Collection) -> Path | None:

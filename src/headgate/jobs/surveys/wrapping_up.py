@@ -10,6 +10,7 @@ from collections import Counter
 import msgspec
 
 from headgate.control.catalog import Catalog, Outcome
+from headgate.model.run_report import GridReport
 from headgate.model.survey_report import DepthAhead, SurveyDepth, SurveyReport
 from headgate.storage.collection import RunFolder
 from headgate.storage.journals.survey_log import SURVEY_LOG, read_survey
@@ -27,14 +28,18 @@ def wrap_up_survey(
     ending: str,
     seconds: float,
     wall: float,
+    grid: GridReport | None = None,
 ) -> SurveyReport:
-    """Tables, catalog, report and its page. ``seconds``: of the run, all its legs."""
+    """Tables, catalog, report and its page. ``seconds``: of the run, all its legs; ``grid``: who
+    asked, if not this machine."""
     from headgate.jobs.report_pages import write_survey_page
     from headgate.storage.tables.survey_tables import write_survey_tables  # here: it brings 50 MB
 
     facts = SurveyFacts.of(lambda: read_survey(run.path / SURVEY_LOG), surveyor.trees)
     write_survey_tables(facts, run.path)
-    report = _report(run.stamp, facts, surveyor, ending, seconds)
+    report = msgspec.structs.replace(
+        _report(run.stamp, facts, surveyor, ending, seconds), grid=grid
+    )
     write_whole(run.path / "report.json", msgspec.json.encode(report))
     write_survey_page(report, run.path)
     if report.interrupted:

@@ -54,6 +54,10 @@ class SqlBoard:
         with self.database.reading() as db:
             return [_lease(row) for row in db.rows(_QUERIES["open_leases"], {"run": run})]
 
+    def silent_leases(self, run: str) -> list[LeaseRow]:
+        with self.database.reading() as db:
+            return [_lease(row) for row in db.rows(_QUERIES["silent_leases"], {"run": run})]
+
     def lease(self, lease: Lease) -> LeaseRow | None:
         with self.database.reading() as db:
             values = {"task": lease.task, "epoch": lease.epoch}

@@ -1,0 +1,53 @@
+"""Where nodes come in, as the commands that have some are told it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from headgate.model.errors import UserMistake
+from headgate.model.extras import extra
+
+if TYPE_CHECKING:
+    from headgate.jobs.managing.door import DoorPlace
+
+__all__ = ["add_door", "door_place", "need_grid"]
+
+
+def add_door(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--catalog", metavar="URL", default="", help="a PostgreSQL catalog (SQLite in DIR)"
+    )
+    parser.add_argument(
+        "--serve-nats", metavar="[HOST]:PORT", help="start a NATS server there, with TLS"
+    )
+    parser.add_argument(
+        "--nats", metavar="URL", action="append", default=[], help="use this NATS server"
+    )
+    parser.add_argument(
+        "--host", metavar="NAME", action="append", default=[],
+        help="by which nodes reach the served NATS (this machine's name and address)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--plain", action="store_true", help="with --serve-nats: no TLS, for a network you trust"
+    )
+
+
+def need_grid() -> None:
+    """The extra, or a word on what to install."""
+    for module in ("cryptography", "nats"):
+        extra(module, "grids", "grid")
+
+
+def door_place(args: argparse.Namespace) -> DoorPlace | None:
+    """None: there is no door."""
+    if args.nats and args.serve_nats is not None:
+        raise UserMistake("--serve-nats starts a server, --nats uses one: say one of them")
+    if not args.nats and args.serve_nats is None:
+        return None
+    need_grid()
+    from headgate.grid.door import Listen
+    from headgate.jobs.managing.door import DoorPlace
+
+    serve = None if args.serve_nats is None else Listen.parse(args.serve_nats)
+    return DoorPlace(serve, tuple(args.nats), tuple(args.host), args.plain)

@@ -1,0 +1,46 @@
+"""``headgate survey LIST --serve-nats``: a survey by many machines."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from headgate.cli.interrupts import on_interrupt
+from headgate.cli.manager_watch import grid_parts
+from headgate.cli.speaking import say
+from headgate.cli.survey_showing import SurveyWatch
+from headgate.jobs.managing.catalog import only_manager
+from headgate.jobs.managing.door import DoorPlace
+from headgate.jobs.managing.surveying import survey_by_nodes
+from headgate.jobs.surveys.survey import SurveyJob
+from headgate.model.errors import WorldFault
+from headgate.model.grid import GridTerms
+from headgate.model.survey_report import SurveyReport
+
+__all__ = ["survey_with_nodes"]
+
+_MOST_WAIT_SECONDS = 60.0
+
+
+async def survey_with_nodes(
+    job: SurveyJob, terms: GridTerms, place: DoorPlace, catalog: str, *, quiet: bool
+) -> SurveyReport:
+    """A catalog in PostgreSQL that fails is waited for: nodes keep what they have."""
+    watch = SurveyWatch(quiet=quiet)
+    on_interrupt(asyncio.get_running_loop(), watch.interrupt)
+    wait = 1.0
+    try:
+        while True:
+            try:
+                async with only_manager(catalog, say):
+                    parts = grid_parts(place, job.out, catalog)
+                    return await survey_by_nodes(job, terms, parts, watch)
+            except WorldFault as fault:
+                if not (catalog and watch.goes_on):
+                    raise
+                say(f"{fault}; trying again in {wait:g} s")
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _MOST_WAIT_SECONDS)
+            job = replace(job, resume=True)
+    finally:
+        watch.close()
