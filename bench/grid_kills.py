@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.arguments import parser
+from bench.ended_with_us import ended_with_us
 from bench.postgres import Postgres, serving_postgres
 
 from headgate.grid.nats_server import find_server
@@ -195,7 +196,7 @@ class _Grid:
         for node in nodes:
             self._run("manager", "invite", node, "--nats", self.url, *self._where())
         self.start("manager")
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while not (self.out / "door" / "nats.conf").exists():
             assert time.monotonic() < until, "the manager wrote no configuration"
             time.sleep(0.1)
@@ -216,7 +217,11 @@ class _Grid:
             command = [*HEADGATE, "node", f"{name}.token", *options]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
-                command, cwd=self.folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                ended_with_us(command),
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
             )
         if name.startswith("n") and name != "nats":
             self.web.pids[name] = self.processes[name].pid

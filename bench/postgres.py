@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+from bench.ended_with_us import ended_with_us
 
 __all__ = ["Postgres", "installed", "serving_postgres"]
 
@@ -68,7 +69,11 @@ class Postgres:
         ]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [*program, *settings], stderr=log, cwd="/", user=_user(), group=_user()
+                ended_with_us([*program, *settings]),
+                stderr=log,
+                cwd="/",
+                user=_user(),
+                group=_user(),
             )
 
     def kill(self) -> None:

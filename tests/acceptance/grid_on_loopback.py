@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.ended_with_us import ended_with_us
 from tests.acceptance.running import headgate
 from tests.acceptance.small_web import SmallWeb, serving
 
@@ -49,14 +50,14 @@ class Grid:
         """``beside``: another runs; else the port of one that was killed is free in a moment."""
         self.wait(lambda: beside or self.port_is_free())
         where = ["--serve-nats", f"127.0.0.1:{self.port}", "--host", "127.0.0.1"]
-        return self._start("manager", self.site_file, *self._common(), *where, *options)
+        return self.start("manager", self.site_file, *self._common(), *where, *options)
 
     def node(self, name: str, *options: str, group: str = "") -> subprocess.Popen[str]:
         """Invited as soon as the manager is there."""
         token = self.folder / f"{name}.token"
         if not token.exists():
             self.wait(lambda: self.invite(name, "--group", group).returncode == 0)
-        return self._start("node", token, "--allow-private", "--until-idle", "--quiet", *options)
+        return self.start("node", token, "--allow-private", "--until-idle", "--quiet", *options)
 
     def invite(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
         before = Path.cwd()
@@ -95,9 +96,10 @@ class Grid:
         catalog = ["--catalog", self.catalog] if self.catalog else []
         return ["--out", str(self.out), *catalog]
 
-    def _start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """`headgate` with these words, ended with the test."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "headgate", *map(str, arguments)],
+            ended_with_us([sys.executable, "-m", "headgate", *arguments]),
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONUTF8": "1"},
         )  # fmt: skip

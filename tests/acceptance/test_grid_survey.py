@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -99,17 +97,11 @@ def only_run(out: Path) -> Path:
 def surveying(grid: Grid, *words: str) -> subprocess.Popen[str]:
     """`headgate survey` with a door for nodes."""
     budget = grid.folder / "terms.toml"
-    budget.write_text('[grid]\nlease = "3s"\n')
+    budget.write_text('[grid]\nlease = "6s"\n')
     grid.wait(grid.port_is_free)
     where = ("--serve-nats", f"127.0.0.1:{grid.port}", "--host", "127.0.0.1")
     common = ("--out", str(grid.out), "--budget", str(budget), *QUICK, *where)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "headgate", "survey", *common, *words],
-        cwd=grid.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONUTF8": "1"},
-    )  # fmt: skip
-    grid.processes.append(process)
-    return process
+    return grid.start("survey", *common, *words)
 
 
 def test_two_nodes_find_what_one_machine_finds(tmp_path: Path) -> None:
@@ -122,7 +114,7 @@ def test_two_nodes_find_what_one_machine_finds(tmp_path: Path) -> None:
             manager = surveying(grid, *starts)
             for name in ("anna", "ben"):
                 grid.node(name)
-            out, error = manager.communicate(timeout=120)
+            out, error = manager.communicate(timeout=240)
             assert manager.returncode == 0, error
         assert ring.asked.keys() == before.keys()
     assert told(only_run(grid.out)) == told(only_run(tmp_path / "alone"))
@@ -136,7 +128,7 @@ def test_servers_that_are_found_become_tasks_round_by_round(tmp_path: Path) -> N
     with serving_ring(Ring(5)) as ring, grid_on_loopback(tmp_path, []) as grid:
         manager = surveying(grid, ring.start(1), "--scope", "1,2,3,4,5", "--rounds", "3")
         grid.node("anna")
-        _, error = manager.communicate(timeout=120)
+        _, error = manager.communicate(timeout=240)
         assert manager.returncode == 0, error
     servers, *_ = told(only_run(grid.out))
     assert [(row["server"], row["round"], row["state"]) for row in servers] == [
@@ -164,7 +156,7 @@ def test_manager_and_node_are_killed_and_nothing_is_missing(tmp_path: Path) -> N
             ring.seconds_per_page = 0.0
             manager = surveying(grid, "--resume")
             grid.node("ben")
-            _, error = manager.communicate(timeout=120)
+            _, error = manager.communicate(timeout=240)
             assert manager.returncode == 0, error
     assert told(only_run(grid.out)) == told(only_run(tmp_path / "alone"))
 

@@ -11,6 +11,7 @@
 - A task lost three times is dropped: it may be what kills nodes. One whose node is heard again,
   in the same life, was not lost by its own doing. A lease under which nothing moves
   is ended after three lease times.
+- A node has no more tasks than it could use: who claims and never works keeps few from others.
 - When few tasks are left and nothing waits, those that run are given a second time, where their
   host has a place for it.
 
@@ -85,6 +86,8 @@ class Board:
         same = self.leases.by_claim(asker.node, asker.claim)
         if same is not None or self.draining:
             return same
+        if self.leases.held(asker.node) >= asker.most_held:
+            return None
         self.choice.wake_hosts(now)
         while (task := self.choice.next(asker, now)) is not None:
             for held in (*self.leases.of_task(task), *self.leases.at_host(task.host)):

@@ -6,6 +6,7 @@ by itself: until then its place at the host stays taken.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -36,6 +37,8 @@ class OpenLeases:
     """These."""
     _claims: dict[tuple[str, str], OpenLease] = field(default_factory=dict)
     """By node and claim."""
+    _counts: Counter[str] = field(default_factory=Counter)
+    """By node."""
 
     def __iter__(self) -> Iterator[OpenLease]:
         return iter(list(self._all.values()))
@@ -49,6 +52,7 @@ class OpenLeases:
         self._tasks.setdefault(held.task.id, []).append(held)
         self._hosts.setdefault(row.host, {})[row.place] = held
         self._claims[row.node, row.claim] = held
+        self._counts[row.node] += 1
 
     def remove(self, held: OpenLease, *, told: bool = True) -> None:
         """``told``: its node knows."""
@@ -58,6 +62,9 @@ class OpenLeases:
         if not self._tasks[held.task.id]:
             del self._tasks[held.task.id]
         del self._claims[row.node, row.claim]
+        self._counts[row.node] -= 1
+        if not self._counts[row.node]:
+            del self._counts[row.node]
         if told:
             self._free(held)
         else:
@@ -90,6 +97,10 @@ class OpenLeases:
 
     def of_task(self, task: BoardTask) -> list[OpenLease]:
         return list(self._tasks.get(task.id, ()))
+
+    def held(self, node: str) -> int:
+        """Tasks that a node has."""
+        return self._counts[node]
 
     def of_node(self, node: str) -> list[OpenLease]:
         return [held for held in self._all.values() if held.row.node == node]

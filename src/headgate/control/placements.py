@@ -27,6 +27,8 @@ __all__ = ["ByDistance", "ByLists", "Connects", "GridView", "Placing", "of_host"
 _LOAD_WEIGHT = 0.2
 """Of the median distance: what being loaded as all in the mean counts for."""
 _FEW, _MANY = 16, 100_000
+_BELIEVED = 100.0
+"""A node is taken for no faster or slower than the usual one, times this: speeds are its word."""
 
 Connects = Mapping[str, Mapping[str, float]]
 """Seconds to connect, by host and node."""
@@ -168,4 +170,5 @@ def _speeds(nodes: Sequence[NodeRow]) -> FloatArray:
         return as_floats([1 / seconds for seconds in reference if seconds])
     speeds = [node.speed for node in nodes]
     usual = median([speed for speed in speeds if speed] or [1.0])
-    return np.maximum(as_floats([speed or usual for speed in speeds]), usual / 100)
+    told = as_floats([speed or usual for speed in speeds])
+    return np.clip(told, usual / _BELIEVED, usual * _BELIEVED)

@@ -35,6 +35,8 @@ class Asker:
     free_bytes: float = math.inf
     not_these: Container[int] = ()
     """Tasks."""
+    most_held: float = math.inf
+    """Tasks that it may have at once."""
 
     def fits(self, task: BoardTask) -> bool:
         other_group = task.not_group is None or task.not_group != self.group

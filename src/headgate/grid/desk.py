@@ -46,6 +46,8 @@ from headgate.storage.collection import Collection
 __all__ = ["Desk", "DeskTerms"]
 
 _SAVE_NODES_SECONDS = 60.0
+_HELD_PER_SLOT = 4
+"""Tasks that a node has at the most: results that wait to be brought are its own, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,10 @@ class Desk:
         row = self.roll.rows[node]
         row.slots = claim.slots
         now = self.clock.now()
-        asker = Asker(node, claim.id, row.group, claim.free_bytes, frozenset(claim.not_these))
+        asker = Asker(
+            node, claim.id, row.group, claim.free_bytes, frozenset(claim.not_these),
+            _HELD_PER_SLOT * claim.slots,
+        )  # fmt: skip
         held = None
         if self.terms.free_bytes() > 0:
             held = self.board.claim(asker, now, self.clock.wall())

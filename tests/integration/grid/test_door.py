@@ -16,7 +16,7 @@ from nats.errors import MaxPayloadError
 from tests.integration.grid.doors import PATIENCE_SECONDS, OpenDoor, open_door
 
 from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import Claim, Idle
+from headgate.crawling.task_messages import Beat, Claim, ClaimAnswer, Idle, encoded
 from headgate.crawling.task_source import Refused, SourceAway
 from headgate.grid.connecting import connected
 from headgate.grid.door import MAX_PAYLOAD_BYTES, Door, Listen
@@ -228,6 +228,42 @@ def test_what_is_malformed_is_told_so_and_the_desk_goes_on(tmp_path: Path) -> No
             assert b"version" in answer
             source = NatsTasks(anna, "anna")
             assert isinstance(await source.claim(Claim(id="x")), Idle)
+
+    at_door(tmp_path, scene)
+
+
+def test_who_floods_the_door_keeps_nobody_else_from_it(tmp_path: Path) -> None:
+    """A desk that is slow with the flood: a few of it are open, and another's beat is answered."""
+    most, open_now = 0, 0
+
+    class SlowDesk(MemoryDesk):
+        async def claim(self, node: str, claim: Claim) -> ClaimAnswer:
+            nonlocal most, open_now
+            open_now += 1
+            most = max(most, open_now)
+            try:
+                await flooded.wait()
+                return await super().claim(node, claim)
+            finally:
+                open_now -= 1
+
+    flooded = asyncio.Event()
+
+    async def scene(door: OpenDoor) -> None:
+        async with (
+            door.as_manager() as manager,
+            listening(manager, SlowDesk(time.monotonic)),
+            door.as_node("flood") as flood,
+            door.as_node("anna") as anna,
+        ):
+            body = encoded(Claim(id="x"))
+            for _ in range(20_000):
+                await flood.client.publish("hg.req.flood.claim", body, reply="_INBOX_flood.x")
+            await flood.client.flush(int(PATIENCE_SECONDS))
+            orders = await NatsTasks(anna, "anna", PATIENCE_SECONDS).beat(Beat(life=1, number=1))
+            assert orders.seconds > 0
+            assert 0 < most <= 32
+            flooded.set()
 
     at_door(tmp_path, scene)
 

@@ -331,3 +331,11 @@ def test_changes_stored_one_after_another_are_the_board(seed: int) -> None:
         one = board.tasks.get(number)
         assert one is not None
         assert (one.epoch, one.state) == (epoch, state)
+
+
+def test_who_claims_and_never_works_keeps_few_from_others() -> None:
+    board = board_of(*(task(number) for number in range(20)))
+    for number in range(8):
+        claim(board, "greedy", f"c{number}", most_held=8)
+    assert nothing(board, "greedy", most_held=8)
+    claim(board, "other", most_held=8)

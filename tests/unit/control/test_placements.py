@@ -143,3 +143,13 @@ def test_lists_give_every_task_to_one_node(mode: Mode) -> None:
     assert all(
         placing.choose("a", [one]) is one or placing.choose("c", [one]) is one for one in orphans
     ), "who is gone has no list"
+
+
+@pytest.mark.parametrize("lie", [1e300, 1e-300])
+def test_a_node_that_lies_about_its_speed_leaves_work_to_others(lie: float) -> None:
+    here = {name: NodeRow(name=name, speed=1e5) for name in ("a", "b", "c")}
+    here["liar"] = NodeRow(name="liar", speed=lie)
+    tasks = [task(number, expected_seconds=60.0) for number in range(1000)]
+    placing = ByLists(MadeUpGrid(here, tasks), Mode.BATCH)
+    chosen = [placing.choose(name, tasks) for name in here]
+    assert sum(one is not None for one in chosen) >= 3

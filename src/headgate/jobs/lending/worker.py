@@ -37,7 +37,7 @@ from headgate.jobs.reference_visit import ReferenceVisit
 from headgate.model.budget import Budget
 from headgate.model.errors import HeadgateError
 from headgate.model.node_status import NodeStatus
-from headgate.model.units import format_duration
+from headgate.model.units import format_duration, format_size
 from headgate.storage.collection import Collection
 
 __all__ = ["Worker", "WorkerJob", "WorkerWatcher", "work"]
@@ -118,6 +118,8 @@ class Worker:
     """A task was granted, has ended or was brought."""
     _away: str = ""
     """Why nothing is done now."""
+    _full: bool = False
+    """There is no room for another task, and the owner was told."""
 
     def __post_init__(self) -> None:
         self.holdings = Holdings(self.job.home)
@@ -218,8 +220,12 @@ class Worker:
                 continue
             room = await asyncio.to_thread(self.bounds.room)
             if not self.bounds.has_room(room):
+                if not self._full:
+                    self._tell(f"nothing is claimed while only {format_size(room)} of disk is left")
+                self._full = True
                 await self._waking.pause(_DISK_SECONDS)
                 continue
+            self._full = False
             idle = await self.claiming.claim(self.job.budget.crawlers, room)
             if idle is None:
                 self._waking.wake()
