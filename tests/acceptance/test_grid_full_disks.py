@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.acceptance.grid_on_loopback import grid_on_loopback, stored_pages
+from tests.acceptance.grid_on_loopback import grid_on_loopback
 from tests.acceptance.small_web import SmallWeb
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root mounts")
@@ -25,9 +26,19 @@ def small_disk(folder: Path, size: str) -> Iterator[None]:
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
+def pages_in(out: Path) -> list[str]:
+    """Of the indexes, robots.txt left out: who goes on may ask for it again."""
+    lines = [
+        json.loads(line.split(" ", 2)[2])
+        for index in out.glob("runs/*/index.cdxj")
+        for line in index.read_text().splitlines()
+    ]
+    return sorted(line["url"] for line in lines if line["url"].endswith(".html"))
+
+
 def test_a_nodes_full_disk_costs_no_page(tmp_path: Path) -> None:
     """Its task goes to another, which has room."""
-    web = SmallWeb(40, random_bytes=20_000, seconds_per_page=0.1)
+    web = SmallWeb(20, random_bytes=20_000, seconds_per_page=0.1)
     small = tmp_path / "small"
     with grid_on_loopback(tmp_path, [web]) as grid, small_disk(small, "300m"):
         manager = grid.manager("--once")
@@ -43,7 +54,7 @@ def test_a_nodes_full_disk_costs_no_page(tmp_path: Path) -> None:
         _, told = full.communicate()
         assert "tasks are given back" in told, told
         assert "nothing is claimed while only" in told, told
-    assert {url for url, _ in stored_pages(grid.out)} >= web.urls
+    assert pages_in(grid.out) == sorted(web.urls)
 
 
 def test_while_the_managers_disk_is_full_nothing_is_given_out_and_nothing_lost(
@@ -62,4 +73,4 @@ def test_while_the_managers_disk_is_full_nothing_is_given_out_and_nothing_lost(
         subprocess.run(["mount", "-o", "remount,size=2g", grid.out], check=True)
         _, error = manager.communicate(timeout=240)
         assert manager.returncode == 0, error
-        assert {url for url, _ in stored_pages(grid.out)} >= web.urls
+        assert pages_in(grid.out) == sorted(web.urls)

@@ -141,6 +141,7 @@ class _SurveyByNodes:
             try:
                 await asyncio.to_thread(self._take_up)
                 await self._gather_all(log)
+                await asyncio.to_thread(self.store.add_tasks, self.tasks.new())
                 await self.desk.open()
                 self.watcher.attach(self)
                 async with self.grid.open_door(self.desk) as door:
@@ -170,6 +171,9 @@ class _SurveyByNodes:
         """Until all is brought; why it ended."""
         while True:
             await self._gather_all(log)
+            if not self.surveyor.ending:
+                for task in await asyncio.to_thread(self.store.add_tasks, self.tasks.new()):
+                    self.desk.board.add(task)
             self._look(door)
             if self._interrupted:
                 return self._interrupted
@@ -183,15 +187,12 @@ class _SurveyByNodes:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _gather_all(self, log: SurveyFile) -> None:
-        """What was brought counts, and what it led to is given out."""
+        """What was brought counts."""
         while self._brought:
             site, progress = self._brought[0]
             journal = self.folder.place(site).journal
             await asyncio.to_thread(self.tasks.gather, site, journal, progress, log)
             self._brought.pop(0)
-        if not self.surveyor.ending:
-            for task in await asyncio.to_thread(self.store.add_tasks, self.tasks.new()):
-                self.desk.board.add(task)
 
     def _stored(self, result: Received) -> None:
         progress = result.manifest.progress
