@@ -1,10 +1,14 @@
 """Chapters that are done, kept beside the report until it is written: an interrupted run goes on
 with what it has, and in the middle of a chapter with the next of its instances. Both are taken up
-only if the same was asked for and the program is the same, to the byte."""
+only if the same was asked for and the program is the same, to the byte.
+
+Instances are pickles, and what unpickles may run: they lie in the user's own cache, not beside a
+report that may stand in a folder of somebody else's."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import asdict
 from functools import cache
@@ -29,6 +33,7 @@ _ROOT = Path(__file__).parents[2]
 class KeptChapters:
     def __init__(self, report: Path, trial: Trial) -> None:
         self.folder = report.with_name(f"{report.name}.parts")
+        self._instances = _cache() / sha256(str(report.resolve()).encode()).hexdigest()[:16]
         self._key = {**trial.as_key(), "program": _program()}
 
     def open(self) -> None:
@@ -59,14 +64,21 @@ class KeptChapters:
     def remembering(self, paper: str, mapper: Mapper) -> Mapper:
         """The same, going on with what an interrupted run has of this paper."""
         key = sha256(json.dumps(self._key, sort_keys=True).encode()).hexdigest()
-        return kept_tasks(self.folder / f"{paper}.tasks", key, mapper)
+        self._instances.mkdir(parents=True, exist_ok=True)
+        return kept_tasks(self._instances / paper, key, mapper)
 
     def forget(self) -> None:
         """The report is written."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self._instances, ignore_errors=True)
 
     def _path(self, paper: str) -> Path:
         return self.folder / f"{paper}.json"
+
+
+def _cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home, "headgate", "lab")
 
 
 def _chapter(found: dict[str, Any]) -> Chapter:

@@ -29,7 +29,7 @@ _LEAST_GAIN = {"REC": 1.85, "RUC": 1.25}
 _LEAST_AGE_GAIN, _LEAST_COVERED = 1.5, 0.99
 _WHY_ABOVE = (
     "its interval is the mean of those of the channels, which exceeds what all updates together"
-    " give; by these (IIR by sums) the law holds"
+    " give; IIR by sums goes by these"
 )
 
 
