@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 from headgate.control.catalog import Catalog
 from headgate.control.manager import LOOK_SECONDS
+from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
 from headgate.jobs.from_python import fetcher_settings
 from headgate.jobs.keeping.change_notices import ChangeNotices
@@ -116,7 +117,7 @@ class Keeper:
     async def run(self) -> KeepStatus:
         self._tell(self.volumes.recover())
         self._take_sites(self._job.sites)
-        self._forget_old()
+        _forget_old(self._catalog, self._clock)
         while not self._stopped:
             try:
                 await self.legs.run(self._job, self.volumes.open, self._tend)
@@ -129,10 +130,6 @@ class Keeper:
         except (HeadgateError, OSError) as fault:
             self._tell([str(fault)])
         return self._save_state(running=False)
-
-    def _forget_old(self) -> None:
-        """With each volume: a keeper may run for years."""
-        self._catalog.forget_before(self._clock.wall() - _FORGET_DAYS * _DAY)
 
     async def _sit_out(self, fault: Exception) -> None:
         """A fault of this machine: visits that were under way are ended by what they stored."""
@@ -173,7 +170,7 @@ class Keeper:
                 await self._visits.begin(leg, self._job.slots)
                 if self.volumes.is_full():
                     self.volumes.turn()
-                    self._forget_old()
+                    _forget_old(self._catalog, self._clock)
                     leg.keeping.run = RunFolder(self._collection.path, "")
                 self.volumes.tend()
                 self._tell_state()
@@ -251,3 +248,8 @@ class Keeper:
     def _tell(self, words: Sequence[str]) -> None:
         if words:
             self._watcher.told(words)
+
+
+def _forget_old(catalog: Catalog, clock: Clock) -> None:
+    """With each volume: a keeper may run for years."""
+    catalog.forget_before(clock.wall() - _FORGET_DAYS * _DAY)
