@@ -30,7 +30,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_crawl_measures_its_server_and_the_next_plan_knows_it(tmp_path: Path) -> None:
     data, sites = tmp_path / "data", tmp_path / "sites.toml"
-    with serving(SmallWeb(30)) as web:
+    with serving(SmallWeb(30, seconds_per_page=0.3)) as web:  # time enough for a plan
         text = f'[budget]\nbandwidth = "50 MB/s"\n[site.small]\nseeds = ["{web.seed}"]\n'
         sites.write_text(text, encoding="utf-8")
         crawled = headgate("crawl", sites, "--out", data, "--quiet", "--json")

@@ -20,6 +20,8 @@ __all__ = ["Tap"]
 _GROWN_WINDOW = 64_000
 """Stands for the kernel's own window where a limit came while a response ran."""
 _TLS_OVERHEAD = 1.02
+_LONG_SECONDS = 1.0
+"""Of a site's share: a response that takes no longer than this is soon over in any window."""
 
 
 class Tap:
@@ -187,11 +189,14 @@ class Tap:
 
     def _current_quantum(self) -> int:
         """Under today's rates; the window follows them too where it can, and the length that the
-        head told: a long response is no surprise any more, and may be the last that there is."""
+        head told of a response that goes on for long: it is no surprise any more, and may be the
+        last that there is. Many windows widened for a moment each would be a wave."""
         meter, credit = self._meter, self._credit
         if self._changes != meter.changes:
             self._changes = meter.changes
-            length = max(credit.expected, credit.length or 0.0)
+            length = credit.length or 0.0
+            if length < max(credit.expected, _LONG_SECONDS * meter.governor.share(self._site)):
+                length = credit.expected
             demand = meter.demand(self._site, self._line.rtt, length, self._most_connections)
             self._quantum = window.read_quantum(demand.total, demand.share)
             wanted = window.opening(demand)

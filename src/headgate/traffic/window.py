@@ -163,7 +163,7 @@ def opening(demand: Demand) -> Opening | None:
     lump, standing = _lump(demand), demand.standing
     wanted = standing / (_streams(demand, lump, standing) - 1) + SEGMENT
     if not demand.smooth:
-        wanted = max(wanted, min(lump, TRIFLE_SECONDS * demand.total))
+        wanted = max(wanted, min(lump, _trifle(demand.total)))
     segments = math.ceil(min(max(wanted, LEAST_WINDOW), WIDEST_WINDOW) / SEGMENT)
     return Opening(segments * SEGMENT)
 
@@ -225,8 +225,10 @@ def read_quantum(total: float, share: float) -> int:
 
     >>> read_quantum(1e6, 1e6), read_quantum(1e6, 1e5), read_quantum(5e7, 5e5)
     (10000, 4000, 50000)
+    >>> read_quantum(math.inf, 1e5)  # only the site is limited
+    4000
     """
-    wanted = min(total * 0.01, max(share * 0.04, total * TRIFLE_SECONDS))
+    wanted = min(total * 0.01, max(share * 0.04, _trifle(total)))
     return max(SEGMENT, int(min(wanted, WIDEST_WINDOW)))
 
 
@@ -250,6 +252,11 @@ def _streams(demand: Demand, lump: float, standing: float) -> int:
         smoother = _streams_for(standing, SMOOTH_LUMP_SECONDS * demand.total)
         streams = max(streams, min(smoother, POLITE_STREAMS))
     return max(2, min(streams, demand.most))
+
+
+def _trifle(total: float) -> float:
+    """A line without a limit has none: all of a site's rate would be one."""
+    return TRIFLE_SECONDS * total if total < math.inf else 0.0
 
 
 def _lump(demand: Demand) -> float:
