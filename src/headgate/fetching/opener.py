@@ -92,6 +92,8 @@ class Opener:
                 line = await self._connect(origin, request)
                 try:
                     tls = self._own_tls.get(origin.via, self._tls)
+                    if origin.secure:
+                        line.hold_window()
                     stream = await tls.secure(line.sock, origin) if origin.secure else None
                 except BaseException:
                     line.sock.close()

@@ -83,11 +83,14 @@ class Line:
         self._dropped_bytes = 0
         self._shut: bool | None = None
         """None: it never was."""
-        if opening is not None:
-            # The kernel goes by its own guess of what fits until it is told. Where that is less
-            # than what was announced, a part of a segment is left of the window now and then, and
-            # the server waits half a second before it fills that.
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, opening.window)
+
+    def hold_window(self) -> None:
+        """For a stream in records, whose segments are not all full. The kernel goes by its own
+        guess of what fits until it is told; where that is less than what was announced, a part of
+        a segment is left of the window now and then, and the server waits half a second before it
+        fills that. Where all are full, the guess is what keeps lumps small."""
+        if self.window is not None:
+            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, self.window)
 
     def arrivals(self) -> tuple[int, int]:
         """Stream bytes and wire bytes that came since the connection began.
