@@ -4,7 +4,7 @@ Prints, in one run, beside those peers that are installed:
 
 1. references of real pages to absolute URLs in normal form, µs each;
 2. pages to links, title, base, canonical and robots words, ms each, by the size of the page;
-3. pages made to be dear, seconds each; a cell in red takes a second or more;
+3. pages made to be expensive, seconds each; a cell in red takes a second or more;
 4. content codings, decoding, digests and what counts as a change, µs for one page;
 5. robots files and questions to them, µs each;
 6. a sitemap of 50,000 entries, ms.
@@ -221,7 +221,7 @@ def bench_dear_pages() -> None:
         }
         for title, page in dear.items()
     }
-    show("3. Pages made to be dear: seconds", columns, 1, alarm=1)
+    show("3. Pages made to be expensive: seconds", columns, 1, alarm=1)
 
 
 def bench_bytes(pages: list[bytes], rounds: int) -> None:

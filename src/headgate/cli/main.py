@@ -113,6 +113,8 @@ def _run(words: list[str]) -> int:
         return 0
     if words[0] in ("-V", "--version"):
         return _print_version()
+    if words[0] == "--man":
+        return _print_man_page()
     command = _command(words)
     args = _parsed(command_parser(command), words[len(command.split()) :])
     with raising():
@@ -134,7 +136,8 @@ A web crawler that keeps its promises: this much bandwidth, these sites, these d
 commands:
 {commands}
 
-"headgate help COMMAND" tells more about one; "headgate --version" says which Headgate this is.
+"headgate help COMMAND" tells more about one, "headgate --man | man -l -" all of it;
+"headgate --version" says which Headgate this is.
 """
 
 
@@ -142,6 +145,15 @@ def _print_version() -> int:
     from headgate.model.version import VERSION
 
     show(f"headgate {VERSION}")
+    return 0
+
+
+def _print_man_page() -> int:
+    from headgate.cli.man_page import man_page
+    from headgate.model.version import VERSION
+
+    texts = {command: command_parser(command).format_help() for command in COMMANDS}
+    sys.stdout.write(man_page(VERSION, COMMANDS, texts))
     return 0
 
 

@@ -23,7 +23,7 @@ from headgate.frontier.scored_todo import Scores
 __all__ = ["LINKS_AT_ONCE", "Dialogue"]
 
 LINKS_AT_ONCE = 2_000
-"""Told to the frontier in one go. A link takes it some microseconds, one that was made to be dear a
+"""Told to the frontier in one go. A link takes it some microseconds, one made to be costly a
 tenth of a millisecond."""
 _OTHERS_PART = 1.0
 """Seconds that others have for each that the frontier takes for very many links."""

@@ -17,8 +17,8 @@ Any other number that looks like a year is none. Only the 30 years beyond a boun
 ``/9041/12/`` is somebody's number; a calendar is walked step by step and cannot jump over them.
 Dates of the past count only in a path that says calendar: archives go back for centuries.
 
-A page of a stranger may bring a hundred thousand URLs made to be dear. So a URL is looked at in its
-first few hundred characters, around the first few places where such a year stands.
+A page of a stranger may bring a hundred thousand URLs made to be costly. So a URL is looked at in
+its first few hundred characters, around the first few places where such a year stands.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ __all__ = ["Dispatch", "DispatchRules", "Flight"]
 
 _DROPS_AT_A_TIME = 25
 """URLs dropped in one go at the most, lest a site closed by robots.txt hold up everything else:
-rules made to be dear take milliseconds to ask."""
+rules made to be costly take milliseconds to ask."""
 
 
 @dataclass(frozen=True, slots=True)

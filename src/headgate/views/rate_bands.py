@@ -41,7 +41,7 @@ def gantt_bands(sites: Sequence[PlannedSite], highest_rate: float) -> list[Band]
 
 
 def stacked_bands(sites: Sequence[PlannedSite]) -> list[Band]:
-    """Rates one upon the other, the first site lowest."""
+    """Rates stacked, the first site lowest."""
     parts = [(row, *part) for row, site in enumerate(sites) for part in _parts(site)]
     parts.sort(key=lambda part: part[1].start)
     moments = sorted({moment for _, part, _ in parts for moment in (part.start, part.end)})
