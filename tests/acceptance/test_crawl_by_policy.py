@@ -26,10 +26,14 @@ def too_fast(problem, rng):
     for site, work in enumerate(problem.work):
         builder.add(site, 0.0, 1.0, work + 2 * problem.capacity.peak)
     return builder.build()
+
+def broken(problem, rng):
+    return 1 / 0
 """
 ENTRY_POINTS = """[headgate.policies]
 one-by-one = own_policies:one_by_one
 too-fast = own_policies:too_fast
+broken = own_policies:broken
 lost = own_policies:not_there
 """
 
@@ -71,6 +75,7 @@ def site_file(tmp_path: Path, webs: list[SmallWeb], policy: str = "") -> Path:
             "too-fast",
             "The policy too-fast could not be followed: its rates add up to more than the budget.",
         ),
+        ("broken", "The policy broken could not be followed: it raised ZeroDivisionError"),
     ],
 )
 def test_a_policy_crawls(policy: str, words: str, tmp_path: Path, installed: str) -> None:
@@ -82,7 +87,7 @@ def test_a_policy_crawls(policy: str, words: str, tmp_path: Path, installed: str
     assert "80 pages" in done.stdout
     report = json.loads(next(tmp_path.glob("data/runs/*/report.json")).read_bytes())
     assert report["policy"].lower() == policy.lower()
-    assert bool(report["policy_fault"]) == (policy == "too-fast")
+    assert bool(report["policy_fault"]) == (policy in ("too-fast", "broken"))
     assert words.split(".")[0] in next(tmp_path.glob("data/runs/*/report.html")).read_text()
 
 
