@@ -20,6 +20,7 @@ from headgate.model.left_out import LeftOut
 from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite
 from headgate.model.quota import QuotaUse
 from headgate.model.run_report import (
+    FocusReport,
     HostFigures,
     Leg,
     QuotaReport,
@@ -29,7 +30,6 @@ from headgate.model.run_report import (
 )
 from headgate.model.score_order import QueueTally, ScoreOrder, ScoreOrderReport
 from headgate.model.site import Site
-from headgate.model.timetable import Timetable
 
 __all__ = ["RunLog", "deadline_met", "left_by_stop", "make_report", "standing"]
 
@@ -66,6 +66,8 @@ class RunLog:
     policy_fault: str = ""
     order: ScoreOrder | None = None
     """That pages of all sites went by; None: none."""
+    zone: str | None = None
+    """By whose hours the budget's timetable goes; None: it has none."""
     earlier_sites: Mapping[str, SiteReport] = field(init=False)
     """Of ``earlier``, by name."""
 
@@ -152,7 +154,7 @@ def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: Ru
         stalls=(*(before.stalls if before else ()), *log.stalls),
         quota=_quota(log.quota),
         order=_order(log.order, reports),
-        zone=_zone(plan),
+        zone=log.zone or (before.zone if before else None),
     )
 
 
@@ -201,6 +203,17 @@ def _order(order: ScoreOrder | None, sites: Sequence[SiteReport]) -> ScoreOrderR
     )
 
 
+def _focus(before: SiteReport | None, progress: Progress) -> FocusReport | None:
+    """Pages of earlier legs were judged anew from what is stored; their scorers' faults were not,
+    and a trouble of theirs is still one of the run."""
+    earlier, now = None if before is None else before.focus, progress.focus
+    if earlier is None or now is None:
+        return now or earlier
+    return msgspec.structs.replace(
+        now, faults=earlier.faults + now.faults, trouble=now.trouble or earlier.trouble
+    )
+
+
 def _queue(before: SiteReport | None, progress: Progress) -> QueueTally | None:
     """Of all legs."""
     earlier, now = None if before is None else before.queue, progress.queue
@@ -224,11 +237,6 @@ def _quota(use: QuotaUse | None) -> QuotaReport | None:
         use.resets.timestamp(),
         str(use.quota.zone),
     )
-
-
-def _zone(plan: Plan | None) -> str | None:
-    bandwidth = None if plan is None else plan.budget.bandwidth
-    return str(bandwidth.zone) if isinstance(bandwidth, Timetable) else None
 
 
 def _site_report(site: Site, planned: PlannedSite | None, log: RunLog) -> SiteReport:
@@ -279,7 +287,7 @@ def _as_it_stands(site: Site, before: SiteReport | None, log: RunLog) -> SiteRep
         robots_ignored=site.robots_ignored,
         to_do=progress.to_do,
         left_out=_left_out(progress),
-        focus=progress.focus,
+        focus=_focus(before, progress),
         queue=_queue(before, progress),
         restarts=progress.restarts + (0 if before is None else before.restarts),
     )

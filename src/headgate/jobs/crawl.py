@@ -148,7 +148,7 @@ class _Crawl:
         load_budget(run)
         self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
         self._log.policy = "" if following is None else following.name
-        self._log.order = job.budget.order
+        self._log.order, self._log.zone = job.budget.order, job.budget.timetable_zone
         self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
         self._plan: Plan | None = None
         self._leg: Upkeep | None = None

@@ -60,6 +60,11 @@ class Budget:
         as_written(self, "Budget", (ScoreOrder, type(None)), {"order": ScoreOrder.named})
         as_written(self, "Budget", Objective, {"objective": choice(Objective)})
 
+    @property
+    def timetable_zone(self) -> str | None:
+        """By whose hours the bandwidth changes; None: it does not."""
+        return str(self.bandwidth.zone) if isinstance(self.bandwidth, Timetable) else None
+
     def _read_bandwidth(self, value: Any) -> BytesPerSecond | Timetable:
         if isinstance(value, list):
             return Timetable.parse(value, self.calendar.zone)

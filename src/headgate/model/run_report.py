@@ -176,9 +176,9 @@ class NodeReport(msgspec.Struct, frozen=True):
     share: float
     """Of all bytes that count."""
     lost: int
-    """Tasks that it did not bring, and others had to."""
+    """Leases of its that ended without a result."""
     superseded: int
-    """Tasks for which another's result counts."""
+    """Leases of its whose task another brought first."""
     wasted_bytes: int
     """That it fetched for both."""
 

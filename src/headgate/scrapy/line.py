@@ -76,6 +76,7 @@ class Line:
         wall = self._clock.wall()
         stamp = datetime.fromtimestamp(wall, UTC).strftime("%Y%m%d-%H%M%S")
         self._log = RunLog.of(stamp, wall, None, 0.0)
+        self._log.zone = terms.budget.timetable_zone
         self._began = self._clock.now()
         self.fleet.set_total(math.inf if self._capacity is None else self._capacity.rate_at(0.0))
         self.archive = self._opened_archive()

@@ -39,7 +39,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "needed_bandwidth": _number(plan.remedy.needed_bandwidth),
         "enough_bandwidth": _number(plan.remedy.enough_bandwidth),
         "budget": _budget(plan),
-        "zone": _zone(plan),
+        "zone": plan.budget.timetable_zone,
         "quota": _quota(plan),
         "objective": str(plan.budget.objective),
         "makespan": _number(plan.makespan),
@@ -70,12 +70,6 @@ def _budget(plan: Plan) -> float | list[dict[str, float | None]] | None:
         for piece in plan.budget_pieces
         if piece.start < makespan
     ]
-
-
-def _zone(plan: Plan) -> str | None:
-    """By whose hours the timetable goes; null: there is none."""
-    bandwidth = plan.budget.bandwidth
-    return str(bandwidth.zone) if isinstance(bandwidth, Timetable) else None
 
 
 def _quota(plan: Plan) -> dict[str, Any] | None:

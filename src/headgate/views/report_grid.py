@@ -7,6 +7,7 @@ from headgate.model.units import format_size
 from headgate.views.markup import Markup, element
 from headgate.views.page_tables import Cell, table
 from headgate.views.plan_words import plural
+from headgate.views.report_words import percent
 
 __all__ = ["audits_table", "grid_words", "nodes_table"]
 
@@ -18,7 +19,7 @@ def grid_words(grid: GridReport | None) -> list[str]:
     if grid is None:
         return []
     by_share = sorted(grid.nodes, key=lambda node: -node.wire_bytes)
-    named = [f"{node.name} {node.share:.0%}" for node in by_share[:_MOST_NAMED]]
+    named = [f"{node.name} {percent(node.share)}" for node in by_share[:_MOST_NAMED]]
     if len(by_share) > len(named):
         named.append(f"and {len(by_share) - len(named):,} more")
     lines = [f"{plural(len(by_share), 'node')}: {', '.join(named)}."] if named else []
@@ -53,15 +54,18 @@ def audits_table(report: RunReport) -> Markup | None:
 
 
 def _churn(grid: GridReport) -> list[str]:
+    """In leases: a task may have been lost more than once, and whether it was done in the end is
+    said of its site."""
     lost = sum(node.lost for node in grid.nodes)
-    doubled = sum(node.superseded for node in grid.nodes)
+    overtaken = sum(node.superseded for node in grid.nodes)
     wasted = sum(node.wasted_bytes for node in grid.nodes)
-    if not lost + doubled:
+    if not lost + overtaken:
         return []
     useful = sum(node.wire_bytes for node in grid.nodes)
     share = wasted / (wasted + useful) if wasted + useful else 0.0
-    cost = f"{format_size(wasted)} in vain ({share:.1%})"
-    return [f"Churn: {plural(lost, 'task')} lost and done again, {doubled:,} done twice; {cost}."]
+    ended = f"{plural(lost, 'lease')} ended without a result"
+    cost = f"{format_size(wasted)} in vain ({percent(share)})"
+    return [f"Churn: {ended}, {overtaken:,} overtaken by another node's; {cost}."]
 
 
 def _audits(grid: GridReport) -> list[str]:

@@ -6,6 +6,7 @@ pages come evenly, the line would be the diagonal; the higher it lies above, the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from headgate.model.run_report import FocusReport, RunReport, SiteReport
@@ -40,13 +41,17 @@ def harvest_words(focus: FocusReport) -> str:
     """
     >>> harvest_words(FocusReport("topic", "food", 100, 20, ((40, 18), (100, 20))))
     '20 of 100 pages relevant; 80 % of them within the first 40 %'
+    >>> harvest_words(FocusReport("topic", "food", 50, 3, ((10, 3), (50, 3))))
+    '3 of 50 pages relevant; all of them within the first 20 %'
     """
     words = f"{focus.relevant:,} of {plural(focus.pages, 'page')} relevant"
-    wanted = 0.8 * focus.relevant
+    wanted = math.ceil(4 * focus.relevant / 5)
     needed = next((pages for pages, found in focus.curve if found >= wanted), 0)
     if not focus.relevant or not needed:
         return words
-    return f"{words}; 80 % of them within the first {percent(needed / focus.pages)}"
+    many = "80 % of them" if wanted < focus.relevant else "all of them"
+    which = "it came" if focus.relevant == 1 else many
+    return f"{words}; {which} within the first {percent(needed / focus.pages)}"
 
 
 def scorer_troubles(report: RunReport) -> Iterator[str]:

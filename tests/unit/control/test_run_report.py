@@ -7,6 +7,7 @@ expected figures are reckoned here from the script alone, byte by byte.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -17,11 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.control.run_report import RunLog, make_report
+from headgate.crawling.focusing import Focusing, InPlace
+from headgate.crawling.ports import Scorer
 from headgate.crawling.progress import Progress, TaskState
+from headgate.focus.topic import Topic
+from headgate.focus.topic_order import TopicOrder
 from headgate.model.access import IGNORE, Access
 from headgate.model.left_out import LeftOut
 from headgate.model.quota import Period, Quota, QuotaUse
-from headgate.model.run_report import RunReport, Stall
+from headgate.model.run_report import FocusReport, RunReport, Stall
 from headgate.model.site import Site
 from headgate.model.units import Bytes, Seconds
 from headgate.views.report_text import report_text
@@ -46,6 +51,9 @@ class Script:
     given_up: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
     restarts: int = 0
+    judged: tuple[bool, ...] = ()
+    """Whether each page of text was about the topic, in the order in which they came."""
+    scorer: Scorer | None = None
 
     def at(self, moment: float, earlier: tuple[int, int]) -> Progress:
         """What a look sees; ``earlier`` has pages and bytes of legs before."""
@@ -65,7 +73,17 @@ class Script:
         progress.given_up.update(self.given_up)
         progress.left_out.update(self.left_out)
         progress.restarts = self.restarts
+        if self.judged or self.scorer is not None:
+            progress.focus = self._focus()
         return progress
+
+    def _focus(self) -> FocusReport:
+        """As a site run fills it, page by page."""
+        topic = Topic("sheep") if self.judged else None
+        focusing = Focusing("topic" if topic else "own.py:score", "sheep", topic, self.scorer)
+        for relevant in self.judged:
+            focusing.recall(float(relevant))
+        return focusing.report()
 
 
 @dataclass(frozen=True)
@@ -79,6 +97,8 @@ class Leg:
     quota: QuotaUse | None = None
     lost: float = 0.0
     """Killed: so many seconds of it were in no saved report."""
+    zone: str | None = None
+    """By whose hours the budget changes."""
     budgets: tuple[tuple[float, float | None], ...] = ((0.0, BUDGET),)
     """By the moments at which they begin; None: there is no limit."""
 
@@ -107,6 +127,7 @@ def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
             last = moment
             log.look(elapsed + moment, looks, {script.name: elapsed for script in leg.sites})
         log.interrupted, log.stalls, log.quota = leg.interrupted, leg.stalls, leg.quota
+        log.zone = leg.zone
         earlier = msgspec.json.decode(
             msgspec.json.encode(make_report(sites, 5, None, log)), type=RunReport
         )
@@ -127,6 +148,15 @@ def site(name: str, deadline: float | None = None) -> Site:
     return Site(name, deadline=None if deadline is None else Seconds(deadline))
 
 
+def verdicts(signs: str) -> tuple[bool, ...]:
+    return tuple(sign == "+" for sign in signs)
+
+
+def scorer(faults: int, trouble: str) -> Scorer:
+    """A user's own, as it stands at the end of a leg."""
+    return InPlace(TopicOrder(Topic("sheep")), faults, trouble)
+
+
 A = Script("a", steady(10), ends=9.8)
 STALLED = (
     "Stalled: the machine gave no CPU for 2.9s (2 times, the longest from 2.0s on), "
@@ -145,6 +175,8 @@ HEADINGS = (
     "Stalled",
     "Process died, site went on from what was stored",
     "robots.txt not obeyed, as told",
+    "Focus",
+    "Scorers in trouble",
 )
 CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
     "in time": (
@@ -331,6 +363,63 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         (site("a"),),
         (Leg(10, (A,), budgets=((0.0, BUDGET), (4.0, None))),),
         ("The site is done; a budget of 1 KB/s to unlimited, 918 B/s on average; worst second",),
+    ),
+    "by the hours": (
+        (site("a"),),
+        (Leg(10, (A,), budgets=((0.0, BUDGET), (4.0, 3000.0)), zone="Europe/Berlin"),),
+        ("The site is done; 42.1 % of a budget of 1 KB/s to 3 KB/s by the hours of Europe/Berlin",),
+    ),
+    "by the hours, which did not turn": (
+        (site("a"),),
+        (Leg(10, (A,), zone="Europe/Berlin"),),
+        ("The site is done; 91.8 % of 1 KB/s used; worst second 918 B/s.",),
+    ),
+    "by the hours, and resumed with one rate": (
+        (site("a"),),
+        (
+            Leg(6, (replace(A, came=steady(6), ends=6, state=TaskState.STOPPED,
+                            reason="interrupted"),), interrupted=True,
+                budgets=((0.0, 2000.0), (2.0, 500.0)), zone="Asia/Kathmandu"),
+            Leg(4, (replace(A, came=steady(4), ends=3.8),)),
+        ),
+        ("The site is done; 91.8 % of a budget of 500 B/s to 2 KB/s by the hours of Asia/Kathm",),
+    ),
+    "harvest": (
+        (site("a"), site("b"), site("c"), site("d")),
+        (
+            Leg(10, (replace(A, judged=verdicts("++-+--+-+-")),
+                     replace(A, name="b", came={1.0: 5}, judged=verdicts("--+-")),
+                     replace(A, name="c", came={1.0: 5}, judged=verdicts("---")),
+                     replace(A, name="d", came={1.0: 5}, judged=verdicts("++-+-")))),
+        ),
+        (
+            "All 4 sites done; ",
+            "Focus: a 5 of 10 pages relevant; 80 % of them within the first 70 %, "
+            "b 1 of 4 pages relevant; it came within the first 75 %, "
+            "c 0 of 3 pages relevant, "
+            "d 3 of 5 pages relevant; all of them within the first 80 %.",
+        ),
+    ),
+    "scorers in trouble, in one leg or both": (
+        (site("a"), site("b"), site("c")),
+        (
+            Leg(6, (replace(A, came=steady(6), ends=6, state=TaskState.STOPPED,
+                            reason="interrupted", scorer=scorer(3, "could not score every link")),
+                    replace(A, name="b", came={1.0: 5}, ends=6, state=TaskState.STOPPED,
+                            reason="interrupted", scorer=scorer(1, "could not score every link")),
+                    replace(A, name="c", came={1.0: 5}, ends=6, state=TaskState.STOPPED,
+                            reason="interrupted", scorer=scorer(0, ""))),
+                interrupted=True),
+            Leg(4, (replace(A, came=steady(4), ends=3.8, scorer=scorer(0, "")),
+                    replace(A, name="b", came={1.0: 5}, ends=3.8,
+                            scorer=scorer(2, "switched off: its process broke off")),
+                    replace(A, name="c", came={1.0: 5}, ends=3.8, scorer=scorer(0, "")))),
+        ),
+        (
+            "All 3 sites done; ",
+            "Scorers in trouble: a, scorer own.py:score could not score every link (3 links), "
+            "b, scorer own.py:score switched off: its process broke off (3 links).",
+        ),
     ),
     "processes died": (
         (site("a"), site("b"), site("c")),
@@ -581,6 +670,26 @@ def test_making_way_is_summed_over_legs() -> None:
     report = make_report((site("a"),), 5, None, log)
     assert [point.left_to_others for point in report.timeline] == [900.0, 400.0]
     assert "made way for others for 5.0s (1.3 KB)" in report_text(report)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=1500))
+def test_what_is_said_of_a_harvest_is_true_of_the_pages(judged: list[bool]) -> None:
+    """And no vaguer than a curve of 200 points is."""
+    script = replace(A, judged=tuple(judged))
+    text = report_text(played((site("a"),), (Leg(10, (script,)),)))
+    said = re.search(
+        r"Focus: a (\d+) of (\d+) pages? relevant"
+        r"(?:; (it came|all of them|80 % of them) within the first ([\d.]+) %)?\.",
+        text,
+    )
+    assert said is not None, text
+    assert [int(said[1]), int(said[2])] == [sum(judged), len(judged)]
+    assert (said[3] is None) == (not any(judged))
+    if said[3] is not None:
+        places = [place for place, relevant in enumerate(judged, start=1) if relevant]
+        least = 1.0 if said[3] != "80 % of them" else 0.8
+        needed = next(p for k, p in enumerate(places, 1) if k >= least * len(places))
+        assert -0.06 <= float(said[4]) - 100 * needed / len(judged) <= 1.1
 
 
 @given(

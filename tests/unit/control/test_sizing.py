@@ -81,6 +81,9 @@ def test_a_chain_may_go_on_as_long_as_it_has() -> None:
 def test_a_deep_tree_is_told_when_its_last_level_is_in_sight() -> None:
     pages = 3**7 // 2
     found = wholes(tree(pages, 3), unknown())
+    for early in (pages // 20, pages // 10):  # the URLs known by then are a seventh, and a third
+        assert factor(found[early], pages * PAGE) < 3
+        assert found[early].low < pages * PAGE < found[early].high
     assert factor(found[pages // 4], pages * PAGE) < 2
     assert factor(found[pages // 2], pages * PAGE) < 1.2
 

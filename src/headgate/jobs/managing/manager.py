@@ -159,6 +159,7 @@ class _Managing:
         self._time = RunTime(parts.clock, load_elapsed(run))
         load_budget(run)
         self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
+        self._log.zone = job.budget.timetable_zone
         self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
         self._keeping = BudgetKeeping(job.budget, run, catalog, parts.clock, watcher.mended)
         self._learning = Learning.of(catalog, job.budget.calendar, job.sites)

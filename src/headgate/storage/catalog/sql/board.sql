@@ -110,8 +110,8 @@ SELECT leases.node,
        sum(CASE WHEN leases.ended IS NULL THEN 1 ELSE 0 END) AS open,
        sum(CASE WHEN leases.how = 'committed' THEN 1 ELSE 0 END) AS committed,
        sum(CASE WHEN leases.how = 'superseded' THEN 1 ELSE 0 END) AS superseded,
-       sum(CASE WHEN leases.how IN ('expired', 'stuck', 'left', 'spoilt') THEN 1 ELSE 0 END)
-           AS lost,
+       sum(CASE WHEN leases.how IN ('expired', 'stuck', 'left', 'revoked', 'spoilt') THEN 1 ELSE 0
+                END) AS lost,
        sum(CASE WHEN leases.how = 'committed' THEN leases.pages ELSE 0 END) AS pages,
        sum(CASE WHEN leases.how = 'committed' THEN leases.wire_bytes ELSE 0 END) AS wire_bytes,
        sum(CASE WHEN leases.ended IS NOT NULL AND coalesce(leases.how, 'committed') <> 'committed'
