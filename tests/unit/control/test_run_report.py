@@ -394,10 +394,10 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         ),
         (
             "All 4 sites done; ",
-            "Focus: a 5 of 10 pages relevant; 80 % of them within the first 70 %, "
+            ("Focus: a 5 of 10 pages relevant; 80 % of them within the first 70 %, "
             "b 1 of 4 pages relevant; it came within the first 75 %, "
             "c 0 of 3 pages relevant, "
-            "d 3 of 5 pages relevant; all of them within the first 80 %.",
+            "d 3 of 5 pages relevant; all of them within the first 80 %."),
         ),
     ),
     "scorers in trouble, in one leg or both": (
@@ -417,8 +417,8 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         ),
         (
             "All 3 sites done; ",
-            "Scorers in trouble: a, scorer own.py:score could not score every link (3 links), "
-            "b, scorer own.py:score switched off: its process broke off (3 links).",
+            ("Scorers in trouble: a, scorer own.py:score could not score every link (3 links), "
+            "b, scorer own.py:score switched off: its process broke off (3 links)."),
         ),
     ),
     "processes died": (

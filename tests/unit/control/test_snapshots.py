@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from headgate.control.forecast import Forecast, Source
 from headgate.control.snapshots import Look, Snapshots
 from headgate.crawling.progress import Progress, TaskState
+from headgate.model.quota import Period, Quota, QuotaUse
 from headgate.model.run_report import SiteReport
+from headgate.model.units import Bytes
 
 
 def site(name: str, state: str, **other: object) -> SiteReport:
@@ -84,6 +89,18 @@ def test_what_the_manager_foresees_counts_more_than_the_rate_of_the_moment() -> 
     shown = made.of(crawl.look(2.0, "wiki", wiki=25.0, past=28.0))
     assert {site.name: site.eta for site in shown.sites} == {"wiki": 25.0, "past": 28.0}
     assert shown.eta == 28.0
+
+
+def test_while_a_quota_is_used_up_no_end_is_foreseen() -> None:
+    """It was "194 of 0 B/s; ends in 2d 22h", by the bytes of the moment before."""
+    moment = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    quota = Quota(Bytes(1000.0), Period.MONTH, ZoneInfo("UTC"))
+    crawl, made = Crawl(), snapshots()
+    look = crawl.look(2.0, "wiki", wiki=25.0, past=28.0)
+    shown = made.of(replace(look, pause=QuotaUse(quota, 1000.0, moment)))
+    assert [site.eta for site in shown.sites] == [None, None]
+    assert shown.paused_until == "12-01 00:00"
+    assert made.of(look).eta == 28.0, "and it goes on"
 
 
 def test_why_a_site_that_ended_missed_its_deadline_is_asked_of_the_words() -> None:
