@@ -10,7 +10,7 @@
   stops by its own clock before its lease ends here.
 - A task lost three times is dropped: it may be what kills nodes. One whose node is heard again,
   in the same life, was not lost by its own doing. A lease under which nothing moves
-  is ended after three lease times.
+  is ended after three lease times (`control.movement`).
 - A node has no more tasks than it could use: who claims and never works keeps few from others.
 - When few tasks are left and nothing waits, those that run are given a second time, where their
   host has a place for it.
@@ -20,7 +20,7 @@ Times are those of a clock that does not jump, but for ``wall``, which is for th
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from headgate.control.board_rows import (
@@ -32,6 +32,7 @@ from headgate.control.board_rows import (
     LeaseRow,
 )
 from headgate.control.board_tasks import BoardTasks
+from headgate.control.movement import Movement
 from headgate.control.open_leases import OpenLease, OpenLeases
 from headgate.control.ready_tasks import ReadyTasks
 from headgate.control.task_choice import Asker, TaskChoice
@@ -56,12 +57,14 @@ class Board:
     tasks: BoardTasks = field(init=False)
     leases: OpenLeases = field(default_factory=OpenLeases)
     choice: TaskChoice = field(init=False)
+    movement: Movement = field(init=False)
     _ready: ReadyTasks = field(default_factory=ReadyTasks)
     """Tasks in this very state."""
 
     def __post_init__(self) -> None:
         self.tasks = BoardTasks(self.changes)
         self.choice = TaskChoice(self.terms, self.tasks, self._ready, self.leases)
+        self.movement = Movement(self.terms)
 
     def add(self, task: BoardTask) -> None:
         self.tasks.add(task)
@@ -98,9 +101,11 @@ class Board:
         return None
 
     def beat(
-        self, node: str, held: Iterable[Held], now: float, wall: float, *, new_life: bool = False
-    ) -> tuple[list[Lease], list[Stop]]:
-        """Leases that go on, and those that do not. ``new_life``: the node had ended."""
+        self, node: str, held: Sequence[Held], now: float, wall: float, *, new_life: bool = False,
+        paused: bool = False,
+    ) -> tuple[list[Lease], list[Stop]]:  # fmt: skip
+        """Leases that go on, and those that do not. ``new_life``: the node had ended; ``paused``:
+        nobody may fetch anything now."""
         good: list[Lease] = []
         stop: list[Stop] = []
         for word in held:
@@ -115,11 +120,9 @@ class Board:
                 continue
             told = word.progress
             found.row.pages, found.row.wire_bytes = told.pages, told.wire_bytes
-            mark = (told.fetches, told.wire_bytes + told.under_way_bytes, told.seen)
-            if mark != found.mark:
-                found.mark, found.moved = mark, now
-            elif now - found.moved > self.terms.stuck_leases * self.terms.lease_seconds:
-                self._end(found, Ending.STUCK, wall)
+            if self.movement.hangs(found, told, now, paused=paused):
+                blamed = self.movement.is_to_blame(found, told, now, alone=len(held) == 1)
+                self._end(found, Ending.STUCK, wall, blamed=blamed)
                 stop.append(Stop(lease=word.lease, why="stuck: nothing moved for three leases"))
                 continue
             found.until = now + self.terms.lease_seconds
@@ -198,7 +201,7 @@ class Board:
         self.leases.add(held)
         return held
 
-    def _end(self, held: OpenLease, how: Ending, wall: float) -> None:
+    def _end(self, held: OpenLease, how: Ending, wall: float, *, blamed: bool = True) -> None:
         """The task waits again, unless somebody else has it, too, or it was lost too often."""
         row, task = held.row, held.task
         self.leases.remove(held, told=how not in _UNHEARD)
@@ -208,7 +211,7 @@ class Board:
         if how is Ending.SUPERSEDED:
             return
         self.changes.touch(task)
-        task.lost += how.lost
+        task.lost += how.lost and blamed
         if how is Ending.EXPIRED:
             self.tasks.fell_silent(row)
         if self.leases.of_task(task):

@@ -74,6 +74,8 @@ class TaskChoice:
 
     def place(self, host: str, now: float) -> int | None:
         """At a host, that nobody fetches from; None: all are taken."""
+        if not self.leases.at_host(host):
+            return 0
         return self.leases.place(host, self._places(host), now)
 
     def wake_hosts(self, now: float) -> None:

@@ -1,6 +1,7 @@
 """Results that were received become part of the run, all that wait in one go.
 
-Renaming is cheap; waiting for the disk is not, and a group waits for the folders once.
+Their files are durable by then. Renaming is cheap; waiting for the disk is not, and a group waits
+for the folders once.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Committing:
             self.roll.done(result.row.node, progress)
         await self.saving.stored()
         self.unfinished -= {result.row.lease.task for result in group}
-        for task in await asyncio.to_thread(self.store.add_tasks, again):
+        for task in await asyncio.to_thread(self.store.add_tasks, again) if again else ():
             self.board.add(task)
         for result in group:
             self.tell(result)

@@ -186,20 +186,23 @@ class Desk:
             self.board.give_back(node, Ending.LEFT, wall, frozenset(beat.back))
         if beat.leaving:
             self.board.give_back(node, Ending.LEFT, wall)
-        good, stop = self.board.beat(node, beat.tasks, now, wall, new_life=new_life)
-        for host, seconds in beat.connects.items():
-            self.connects.setdefault(host, {})[node] = seconds
-            self.board.changes.connects[node, host] = seconds, wall
+        seconds = self.board.terms.lease_seconds
+        budget = self.terms.budget(seconds)
+        good, stop = self.board.beat(
+            node, beat.tasks, now, wall, new_life=new_life, paused=budget == 0.0
+        )
+        for host, took in beat.connects.items():
+            self.connects.setdefault(host, {})[node] = took
+            self.board.changes.connects[node, host] = took, wall
         if now - self._nodes_saved >= _SAVE_NODES_SECONDS:
             self._nodes_saved = now
             self.board.changes.nodes |= self.roll.rows
         if self.board.changes.tasks or self.board.changes.nodes:
             await self._saving.stored()
-        seconds = self.board.terms.lease_seconds
+        weights = {} if budget is None else self.roll.weights(now, seconds)
         total = self.totals.lease(
-            node, (beat.number, beat.heard), self.terms.budget(seconds),
-            self.roll.weights(now, seconds), now + seconds, now, beat.holds,
-        )  # fmt: skip
+            node, (beat.number, beat.heard), budget, weights, now + seconds, now, beat.holds
+        )
         return Orders(
             good=tuple(good), stop=tuple(stop), end=self.ending.orders(good), seconds=seconds,
             total=total, total_seconds=seconds, reference=self.terms.reference,

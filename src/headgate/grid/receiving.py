@@ -2,8 +2,8 @@
 
 A crash at any point of it costs nothing but time:
 
-    chunks ─► part files ─► sha256 right, journal readable ─► `received`, stored: it counts
-      ─► files renamed into the run, durable ─► `done`, stored ─► the node may delete its own
+    chunks ─► part files ─► sha256 right, journal readable, durable ─► `received`, stored: it counts
+      ─► files renamed into the run ─► `done`, stored ─► the node may delete its own
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ class Receiving:
 
     async def put(self, node: str, put: Put) -> Verdict:
         lease = put.lease
+        self.board.movement.brings(node, self.clock.now())
         if await self.given.lease(node, lease) is None:
             return Verdict(word=Word.NEVER_YOURS)
         settled = await self._settled(lease)
@@ -76,12 +77,14 @@ class Receiving:
         return Verdict(word=Word.SEND)
 
     async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool:
+        self.board.movement.brings(node, self.clock.now())
         if await self.given.lease(node, chunk.lease) is None:
             return False
         return self.arrivals.write(chunk, data)
 
     async def done(self, node: str, manifest: Manifest) -> Verdict:
         lease = manifest.lease
+        self.board.movement.brings(node, self.clock.now())
         row = await self.given.lease(node, lease)
         if row is None:
             return Verdict(word=Word.NEVER_YOURS)
@@ -104,22 +107,35 @@ class Receiving:
             return Verdict(word=Word.RESEND, files=tuple(range(len(manifest.files))))
         self.arrivals.close(lease)
         owner = (await self.given.spec(lease.task)).owner
-        wrong = await asyncio.to_thread(self.arrivals.wrong, lease, manifest.files)
+        wrong = await asyncio.to_thread(self._take, manifest, owner)
         if wrong:
             self.arrivals.reopen(lease, announced)
             return Verdict(word=Word.RESEND, files=wrong)
-        if not await asyncio.to_thread(self.arrivals.is_journal_of, lease, manifest.files, owner):
-            await asyncio.to_thread(self.arrivals.drop, lease)
-            raise Refused(f"the journal of {owner.site} is none that Headgate wrote")
         return await self._receive(row, manifest, owner)
+
+    def _take(self, manifest: Manifest, owner: Owner) -> tuple[int, ...]:
+        """Numbers of the files that are not as they should be; none: all are here to stay."""
+        arrivals, lease, files = self.arrivals, manifest.lease, manifest.files
+        wrong = arrivals.wrong(lease, files)
+        if not wrong:
+            if not arrivals.is_journal_of(lease, files, owner):
+                arrivals.drop(lease)
+                raise Refused(f"the journal of {owner.site} is none that Headgate wrote")
+            arrivals.keep(lease, files)
+        return wrong
 
     async def _receive(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> Verdict:
         if self.board.receive(row, encoded(manifest), self.clock.wall()):
             await self.saving.stored()
             stored = self._begin_storing(row, manifest, owner)
             await asyncio.wait([stored], timeout=_COMMIT_PATIENCE_SECONDS)
+            return Verdict(word=self._stored_word(manifest.lease.task))
         settled = await self._settled(manifest.lease)
         return settled or Verdict(word=Word.RECEIVED)
+
+    def _stored_word(self, task: int) -> Word:
+        """Of the result that counts."""
+        return Word.RECEIVED if task in self.committing.unfinished else Word.COMMITTED
 
     def _begin_storing(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> asyncio.Task[None]:
         task = self.board.tasks.get(row.lease.task)
@@ -147,8 +163,7 @@ class Receiving:
             winner = await asyncio.to_thread(self.store.winner, lease.task)
             if winner != lease.epoch:
                 return Verdict(word=Word.SUPERSEDED)
-            stored = lease.task not in self.committing.unfinished
-            return Verdict(word=Word.COMMITTED if stored else Word.RECEIVED)
+            return Verdict(word=self._stored_word(lease.task))
         if standing.state is BoardState.RECEIVED:
             return Verdict(word=Word.RECEIVED if standing.wins else Word.SUPERSEDED)
         return None

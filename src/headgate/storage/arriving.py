@@ -8,16 +8,20 @@ Bytes are written where they belong, so they may come in any order and again. A 
 name only when it is whole and durable; done again after a crash, moving in is the same. Whoever
 sends is a stranger: nothing is taken but files of the names that its task has, of the sizes that it
 announced, and a journal that can be read.
+
+Paths are strings here: a small result is a dozen of them, and as objects they would cost as much as
+all the rest.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import file_digest
+from itertools import count
 from pathlib import Path
 
 from headgate.crawling.task_messages import Chunk, FileDigest, FileSize, Lease
@@ -31,6 +35,8 @@ __all__ = ["Deliveries", "free_bytes"]
 
 _KEPT_FREE_BYTES = 256 << 20
 """Of the disk: for what is made of the results."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+_WARC = ".warc.gz"
 
 
 def free_bytes(folder: Path) -> int:
@@ -61,28 +67,31 @@ class Deliveries:
     """Whether a journal can be read, is this visit's, and tells of no file that is not among these
     names and sizes."""
     _expected: dict[Lease, tuple[FileSize, ...]] = field(default_factory=dict)
+    _folder: str = field(init=False)
+    _homes: tuple[str, str] = field(init=False)
+    """Of journals, and of WARC files."""
 
-    @property
-    def folder(self) -> Path:
-        return self.run.spool / "arriving"
+    def __post_init__(self) -> None:
+        self._folder = str(self.run.spool / "arriving")
+        self._homes = str(self.run.spool), str(self.run.warc)
 
     def fits(self, owner: Owner, names: Iterable[str]) -> bool:
         """Whether these are names that a visit's files have, each once, with a journal."""
         place = self.run.place(owner.site, visit=owner.visit)
-        warc = re.compile(rf"{re.escape(place.warc.stem)}-\d{{5}}\.warc\.gz")
         names = list(names)
-        journal = place.journal.name
-        known = all(name == journal or warc.fullmatch(name) for name in names)
+        journal, begin = place.journal.name, f"{place.warc.stem}-"
+        known = all(name == journal or _is_warc(name, begin) for name in names)
         return known and journal in names and len(set(names)) == len(names)
 
     def expect(self, lease: Lease, files: tuple[FileSize, ...]) -> None:
         if self._expected.get(lease) == files:
             return
         self.drop(lease)
-        with writing(self.folder):
-            self.folder.mkdir(exist_ok=True)
+        with writing(Path(self._folder)):
+            with suppress(FileExistsError):
+                os.mkdir(self._folder)  # noqa: PTH102
             for number in range(len(files)):
-                self._part(lease, number).touch(0o600)
+                os.close(os.open(self._part(lease, number), _NEW, 0o600))
         self._expected[lease] = files
 
     def expected(self, lease: Lease) -> tuple[FileSize, ...]:
@@ -95,7 +104,7 @@ class Deliveries:
         if chunk.file >= len(files) or chunk.offset + len(data) > files[chunk.file].size:
             return False
         path = self._part(chunk.lease, chunk.file)
-        with writing(path):
+        with writing(Path(path)):
             fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
                 view = memoryview(data)
@@ -120,8 +129,7 @@ class Deliveries:
         return tuple(
             number
             for number, file in enumerate(files)
-            if not _is(self._part(lease, number), file)
-            and not _is(_home(self.run, file.name), file)
+            if not _is(self._part(lease, number), file) and not _is(self._home(file.name), file)
         )
 
     def is_journal_of(self, lease: Lease, files: Sequence[FileDigest], owner: Owner) -> bool:
@@ -129,20 +137,23 @@ class Deliveries:
         names = {file.name: file.size for file in files}
         for number, file in enumerate(files):
             if file.name.endswith(".journal"):
-                part = self._part(lease, number)
-                return self.believable(
-                    part if part.exists() else _home(self.run, file.name), owner, names
-                )
+                part = Path(self._part(lease, number))
+                journal = part if part.exists() else Path(self._home(file.name))
+                return self.believable(journal, owner, names)
         return False
 
-    def move_in(self, lease: Lease, files: Sequence[FileDigest]) -> None:
-        """Durable when it returns, but for the names: `sync` follows."""
+    def keep(self, lease: Lease, files: Sequence[FileDigest]) -> None:
+        """What came is whole: durable when it returns, but for the names."""
         for number, file in enumerate(files):
-            part, home = self._part(lease, number), _home(self.run, file.name)
-            with writing(home):
-                if part.exists():
-                    _sync(part)
-                    part.rename(home)
+            with writing(Path(self._home(file.name))), suppress(FileNotFoundError):
+                _sync(self._part(lease, number))
+
+    def move_in(self, lease: Lease, files: Sequence[FileDigest]) -> None:
+        """What was kept gets its own names; `sync` follows."""
+        for number, file in enumerate(files):
+            home = self._home(file.name)
+            with writing(Path(home)), suppress(FileNotFoundError):  # done before a crash
+                os.replace(self._part(lease, number), home)  # noqa: PTH105
 
     def sync(self) -> None:
         sync_folder(self.run.spool)
@@ -150,32 +161,42 @@ class Deliveries:
 
     def parts(self, lease: Lease, files: Sequence[FileDigest]) -> dict[str, Path]:
         """By name, while they have not moved in."""
-        return {file.name: self._part(lease, number) for number, file in enumerate(files)}
+        return {file.name: Path(self._part(lease, number)) for number, file in enumerate(files)}
 
     def drop(self, lease: Lease) -> None:
         """Whatever came of it."""
-        self._expected.pop(lease, None)
-        for path in self.folder.glob(f"{lease.task}.{lease.epoch}.*.part"):
-            path.unlink(missing_ok=True)
+        announced = len(self._expected.pop(lease, ()))
+        for number in count():
+            try:
+                os.unlink(self._part(lease, number))  # noqa: PTH108
+            except FileNotFoundError:
+                if number >= announced:
+                    return
 
     def tidy(self, wanted: Callable[[Lease], bool]) -> None:
         """Delete what an earlier manager left of leases that nobody wants any more."""
-        for path in self.folder.glob("*.part"):
+        for path in Path(self._folder).glob("*.part"):
             task, epoch, *_ = path.name.split(".")
             if not wanted(Lease(int(task), int(epoch))):
                 path.unlink(missing_ok=True)
 
-    def _part(self, lease: Lease, number: int) -> Path:
-        return self.folder / f"{lease.task}.{lease.epoch}.{number}.part"
+    def _part(self, lease: Lease, number: int) -> str:
+        return f"{self._folder}/{lease.task}.{lease.epoch}.{number}.part"
+
+    def _home(self, name: str) -> str:
+        journals, warc = self._homes
+        return f"{journals if name.endswith('.journal') else warc}/{name}"
 
 
-def _home(run: RunFolder, name: str) -> Path:
-    return (run.spool if name.endswith(".journal") else run.warc) / name
+def _is_warc(name: str, begin: str) -> bool:
+    number = name.removeprefix(begin).removesuffix(_WARC)
+    digits = number.isascii() and number.isdecimal() and len(number) == 5
+    return digits and name == f"{begin}{number}{_WARC}"
 
 
-def _is(path: Path, file: FileDigest) -> bool:
+def _is(path: str, file: FileDigest) -> bool:
     try:
-        with path.open("rb") as opened:
+        with open(path, "rb") as opened:  # noqa: PTH123
             if os.fstat(opened.fileno()).st_size != file.size:
                 return False
             return file_digest(opened, "sha256").hexdigest() == file.sha256
@@ -183,7 +204,7 @@ def _is(path: Path, file: FileDigest) -> bool:
         return False
 
 
-def _sync(path: Path) -> None:
+def _sync(path: str) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -281,3 +281,19 @@ def test_after_a_restart_a_node_gets_no_more_than_it_had(tmp_path: Path) -> None
         assert alone.total == 100.0
 
     play(tmp_path, scene)
+
+
+def test_while_the_budget_rests_nobody_loses_a_task(tmp_path: Path) -> None:
+    """A quota that is spent, or a timetable's hours: tasks stand still, and nobody is to blame."""
+
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        office.desk.terms = DeskTerms(budget=lambda _: 0.0)
+        source = office.source("n1")
+        grant = await claimed(source, "a")
+        for number in range(1, 40):
+            office.pass_time(LEASE_SECONDS / 3)
+            orders = await source.beat(beat_of(grant, number=number))
+            assert orders.good == (grant.lease,)
+
+    play(tmp_path, scene)

@@ -16,7 +16,7 @@ from headgate.control.board import Board
 from headgate.control.board_rows import BoardState, BoardTask, BoardTerms, Ending, LeaseRow
 from headgate.control.open_leases import OpenLease
 from headgate.control.task_choice import Asker
-from headgate.crawling.progress import Progress
+from headgate.crawling.progress import Progress, TaskState
 from headgate.crawling.task_messages import Held, Lease
 
 LEASE = 60.0
@@ -48,9 +48,9 @@ def nothing(board: Board, node: str, now: float = 0.0, **rest: Any) -> bool:
     return board.claim(Asker(node, "none", **rest), now, now) is None
 
 
-def held(*leases: OpenLease, fetches: int = 0) -> list[Held]:
+def held(*leases: OpenLease, fetches: int = 0, **told: Any) -> list[Held]:
     return [
-        Held(lease=one.row.lease, progress=Progress(one.task.site, fetches=fetches))
+        Held(lease=one.row.lease, progress=Progress(one.task.site, fetches=fetches, **told))
         for one in leases
     ]
 
@@ -117,6 +117,89 @@ def test_a_lease_under_which_nothing_moves_is_ended() -> None:
     assert step == 2 + 9 + 1, "the first beat more than three leases after it last moved"
     assert stop[0].why.startswith("stuck")
     assert claim(board, "m", now=now).row.lease.epoch == 2
+
+
+def beat_through(
+    board: Board, given: OpenLease, *others: OpenLease, leases: float = 4.0, brings: bool = False,
+    **told: Any,
+) -> bool:  # fmt: skip
+    """So long the task of ``given`` stands still, and those of ``others`` move; whether its lease
+    was ended."""
+    node, began = given.row.node, given.moved
+    for step in range(1, int(3 * leases) + 1):
+        now = began + step * LEASE / 3
+        if brings:
+            board.movement.brings(node, now)
+        _, stop = board.beat(node, [*held(given, **told), *held(*others, fetches=step)], now, now)
+        if stop:
+            return True
+    return False
+
+
+CRAWLING = {"state": TaskState.CRAWLING}
+
+
+def test_a_task_that_hangs_while_others_move_is_dropped_after_three_nodes() -> None:
+    board = board_of(task(1, value=1.0), task(2))
+    now = 0.0
+    for turn in range(3):
+        hanging, moving = claim(board, f"n{turn}", "a", now), claim(board, f"n{turn}", "b", now)
+        assert hanging.task.id == 1
+        assert beat_through(board, hanging, moving, **CRAWLING)
+        board.give_back(f"n{turn}", Ending.LEFT, now)
+        now += 4 * LEASE
+    assert [one.id for one in board.tasks.in_state(BoardState.DROPPED)] == [1]
+
+
+def test_tasks_of_a_machine_where_nothing_moves_are_not_to_blame() -> None:
+    """It is too busy, or its owner's budget is spent."""
+    board = board_of(task(1), task(2))
+    now = 0.0
+    for turn in range(5):
+        both = [claim(board, f"n{turn}", name, now) for name in "ab"]
+        for _ in range(11):
+            now += LEASE / 3
+            board.beat(f"n{turn}", held(*both, **CRAWLING), now, now)
+        assert not board.leases, "others may have them"
+    assert [one.lost for one in board.tasks.in_state(BoardState.READY)] == [0, 0]
+
+
+def test_a_task_that_its_node_did_not_begin_is_not_to_blame() -> None:
+    """Its lease was not known to be good there: answers came too late."""
+    board = board_of(task(1))
+    for turn in range(5):
+        given = claim(board, f"n{turn}", now=turn * 4 * LEASE)
+        assert beat_through(board, given, state=TaskState.WAITING)
+    assert board.tasks.left == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {**CRAWLING, "pausing": True},
+        {"state": TaskState.DONE, "ended": 1.0, "brings": True},
+    ],
+    ids=["its site's own delay", "waits to be brought"],
+)
+def test_who_stands_still_for_a_reason_keeps_its_lease(told: dict[str, Any]) -> None:
+    board = board_of(task(1))
+    assert not beat_through(board, claim(board, "n"), leases=30.0, **told)
+
+
+def test_a_result_that_nobody_brings_is_not_waited_for() -> None:
+    board = board_of(task(1))
+    assert beat_through(board, claim(board, "n"), state=TaskState.DONE, ended=1.0)
+    assert claim(board, "m", now=5 * LEASE).task.lost == 0
+
+
+def test_while_nobody_may_fetch_anything_nobody_hangs() -> None:
+    board = board_of(task(1))
+    given = claim(board, "n")
+    for step in range(1, 100):
+        now = step * LEASE / 3
+        assert board.beat("n", held(given, **CRAWLING), now, now, paused=True)[0]
+    assert board.beat("n", held(given, **CRAWLING), now + LEASE, now)[0]
+    assert board.beat("n", held(given, **CRAWLING), now + 4 * LEASE, now)[1]
 
 
 def test_a_task_lost_three_times_is_dropped_and_taken_all_the_same() -> None:

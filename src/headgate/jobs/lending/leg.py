@@ -15,6 +15,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import msgspec
+
 from headgate.control.catalog import Catalog
 from headgate.control.conducting import Conducting
 from headgate.control.forecast import Forecast, Source
@@ -133,7 +135,7 @@ class WorkerLeg:
         for report in reports:
             work = self.holdings.crawled(report.site)
             if work is not None and report.ended is None:
-                work.progress = report
+                work.progress = _as_told(report, granted)
             elif work is not None:
                 self._end(work, report)
         leg.learn(reports, granted, self._time.awake(now), self.parts.clock.wall())
@@ -186,6 +188,13 @@ class WorkerLeg:
     def _tell_line(self, rate: float, held_back: bool) -> None:
         if self._upkeep is not None:
             self._upkeep.tell_line(rate, held_back)
+
+
+def _as_told(report: Progress, granted: Mapping[str, float]) -> Progress:
+    """A site that has no rate while others have stands still by our own plan."""
+    if not granted.get(report.site) and any(granted.values()):
+        return msgspec.structs.replace(report, pausing=True)
+    return report
 
 
 def _forecast(work: Work) -> Forecast:
