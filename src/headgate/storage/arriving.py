@@ -58,6 +58,19 @@ def _is_crawled(path: Path, owner: Owner, names: dict[str, int]) -> bool:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class _Paths:
+    arriving: str
+    journals: str
+    warc: str
+
+    def part(self, lease: Lease, number: int) -> str:
+        return f"{self.arriving}/{lease.task}.{lease.epoch}.{number}.part"
+
+    def home(self, name: str) -> str:
+        return f"{self.journals if name.endswith('.journal') else self.warc}/{name}"
+
+
 @dataclass(slots=True)
 class Deliveries:
     """Of one run. Calls that touch the disk may block."""
@@ -67,13 +80,11 @@ class Deliveries:
     """Whether a journal can be read, is this visit's, and tells of no file that is not among these
     names and sizes."""
     _expected: dict[Lease, tuple[FileSize, ...]] = field(default_factory=dict)
-    _folder: str = field(init=False)
-    _homes: tuple[str, str] = field(init=False)
-    """Of journals, and of WARC files."""
+    _paths: _Paths = field(init=False)
 
     def __post_init__(self) -> None:
-        self._folder = str(self.run.spool / "arriving")
-        self._homes = str(self.run.spool), str(self.run.warc)
+        spool, warc = self.run.spool, self.run.warc
+        self._paths = _Paths(str(spool / "arriving"), str(spool), str(warc))
 
     def fits(self, owner: Owner, names: Iterable[str]) -> bool:
         """Whether these are names that a visit's files have, each once, with a journal."""
@@ -87,11 +98,11 @@ class Deliveries:
         if self._expected.get(lease) == files:
             return
         self.drop(lease)
-        with writing(Path(self._folder)):
+        with writing(Path(self._paths.arriving)):
             with suppress(FileExistsError):
-                os.mkdir(self._folder)  # noqa: PTH102
+                os.mkdir(self._paths.arriving)  # noqa: PTH102
             for number in range(len(files)):
-                os.close(os.open(self._part(lease, number), _NEW, 0o600))
+                os.close(os.open(self._paths.part(lease, number), _NEW, 0o600))
         self._expected[lease] = files
 
     def expected(self, lease: Lease) -> tuple[FileSize, ...]:
@@ -103,7 +114,7 @@ class Deliveries:
         files = self.expected(chunk.lease)
         if chunk.file >= len(files) or chunk.offset + len(data) > files[chunk.file].size:
             return False
-        path = self._part(chunk.lease, chunk.file)
+        path = self._paths.part(chunk.lease, chunk.file)
         with writing(Path(path)):
             fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
@@ -129,7 +140,8 @@ class Deliveries:
         return tuple(
             number
             for number, file in enumerate(files)
-            if not _is(self._part(lease, number), file) and not _is(self._home(file.name), file)
+            if not _is(self._paths.part(lease, number), file)
+            and not _is(self._paths.home(file.name), file)
         )
 
     def is_journal_of(self, lease: Lease, files: Sequence[FileDigest], owner: Owner) -> bool:
@@ -137,23 +149,23 @@ class Deliveries:
         names = {file.name: file.size for file in files}
         for number, file in enumerate(files):
             if file.name.endswith(".journal"):
-                part = Path(self._part(lease, number))
-                journal = part if part.exists() else Path(self._home(file.name))
+                part = Path(self._paths.part(lease, number))
+                journal = part if part.exists() else Path(self._paths.home(file.name))
                 return self.believable(journal, owner, names)
         return False
 
     def keep(self, lease: Lease, files: Sequence[FileDigest]) -> None:
         """What came is whole: durable when it returns, but for the names."""
         for number, file in enumerate(files):
-            with writing(Path(self._home(file.name))), suppress(FileNotFoundError):
-                _sync(self._part(lease, number))
+            with writing(Path(self._paths.home(file.name))), suppress(FileNotFoundError):
+                _sync(self._paths.part(lease, number))
 
     def move_in(self, lease: Lease, files: Sequence[FileDigest]) -> None:
         """What was kept gets its own names; `sync` follows."""
         for number, file in enumerate(files):
-            home = self._home(file.name)
+            home = self._paths.home(file.name)
             with writing(Path(home)), suppress(FileNotFoundError):  # done before a crash
-                os.replace(self._part(lease, number), home)  # noqa: PTH105
+                os.replace(self._paths.part(lease, number), home)  # noqa: PTH105
 
     def sync(self) -> None:
         sync_folder(self.run.spool)
@@ -161,31 +173,26 @@ class Deliveries:
 
     def parts(self, lease: Lease, files: Sequence[FileDigest]) -> dict[str, Path]:
         """By name, while they have not moved in."""
-        return {file.name: Path(self._part(lease, number)) for number, file in enumerate(files)}
+        return {
+            file.name: Path(self._paths.part(lease, number)) for number, file in enumerate(files)
+        }
 
     def drop(self, lease: Lease) -> None:
         """Whatever came of it."""
         announced = len(self._expected.pop(lease, ()))
         for number in count():
             try:
-                os.unlink(self._part(lease, number))  # noqa: PTH108
+                os.unlink(self._paths.part(lease, number))  # noqa: PTH108
             except FileNotFoundError:
                 if number >= announced:
                     return
 
     def tidy(self, wanted: Callable[[Lease], bool]) -> None:
         """Delete what an earlier manager left of leases that nobody wants any more."""
-        for path in Path(self._folder).glob("*.part"):
+        for path in Path(self._paths.arriving).glob("*.part"):
             task, epoch, *_ = path.name.split(".")
             if not wanted(Lease(int(task), int(epoch))):
                 path.unlink(missing_ok=True)
-
-    def _part(self, lease: Lease, number: int) -> str:
-        return f"{self._folder}/{lease.task}.{lease.epoch}.{number}.part"
-
-    def _home(self, name: str) -> str:
-        journals, warc = self._homes
-        return f"{journals if name.endswith('.journal') else warc}/{name}"
 
 
 def _is_warc(name: str, begin: str) -> bool:

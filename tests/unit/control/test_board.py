@@ -136,7 +136,7 @@ def beat_through(
     return False
 
 
-CRAWLING = {"state": TaskState.CRAWLING}
+CRAWLING: dict[str, Any] = {"state": TaskState.CRAWLING}
 
 
 def test_a_task_that_hangs_while_others_move_is_dropped_after_three_nodes() -> None:
