@@ -16,7 +16,7 @@ from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.crawling.clock import SystemClock
 from headgate.fetching.http import FetcherSettings
-from headgate.grid import processes
+from headgate.grid import processes, workers
 from headgate.grid.processes import ProcessFleet, open_processes
 from headgate.grid.spawning import spawning
 from headgate.jobs.crawling_process import crawling_process
@@ -45,7 +45,7 @@ def test_a_process_that_is_stopped_is_not_waited_for(
             (frozen,) = [worker.process.pid for worker in fleet._workers if worker.sites]
             assert frozen is not None
             os.kill(frozen, signal.SIGSTOP)
-            monkeypatch.setattr(processes, "_SILENT_SECONDS", 3.0)
+            monkeypatch.setattr(workers, "_SILENT_SECONDS", 3.0)
             if closing:
                 await asyncio.wait_for(fleet.close("interrupted"), 30)
             with pytest.raises(WorldFault, match=rf"does not answer \({frozen}, with small\)"):

@@ -61,6 +61,8 @@ WITH_WORKERS = 0.4
 """Of all seeds."""
 MOST_DEATHS = 3
 """Of a leg: a site that lost more processes would be given up."""
+MOST_MOVES = 5
+"""Of sites from one worker to another, in a leg."""
 MOST_SECONDS = 3600.0
 """Of a leg: webs are small, and a pause of the quota lasts minutes."""
 UTC_ZONE = ZoneInfo("UTC")
@@ -99,6 +101,8 @@ class FaultyWorld:
         """Of worker processes."""
         self.workers = int(fates.integers(2, 4)) if fates.random() < WITH_WORKERS else 1
         """1: the crawl is in one process with its parent."""
+        self.moves = np.random.default_rng([seed, 2])
+        """Of sites, from one worker to another."""
         self.folder = folder
         sites = int(rng.integers(1, 4))
         web = make_web(seed, sites, hosts=20, most_pages=int(rng.integers(8, 20)))
@@ -221,6 +225,9 @@ class _Play:
 
         for _ in range(int(fates.integers(0, MOST_DEATHS + 1))):
             loop.call_later(float(fates.exponential(4.0)), (kill, tear)[int(fates.integers(2))])
+        moves = self._world.moves
+        for number in moves.integers(0, 100, int(moves.integers(0, MOST_MOVES + 1))):
+            loop.call_later(float(moves.exponential(4.0)), workers.move, int(number))
         return workers
 
     def _worker_died(self, worker: MortalWorker) -> None:

@@ -19,7 +19,7 @@ from headgate.crawling.node import Node
 from headgate.crawling.ports import MeasuredFleet
 from headgate.grid.crawling_child import live
 from headgate.grid.messages import Order, Stream, Word
-from headgate.grid.processes import open_processes
+from headgate.grid.processes import ProcessFleet, open_processes
 from headgate.jobs.node import NodeJob, NodeParts, open_node
 
 __all__ = ["MortalWorker", "MortalWorkers", "acting"]
@@ -116,7 +116,8 @@ class MortalWorker:
 
     async def _live(self, stream: Stream[Order], starting_seconds: float) -> None:
         await asyncio.sleep(starting_seconds)
-        await live(self._open_node, stream)
+        # All the time goes into computing, as far as others can tell: sites are worth moving.
+        await live(self._open_node, stream, asyncio.get_running_loop().time)
 
     @asynccontextmanager
     async def _open_node(self) -> AsyncIterator[Node]:
@@ -140,6 +141,7 @@ class MortalWorkers:
         died: Callable[[MortalWorker], None],
     ) -> None:
         self.begun: list[MortalWorker] = []
+        self._fleet: ProcessFleet | None = None
         self._count = count
         self._parts = parts
         self._starting_seconds = starting_seconds
@@ -148,6 +150,18 @@ class MortalWorkers:
     @property
     def at_work(self) -> list[MortalWorker]:
         return [worker for worker in self.begun if worker.sites]
+
+    def move(self, number: int) -> None:
+        """Have a site handed over to another worker, as if that had nothing to do."""
+        fleet = self._fleet
+        sites = [] if fleet is None else [
+            site for site, running in sorted(fleet._running.items())
+            if not fleet._stays(running) and running.target is None
+        ]  # fmt: skip
+        if fleet is not None and sites:
+            site = sites[number % len(sites)]
+            others = [place for place in fleet._workers if site not in place.sites]
+            fleet._move(site, others[number % len(others)])
 
     @asynccontextmanager
     async def open_fleet(
@@ -163,5 +177,8 @@ class MortalWorkers:
             return worker, worker.stream
 
         begun: Callable[[], Awaitable[tuple[MortalWorker, Stream[Word]]]] = begin
-        async with open_processes(begun, left, self._count, self._parts.clock) as fleet:
+        async with open_processes(
+            begun, left, self._count, self._parts.clock, may_move=job.may_move
+        ) as fleet:
+            self._fleet = fleet
             yield fleet

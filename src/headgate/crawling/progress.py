@@ -15,9 +15,11 @@ from headgate.model.page import Role
 from headgate.model.run_report import FocusReport
 from headgate.model.score_order import QueueTally
 
-__all__ = ["REDIRECTS", "Landed", "Progress", "TaskState"]
+__all__ = ["HANDED_OVER", "REDIRECTS", "Landed", "Progress", "TaskState"]
 
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
+HANDED_OVER = "handed over"
+"""Why a site run ended whose site goes on from its journal in another process."""
 
 
 class TaskState(StrEnum):

@@ -29,7 +29,7 @@ from headgate.crawling.held_pages import HeldPages
 from headgate.crawling.leads import Leads
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Clock, Fetcher, Known, SiteStore
-from headgate.crawling.progress import Progress, TaskState
+from headgate.crawling.progress import HANDED_OVER, Progress, TaskState
 from headgate.crawling.requisites import Requisites
 from headgate.crawling.robots_cache import RobotsCache
 from headgate.crawling.run_tasks import RunTasks
@@ -49,7 +49,7 @@ from headgate.frontier.commands import (
     Record,
     Wait,
 )
-from headgate.frontier.events import Event, PageFetched, Redirected, Slots, Turn
+from headgate.frontier.events import Event, PageFetched, Redirected, Slots, Stop, Turn
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.journal import Outcome
 from headgate.frontier.scored_todo import score_of
@@ -67,6 +67,8 @@ __all__ = ["SiteRun", "Tools"]
 
 _FIT_SLOTS_EVERY = 16
 """Fetches between two looks at how many are needed at once; at first, each teaches something."""
+_HANDING_OVER_SECONDS = 1.0
+"""For fetches under way to land; they are given up then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +183,14 @@ class SiteRun:
         return self.progress
 
     def stop(self, reason: str) -> None:
-        """End at once: fetches under way are given up, and their URLs stay to do."""
-        self._tasks.end(reason)
+        """End at once: fetches under way are given up, and their URLs stay to do. Where another
+        process is to go on, they land first."""
+        if reason == HANDED_OVER:
+            loop = asyncio.get_running_loop()
+            loop.call_later(_HANDING_OVER_SECONDS, self._tasks.end, reason)
+            self._dialogue.pass_on(Stop(reason))
+        else:
+            self._tasks.end(reason)
 
     def look(self) -> Progress:
         """The counters, brought up to date."""

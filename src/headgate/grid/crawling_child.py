@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import multiprocessing
 import socket
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -57,11 +58,14 @@ async def _live_over(end: socket.socket, open_node: OpenNode) -> None:
     await live(open_node, await Stream.over(end, Order))
 
 
-async def live(open_node: OpenNode, stream: Stream[Order]) -> None:
-    """Obey until the end is ordered or the parent is gone, within an event loop."""
+async def live(
+    open_node: OpenNode, stream: Stream[Order], cpu: Callable[[], float] = time.process_time
+) -> None:
+    """Obey until the end is ordered or the parent is gone, within an event loop. ``cpu``: seconds
+    that the process used until now."""
     stream.send(Hello(version()))
     try:
-        await _serve(open_node, stream)
+        await _serve(open_node, stream, cpu)
     except HeadgateError as fault:
         stream.send(Fault(str(fault)))
     finally:
@@ -70,9 +74,9 @@ async def live(open_node: OpenNode, stream: Stream[Order]) -> None:
         stream.close()
 
 
-async def _serve(open_node: OpenNode, stream: Stream[Order]) -> None:
+async def _serve(open_node: OpenNode, stream: Stream[Order], cpu: Callable[[], float]) -> None:
     async with open_node() as node:
-        told = _Told(node, stream)
+        told = _Told(node, stream, cpu)
         obeying = asyncio.create_task(_obey(node, stream))
         try:
             while not obeying.done():
@@ -107,9 +111,10 @@ async def _obey(node: Node, stream: Stream[Order]) -> None:
 class _Told:
     """What the parent was told last, so that it is told only what changed."""
 
-    def __init__(self, node: Node, stream: Stream[Order]) -> None:
+    def __init__(self, node: Node, stream: Stream[Order], cpu: Callable[[], float]) -> None:
         self._node = node
         self._stream = stream
+        self._cpu = cpu
         self._progress: dict[str, Progress] = {}
         self._requests: dict[str, int] = {}
         """By address."""
@@ -137,7 +142,8 @@ class _Told:
                 if tally.requests != self._requests.get(address)
             }
             self._requests.update({address: t.requests for address, t in servers.items()})
-        self._stream.send(News(changed, list(ended), servers, self._node.carried()))
+        carried, cpu = self._node.carried(), self._cpu()
+        self._stream.send(News(changed, list(ended), servers, carried, cpu))
 
     def _changed(self) -> list[Progress]:
         now = {progress.site: encoded(progress) for progress in self._node.progress()}

@@ -91,6 +91,8 @@ class News(msgspec.Struct, frozen=True, tag=True, array_like=True):
     servers: dict[str, ServerTally] = {}
     """Totals by address."""
     carried: int = 0
+    cpu_seconds: float = 0.0
+    """That it used until now."""
 
 
 class Fault(msgspec.Struct, frozen=True, tag=True, array_like=True):

@@ -1,9 +1,10 @@
 """Nodes in processes of their own, one per core when asked: the fleet of one machine.
 
-A task lives in one process from start to end: in the one that has the fewest bytes to come when it
-is started. Where the process dies, its sites go on from their journals in another. Control gives
-every site its rate, and each process its part of the total by the rates of its sites; it holds that
-alone, and no counter is shared. `messages` has what is said.
+A task lives in one process, the one that has the fewest bytes to come when it is started. Where the
+process dies, its sites go on from their journals in another; where one has nothing to do, and
+another too much, a site is handed over in the same way. Control gives every site its rate, and each
+process its part of the total by the rates of its sites; it holds that alone, and no counter is
+shared. `messages` has what is said.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ import contextlib
 import math
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from msgspec import structs
 
 from headgate.crawling.ports import Clock
-from headgate.crawling.progress import Progress, TaskState
+from headgate.crawling.progress import HANDED_OVER, Progress, TaskState
 from headgate.grid.messages import (
     Close,
     Fault,
@@ -27,98 +27,27 @@ from headgate.grid.messages import (
     News,
     SetRates,
     SetTotal,
-    Start,
     Stop,
-    Stream,
     UseCores,
     Word,
     version,
 )
-from headgate.grid.spawning import Begin, Process
+from headgate.grid.spawning import Begin
+from headgate.grid.workers import Running, Worker
 from headgate.model.errors import WorldFault
 from headgate.model.task import Task
-from headgate.model.units import Seconds
+from headgate.placing.evening_out import Place, best_move
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["ProcessFleet", "open_processes"]
 
-_SILENT_SECONDS = 30.0
-"""A process that says nothing for so long is stuck; it tells something four times a second."""
-_SITES_NAMED = 3
 _MOST_RESTARTS = 3
 """Of a site: one that kills its process each time is not worth others' waiting."""
-_AT_ONCE_SECONDS = 0.001
-"""A site whose time is up."""
 _DIED = "its process died again and again"
+_INTERRUPTED = "interrupted"
 _ENDING_SECONDS = 10.0
 """For a process to end after its last word."""
 _NOTHING = ServerTally()
-
-
-@dataclass(slots=True)
-class _Worker:
-    """A place for a process: when one dies, another takes it."""
-
-    process: Process
-    stream: Stream[Word]
-    sites: set[str] = field(default_factory=set)
-    """Running there now."""
-    servers: dict[str, ServerTally] = field(default_factory=dict)
-    servers_before: dict[str, ServerTally] = field(default_factory=dict)
-    """Of processes that died here, like ``carried_before``."""
-    carried: int = 0
-    carried_before: int = 0
-    silence: float = 0.0
-    """Seconds since it was heard, as far as we listened: whoever stops all of us for a while, and
-    lets us go on, finds nobody stuck."""
-    cores: int = 1
-    """That it was told to use."""
-    greeted: bool = False
-    """The process has begun to speak."""
-    gone: bool = False
-
-    @property
-    def silent(self) -> bool:
-        return not self.gone and self.silence > _SILENT_SECONDS
-
-    def bury(self) -> None:
-        """What the process that died did stays done."""
-        self.carried_before += self.carried
-        self.carried = 0
-        for address, tally in self.servers.items():
-            before = self.servers_before.get(address, ServerTally())
-            self.servers_before[address] = before.plus(tally)
-        self.servers = {}
-        self.silence, self.greeted = 0.0, False
-
-    def __str__(self) -> str:
-        sites = sorted(self.sites)
-        more = ", ..." if len(sites) > _SITES_NAMED else ""
-        return f"{self.process.pid}, with {', '.join(sites[:_SITES_NAMED]) or 'no site'}{more}"
-
-
-@dataclass(slots=True)
-class _Running:
-    """A task from its start until its end is heard."""
-
-    task: Task
-    worker: _Worker
-    began: float
-    """By the clock."""
-    rate: float = 0.0
-    progress: Progress | None = None
-    """The newest; None: its process has told nothing of it."""
-    stop: str | None = None
-    """Why it was told to stop; None: it was not."""
-    restarts: int = 0
-
-    def order(self, now: float) -> Start:
-        """For a process that takes it up now."""
-        site = self.task.site
-        if site.max_time is None or now == self.began:
-            return Start(self.task, self.began)
-        left = Seconds(max(site.max_time - (now - self.began), _AT_ONCE_SECONDS))
-        return Start(replace(self.task, site=replace(site, max_time=left)), self.began)
 
 
 @contextlib.asynccontextmanager
@@ -128,12 +57,13 @@ async def open_processes(
     count: int,
     clock: Clock,
     cores: int | None = None,
+    may_move: Callable[[Task], bool] = lambda _: False,
 ) -> AsyncIterator[ProcessFleet]:
     """``left`` says how many bytes of an unfinished site are still to come; ``cores``: None, as
-    many as we may use."""
-    workers = [_Worker(*await begin()) for _ in range(count)]
+    many as we may use; ``may_move``: whether a task may be handed from process to process."""
+    workers = [Worker(*await begin()) for _ in range(count)]
     cores = len(os.sched_getaffinity(0)) if cores is None else cores
-    fleet = ProcessFleet(workers, left, partial(_replace, begin), clock, cores)
+    fleet = ProcessFleet(workers, left, partial(_replace, begin), clock, cores, may_move)
     hearing = [asyncio.create_task(fleet.hear(worker)) for worker in workers]
     try:
         yield fleet
@@ -146,7 +76,7 @@ async def open_processes(
         await asyncio.gather(*(worker.process.end(seconds) for worker, seconds in patience))
 
 
-async def _replace(begin: Begin, worker: _Worker) -> None:
+async def _replace(begin: Begin, worker: Worker) -> None:
     worker.stream.close()
     await worker.process.end(0.0)
     worker.process, worker.stream = await begin()
@@ -160,20 +90,22 @@ class ProcessFleet:
 
     def __init__(
         self,
-        workers: Sequence[_Worker],
+        workers: Sequence[Worker],
         left: Callable[[str], float],
-        replace: Callable[[_Worker], Awaitable[None]],
+        replace: Callable[[Worker], Awaitable[None]],
         clock: Clock,
         cores: int = 1,
+        may_move: Callable[[Task], bool] = lambda _: False,
     ) -> None:
         self._cores = cores
         self._workers = workers
         self._left = left
         self._replace = replace
         self._clock = clock
+        self._may_move = may_move
         self._started: list[Task] = []
         """Not yet given to a process."""
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, Running] = {}
         """By site."""
         self._closing = False
         self._total = math.inf
@@ -192,10 +124,9 @@ class ProcessFleet:
         for task in sorted(self._started, key=lambda task: self._left(task.name), reverse=True):
             worker = min(self._workers, key=self._load)
             worker.sites.add(task.name)
-            running = self._running[task.name] = _Running(task, worker, now)
+            running = self._running[task.name] = Running(task, worker, now)
             worker.stream.send(running.order(now))
         self._started.clear()
-        self._share_cores()
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
         self._give_out()
@@ -208,9 +139,43 @@ class ProcessFleet:
                 worker.stream.send(SetRates(share))
         self.set_total(self._total)
 
+    def _even_out(self) -> None:
+        """Have a site handed over where that lets more be done at the same time; one at a time."""
+        if self._targets or not any(len(worker.sites) > 1 for worker in self._workers):
+            return
+        move = best_move([self._place(worker) for worker in self._workers])
+        if move is not None:
+            self._move(move.site, self._workers[move.target])
+
+    def _move(self, site: str, target: Worker) -> None:
+        """As soon as the process that has it lets go."""
+        running = self._running[site]
+        running.target = target
+        running.worker.stream.send(Stop(site, HANDED_OVER))
+
+    def _place(self, worker: Worker) -> Place:
+        activity = worker.activity
+        left = {site: self._left(site) for site in worker.sites}
+        if not activity.known:
+            return Place(left)
+        fixed = (one.task.name for one in self._running_in(worker) if self._stays(one))
+        return Place(left, frozenset(fixed), activity.cores, activity.rate)
+
+    def _stays(self, running: Running) -> bool:
+        """A host that was given up would be asked again."""
+        known = running.progress
+        given_up = known is None or known.given_up
+        return bool(given_up) or running.stop is not None or not self._may_move(running.task)
+
+    @property
+    def _targets(self) -> list[Worker]:
+        """Processes that will be given a site."""
+        return [one.target for one in self._running.values() if one.target is not None]
+
     def _share_cores(self) -> None:
-        """Among the processes that have something to do."""
-        busy = [worker for worker in self._workers if worker.sites]
+        """Among the processes that have something to do, or soon will."""
+        targets = self._targets
+        busy = [worker for worker in self._workers if worker.sites or worker in targets]
         count = max(self._cores // max(len(busy), 1), 1)
         for worker in busy:
             if worker.cores != count:
@@ -248,6 +213,8 @@ class ProcessFleet:
 
     async def wait(self, seconds: float) -> Sequence[Progress]:
         self._give_out()
+        self._even_out()
+        self._share_cores()
         await self._hear_news(seconds)
         stuck = next((worker for worker in self._workers if worker.silent), None)
         if stuck is not None and not self._fault:
@@ -276,7 +243,7 @@ class ProcessFleet:
         for worker in self._workers:
             worker.silence += listened
 
-    async def hear(self, worker: _Worker) -> None:
+    async def hear(self, worker: Worker) -> None:
         """All that a process says, and those that take its place when it dies, until the end."""
         while True:
             while (message := await worker.stream.receive()) is not None:
@@ -290,34 +257,39 @@ class ProcessFleet:
             self._fault = "a crawling process ended unexpectedly; --resume goes on"
         self._news.set()
 
-    async def _revive(self, worker: _Worker) -> None:
+    async def _revive(self, worker: Worker) -> None:
         worker.bury()
         for running in self._running_in(worker):
             task, known = running.task, running.progress
             running.progress = None  # it would look as if nothing came
             running.restarts += 1
+            running.before = running.target = None
             if running.restarts > _MOST_RESTARTS:
                 known = known or Progress(task.name, visit=task.visit)
                 self._end(structs.replace(known, state=TaskState.STOPPED, reason=_DIED))
         await self._replace(worker)
         worker.cores = 1
-        restarted, now = self._running_in(worker), self._clock.now()
-        for running in restarted:
-            worker.stream.send(running.order(now))
-        worker.stream.send(SetRates({running.task.name: running.rate for running in restarted}))
+        self._take_up(worker, self._running_in(worker))
         self._share_cores()
-        for running in restarted:
+
+    def _take_up(self, worker: Worker, sites: Sequence[Running]) -> None:
+        """Have a process go on with sites where their journals stand."""
+        now = self._clock.now()
+        for running in sites:
+            worker.stream.send(running.order(now))
+        worker.stream.send(SetRates({running.task.name: running.rate for running in sites}))
+        for running in sites:
             if running.stop is not None:
                 worker.stream.send(Stop(running.task.name, running.stop))
         self.set_total(self._total)
 
-    def _running_in(self, worker: _Worker) -> list[_Running]:
+    def _running_in(self, worker: Worker) -> list[Running]:
         return [self._running[site] for site in sorted(worker.sites)]
 
-    def _load(self, worker: _Worker) -> tuple[float, int]:
+    def _load(self, worker: Worker) -> tuple[float, int]:
         return sum(self._left(site) for site in worker.sites), len(worker.sites)
 
-    def _take(self, worker: _Worker, message: Word) -> None:
+    def _take(self, worker: Worker, message: Word) -> None:
         match message:
             case Hello(version=theirs):
                 worker.greeted = True
@@ -326,28 +298,47 @@ class ProcessFleet:
                         "Headgate was updated meanwhile; --resume goes on with the new one"
                     )
                     self._news.set()
-            case News(progress=progress, ended=ended, servers=servers, carried=carried):
-                worker.carried = carried
-                for report in progress:
-                    running = self._running[report.site]
-                    report.restarts = running.restarts
-                    running.progress = report
-                self._add_up(worker, servers)
-                for report in ended:
-                    self._end(report)
+            case News():
+                self._take_news(worker, message)
             case Fault(text=text):
                 self._fault = text
                 self._news.set()
+
+    def _take_news(self, worker: Worker, news: News) -> None:
+        worker.carried = news.carried
+        worker.activity.note(self._clock.now(), news.cpu_seconds, news.carried)
+        self._add_up(worker, news.servers)
+        for report in (*news.progress, *news.ended):
+            self._running[report.site].told(report)
+        for report in news.ended:
+            if report.reason == HANDED_OVER and not self._closing:
+                self._hand_over(report)
+            else:
+                self._end(report)
 
     def _end(self, report: Progress) -> None:
         running = self._running.pop(report.site)
         running.worker.sites.remove(report.site)
         report.restarts = running.restarts
+        if report.reason == HANDED_OVER:  # to nobody, for we close
+            report.reason = _INTERRUPTED
         self._ended.append(report)
-        self._share_cores()
         self._news.set()
 
-    def _add_up(self, worker: _Worker, servers: Mapping[str, ServerTally]) -> None:
+    def _hand_over(self, report: Progress) -> None:
+        """Its process has let go of it; another goes on."""
+        running = self._running[report.site]
+        source, target = running.worker, running.target or running.worker
+        source.sites.remove(report.site)
+        target.sites.add(report.site)
+        running.worker, running.target = target, None
+        report.state, report.ended, report.reason = TaskState.CRAWLING, None, ""
+        running.before = report
+        for worker in (source, target):
+            worker.activity.forget()
+        self._take_up(target, [running])
+
+    def _add_up(self, worker: Worker, servers: Mapping[str, ServerTally]) -> None:
         """An address may be asked by several processes."""
         worker.servers.update(servers)
         for address in servers:

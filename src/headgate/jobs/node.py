@@ -93,6 +93,11 @@ class NodeJob:
             return False
         return task.kept is not None or self.many_sites or bool(self.run.shared_numbers())
 
+    def may_move(self, task: Task) -> bool:
+        """Whether another process can go on with it: all that it stored is in files of its own, and
+        nothing is made of it before its end."""
+        return task.kept is None and task.survey is None and not self.shares(task)
+
 
 @dataclass(frozen=True, slots=True)
 class Listening:

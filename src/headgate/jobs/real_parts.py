@@ -48,7 +48,9 @@ async def _open_fleet(
     gc.freeze()  # what ten thousand sites are known by stays; nobody need look through it again
     if processes > 1:
         spawned = spawning(partial(crawling_process, job))
-        async with open_processes(spawned, left, processes, SystemClock()) as fleet:
+        async with open_processes(
+            spawned, left, processes, SystemClock(), may_move=job.may_move
+        ) as fleet:
             yield fleet
     else:
         async with open_node(job, real_parts(listening).node) as node:

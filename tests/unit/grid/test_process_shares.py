@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from headgate.crawling.clock import SystemClock
-from headgate.crawling.progress import Progress, TaskState
+from headgate.crawling.progress import HANDED_OVER, Progress, TaskState
 from headgate.grid.messages import (
     Hello,
     News,
@@ -22,7 +22,8 @@ from headgate.grid.messages import (
     Word,
     version,
 )
-from headgate.grid.processes import ProcessFleet, _Worker
+from headgate.grid.processes import ProcessFleet
+from headgate.grid.workers import Running, Worker
 from headgate.model.errors import WorldFault
 from headgate.model.site import Site
 from headgate.model.task import Task
@@ -75,17 +76,18 @@ class Speaking(Heard):
         return word
 
 
-async def _nobody_dies(worker: _Worker) -> None:
+async def _nobody_dies(worker: Worker) -> None:
     raise AssertionError(worker)
 
 
-def divided(play: Callable[[ProcessFleet, list[_Worker]], None], cores: int = 1) -> list[Heard]:
+def divided(play: Callable[[ProcessFleet, list[Worker]], None], cores: int = 1) -> list[Heard]:
     heard = [Heard(), Heard()]
 
     async def run() -> None:
-        workers = [_Worker(None, stream) for stream in heard]  # type: ignore[arg-type]
+        workers = [Worker(None, stream) for stream in heard]  # type: ignore[arg-type]
         fleet = ProcessFleet(workers, BYTES_LEFT.__getitem__, _nobody_dies, SystemClock(), cores)
         play(fleet, workers)
+        await fleet.wait(0.0)
 
     asyncio.run(run())
     return heard
@@ -105,7 +107,7 @@ def test_sites_go_where_the_least_is_left_to_do() -> None:
 
 
 def test_the_total_is_divided_by_the_rates_of_each_process() -> None:
-    def play(fleet: ProcessFleet, _: list[_Worker]) -> None:
+    def play(fleet: ProcessFleet, _: list[Worker]) -> None:
         fleet.set_total(1000.0)
         begin(fleet, {"a": 60.0, "b": 30.0, "c": 10.0})
 
@@ -114,14 +116,14 @@ def test_the_total_is_divided_by_the_rates_of_each_process() -> None:
 
 
 def test_without_rates_it_is_divided_by_sites_and_nobody_gets_what_nobody_uses() -> None:
-    def play(fleet: ProcessFleet, _: list[_Worker]) -> None:
+    def play(fleet: ProcessFleet, _: list[Worker]) -> None:
         fleet.set_total(900.0)
         begin(fleet, dict.fromkeys(("a", "b", "c"), math.inf))
 
     one, two = divided(play)
     assert (one.total, two.total) == (300.0, 600.0)
 
-    def play_one(fleet: ProcessFleet, _: list[_Worker]) -> None:
+    def play_one(fleet: ProcessFleet, _: list[Worker]) -> None:
         fleet.set_total(90.0)
         begin(fleet, {"a": 1.0})
 
@@ -130,7 +132,7 @@ def test_without_rates_it_is_divided_by_sites_and_nobody_gets_what_nobody_uses()
 
 
 def test_a_process_whose_sites_are_done_leaves_its_core_to_the_other() -> None:
-    def play(fleet: ProcessFleet, workers: list[_Worker]) -> None:
+    def play(fleet: ProcessFleet, workers: list[Worker]) -> None:
         begin(fleet, {"a": 60.0, "b": 40.0})
         assert [worker.cores for worker in workers] == [1, 1]
         fleet._take(workers[1], News(ended=[Progress("b", state=TaskState.DONE)]))
@@ -144,8 +146,128 @@ def test_where_there_are_more_cores_each_process_has_its_part() -> None:
     assert (one.cores, two.cores) == ([2], [2])
 
 
+class Busy:
+    """Two processes: the second has come to its end, and the first would take seconds more."""
+
+    def __init__(self) -> None:
+        self.streams = [Speaking([None]), Speaking([None])]
+        self.workers = [Worker(None, stream) for stream in self.streams]  # type: ignore[arg-type]
+        self.fleet = ProcessFleet(
+            self.workers, BYTES_LEFT.__getitem__, self._replaced, self, 2, lambda _: True
+        )
+        self.reborn: Speaking | None = None
+        self._now = 0.0
+
+    def now(self) -> float:
+        return self._now
+
+    def wall(self) -> float:
+        return self._now
+
+    async def _replaced(self, worker: Worker) -> None:
+        self.reborn = Speaking([HELLO, None])
+        worker.stream = self.reborn  # type: ignore[assignment]
+
+    async def begin(self) -> None:
+        """Until "a" is asked to go where "c" was."""
+        one, _ = self.workers
+        self.fleet.set_total(1000.0)
+        begin(self.fleet, {"a": 30.0})
+        begin(self.fleet, {"c": 20.0})
+        one.sites.add("b")  # dealt out before anybody knew how large it is
+        self.fleet._running["b"] = Running(Task(Site("b")), one, 0.0, 50.0)
+        for second in range(3):
+            self._now = float(second)
+            known = [Progress(site, TaskState.CRAWLING, started=0.5) for site in "ab"]
+            self.fleet._take(one, News(known, [], {}, 100 * second, 1.0 * second))
+        self.tell(1, "c", "")
+        assert [progress.site for progress in await self.fleet.wait(0.0)] == ["c"]
+        await self.fleet.wait(0.0)
+        assert Stop("a", HANDED_OVER) in self.streams[0].orders
+
+    def tell(self, worker: int, site: str, reason: str) -> None:
+        """Of a site's end."""
+        ended = Progress(
+            site, TaskState.STOPPED, started=0.5, ended=9.0, reason=reason,
+            wire_bytes=5000, earlier_wire_bytes=1000,
+        )  # fmt: skip
+        self.fleet._take(self.workers[worker], News([], [ended], {}, 300, 3.0))
+
+
+def test_a_site_goes_from_a_busy_process_to_one_that_has_nothing_to_do() -> None:
+    """With its rate, and counted as if nothing had happened."""
+
+    async def play() -> None:
+        busy = Busy()
+        await busy.begin()
+        source, target = busy.streams
+        assert source.cores == [], "somebody else will have the core"
+        assert target.begun == ["c"]
+        busy.tell(0, "a", HANDED_OVER)
+        assert target.begun == ["c", "a"]
+        assert SetRates({"a": 30.0}) in target.orders
+        assert (source.total, target.total) == (625.0, 375.0)
+        (known,) = [one for one in busy.fleet.progress() if one.site == "a"]
+        assert (known.state, known.ended, known.wire_bytes) == (TaskState.CRAWLING, None, 5000)
+        came = Progress("a", started=9.1, wire_bytes=4900, earlier_wire_bytes=4800)
+        busy.fleet._take(busy.workers[1], News([came], [], {}, 0))
+        (known,) = [one for one in busy.fleet.progress() if one.site == "a"]
+        assert (known.wire_bytes, known.earlier_wire_bytes) == (5100, 1000)
+        assert (known.started, known.restarts) == (0.5, 0)
+        assert not await busy.fleet.wait(0.0), "it has not ended"
+
+    asyncio.run(play())
+
+
+def test_a_site_that_ended_before_it_could_be_handed_over_has_ended() -> None:
+    async def play() -> None:
+        busy = Busy()
+        await busy.begin()
+        busy.tell(0, "a", "finished")
+        (ended,) = await busy.fleet.wait(0.0)
+        assert (ended.site, ended.reason) == ("a", "finished")
+        assert busy.streams[1].begun == ["c"]
+
+    asyncio.run(play())
+
+
+def test_a_stop_is_heard_wherever_the_site_is() -> None:
+    async def play() -> None:
+        busy = Busy()
+        await busy.begin()
+        busy.fleet.stop("a", "deadline")
+        busy.tell(0, "a", HANDED_OVER)
+        assert busy.streams[1].orders.count(Stop("a", "deadline")) == 1
+
+    asyncio.run(play())
+
+
+def test_a_site_is_not_handed_over_once_all_is_closed() -> None:
+    async def play() -> None:
+        busy = Busy()
+        await busy.begin()
+        busy.fleet._closing = True
+        busy.tell(0, "a", HANDED_OVER)
+        (ended,) = await busy.fleet.wait(0.0)
+        assert (ended.reason, busy.streams[1].begun) == ("interrupted", ["c"])
+
+    asyncio.run(play())
+
+
+def test_a_site_stays_where_the_process_died_that_should_have_handed_it_over() -> None:
+    async def play() -> None:
+        busy = Busy()
+        await busy.begin()
+        await busy.fleet._revive(busy.workers[0])
+        assert busy.reborn is not None
+        assert busy.reborn.begun == ["a", "b"]
+        assert busy.streams[1].begun == ["c"]
+
+    asyncio.run(play())
+
+
 def test_a_site_that_ended_leaves_its_share_to_others_and_hears_no_more() -> None:
-    def play(fleet: ProcessFleet, workers: list[_Worker]) -> None:
+    def play(fleet: ProcessFleet, workers: list[Worker]) -> None:
         fleet.set_total(1000.0)
         begin(fleet, {"a": 60.0, "b": 40.0})
         fleet._take(workers[0], News([], [Progress("a")], {}, 5))
@@ -161,7 +283,7 @@ def test_a_site_that_ended_leaves_its_share_to_others_and_hears_no_more() -> Non
 
 
 def test_what_two_processes_asked_of_one_server_is_added_up_and_only_once() -> None:
-    def play(fleet: ProcessFleet, workers: list[_Worker]) -> None:
+    def play(fleet: ProcessFleet, workers: list[Worker]) -> None:
         for requests in (2, 3):
             tally = ServerTally({"x"}, requests, 10 * requests)
             fleet._take(workers[0], News([], [], {"192.0.2.1": tally}, 0))
@@ -178,9 +300,9 @@ def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> N
     async def play() -> tuple[ProcessFleet, Heard]:
         dying = Speaking([HELLO, News([Progress("a")], [], TALLY, 70)])
         reborn = Speaking([HELLO, None])
-        worker = _Worker(None, dying)  # type: ignore[arg-type]
+        worker = Worker(None, dying)  # type: ignore[arg-type]
 
-        async def replaced(worker: _Worker) -> None:
+        async def replaced(worker: Worker) -> None:
             fleet.set_rates({"a": 30.0})
             fleet.stop("b", "deadline")
             await asyncio.sleep(0.01)
@@ -221,9 +343,9 @@ def test_a_site_that_kills_its_process_each_time_is_stopped() -> None:
         def process() -> Speaking:
             return Speaking([HELLO, News([Progress("a", TaskState.CRAWLING, pages=3)], [], {}, 1)])
 
-        worker, replacements = _Worker(None, process()), list[_Worker]()  # type: ignore[arg-type]
+        worker, replacements = Worker(None, process()), list[Worker]()  # type: ignore[arg-type]
 
-        async def replaced(worker: _Worker) -> None:
+        async def replaced(worker: Worker) -> None:
             replacements.append(worker)
             worker.stream = process()  # type: ignore[assignment]
             if len(replacements) > 3:
@@ -247,7 +369,7 @@ def test_a_site_that_kills_its_process_each_time_is_stopped() -> None:
 )
 def test_a_process_that_cannot_be_talked_to_ends_the_crawl(words: list[Word], fault: str) -> None:
     async def play() -> None:
-        worker = _Worker(None, Speaking(words))  # type: ignore[arg-type]
+        worker = Worker(None, Speaking(words))  # type: ignore[arg-type]
         fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, _nobody_dies, SystemClock())
         await fleet.hear(worker)
         await fleet.wait(0.0)
