@@ -21,9 +21,8 @@ class MissingExtra(UserMistake):
     """
 
     def __init__(self, features: str, name: str) -> None:
-        super().__init__(
-            f'{features} need a package that is not installed: pip install "headgate[{name}]"'
-        )
+        self.install = f'pip install "headgate[{name}]"'
+        super().__init__(f"{features} need a package that is not installed: {self.install}")
 
 
 def extra(module: str, features: str, name: str) -> ModuleType:

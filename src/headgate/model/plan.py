@@ -144,6 +144,8 @@ class Plan:
     makespan_bound: float
     total_time_bound: float
     """Both for plans that fetch as much of each site as this one."""
+    closer_bound_with: str = ""
+    """What to install for a ``shortfall_bound`` that may be closer; empty: nothing."""
     left_seconds: float = 0.0
     """What sites are stopped with, as the time that the whole line would need for it."""
     at_best: Verdict | None = None

@@ -17,10 +17,11 @@ Matching and order leave out the sites that stop: they might get nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from headgate.model.extras import MissingExtra
 from headgate.planning.arrays import FloatArray
 from headgate.planning.linear_bound import linear_bound
 from headgate.planning.problem import Problem
@@ -36,6 +37,8 @@ class Bounds:
     shortfall: float
     makespan: float
     total_time: float
+    closer_with: str = ""
+    """What to install for a shortfall that may be closer; empty: nothing."""
 
 
 def lower_bounds(problem: Problem, fetched: FloatArray | None = None) -> Bounds:
@@ -62,8 +65,12 @@ def lower_bounds(problem: Problem, fetched: FloatArray | None = None) -> Bounds:
 
 
 def with_linear_bound(bounds: Bounds, problem: Problem, horizon: float) -> Bounds:
-    missed = max(bounds.shortfall, linear_bound(problem, horizon))
-    return Bounds(missed, bounds.makespan, bounds.total_time)
+    """As they are where the solver is not installed: then they say so."""
+    try:
+        missed = max(bounds.shortfall, linear_bound(problem, horizon))
+    except MissingExtra as missing:
+        return replace(bounds, closer_with=missing.install)
+    return replace(bounds, shortfall=missed)
 
 
 def _alone_bound(problem: Problem) -> float:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headgate.model.extras import extra
 from headgate.planning.arrays import FloatArray, IntArray
 from headgate.planning.problem import Problem
 
@@ -37,10 +38,11 @@ _SOLVER_TOLERANCE = 1e-6
 
 
 def linear_bound(problem: Problem, horizon: float, *, buckets: int = 100) -> float:
-    """The shortfall below which no schedule can be; O(n * buckets) variables."""
-    import highspy  # costs a tenth of a second, and most plans need no such bound
-
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    """The shortfall below which no schedule can be; O(n * buckets) variables. Raises MissingExtra
+    where the solver is not installed."""
+    # Costs a tenth of a second and twelve megabytes, and most plans need no such bound.
+    highspy = extra("highspy", "bounds by a linear programme", "bounds")
+    solver = highspy.Highs()
     solver.silent()
     solver.passModel(_programme(problem, horizon, buckets))
     solver.run()

@@ -168,6 +168,7 @@ class _Solved:
             shortfall_bound=bounds.shortfall,
             makespan_bound=bounds.makespan,
             total_time_bound=bounds.total_time,
+            closer_bound_with=bounds.closer_with,
             left_seconds=float(schedule.left(problem).sum()) / problem.capacity.peak,
         )
 

@@ -259,7 +259,8 @@ def _quality(plan: Plan) -> list[str]:
     if plan.budget.objective is Objective.TOTAL_TIME:
         figures.reverse()
     if plan.shortfall > 0:
-        figures.insert(0, _lateness(plan))
+        closer = f" (a closer bound: {plan.closer_bound_with})" if plan.closer_bound_with else ""
+        figures.insert(0, _lateness(plan) + closer)
     return figures
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -156,3 +157,16 @@ def test_nothing_to_do_is_a_plan() -> None:
     answer = plan([], budget(10))
     assert answer.feasible
     assert answer.makespan == 0
+
+
+def test_without_the_solver_the_bound_is_looser_true_and_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sites = [site(name, 900, 100, max_rate=6) for name in "abcd"]
+    closer = plan(sites, budget(10, crawlers=2))
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    plain = plan(sites, budget(10, crawlers=2))
+    assert plain.shortfall == pytest.approx(closer.shortfall), "it is the same plan"
+    assert plain.shortfall_bound <= closer.shortfall_bound <= closer.shortfall
+    assert plain.closer_bound_with == 'pip install "headgate[bounds]"'
+    assert not closer.closer_bound_with

@@ -108,6 +108,16 @@ def test_how_far_from_the_least_possible() -> None:
     )
 
 
+def test_what_would_prove_more_is_named() -> None:
+    plan = make_plan(ON_TIME, LATE, bounds=(4.0, 30.0, 10.0))
+    named = PlanWords.of(replace(plan, closer_bound_with='pip install "headgate[bounds]"'))
+    assert named.quality[0].endswith(
+        'least possible (a closer bound: pip install "headgate[bounds]")'
+    )
+    on_time = make_plan(ON_TIME, bounds=(0.0, 30.0, 10.0))
+    assert "pip" not in " ".join(PlanWords.of(on_time).quality)
+
+
 def test_the_objective_comes_first() -> None:
     plan = make_plan(ON_TIME, objective=Objective.TOTAL_TIME, bounds=(0.0, 10.0, 10.0))
     assert [figure.split()[0] for figure in PlanWords.of(plan).quality] == ["total", "makespan"]
