@@ -37,8 +37,10 @@ docs: $(VENV)/ready
 
 # Tests with real clocks and sockets share the cores with others: what failed beside them (1) counts if it fails alone, too.
 # A run that broke off (any other code) has tests that nobody ran, so it counts as it is.
+# One worker more than cores: a third of the time a test waits for a deadline, a lease or a pause.
+WORKERS = $$(( $$(nproc) + 1 ))
 pytest: $(VENV)/ready
-	$(BIN)/pytest -n auto --dist worksteal src tests; code=$$?; [ $$code = 1 ] || exit $$code; \
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal src tests; code=$$?; [ $$code = 1 ] || exit $$code; \
 	  echo "make: what failed is run once more, alone"; $(BIN)/pytest --last-failed --last-failed-no-failures none src tests
 
 # Crawls in which everything goes wrong; SEED=17 plays one of them again.
