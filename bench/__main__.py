@@ -28,6 +28,7 @@ TIMES = {
     "planning": "half a minute",
     "policies": "twelve minutes",
     "promises": "an hour",
+    "proxies": "five minutes",
     "reading": "--rounds 1 three minutes",
     "site_memory": "--pages 100000 half a minute",
     "slow_sites": "--sites 500 a minute",
