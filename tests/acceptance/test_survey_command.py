@@ -13,6 +13,7 @@ from pathlib import Path
 import networkx
 import pyarrow.parquet as pq
 import pytest
+from tests.acceptance.reckoning import interrupted
 from tests.acceptance.running import headgate
 from tests.acceptance.small_web import SmallWeb, serving
 from tests.machine import wait_until
@@ -207,6 +208,16 @@ def test_a_link_that_is_gone_is_told(tmp_path: Path) -> None:
         headgate("survey", web.seed, "--out", after, *QUICK)
     done = headgate("survey", "diff", before, after)
     assert "links gone: 1\n  127.0.0.1 -> h7.example" in done.stdout
+
+
+def test_a_survey_that_is_not_finished_says_how_to_go_on(tmp_path: Path) -> None:
+    with serving(SmallWeb(200, seconds_per_page=0.3)) as web:
+        words = ("survey", web.seed, "--out", tmp_path, "--quiet")
+        interrupted(signal.SIGINT, *words, web=web, after_seconds=0.5)
+        said = headgate("report", tmp_path).stdout
+        assert f"not finished: 'headgate survey --resume --out {tmp_path}' goes on" in said
+        assert headgate("crawl", "--abandon", "--out", tmp_path).returncode == 0
+        assert "not finished" not in headgate("report", tmp_path).stdout
 
 
 def test_report_and_export_know_surveys(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return show_kept(args.folder, as_json=args.json)
     chosen = chosen_run(args.folder, args.run)
     if is_survey(chosen):
-        return _show_survey(file_of_run(chosen, "report.json"), as_json=args.json)
+        return _show_survey(chosen, as_json=args.json)
     report = _so_far(chosen) if chosen.unfinished else None
     if report is None:
         report = read_report(file_of_run(chosen, "report.json"), RunReport)
@@ -74,11 +74,18 @@ def run(args: argparse.Namespace) -> int:
         return 0
     show(report_text(report, str(folder / PAGE)))
     if report.interrupted:
-        show(
-            f"The run is not finished: 'headgate crawl --resume --out {chosen.collection}' goes on,"
-            " --abandon instead gives it up."
-        )
+        _say_unfinished(chosen, "crawl")
     return 0
+
+
+def _say_unfinished(run: RunFolder, command: str) -> None:
+    give_up = "--abandon instead"
+    if command != "crawl":
+        give_up = f"'headgate crawl --abandon --out {run.collection}'"
+    show(
+        f"The run is not finished: 'headgate {command} --resume --out {run.collection}' goes on,"
+        f" {give_up} gives it up."
+    )
 
 
 def _so_far(run: RunFolder) -> RunReport | None:
@@ -95,18 +102,23 @@ def _so_far(run: RunFolder) -> RunReport | None:
         return None
 
 
-def _show_survey(source: Path, *, as_json: bool) -> int:
+def _show_survey(run: RunFolder, *, as_json: bool) -> int:
     import msgspec
 
     from headgate.jobs.report_pages import write_survey_page
     from headgate.model.survey_report import SurveyReport
+    from headgate.storage.chosen_run import file_of_run
+    from headgate.storage.collection import Collection
     from headgate.storage.stored_report import read_report
     from headgate.views.survey_text import survey_text
 
+    source = file_of_run(run, "report.json")
     report = read_report(source, SurveyReport)
     write_survey_page(report, source.parent)
     if as_json:
         show_json(msgspec.json.format(msgspec.json.encode(report)))
     else:
         show(survey_text(report, str(source.parent)))
+        if run.unfinished and not Collection(run.collection).in_use:
+            _say_unfinished(run, "survey")
     return 0

@@ -14,8 +14,8 @@ from headgate.jobs.real_parts import real_parts
 from headgate.jobs.surveys.survey import SurveyJob, SurveyUnderWay, survey
 from headgate.model.quota import QuotaUse
 from headgate.model.survey_report import SurveyReport
-from headgate.model.units import format_duration, format_size
 from headgate.views.quota_words import quota_is_used_up
+from headgate.views.survey_text import survey_line
 
 __all__ = ["SurveyWatch", "survey_watched"]
 
@@ -55,11 +55,10 @@ class SurveyWatch:
         self._said = seconds
         surveyor = run.surveyor
         waiting = sum(tree.waiting for tree in surveyor.trees)
-        line = (
-            f"{format_duration(seconds)}: {surveyor.probed:,} of {len(surveyor.trees):,} servers"
-            f" probed, {len(surveyor.hosts):,} hosts found, {surveyor.requests:,} requests,"
-            f" {format_size(surveyor.wire_bytes)}, {waiting:,} pages wait"
-        )
+        line = survey_line(
+            seconds, surveyor.probed, len(surveyor.trees), len(surveyor.hosts),
+            surveyor.requests, surveyor.wire_bytes, waiting,
+        )  # fmt: skip
         self._write(f"\r\x1b[2K{line}" if self._terminal else f"{line}\n")
 
     def mended(self, remarks: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ from headgate.model.left_out import LeftOut
 from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite
 from headgate.model.quota import QuotaUse
 from headgate.model.run_report import (
+    ENDS_AS_TOLD,
     FocusReport,
     HostFigures,
     Leg,
@@ -300,8 +301,8 @@ def _left_out(progress: Progress) -> dict[str, LeftOut]:
 
 
 def left_by_stop(reason: str, to_do: int) -> dict[str, LeftOut]:
-    """What a stop leaves to do is left out, too."""
-    return {reason: LeftOut(to_do)} if to_do else {}
+    """What a stop leaves to do is left out, too, unless the site is gone on with."""
+    return {reason: LeftOut(to_do)} if to_do and reason in ENDS_AS_TOLD else {}
 
 
 def _not_taken_up(

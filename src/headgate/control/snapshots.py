@@ -27,12 +27,21 @@ class Look:
     budget: float | None
     """Now; None: unlimited."""
     making_way: bool
-    pause: QuotaUse | None
-    """The quota that is used up; None: none is."""
+    quota: QuotaUse | None
+    """How it stands; None: there is none."""
     standing: Callable[[Sequence[str] | None], Sequence[SiteReport]]
     """How these sites stand, or all of them, by the rules of the report."""
     ends: Mapping[str, float]
     """When sites will end, as far as the manager foresees it."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether the quota is used up."""
+        return self.quota is not None and self.quota.spent
+
+    def may_come(self, bytes_: float) -> bool:
+        """Whether the quota lets so much pass in this period."""
+        return self.quota is None or (not self.quota.spent and bytes_ <= self.quota.left)
 
 
 class Snapshots:
@@ -66,7 +75,7 @@ class Snapshots:
             look.budget,
             tuple(self._sites.values()),
             look.making_way,
-            "" if look.pause is None else _end_of_pause(look.pause),
+            _end_of_pause(look.quota) if look.quota is not None and look.paused else "",
             tuple(changed),
         )
 
@@ -74,10 +83,10 @@ class Snapshots:
         size = self._sizes.get(site.name)
         rate = look.measured.get(site.name, 0.0)
         share = look.granted.get(site.name)
-        eta = None if look.pause is not None else look.ends.get(site.name)
+        eta = None if look.paused else look.ends.get(site.name)
         if size is not None and report is not None:
             left = size.look(report).likely
-            if eta is None and rate > 0 and look.pause is None:
+            if eta is None and rate > 0 and look.may_come(left):
                 eta = look.now + left / rate
         return SiteSnapshot(
             site.name,

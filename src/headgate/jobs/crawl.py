@@ -284,7 +284,7 @@ class _Crawl:
                 measured,
                 rate,
                 leg.making_way,
-                use if use is not None and use.spent else None,
+                use,
                 self._standing,
                 {site: run_now + end - now for site, end in ends.items()},
             )

@@ -44,16 +44,21 @@ def refuse_unfinished(collection: Collection, kind: JobKind) -> None:
     if found is JobKind.KEEP:
         raise UserMistake(
             f"{collection.path} is kept by 'headgate keep', which was not ended in order; start it"
-            " again, give its last volume up with 'headgate crawl --abandon', or name another"
+            f" again, give its last volume up with {_giving_up(collection)}, or name another"
             " folder with --out"
         )
-    finish = f"'headgate {found}{'' if found is JobKind.MANAGER else ' --resume'}'"
+    manager = found is JobKind.MANAGER
+    finish = f"'headgate {found}{'' if manager else f' --resume --out {collection.path}'}'"
     if found is JobKind.SCRAPY:
         finish = "the spider, run again"
     raise UserMistake(
         f"{collection.path} has an unfinished {found} ({unfinished.stamp}); finish it with"
-        f" {finish}, give it up with 'headgate crawl --abandon', or name another folder with --out"
+        f" {finish}, give it up with {_giving_up(collection)}, or name another folder with --out"
     )
+
+
+def _giving_up(collection: Collection) -> str:
+    return f"'headgate crawl --abandon --out {collection.path}'"
 
 
 def open_run(
@@ -74,7 +79,7 @@ def open_run(
     if unfinished is not None and found is not None:
         raise UserMistake(
             f"{collection.path} has an unfinished {kind} ({unfinished.stamp}); go on with --resume,"
-            " give it up with 'headgate crawl --abandon', or name another folder with --out"
+            f" give it up with {_giving_up(collection)}, or name another folder with --out"
         )
     run = unfinished or collection.new_run(started)
     run.save(kind.state, request)

@@ -15,6 +15,7 @@ from headgate.model.score_order import QueueTally, ScoreOrderReport
 
 __all__ = [
     "AT_DEADLINE",
+    "ENDS_AS_TOLD",
     "ENOUGH_NEW",
     "MAX_BYTES",
     "MAX_PAGES",
@@ -35,9 +36,11 @@ __all__ = [
 AT_DEADLINE = "deadline"
 """The reason of a site that was stopped at its deadline."""
 MAX_PAGES, MAX_BYTES, MAX_TIME = "max_pages", "max_bytes", "max_time"
+"""The reasons of sites that came to the end that the user had set."""
 ENOUGH_NEW = "enough_new"
 """A keeper's visit has taken as many new pages as it may."""
-"""The reasons of sites that came to the end that the user had set."""
+ENDS_AS_TOLD = (AT_DEADLINE, MAX_PAGES, MAX_BYTES, MAX_TIME, ENOUGH_NEW)
+"""After any other stop a site is gone on with."""
 
 
 class FocusReport(msgspec.Struct, frozen=True):

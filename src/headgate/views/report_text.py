@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headgate.model.run_report import RunReport
+from headgate.model.run_report import RunReport, SiteReport
 from headgate.views.markup import printable
 from headgate.views.plan_words import duration_at_least, plural
 from headgate.views.report_grid import grid_words
@@ -49,7 +49,7 @@ def report_text(report: RunReport, page: str = "", *, linked: bool = True) -> st
     lines += _listed("Only one page", (f"{site.name} ({why})" for site, why in few if why))
     lines += _listed("Left out", left_out_words(report))
     unfinished = (site for site in report.sites if not site.settled)
-    lines += _listed("Not finished", (f"{s.name} ({s.reason or s.state})" for s in unfinished))
+    lines += _listed("Not finished", map(_unfinished, unfinished))
     lines += grid_words(report.grid)
     lines += _listed("Stalled", stalls_in_words(report))
     lines += _listed("Process died, site went on from what was stored", restarts_in_words(report))
@@ -61,6 +61,11 @@ def report_text(report: RunReport, page: str = "", *, linked: bool = True) -> st
     if page:
         lines.append(f"Report: {page}")
     return "\n".join(map(printable, lines))
+
+
+def _unfinished(site: SiteReport) -> str:
+    left = f", {plural(site.to_do, 'URL')} left" if site.to_do else ""
+    return f"{site.name} ({site.reason or site.state}{left})"
 
 
 def _given_up(report: RunReport) -> Iterable[str]:

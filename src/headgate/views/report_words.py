@@ -256,7 +256,10 @@ def _budget(report: RunReport) -> str:
     if least == most:
         return format_rate(least)
     hours = f" by the hours of {report.zone}" if report.zone else ""
-    return f"a budget of {format_rate(least)} to {format_rate(most)}{hours}"
+    between = f"{format_rate(least)} to {format_rate(most)}{hours}"
+    if report.quota is not None:
+        return f"what budget and quota allowed ({between})"
+    return f"a budget of {between}"
 
 
 def reset_day(quota: QuotaReport) -> str:

@@ -9,7 +9,22 @@ from headgate.model.units import format_duration, format_size
 from headgate.views.plan_words import plural
 from headgate.views.report_grid import grid_words
 
-__all__ = ["survey_text"]
+__all__ = ["survey_line", "survey_text"]
+
+
+def survey_line(
+    seconds: float, asked: int, servers: int, hosts: int, requests: int, size: float, waiting: int
+) -> str:
+    """How a survey goes.
+
+    >>> survey_line(5.1, 1, 1, 0, 5, 21_800, 1)
+    '5.1s: 1 of 1 server asked, 0 hosts found, 5 requests, 21.8 KB, 1 page waits'
+    """
+    return (
+        f"{format_duration(seconds)}: {asked:,} of {plural(servers, 'server')} asked,"
+        f" {plural(hosts, 'host')} found, {plural(requests, 'request')}, {format_size(size)},"
+        f" {plural(waiting, 'page')} {'waits' if waiting == 1 else 'wait'}"
+    )
 
 
 def survey_text(report: SurveyReport, folder: str) -> str:

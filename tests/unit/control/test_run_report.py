@@ -169,6 +169,7 @@ QUOTA_USED = (
 HEADINGS = (
     "Late",
     "Not finished",
+    "Left out",
     "Stopped at the deadline",
     "Ended as told",
     "Nothing fetched",
@@ -224,7 +225,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         ),
         (
             "Interrupted after 5.0s: 0 of 1 deadline met, 1 still open; ",
-            "Not finished: a (interrupted), b (waiting).",
+            "Not finished: a (interrupted, 7 URLs left), b (waiting).",
         ),
     ),
     "interrupted past its deadline": (
@@ -236,7 +237,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         (
             "Interrupted after 5.0s: 0 of 1 deadline met; ",
             "Late: a by 1.0s.",
-            "Not finished: a (interrupted).",
+            "Not finished: a (interrupted, 7 URLs left).",
         ),
     ),
     "refused": (
@@ -258,7 +259,10 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
             Leg(2, (Script("a", {}, ends=0.5, errors={"401": 1}),
                     Script("b", {}, ends=0.5, left_out={"robots.txt": LeftOut(1)}))),
         ),
-        ("Nothing was fetched: a (401 Unauthorized), b (robots.txt forbids it).",),
+        (
+            "Nothing was fetched: a (401 Unauthorized), b (robots.txt forbids it).",
+            "Left out: 1 forbidden by robots.txt.",
+        ),
     ),
     "all else forbidden": (
         (site("a"),),
@@ -279,6 +283,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         (
             "The site is done",
             'Only one page: a (all 34 links are on other hosts: include = ["://c.org/"] would let',
+            "Left out: 34 on other hosts.",
         ),
     ),
     "some here, some there": (
@@ -318,6 +323,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         (
             "1 of 2 deadlines met, 1 site stopped at its deadline; ",
             "Stopped at the deadline: a (312 URLs left).",
+            "Left out: 312 left at the deadline.",
         ),
     ),
     "at its bound": (
@@ -330,6 +336,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         (
             "The deadline was met; ",
             "Ended as told: a (max_pages, 4 URLs left), b (max_time, 1 URL left).",
+            "Left out: 4 left at max_pages, 1 left at max_time.",
         ),
     ),
     "its bound too late": (
@@ -339,6 +346,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
             "0 of 1 deadline met; ",
             "Late: a by 1.8s.",
             "Ended as told: a (max_bytes, 4 URLs left).",
+            "Left out: 4 left at max_bytes.",
         ),
     ),
     "six late": (
@@ -453,6 +461,18 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         (
             QUOTA_USED,
             "Not finished: a (interrupted).",
+        ),
+    ),
+    "quota spent on the way, and new": (
+        (site("a"),),
+        (
+            Leg(10, (A,), budgets=((0.0, BUDGET), (5.0, 0.0), (6.0, BUDGET)),
+                quota=QuotaUse(Quota(Bytes(8100.0), Period.DAY, ZoneInfo("UTC")), 3600.0,
+                               datetime.fromtimestamp(NOON, UTC))),
+        ),
+        (
+            ("The site is done; 102 % of what budget and quota allowed (0 B/s to 1 KB/s) used; "
+            "worst second 918 B/s; 3.6 KB of 8.1 KB per day used, new on 2026-11-16 00:00 UTC."),
         ),
     ),
     "machine stalled": (

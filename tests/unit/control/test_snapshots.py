@@ -97,10 +97,21 @@ def test_while_a_quota_is_used_up_no_end_is_foreseen() -> None:
     quota = Quota(Bytes(1000.0), Period.MONTH, ZoneInfo("UTC"))
     crawl, made = Crawl(), snapshots()
     look = crawl.look(2.0, "wiki", wiki=25.0, past=28.0)
-    shown = made.of(replace(look, pause=QuotaUse(quota, 1000.0, moment)))
+    shown = made.of(replace(look, quota=QuotaUse(quota, 1000.0, moment)))
     assert [site.eta for site in shown.sites] == [None, None]
     assert shown.paused_until == "12-01 00:00"
     assert made.of(look).eta == 28.0, "and it goes on"
+
+
+@pytest.mark.parametrize(("left", "eta"), [(190e3, None), (250e3, 15.0)])
+def test_by_its_rate_a_site_ends_if_the_quota_lasts(left: float, eta: float | None) -> None:
+    """Of 200 KB to come 190 are left until December: "ends in about 1h 01m"."""
+    moment = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    quota = Quota(Bytes(1e6), Period.MONTH, ZoneInfo("UTC"))
+    look = replace(Crawl().look(10.0, "wiki"), quota=QuotaUse(quota, 1e6 - left, moment))
+    shown = snapshots().of(look)
+    assert shown.sites[0].eta == (None if eta is None else pytest.approx(eta))
+    assert shown.paused_until == ""
 
 
 def test_why_a_site_that_ended_missed_its_deadline_is_asked_of_the_words() -> None:

@@ -28,10 +28,12 @@ def test_an_unfinished_run_is_gone_on_with_by_its_own_kind_alone(
     run = opened(tmp_path, kind)
     assert kind_of(run) is kind
     assert opened(tmp_path, kind, resume=True) == run
-    with pytest.raises(UserMistake, match=f"unfinished {kind} .*go on with --resume"):
+    with pytest.raises(
+        UserMistake, match=f"unfinished {kind} .*go on with --resume.*--abandon --out {tmp_path}'"
+    ):
         opened(tmp_path, kind)
     for resume in (True, False):
-        with pytest.raises(UserMistake, match=f"'headgate {kind} --resume'"):
+        with pytest.raises(UserMistake, match=f"'headgate {kind} --resume --out {tmp_path}'"):
             opened(tmp_path, OTHER[kind], resume=resume)
     run.finish()
     assert opened(tmp_path, OTHER[kind]) != run

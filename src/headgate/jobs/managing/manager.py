@@ -268,12 +268,8 @@ class _Managing:
         rate = self._keeping.rate_at(leg_now)
         log.budget_is(now, rate)
         use = self._keeping.use
-        self._watcher.look(
-            Look(
-                now, reports, {}, measured, rate, False,
-                use if use is not None and use.spent else None, self._standing, {},
-            )
-        )  # fmt: skip
+        look = Look(now, reports, {}, measured, rate, False, use, self._standing, {})
+        self._watcher.look(look)
 
     def _keep_budget(self, now: float, reports: Sequence[Progress]) -> None:
         self._keeping.look(now, reports)
