@@ -22,7 +22,7 @@ from headgate.placing.circular import circular
 from headgate.placing.partition import FloatArray, Owners, as_floats
 from headgate.placing.pechnikov import pechnikov
 
-__all__ = ["ByDistance", "ByLists", "Connects", "GridView", "Placing", "of_host"]
+__all__ = ["ByDistance", "ByLists", "Connects", "GridView", "Placing"]
 
 _LOAD_WEIGHT = 0.2
 """Of the median distance: what being loaded as all in the mean counts for."""
@@ -73,15 +73,16 @@ class ByDistance:
     def choose(self, node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
         if not tasks:
             return None
-        promised = tasks[0].due is not None
-        nodes = self.grid.here()
-        if promised or len(nodes) < 2 or node not in nodes:
-            return tasks[0]
         known = self.distances()
+        ways = [known.get(task.host, {}) for task in tasks]
+        if tasks[0].due is not None or not any(ways):
+            return tasks[0]
+        nodes = self.grid.here()
+        if len(nodes) < 2 or node not in nodes:
+            return tasks[0]
         loads = self._loads(nodes)
-        return min(
-            tasks, key=lambda task: self._regret(node, known.get(task.host, {}), nodes, loads)
-        )
+        regrets = [self._regret(node, way, nodes, loads) for way in ways]
+        return tasks[regrets.index(min(regrets))]
 
     def _regret(
         self,
@@ -101,11 +102,6 @@ class ByDistance:
         held = {name: self.grid.held(name) / max(row.slots, 1) for name, row in nodes.items()}
         mean = fmean(held.values()) or 1.0
         return {name: count / mean for name, count in held.items()}
-
-
-def of_host(known: Connects, host: str) -> Mapping[str, float]:
-    """Connections are told of by host, with its port or without."""
-    return known.get(host) or known.get(host.rpartition(":")[0], {})
 
 
 def _distance(node: str, known: Mapping[str, float], nodes: Mapping[str, NodeRow]) -> float:

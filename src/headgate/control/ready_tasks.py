@@ -16,12 +16,13 @@ from headgate.control.board_rows import BoardTask
 __all__ = ["ReadyTasks"]
 
 Rank: TypeAlias = tuple[int, float, int]
+"""Of a task, whose number it ends with."""
 
 
 @dataclass(slots=True)
 class ReadyTasks:
     _tasks: dict[int, BoardTask] = field(default_factory=dict)
-    _hosts: dict[str, list[tuple[Rank, int]]] = field(default_factory=dict)
+    _hosts: dict[str, list[Rank]] = field(default_factory=dict)
     """Heaps; what is no longer in ``_tasks`` is passed over."""
     _order: list[tuple[Rank, str]] = field(default_factory=list)
     """A heap; an entry that its host no longer stands with is passed over."""
@@ -36,7 +37,7 @@ class ReadyTasks:
 
     def add(self, task: BoardTask) -> None:
         self._tasks[task.id] = task
-        heapq.heappush(self._hosts.setdefault(task.host, []), (task.rank, task.id))
+        heapq.heappush(self._hosts.setdefault(task.host, []), task.rank)
         self._stand(task.host)
 
     def remove(self, task: BoardTask) -> None:
@@ -74,19 +75,23 @@ class ReadyTasks:
 
     def _stand(self, host: str) -> None:
         """In the order, with its best task."""
-        task = None if host in self._asleep else self.first_at(host)
-        if task is None:
+        rank = None if host in self._asleep else self._first_rank(host)
+        if rank is None:
             self._standing.pop(host, None)
-        elif self._standing.get(host) != task.rank:
-            self._standing[host] = task.rank
-            heapq.heappush(self._order, (task.rank, host))
+        elif self._standing.get(host) != rank:
+            self._standing[host] = rank
+            heapq.heappush(self._order, (rank, host))
 
     def first_at(self, host: str) -> BoardTask | None:
         """Its best; None: none waits there."""
-        heap = self._hosts.get(host, [])
-        while heap and heap[0][1] not in self._tasks:
+        rank = self._first_rank(host)
+        return None if rank is None else self._tasks[rank[-1]]
+
+    def _first_rank(self, host: str) -> Rank | None:
+        heap = self._hosts.get(host, ())
+        while heap and heap[0][-1] not in self._tasks:
             heapq.heappop(heap)
         if not heap:
             self._hosts.pop(host, None)
             return None
-        return self._tasks[heap[0][1]]
+        return heap[0]

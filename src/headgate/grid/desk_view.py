@@ -24,7 +24,7 @@ class DeskView:
         return {name: roll.rows[name] for name in roll.here(self.desk.clock.now(), lease)}
 
     def held(self, node: str) -> int:
-        return len(self.desk.board.leases.of_node(node))
+        return self.desk.board.leases.held(node)
 
     def waiting(self) -> Sequence[BoardTask]:
         return self.desk.board.tasks.in_state(BoardState.READY)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -70,6 +71,8 @@ __all__ = [
 ]
 
 _LOOK_SECONDS = 0.5
+_AT_ONCE = 1_000
+"""Tasks that are made and stored together: of a hundred thousand, few are in memory twice."""
 _SEED = 20100
 """For what goes by lot: where a node stands of which nothing is known."""
 _LINGER_SECONDS = 10.0
@@ -211,7 +214,8 @@ class _Managing:
         tasks = new_tasks(
             job.sites, forecasts, self._run.stamp, clock.wall() - elapsed, job.contact
         )
-        await asyncio.to_thread(self._store.add_tasks, tasks)
+        while some := list(islice(tasks, _AT_ONCE)):
+            await asyncio.to_thread(self._store.add_tasks, some)
         await self._desk.open()
         settled = {name for name, site in self._log.earlier_sites.items() if site.settled}
         await asyncio.to_thread(self._sites.take_up, self._store, self._run.stamp, settled)

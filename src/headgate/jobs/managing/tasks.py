@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from headgate.control.board_rows import NewTask
@@ -26,12 +26,12 @@ _NODE_RATE = 5e6
 
 def new_tasks(
     sites: Sequence[Site], forecasts: Mapping[str, Forecast], run: str, wall: float, contact: str
-) -> list[NewTask]:
+) -> Iterator[NewTask]:
     """One for each site, from ``wall`` on. The longest goes first, after those with a promise."""
     groups = host_groups(sites)
-    return [
+    return (
         _task(site, forecasts[site.name], groups[site.name], run, wall, contact) for site in sites
-    ]
+    )
 
 
 def host_groups(sites: Iterable[Site]) -> dict[str, str]:

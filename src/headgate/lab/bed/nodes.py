@@ -5,15 +5,15 @@
     ...                                   │
     node n ns ── TUN ── emulator ── TUN ──┘
 
-Each node's only way is its own line, as long as its round trip says; nodes do not reach each other.
-A line can be cut and mended.
+Each node's only way is its own line, as long as its round trip says, or of another length to each
+site; nodes do not reach each other. A line can be cut and mended.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -31,8 +31,16 @@ _DEVICE = "line0"
 class NodesBed(Bed):
     """Use as ``with NodesBed(round_trips, sites) as bed``."""
 
-    def __init__(self, round_trips: Sequence[float], sites: int) -> None:
+    def __init__(
+        self,
+        round_trips: Sequence[float],
+        sites: int,
+        to_site: Callable[[int, int], float] | None = None,
+    ) -> None:
+        """``round_trips`` of the nodes, to the manager and to all sites, unless ``to_site`` says
+        another from a node to a site."""
         super().__init__([])
+        self._to_site = to_site
         self._round_trips = round_trips
         self._sites = sites
         self._nodes = [f"hg-{os.getpid()}-n{number}" for number in range(len(round_trips))]
@@ -95,7 +103,11 @@ class NodesBed(Bed):
 
     def _lay_line(self, number: int, round_trip: float, addresses: Sequence[str]) -> None:
         table = self.folder / f"paths-{number}"
-        table.write_text("".join(f"{address} {round_trip} 0 0\n" for address in addresses))
+        trips = [round_trip] * len(addresses)
+        if self._to_site is not None:
+            trips[: self._sites] = [self._to_site(number, site) for site in range(self._sites)]
+        ways = zip(addresses, trips, strict=True)
+        table.write_text("".join(f"{address} {seconds} 0 0\n" for address, seconds in ways))
         node, far, own = self._nodes[number], f"far{number}", f"10.79.{number}.2"
         self._start([str(compiled("emulator")), node, _DEVICE, self._server, far, str(table)])
         ip("-n", node, "address", "add", f"{own}/32", "dev", _DEVICE)

@@ -29,6 +29,8 @@ from headgate.storage.catalog.queries import load_queries
 __all__ = ["SqlBoard"]
 
 _QUERIES = load_queries("board.sql")
+_AT_ONCE = 1_000
+"""Rows of a long list."""
 _NEAR_NODES = 64
 """Connect times kept for each host, the newest."""
 
@@ -43,7 +45,12 @@ class SqlBoard:
 
     def tasks(self, run: str) -> list[BoardTask]:
         with self.database.reading() as db:
-            return [_task(row) for row in db.rows(_QUERIES["open_tasks"], {"run": run})]
+            found: list[BoardTask] = []
+            values = {"run": run, "after": 0, "most": _AT_ONCE}
+            while rows := db.rows(_QUERIES["open_tasks"], values):
+                found += map(_task, rows)
+                values["after"] = found[-1].id
+            return found
 
     def count(self, run: str) -> dict[BoardState, int]:
         with self.database.reading() as db:

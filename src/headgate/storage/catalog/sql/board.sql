@@ -19,10 +19,10 @@ WHERE run = :run AND site = :site AND part = :part AND visit = :visit
   AND coalesce(audit_of, 0) = :audited;
 
 -- name: open_tasks
--- Of a run, what is not done.
+-- Of a run, what is not done, after a number.
 SELECT id, site, host, value, due, expected_bytes, expected_seconds, nodes_at_once, audit_of,
        not_group, state, epoch, winner, lost
-FROM tasks WHERE run = :run AND state <> 'done' ORDER BY id;
+FROM tasks WHERE run = :run AND state <> 'done' AND id > :after ORDER BY id LIMIT :most;
 
 -- name: count_tasks
 -- Of a run, by state.
