@@ -197,7 +197,7 @@ class Board:
 
     def _hold(self, row: LeaseRow, task: BoardTask, now: float) -> OpenLease:
         self._ready.remove(task)
-        held = OpenLease(row, task, now + self.terms.lease_seconds, now)
+        held = OpenLease(row, task, now + self.terms.lease_seconds, now, now)
         self.leases.add(held)
         return held
 

@@ -18,6 +18,9 @@ from headgate.crawling.progress import Progress, TaskState
 
 __all__ = ["Movement"]
 
+_LONGEST_DELAY_SECONDS = 7200.0
+"""That a site may ask for between two requests."""
+
 
 @dataclass(slots=True)
 class Movement:
@@ -39,18 +42,21 @@ class Movement:
         fetch anything."""
         mark = (told.fetches, told.wire_bytes + told.under_way_bytes, told.seen)
         if mark != held.mark:
-            held.mark, held.moved = mark, now
+            held.mark, held.moved, held.delayed = mark, now, now
             self._worked[held.row.node] = now
-        elif told.pausing or paused:
-            held.moved = now
+        elif paused:
+            held.moved = held.delayed = now
         elif told.ended is not None:
             held.moved = max(held.moved, self._brought.get(held.row.node, -math.inf))
+        elif told.pausing and now - held.delayed <= _LONGEST_DELAY_SECONDS:
+            held.moved = now
         return held.moved < self._long_ago(now)
 
     def is_to_blame(self, held: OpenLease, told: Progress, now: float, *, alone: bool) -> bool:
         """Of a task that hangs. ``alone``: its node has no other that could tell."""
         works = self._worked.get(held.row.node, -math.inf) >= self._long_ago(now)
-        return (works or alone) and told.state is TaskState.CRAWLING and told.ended is None
+        begun = told.state is TaskState.CRAWLING and told.ended is None
+        return (works or alone) and begun and not told.pausing
 
     def _long_ago(self, now: float) -> float:
         return now - self.terms.stuck_leases * self.terms.lease_seconds

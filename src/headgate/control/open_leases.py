@@ -22,7 +22,9 @@ class OpenLease:
     task: BoardTask
     until: float
     moved: float
-    """When progress was last seen."""
+    """When progress was last seen, or a good reason for none."""
+    delayed: float
+    """Since when its site's own delay may be that reason."""
     mark: tuple[int, ...] = ()
     """By which it is seen."""
 

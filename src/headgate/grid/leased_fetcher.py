@@ -1,8 +1,8 @@
 """A fetcher that lets no request leave for a site whose task is not this node's any more.
 
 Timers cannot promise that: a machine that slept finds them all due at once, in any order. So who
-asks is looked at in the very moment of asking; a request that may not leave waits for its site to
-be stopped, which whoever keeps the leases is about to do.
+asks is looked at in the very moment of asking. A request that may not leave waits: for its site to
+be stopped, by whoever keeps the leases, or for a beat that says that it is this node's after all.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["LeasedFetcher", "leased"]
+
+_AGAIN_SECONDS = 0.2
 
 OpenFetcher = Callable[[FetcherSettings], AbstractAsyncContextManager[Fetcher]]
 
@@ -37,8 +39,8 @@ class LeasedFetcher:
         return self.inner.servers
 
     async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
-        if not self.may_fetch(request.site):
-            await asyncio.Event().wait()
+        while not self.may_fetch(request.site):
+            await asyncio.sleep(_AGAIN_SECONDS)
         return await self.inner.fetch(request)
 
     def under_way(self, site: str) -> int:

@@ -186,6 +186,12 @@ def test_who_stands_still_for_a_reason_keeps_its_lease(told: dict[str, Any]) -> 
     assert not beat_through(board, claim(board, "n"), leases=30.0, **told)
 
 
+def test_no_delay_of_a_site_is_longer_than_two_hours() -> None:
+    board = board_of(task(1))
+    assert beat_through(board, claim(board, "n"), leases=125.0, pausing=True, **CRAWLING)
+    assert claim(board, "m", now=200 * LEASE).task.lost == 0
+
+
 def test_a_result_that_nobody_brings_is_not_waited_for() -> None:
     board = board_of(task(1))
     assert beat_through(board, claim(board, "n"), state=TaskState.DONE, ended=1.0)
