@@ -2,8 +2,8 @@
 
 Of a look two things matter to `rate_posterior`: how long after the one before it came, and whether
 the page had changed. The highest of sixteen bits is the second, the others the logarithm of the
-first, to 0.07 %. Kept are the last 32: the next would weigh 0.93^32 = 10 % of the newest. Rates are
-reckoned from it when they are needed, so that other rates to choose from need no other history.
+first, to 0.07 %. Kept are the last 32. Rates are reckoned from it when they are needed, so that
+other rates to choose from, or another prior, need no other history.
 
 No look is 0, so that histories of many pages can be rows of one table (`page_histories`).
 

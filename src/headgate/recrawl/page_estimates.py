@@ -23,8 +23,7 @@ from headgate.model.keeping import Staleness
 from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
 from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite
 from headgate.recrawl.look_tables import mean_ages, mean_changed, mean_values
-from headgate.recrawl.page_histories import history_likelihoods, is_flapping
-from headgate.recrawl.rate_posterior import posterior
+from headgate.recrawl.page_histories import is_flapping, rate_probabilities
 
 __all__ = ["Moments", "PageEstimates"]
 
@@ -42,7 +41,7 @@ class PageEstimates:
         grid = site.terms.grid
         self._grid = grid
         histories = site.pages.histories
-        self.probabilities = posterior(site.prior, history_likelihoods(grid, histories))
+        self.probabilities = rate_probabilities(grid, histories, site.prior)
         """Of the rates, a row per page."""
         flaps = is_flapping(histories, site.terms.shortly)
         if flaps.any():
@@ -52,8 +51,9 @@ class PageEstimates:
 
     @property
     def mean_rates(self) -> FloatArray:
-        """Changes per day."""
-        return as_floats(self.probabilities @ self._grid.rates)
+        """Changes per day; the geometric mean, which a small chance that the page has become a very
+        fast one hardly moves."""
+        return as_floats(np.exp(self.probabilities @ np.log(self._grid.rates)))
 
     def since(self, at: Moments) -> FloatArray:
         """Days since the copy was like the page."""

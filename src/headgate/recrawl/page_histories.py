@@ -3,8 +3,8 @@
 `look_history` has a page's last 32 looks as two bytes each; here a page is a row of 32 such
 numbers, the newest last, 0 where there was no look. From them come
 
-- the likelihoods of change rates that `rate_posterior` takes. What looks without a change say is
-  −λ·Σ w·τ, a sum per page; the others are read from a table of all 32,768 gaps a look can have.
+- the probabilities of change rates, look by look as `rate_posterior` has it. What a look says is
+  read from a table of all that two bytes can say.
 - which pages are *flapping*: another content in at least 29 of the last 30 looks, most of them made
   shortly after the one before, as counters, tokens and adverts make them;
 - the interval of Nutch's schedule.
@@ -22,15 +22,15 @@ from headgate.recrawl import nutch
 from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
 from headgate.recrawl.look_history import CHANGED, MOST_LOOKS, STEPS
 from headgate.recrawl.rate_grid import RateGrid
-from headgate.recrawl.rate_posterior import FORGETTING, look_likelihood
+from headgate.recrawl.rate_posterior import after_look, look_likelihood
 
 __all__ = [
     "Histories",
     "histories_of",
-    "history_likelihoods",
     "is_flapping",
     "no_histories",
     "nutch_intervals",
+    "rate_probabilities",
     "with_looks",
 ]
 
@@ -38,7 +38,6 @@ Histories = npt.NDArray[np.uint16]
 
 _GAP = CHANGED - 1
 _GAP_DAYS = 2.0 ** (np.arange(CHANGED) / STEPS) / 86_400.0
-_WEIGHTS = FORGETTING ** np.arange(MOST_LOOKS - 1, -1, -1.0)
 _FLAPPING_LOOKS, _FLAPPING_CHANGES = 30, 29
 
 
@@ -63,26 +62,23 @@ def with_looks(histories: Histories, gaps_seconds: FloatArray, changed: BoolArra
     return np.concatenate((histories[:, 1:], newest[:, None]), axis=1)
 
 
-def history_likelihoods(grid: RateGrid, histories: Histories) -> FloatArray:
-    """Logarithms: a row per page, a column per rate.
+def rate_probabilities(grid: RateGrid, histories: Histories, prior: FloatArray) -> FloatArray:
+    """A row per page, a column per rate; without a look, those of the prior.
 
     >>> from headgate.recrawl.look_history import with_look
     >>> grid = RateGrid()
-    >>> found = history_likelihoods(grid, histories_of([with_look(b"", 86_400.0, True), b""]))
-    >>> exactly = np.log(-np.expm1(-grid.rates))
-    >>> bool(np.allclose(found[0], exactly, atol=0.001)), bool(found[1].any())
-    (True, False)
+    >>> histories = histories_of([with_look(b"", 86_400.0, True), b""])
+    >>> changed, unseen = rate_probabilities(grid, histories, grid.usual)
+    >>> bool(changed @ grid.rates > 5 * unseen @ grid.rates), bool((unseen == grid.usual).all())
+    (True, True)
     """
-    gaps = histories & _GAP
-    changed = histories >= CHANGED
-    quiet = np.where(changed | (histories == 0), 0.0, _GAP_DAYS[gaps]) @ _WEIGHTS
-    total = -quiet[:, None] * grid.rates
-    table = _seen_changed(grid)
-    for column in range(MOST_LOOKS):
-        rows = np.flatnonzero(changed[:, column])
+    found = np.tile(prior, (len(histories), 1))
+    table = _told_by(grid)
+    for looks in histories.T:
+        rows = np.flatnonzero(looks)
         if len(rows):
-            total[rows] += _WEIGHTS[column] * table[gaps[rows, column]]
-    return as_floats(total)
+            found[rows] = after_look(prior, found[rows], table[looks[rows]])
+    return as_floats(found)
 
 
 def is_flapping(histories: Histories, shortly_seconds: float) -> BoolArray:
@@ -106,5 +102,7 @@ def nutch_intervals(histories: Histories, speed: float) -> FloatArray:
 
 
 @cache
-def _seen_changed(grid: RateGrid) -> FloatArray:
-    return look_likelihood(grid.rates, _GAP_DAYS, True)
+def _told_by(grid: RateGrid) -> npt.NDArray[np.float32]:
+    """The likelihoods of every look, by its number."""
+    looks = [look_likelihood(grid.rates, _GAP_DAYS, changed) for changed in (False, True)]
+    return np.concatenate(looks).astype(np.float32)

@@ -1,17 +1,22 @@
 """How often a page changes, as far as looks at it tell: a probability for each of 32 rates.
 
 A look says whether the page changed since the one before, not how often. With λ_k the rates
-(`rate_grid`) and τ the time between two looks,
+(`rate_grid`) and τ the time between two looks, each look makes of the probabilities p
 
-    p_k ∝ prior_k · Π_looks (1 − e^{−λ_k τ}  if changed,  e^{−λ_k τ}  if not)^{0.93^age}
+    p_k ← p_k · (1 − e^{−λ_k τ}  if changed,  e^{−λ_k τ}  if not) / Σ
+    p_k ← (1 − ε) · p_k + ε · prior_k
 
-where age counts the looks since. Real pages change in bursts, so old looks count less; the factor
-was chosen on one half of real changes and checked on the other (`headgate lab freshness`). The
-prior is learned from the collection (`rate_prior`), since pages of one collection are alike.
+The first line is Bayes' rule. The second is why old looks do not bind for ever: real pages change
+in bursts and fall silent, so at every look a page becomes, with probability ε, another page of the
+collection, of which nobody knows more than is usual (`rate_prior`). That is the filter of a hidden
+Markov model and exact for it: what is expected after the last look is the mean over all ways in
+which the page may have become another, each weighed by how well it agrees with what was seen. A
+page that changed at every look and then does not is given up for another after a few looks, and one
+surprise does not undo what many looks told. ε was chosen on one half of real changes and checked
+on the other (`headgate lab freshness`).
 
 Against a maximum of the likelihood: no root to find, a page looked at once already has a sensible
-rate, and whatever is decided can be averaged over what is not known. State per page: a number for
-each rate.
+rate, and whatever is decided can be averaged over what is not known.
 """
 
 from __future__ import annotations
@@ -20,26 +25,28 @@ import numpy as np
 
 from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
 
-__all__ = ["FORGETTING", "look_likelihood", "posterior"]
+__all__ = ["BECOMES_ANOTHER", "after_look", "look_likelihood"]
 
-FORGETTING = 0.93
-"""Weight of a look after each look that follows."""
-
-_LEAST = 1e-300
+BECOMES_ANOTHER = 0.03
+"""ε: the probability at each look."""
 
 
-def look_likelihood(
-    rates: FloatArray, gap: float | FloatArray, changed: bool | BoolArray
-) -> FloatArray:
-    """Logarithm, a column per rate: of one look, or a row for each of several."""
-    gaps = np.atleast_1d(as_floats(gap))[:, None]
-    unchanged = -rates * gaps
-    seen = np.log(np.maximum(-np.expm1(unchanged), _LEAST))
-    return as_floats(np.where(np.atleast_1d(changed)[:, None], seen, unchanged))
+def look_likelihood(rates: FloatArray, gaps: FloatArray, changed: bool | BoolArray) -> FloatArray:
+    """Of what looks found, so many days after the ones before: a row each, a column per rate."""
+    surely = -np.expm1(-rates * gaps[:, None])
+    return as_floats(np.where(np.atleast_1d(changed)[:, None], surely, 1 - surely))
 
 
-def posterior(prior: FloatArray, likelihood: FloatArray) -> FloatArray:
-    """Probabilities of the rates; ``likelihood`` has a row per page."""
-    weights = np.log(np.maximum(prior, _LEAST)) + likelihood
-    weights = np.exp(weights - weights.max(axis=-1, keepdims=True))
-    return as_floats(weights / weights.sum(axis=-1, keepdims=True))
+def after_look(prior: FloatArray, before: FloatArray, likelihood: FloatArray) -> FloatArray:
+    """Probabilities of the rates from a look on; those ``before`` it and the ``likelihood`` have
+    a row per page.
+
+    >>> prior, rates = np.array([0.5, 0.5]), np.array([0.01, 1.0])
+    >>> seen = look_likelihood(rates, np.array([1.0]), True)
+    >>> after_look(prior, prior[None], seen).round(3).tolist()
+    [[0.03, 0.97]]
+    """
+    weights = before * likelihood
+    weights *= (1 - BECOMES_ANOTHER) / weights.sum(axis=1, keepdims=True)
+    weights += BECOMES_ANOTHER * prior
+    return as_floats(weights)

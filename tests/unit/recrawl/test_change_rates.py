@@ -13,8 +13,8 @@ from headgate.recrawl.last_modified_rate import last_modified_rate
 from headgate.recrawl.likely_rate import map_rate, mle_rate
 from headgate.recrawl.lln_rate import lln_rate
 from headgate.recrawl.naive_rate import naive_rate
+from headgate.recrawl.page_histories import no_histories, rate_probabilities, with_looks
 from headgate.recrawl.rate_grid import RateGrid
-from headgate.recrawl.rate_posterior import FORGETTING, look_likelihood, posterior
 from headgate.recrawl.rate_prior import RatePrior
 
 GRID = RateGrid()
@@ -82,40 +82,20 @@ def test_times_of_last_changes_give_the_rate() -> None:
     assert last_modified_rate(5000, changes, float(quiet)) == pytest.approx(0.8, rel=0.05)
 
 
-@given(looks_seen)
-def test_the_posterior_is_bayes_rule_with_fading_looks(looks: tuple[FloatArray, BoolArray]) -> None:
-    gaps, changed = looks
-    total = np.zeros(len(RATES))
-    weights = GRID.usual.copy()
-    for age, (gap, seen) in enumerate(zip(gaps[::-1], changed[::-1], strict=True)):
-        likelihood = -np.expm1(-RATES * gap) if seen else np.exp(-RATES * gap)
-        weights *= np.maximum(likelihood, 1e-300) ** (FORGETTING**age)
-    for gap, seen in zip(gaps, changed, strict=True):
-        total = FORGETTING * total + look_likelihood(RATES, float(gap), bool(seen))[0]
-    found = posterior(GRID.usual, total)
-    assert found.sum() == pytest.approx(1.0)
-    if weights.sum() > 1e-200:
-        np.testing.assert_allclose(found, weights / weights.sum(), atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("forgetting", "most"), [(1.0, (0.74, 0.58, 0.36)), (FORGETTING, (0.74, 0.58, 0.43))]
-)
-def test_errors_of_the_posterior_mean(forgetting: float, most: tuple[float, float, float]) -> None:
+def test_errors_of_the_mean_rate() -> None:
     """Rates lognormal(0, 1) around one change in ten days, looks ten days apart on average."""
     rng = np.random.default_rng(4)
     true = rng.lognormal(0, 1, 2000) / 10
-    likelihood = np.zeros((len(true), len(RATES)))
-    collection = RatePrior()
+    histories, collection = no_histories(len(true)), RatePrior()
     errors = {}
     for look in range(1, 31):
         gaps = rng.exponential(10.0, len(true))
         changed = rng.random(len(true)) < -np.expm1(-true * gaps)
-        likelihood = forgetting * likelihood + look_likelihood(RATES, gaps, changed)
-        rates = posterior(collection.probabilities(GRID), likelihood)
+        histories = with_looks(histories, gaps * 86_400, changed)
+        rates = rate_probabilities(GRID, histories, collection.probabilities(GRID))
         collection.counted("site", rates.sum(axis=0))
         collection.renew()
         errors[look] = float(np.sqrt(np.mean((rates @ np.log(RATES) - np.log(true)) ** 2)))
-    assert errors[5] <= most[0]
-    assert errors[10] <= most[1]
-    assert errors[30] <= most[2]
+    assert errors[5] <= 0.74
+    assert errors[10] <= 0.58
+    assert errors[30] <= 0.43

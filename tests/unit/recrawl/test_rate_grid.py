@@ -52,13 +52,16 @@ def test_pages_of_seconds_are_known_as_well_as_those_of_days(seconds: float) -> 
 
 def test_a_shorter_interval_keeps_what_was_learned_of_slow_pages() -> None:
     kept = watched(3600.0, 20 * DAY_SECONDS, 1 / 40, looks=15)
+    collection = RatePrior()
+    collection.counted("site", 50 * PageEstimates(kept).probabilities.sum(axis=0))
+    collection.renew()  # of a thousand such pages
+    kept.prior = collection.probabilities(kept.terms.grid)
     before = PageEstimates(kept).mean_rates
     kept.terms = SiteTerms(min_interval=5.0)
-    kept.prior = np.ones(len(kept.terms.grid)) / len(kept.terms.grid)
-    after = PageEstimates(kept).mean_rates
-    np.testing.assert_allclose(after, before, rtol=0.35)
+    kept.prior = collection.probabilities(kept.terms.grid)
+    np.testing.assert_allclose(PageEstimates(kept).mean_rates, before, rtol=0.35)
     kept.terms = SiteTerms()
-    kept.prior = RatePrior().probabilities(kept.terms.grid)
+    kept.prior = collection.probabilities(kept.terms.grid)
     np.testing.assert_allclose(PageEstimates(kept).mean_rates, before)
 
 

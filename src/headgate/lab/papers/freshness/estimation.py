@@ -17,12 +17,11 @@ from headgate.lab.papers.freshness.changes import DAYS, WatchedPage
 from headgate.recrawl.arrays import FloatArray, as_floats
 from headgate.recrawl.page_histories import (
     Histories,
-    history_likelihoods,
     no_histories,
+    rate_probabilities,
     with_looks,
 )
 from headgate.recrawl.rate_grid import RateGrid
-from headgate.recrawl.rate_posterior import posterior
 from headgate.recrawl.rate_prior import RatePrior
 from headgate.recrawl.staleness import probability_changed
 
@@ -54,7 +53,7 @@ def estimate(pages: Sequence[WatchedPage], seed: int) -> Estimation:
 
 
 def _posteriors(histories: Histories, prior: RatePrior) -> FloatArray:
-    found = posterior(prior.probabilities(_GRID), history_likelihoods(_GRID, histories))
+    found = rate_probabilities(_GRID, histories, prior.probabilities(_GRID))
     prior.counted("all", as_floats(found.sum(axis=0)))
     prior.renew()
     return found
