@@ -216,3 +216,26 @@ def test_what_is_old_is_forgotten(reopen: Reopen) -> None:
     catalog = reopen()
     assert [promise.due for promise in catalog.promises(0.0)] == [9_000.0]
     assert catalog.line_use(0) == {10: 7}
+
+
+def test_visits_of_a_keeper_are_forgotten_with_volumes_that_ended_long_ago(reopen: Reopen) -> None:
+    """Not those of a crawl, of a volume that is not sealed, nor the last to a site."""
+    catalog = reopen()
+    for stamp, ended in (("crawl", 50.0), ("old", 100.0), ("new", 500.0), ("open", None)):
+        catalog.begin_run(stamp, 1.0, "{}")
+        if ended is not None:
+            catalog.end_run(stamp, ended, Outcome.FINISHED)
+    catalog.record_visits([make_visit("crawl", 10.0)])
+    made = [("old", 1), ("old", 2), ("open", 3), ("new", 4), ("new", 5)]
+    for at, (run, number) in enumerate(made):
+        visit = make_visit(run, 20.0 + at, visit=number, errors={"404": 2})
+        catalog.record_kept(visit, SiteState("docs", number, 20.0 + at), None)
+    once = make_visit("old", 15.0, site="seldom", visit=1, errors={})
+    catalog.record_kept(once, SiteState("seldom", 1, 15.0), None)
+    catalog.forget_before(300.0)
+    catalog = reopen()
+    left = [(visit.run, visit.visit) for visit in catalog.history("docs")]
+    assert left == [("new", 5), ("new", 4), ("open", 3), ("crawl", 0)]
+    assert all(visit.errors == {"404": 2} for visit in catalog.history("docs")[:3])
+    assert [(visit.run, visit.visit) for visit in catalog.history("seldom")] == [("old", 1)]
+    assert catalog.visits_of("old") == [once]

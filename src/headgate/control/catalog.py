@@ -154,7 +154,8 @@ class Catalog(Protocol):
         ...
 
     def forget_before(self, moment: float) -> None:
-        """Promises and line use that are older."""
+        """Promises and line use that are older, and a keeper's visits, but for the last to each
+        site, in runs that ended earlier."""
         ...
 
     def history(self, site: str, limit: int = 10) -> Sequence[Visit]:

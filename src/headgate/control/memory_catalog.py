@@ -79,6 +79,13 @@ class MemoryCatalog:
         old = [slot for slot in self._line if (slot + 1) * SLOT_SECONDS <= moment]
         for slot in old:
             del self._line[slot]
+        for key in [key for key in self._visits if self._is_old(*key, moment)]:
+            del self._visits[key]
+
+    def _is_old(self, site: str, run: str, visit: int, moment: float) -> bool:
+        ended = self._runs[run].finished
+        last = self._states[site].visit if site in self._states else 0
+        return ended is not None and ended < moment and 0 < visit < last
 
     def history(self, site: str, limit: int = 10) -> list[Visit]:
         visits = [visit for visit in self._visits.values() if visit.site == site]

@@ -87,10 +87,11 @@ class SqlCatalog:
             return [KeptPromise(**row) for row in rows]
 
     def forget_before(self, moment: float) -> None:
-        """Promises and line use that are older."""
+        """Promises and line use that are older, and a keeper's visits, but for the last to each
+        site, in runs that ended earlier."""
         with self.database.changing() as db:
-            db.run(_QUERIES["forget_promises"], {"moment": moment})
-            db.run(_QUERIES["forget_line_use"], {"moment": moment})
+            for what in ("promises", "line_use", "errors", "visits"):
+                db.run(_QUERIES[f"forget_{what}"], {"moment": moment})
 
     def history(self, site: str, limit: int = 10) -> list[Visit]:
         """The last visits to a site, the newest first."""

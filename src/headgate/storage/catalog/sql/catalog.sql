@@ -99,6 +99,21 @@ DELETE FROM promises WHERE settled < :moment;
 -- No quota reaches back so far.
 DELETE FROM line_use WHERE (slot + 1) * 900 <= :moment;
 
+-- name: forget_errors
+-- As `forget_visits`, and before it.
+DELETE FROM visit_errors
+WHERE run IN (SELECT stamp FROM runs WHERE outcome <> 'running' AND finished < :moment)
+  AND visit > 0
+  AND visit < (SELECT state.visit FROM site_state AS state WHERE state.site = visit_errors.site);
+
+-- name: forget_visits
+-- A keeper's, of volumes that ended long ago: their reports have what they came to. The last visit
+-- to a site stays, which says that it was ever visited.
+DELETE FROM visits
+WHERE run IN (SELECT stamp FROM runs WHERE outcome <> 'running' AND finished < :moment)
+  AND visit > 0
+  AND visit < (SELECT state.visit FROM site_state AS state WHERE state.site = visits.site);
+
 -- name: record_server
 -- How fast an address is, as known now.
 INSERT INTO servers (address, measured, measures, estimates)
