@@ -51,9 +51,8 @@ class PageEstimates:
 
     @property
     def mean_rates(self) -> FloatArray:
-        """Changes per day; the geometric mean, which a small chance that the page has become a very
-        fast one hardly moves."""
-        return as_floats(np.exp(self.probabilities @ np.log(self._grid.rates)))
+        """Changes per day."""
+        return as_floats(self.probabilities @ self._grid.rates)
 
     def since(self, at: Moments) -> FloatArray:
         """Days since the copy was like the page."""
