@@ -94,14 +94,16 @@ async def _keep(folder: Path, seed: int, seconds: float) -> tuple[ChangingWeb, _
             sys.executable, "-m", "headgate", "keep", str(file), "--out", str(out), "--quiet"
         )
         try:
-            while web.now() < seconds:
+            while web.now() < seconds and keeper.returncode is None:
                 await asyncio.sleep(min(_SAMPLE_SECONDS, max(seconds - web.now(), 0.1)))
                 _compare(out / "keep.json", web, found)
         finally:
-            keeper.terminate()
+            ended_itself = keeper.returncode is not None
+            if not ended_itself:
+                keeper.terminate()
             code = await keeper.wait()
-        if code:
-            raise SystemExit(f"the keeper ended with {code}")
+        if code or ended_itself:
+            raise SystemExit(f"the keeper ended with {code} after {web.now():.0f} s")
         origins = {one.name: one.seed.rstrip("/") for one in served.places}
     return web, found, json.dumps(origins)
 

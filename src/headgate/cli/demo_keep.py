@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +42,7 @@ _SEED = 1
 _READ_AGAIN = "the site file was read again"
 _ABOUT = (
     "Four sites with 120 pages on this machine: 18 pages change every 8 to 30 seconds, most hardly"
-    " ever,\nand 30 of these are large and their server cannot say that they are as they were."
+    " ever, and 30 of these are large and their server cannot say that they are as they were."
 )
 
 
@@ -52,10 +53,11 @@ def run_keep_demo(out: Path, seconds: float, *, quiet: bool) -> int:
     from headgate.views.keep_demo_page import compared, keep_demo_page
 
     if not quiet:
-        sys.stderr.write(
-            f"{_ABOUT}\nTwo keepers fetch all of it once. Then each has {format_rate(_RATE)}:"
-            f" {_LEARNING_SECONDS:.0f} seconds to learn, and {seconds:.0f} that count.\n\n"
+        course = (
+            f"Two keepers fetch all of it once. Then each has {format_rate(_RATE)}:"
+            f" {_LEARNING_SECONDS:.0f} seconds to learn, and {seconds:.0f} that count."
         )
+        sys.stderr.write(f"{textwrap.fill(_ABOUT, 100)}\n{course}\n\n")
     kept = [one for one in uvloop.run(_keep_both(out, seconds, quiet=quiet)) if one is not None]
     if len(kept) < len(POLICIES):
         raise UserMistake("stopped before anything could be measured; let it run for a minute")

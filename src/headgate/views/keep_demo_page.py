@@ -48,7 +48,7 @@ def compared(ours: Kept, other: Kept) -> str:
     """In words, with the bytes: who has more of them has it easier."""
     more = ours.wire_bytes / max(other.wire_bytes, 1.0)
     return (
-        f"{ours.stale / max(other.stale, 1e-9):.2f} times as many out of date,"
+        f"{ours.stale / max(other.stale, 1e-9):.2f} times as many pages out of date,"
         f" {ours.age / max(other.age, 1e-9):.2f} times as long, with {more:.2f} times the bytes"
     )
 
@@ -60,18 +60,19 @@ def keep_demo_page(kept: Sequence[Kept], about: str) -> str:
         element("p", "headgate demo --keep", class_="kicker"),
         element("h1", title),
         element("p", about, class_="amounts"),
-        element("p", f"{kept[0].name}: {compared(*kept)}.", class_="amounts"),
-        section("Pages that are as their servers have them", _freshness(kept)),
-        section("For how long pages are out of date", _ages(kept)),
+        element("p", f"{kept[0].name} had {compared(*kept)}.", class_="amounts"),
+        section("Pages out of date", _staleness(kept)),
+        section("For how long, the mean of all pages", _ages(kept)),
         section("Bytes on the line", _bytes(kept)),
         section("In figures", _table(kept)),
     ]
     return document(title, joined(parts))
 
 
-def _freshness(kept: Sequence[Kept]) -> Markup:
-    lines = _lines(kept, [one.fresh for one in kept])
-    return line_chart("Freshness", _across(kept), Axis(0.0, 1.0, "", "{:.0%}".format), lines)
+def _staleness(kept: Sequence[Kept]) -> Markup:
+    lines = _lines(kept, [[1.0 - fresh for fresh in one.fresh] for one in kept])
+    upright = Axis(0.0, _highest(lines), "", lambda share: f"{100 * share:g}%")
+    return line_chart("Staleness", _across(kept), upright, lines)
 
 
 def _ages(kept: Sequence[Kept]) -> Markup:
@@ -104,7 +105,7 @@ def _table(kept: Sequence[Kept]) -> Markup:
         element(
             "tr",
             element("td", one.name),
-            element("td", f"{1 - one.stale:.1%}"),
+            element("td", f"{one.stale:.1%}"),
             element("td", f"{one.age:.1f} s"),
             element("td", f"{one.looks:,}"),
             element("td", format_size(one.wire_bytes)),
@@ -112,4 +113,4 @@ def _table(kept: Sequence[Kept]) -> Markup:
         )
         for number, one in enumerate(kept)
     ]
-    return table(("policy", "fresh", "out of date for", "looks", "on the line"), rows)
+    return table(("policy", "out of date", "for", "looks", "on the line"), rows)
