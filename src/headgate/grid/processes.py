@@ -36,7 +36,7 @@ from headgate.grid.spawning import Begin
 from headgate.grid.workers import Running, Worker
 from headgate.model.errors import WorldFault
 from headgate.model.task import Task
-from headgate.placing.evening_out import Place, best_move
+from headgate.placing.evening_out import Place, best_move, worth_a_look
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["ProcessFleet", "open_processes"]
@@ -141,7 +141,8 @@ class ProcessFleet:
 
     def _even_out(self) -> None:
         """Have a site handed over where that lets more be done at the same time; one at a time."""
-        if self._targets or not any(len(worker.sites) > 1 for worker in self._workers):
+        activities = [(len(worker.sites), worker.cores_busy) for worker in self._workers]
+        if not worth_a_look(activities) or self._targets:
             return
         move = best_move([self._place(worker) for worker in self._workers])
         if move is not None:
@@ -154,12 +155,11 @@ class ProcessFleet:
         running.worker.stream.send(Stop(site, HANDED_OVER))
 
     def _place(self, worker: Worker) -> Place:
-        activity = worker.activity
         left = {site: self._left(site) for site in worker.sites}
-        if not activity.known:
+        if worker.cores_busy is None:
             return Place(left)
         fixed = (one.task.name for one in self._running_in(worker) if self._stays(one))
-        return Place(left, frozenset(fixed), activity.cores, activity.rate)
+        return Place(left, frozenset(fixed), worker.cores_busy, worker.activity.rate)
 
     def _stays(self, running: Running) -> bool:
         """A host that was given up would be asked again."""

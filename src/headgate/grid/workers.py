@@ -81,6 +81,11 @@ class Worker:
     gone: bool = False
 
     @property
+    def cores_busy(self) -> float | None:
+        """That it keeps busy; None: it is too early to tell."""
+        return self.activity.cores if self.activity.known else None
+
+    @property
     def silent(self) -> bool:
         return not self.gone and self.silence > _SILENT_SECONDS
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Move", "Place", "best_move"]
+__all__ = ["Move", "Place", "best_move", "worth_a_look"]
 
 _WORTH_SECONDS = 0.5
 """Done beside each other; what a move costs, with as much again for estimates that are wrong."""
@@ -34,11 +34,11 @@ class Place:
 
     @property
     def idle(self) -> bool:
-        return not self.left or (self.cores is not None and self.cores < _IDLE)
+        return _idle(len(self.left), self.cores)
 
     @property
     def busy(self) -> bool:
-        return len(self.left) > 1 and (self.cores or 0.0) >= _BUSY and self.rate > 0
+        return _busy(len(self.left), self.cores) and self.rate > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,20 @@ class Move:
     source: int
     """Places by their index."""
     target: int
+
+
+def _idle(sites: int, cores: float | None) -> bool:
+    return not sites or (cores is not None and cores < _IDLE)
+
+
+def _busy(sites: int, cores: float | None) -> bool:
+    return sites > 1 and (cores or 0.0) >= _BUSY
+
+
+def worth_a_look(places: Sequence[tuple[int, float | None]]) -> bool:
+    """Whether there may be a move at all, by sites and busy cores of each place: of thousands of
+    sites, what each has left is not added up again and again."""
+    return any(_idle(*place) for place in places) and any(_busy(*place) for place in places)
 
 
 def best_move(places: Sequence[Place]) -> Move | None:

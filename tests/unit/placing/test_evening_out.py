@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.placing.evening_out import Move, Place, best_move
+from headgate.placing.evening_out import Move, Place, best_move, worth_a_look
 
 IDLE = Place({})
 LEFT = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 1e9), max_size=8)
@@ -77,6 +77,7 @@ def test_a_process_that_only_waits_takes_one_as_one_without_sites_does() -> None
 @given(PLACES)
 def test_no_core_is_idle_while_a_site_could_use_it(places: list[Place]) -> None:
     move = best_move(places)
+    assert move is None or worth_a_look([(len(place.left), place.cores) for place in places])
     gains = {
         (source, site): min(left, sum(place.left.values()) - left) / place.rate
         for source, place in enumerate(places)
