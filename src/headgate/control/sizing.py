@@ -5,9 +5,12 @@
 Announced is what responses under way have told by their Content-Length. URLs not yet known are
 foretold level by level: pages of a depth bring new URLs at the rate that those fetched there did,
 less where the latest brought less; a depth nobody has looked at brings few, more where depth after
-depth has gone on. A chain, where each page leads to one more, may go on as long as it has. The mean
-size is that of each depth to come, since a crawl meets large pages first (indexes); it lies between
-the arithmetic and the geometric, since a few very large ones say little of the rest.
+depth has gone on. A chain, where each page leads to one more, may go on as long as it has.
+
+The mean size is that of each depth to come, since a crawl meets large pages first (indexes). Pages
+of a depth that was looked at have about the arithmetic mean of those there, large ones included. A
+depth that nobody has looked at has the geometric mean of all that came: the few very large pages
+above it are the site's indexes, and it is the leaves.
 
 What was thought before (`Forecast`) counts as much as it is sure, fully as long as true sizes often
 enough lie so far from what the crawl shows, and not at all where they hardly ever do. Each look
@@ -26,7 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headgate.control.forecast import Forecast, Source
-from headgate.crawling.growth import Growth
+from headgate.crawling.growth import Growth, Sizes
 from headgate.crawling.progress import Progress
 from headgate.model.size_range import SizeRange
 
@@ -53,7 +56,8 @@ _TYPICAL_WEIGHT = 5.0
 """So many pages of the site weigh as much as the size of a typical one."""
 _DEPTH_WEIGHT = 10.0
 """So many pages of a depth weigh as much as the depths above it."""
-_GEOMETRIC = 0.7
+_GEOMETRIC = 0.25
+"""Part of the geometric mean in that of a depth: a few very large pages say little of the rest."""
 _BELOW, _BELOW_BY_UNKNOWN, _BELOW_BY_WAY = 1.0, 0.5, 1.8
 _BELOW_KNOWN = 0.7
 """It goes down by that much from what is known to be there: the unknown may not be."""
@@ -66,7 +70,7 @@ _TOO_MUCH, _TOO_LITTLE = (1.25, 1.65), (0.75, 1.25)
 lengths of the range on that side. At any one look one true size in twenty lies beyond the first and
 one in forty beyond the second; below it is one in sixty and in three hundred, since regular trees,
 which are not among the real sites, look too large for long."""
-_GUESS_PAGES = 3
+_GUESS_PAGES = 1
 _CERTAIN = 0.02
 """Natural logarithm: where a forecast has no range."""
 _FARTHEST = 50.0
@@ -232,27 +236,28 @@ class _Level:
 
 def _mean_bytes(growth: Growth, to_come: Sequence[float]) -> float:
     """Of pages to come, so many by depth. A depth is like the one above it, as far as its own pages
-    do not show otherwise; one that nobody has looked at is like all that came."""
+    do not show otherwise; one that nobody has looked at is like what is common on the site."""
     logs = sum(sizes.log_bytes for sizes in growth.sizes)
-    mean = _between(logs, growth.late_bytes, growth.responses)
-    mean = _weighed(math.log(_TYPICAL_BYTES), _TYPICAL_WEIGHT, mean, growth.responses)
-    above, total = mean, 0.0
+    common = _weighed(
+        math.log(_TYPICAL_BYTES), _TYPICAL_WEIGHT, logs / growth.responses, growth.responses
+    )
+    above, total = common, 0.0
     for depth, pages in enumerate(to_come):
         sizes = growth.sizes[depth] if depth < len(growth.sizes) else None
         if sizes is not None and sizes.responses:
-            own = _between(sizes.log_bytes, sizes.wire_bytes / sizes.responses, sizes.responses)
-            above = _weighed(above, _DEPTH_WEIGHT, own, sizes.responses)
+            above = _weighed(above, _DEPTH_WEIGHT, _own_mean(sizes), sizes.responses)
             total += pages * math.exp(above)
         else:
-            total += pages * math.exp(mean)
+            total += pages * math.exp(common)
     pages = sum(to_come)
-    return total / pages if pages else math.exp(mean)
+    return total / pages if pages else math.exp(common)
 
 
-def _between(log_bytes: float, arithmetic: float, pages: int) -> float:
+def _own_mean(sizes: Sizes) -> float:
     """In logarithms, between the geometric and the arithmetic mean."""
-    geometric = log_bytes / pages
-    return _GEOMETRIC * geometric + (1 - _GEOMETRIC) * math.log(max(arithmetic, 1.0))
+    geometric = sizes.log_bytes / sizes.responses
+    arithmetic = math.log(max(sizes.wire_bytes / sizes.responses, 1.0))
+    return _GEOMETRIC * geometric + (1 - _GEOMETRIC) * arithmetic
 
 
 def _weighed(one: float, weight: float, other: float, other_weight: float) -> float:

@@ -169,6 +169,36 @@ def test_pages_of_each_depth_are_as_large_as_those_of_their_depth() -> None:
     assert factor(found[100], true) < 1.15
 
 
+def test_large_pages_of_a_depth_foretell_others_there() -> None:
+    """One page in ten is large: of the pages to come, too. By the geometric mean, which they hardly
+    move, the site was thought to be two thirds of what it was."""
+    sizes = [100_000 if page % 10 == 5 else 5_000 for page in range(400)]
+    watch = unknown()
+    for report in crawled(star(400), sizes.__getitem__):
+        watch.look(report)
+        if report.fetches == 100:
+            break
+    assert factor(watch.whole, sum(sizes)) < 1.2
+
+
+def test_large_indexes_foretell_no_large_pages_below_them() -> None:
+    """Two indexes of 1 MB among small pages, and a depth that nobody has looked at: foretold by
+    their arithmetic mean, too, the site was thought to be almost twice as large."""
+
+    def links(page: int) -> range:
+        if page == 0:
+            return range(1, 41)
+        return range(41 + 10 * (page - 1), 41 + 10 * page) if page <= 40 else range(0)
+
+    sizes = [1_000_000 if page in (3, 30) else 5_000 for page in range(441)]
+    watch = unknown()
+    for report in crawled(links, sizes.__getitem__):
+        watch.look(report)
+        if report.fetches == 41:
+            break
+    assert factor(watch.whole, sum(sizes)) < 1.4
+
+
 def test_something_is_left_while_urls_are_to_do() -> None:
     watch = told(50e3)
     *_, report = crawled(star(9), lambda _: PAGE)
