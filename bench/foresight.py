@@ -4,7 +4,7 @@
 
 Fifty-nine sites of Debian's packages (`bench.documentation`; FOLDER keeps them) are served by nginx
 and crawled by `SiteRun` over `HttpFetcher`, of which nothing is known beforehand. After each page
-`SizeWatch` says how large the site is. A row tells what it said after the first look and at each
+`SizeWatch` can say how large the site is. A row tells what it said after the first look and at each
 tenth of the pages, over the truth: 1.00 is exact, * lies outside of the range that was said.
 
 Below, for the sites that constants were fitted to and for those held out: the median factor of
@@ -70,9 +70,8 @@ WORDS = {"told its size": (1.0, 1.1), "told four times": (4.0, 1.3), "told a qua
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """After so many pages and bytes."""
+    """After so many bytes."""
 
-    pages: int
     wire_bytes: int
     whole: SizeRange
 
@@ -168,29 +167,39 @@ async def crawl(name: str, seed: str) -> Curve:
 def told_of(curve: Curve) -> Told:
     """What was said of a site of which nothing was known."""
     watch = SizeWatch(forecast(Site("unknown")))
-    said: list[Said] = []
+    asked = set(pages_at(curve).values())
+    said: dict[int, Said] = {}
     look: Said | None = None
-    for report in curve.reports():
-        watch.look(report)
-        said.append(Said(report.growth.responses, report.wire_bytes, watch.whole))
-        if look is None and report.wire_bytes >= watch.look_bytes:
-            look = said[-1]
-    look = look or said[-1]
-    parts = {part: said[max(int(len(said) * part), 1) - 1] for part in PARTS}
-    before = max((one.wire_bytes for one in said if one.pages < look.pages), default=0)
-    return Told(curve.name, len(said), curve.wire_bytes, look, before, parts)
+    last = before = 0
+    for pages, report in enumerate(curve.reports(), 1):
+        if look is None or pages in asked:
+            watch.look(report)
+            said[pages] = Said(report.wire_bytes, watch.whole)
+        if look is None and (report.wire_bytes >= watch.look_bytes or pages == curve.pages):
+            look, before = said[pages], last
+        last = report.wire_bytes
+    assert look is not None
+    parts = {part: said[pages] for part, pages in pages_at(curve).items()}
+    return Told(curve.name, curve.pages, curve.wire_bytes, look, before, parts)
+
+
+def pages_at(curve: Curve) -> dict[float, int]:
+    """How many pages are there at each part of the way."""
+    pages = curve.pages
+    return {part: max(int(pages * part), 1) for part in PARTS}
 
 
 def held_to(curve: Curve, factor: float, within: float) -> dict[float, bool]:
     """Told so many times its size: whether it was taken for that, as near as ``within``."""
     word = curve.wire_bytes * factor
     watch = SizeWatch(forecast(Site("told", expect=Bytes(word))))
-    wholes = []
-    for report in curve.reports():
-        watch.look(report)
-        wholes.append(watch.whole.likely)
-    at = {part: wholes[max(int(len(wholes) * part), 1) - 1] for part in PARTS}
-    return {part: 1 / within <= whole / word <= within for part, whole in at.items()}
+    at = pages_at(curve)
+    wholes: dict[int, float] = {}
+    for pages, report in enumerate(curve.reports(), 1):
+        if pages in at.values():
+            watch.look(report)
+            wholes[pages] = watch.whole.likely
+    return {part: 1 / within <= wholes[pages] / word <= within for part, pages in at.items()}
 
 
 def by_site(told: Sequence[Told]) -> Table:
