@@ -51,7 +51,7 @@ _CHAIN_DEPTHS = 4
 """Many sites have a page or two before the one that leads to all others."""
 _MOST_GROWTH = 1e3
 """Times the URLs known: nobody can tell more."""
-_TYPICAL_BYTES = 10_000
+_TYPICAL_BYTES = 15_000
 _TYPICAL_WEIGHT = 5.0
 """So many pages of the site weigh as much as the size of a typical one."""
 _DEPTH_WEIGHT = 10.0
