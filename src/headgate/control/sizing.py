@@ -67,9 +67,8 @@ was seen, and at the end: the last pages are often links that lead nowhere, or a
 """
 _TOO_MUCH, _TOO_LITTLE = (1.25, 1.65), (0.75, 1.25)
 """How far above or below what the crawl shows something foretold is doubtful, and refuted, in
-lengths of the range on that side. At any one look one true size in twenty lies beyond the first and
-one in forty beyond the second; below it is one in sixty and in three hundred, since regular trees,
-which are not among the real sites, look too large for long."""
+lengths of the range on that side. At any one look one true size in thirty lies beyond the first and
+one in fifty beyond the second; below it is one in twenty-five and in fifty-five."""
 _GUESS_PAGES = 1
 _CERTAIN = 0.02
 """Natural logarithm: where a forecast has no range."""
