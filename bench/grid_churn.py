@@ -1,41 +1,57 @@
 """Nodes that come and go by what was measured of desktops, in virtual time: what churn costs.
 
-The worker, its control and storage are the product's own, the web and the time are simulated. A
-node is up and down for Weibull times of the Failure Trace Archive (hours; `fta-availability-fits`):
-when it goes, it tells nobody, and half of the times it comes back with its disk as it was.
+    python -m bench.grid_churn [--days 30] [--nodes 8] [--seeds 1] [--modes pull,batch,round-robin]
 
-    python -m bench.grid_churn --days 7 --nodes 8 --seeds 1,2
+Desk, board and catalog of the manager and the worker with its control and storage are the
+product's own, the web and the time are simulated. A node is up and down for Weibull times of the
+Failure Trace Archive (hours; `fta-availability-fits`): when it goes, it tells nobody, and comes
+back with its disk as it was. Its site allows a page every ``--delay`` seconds.
+
+Throughput is told against whoever knows all ups and downs before: in the time until the last task
+ended, each slot of a node that is up fetches a page at every delay, and none in vain.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
+from bench.arguments import parser
 from bench.cut_line import CutLine
 
-from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import Claim, ClaimAnswer, Grant
+from headgate.control.board import Board
+from headgate.control.board_rows import BoardState, BoardTerms, NewTask
+from headgate.crawling.task_messages import Claim, ClaimAnswer, Grant, encoded
+from headgate.grid.desk import Desk
+from headgate.grid.given_tasks import TaskSpec
 from headgate.jobs.lending.guest_rules import GuestRules
 from headgate.jobs.lending.worker import Worker, WorkerJob, work
+from headgate.jobs.managing.placing import chosen_by
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.simulated_web import Answer, Line
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
+from headgate.model.grid import GridTerms, Mode
 from headgate.model.node_status import NodeStatus
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.model.units import UNLIMITED, Seconds
+from headgate.storage.arriving import Deliveries
+from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.collection import Collection
 
 BEGIN = 1_794_751_200.0
 HOUR = 3600.0
@@ -61,15 +77,68 @@ FITS = {
 }
 
 
+class Holders(Protocol):
+    def holder(self, task: int) -> str | None:
+        """Whose lease of it is good at this moment."""
+        ...
+
+
+@dataclass(slots=True)
+class Manager:
+    """A run of one task for each host, numbered from 1 in their order."""
+
+    desk: Desk
+    store: SqlBoard
+    run: str
+
+    @staticmethod
+    @contextmanager
+    def of(
+        folder: Path, clock: VirtualClock, pages: Mapping[str, int], delay: float, mode: Mode,
+        most_lost: int,
+    ) -> Iterator[Manager]:  # fmt: skip
+        collection = Collection(folder)
+        with collection.lock(), SqliteCatalog(collection.catalog) as catalog:
+            run = collection.new_run(datetime.fromtimestamp(clock.wall(), UTC))
+            catalog.begin_run(run.stamp, clock.wall(), "{}")
+            store = SqlBoard(catalog.database)
+            terms = BoardTerms(LEASE_SECONDS, most_lost=most_lost)
+            desk = Desk(Board(terms), store, Deliveries(run), clock)
+            chosen_by(desk, GridTerms(mode=mode))
+            store.add_tasks(
+                NewTask(
+                    run=run.stamp, site=host, host=host, value=count * delay,
+                    expected_seconds=count * delay,
+                    spec=encoded(TaskSpec(task=Task(
+                        Site(host, (f"http://{host}/",), delay=Seconds(delay))
+                    ))),
+                )
+                for host, count in pages.items()
+            )  # fmt: skip
+            yield Manager(desk, store, run.stamp)
+
+    def holder(self, task: int) -> str | None:
+        now, found = self.desk.clock.now(), self.desk.board.tasks.get(task)
+        held = [] if found is None else self.desk.board.leases.of_task(found)
+        return next((one.row.node for one in held if one.until > now), None)
+
+    def over(self) -> bool:
+        return self.desk.board.tasks.left == 0 and self.desk.committing.idle
+
+
 @dataclass(slots=True)
 class Web:
     """Hosts of trees of pages, one site each. By the desk's own clock: did whoever asks have the
     lease?"""
 
     pages: dict[str, int]
-    desk: MemoryDesk
+    desk: Holders
     asked: Counter[str] = field(default_factory=Counter)
     without_lease: int = 0
+    _numbers: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._numbers = {host: number for number, host in enumerate(self.pages, 1)}
 
     def answer(self, node: str, request: FetchRequest, _now: float) -> Answer:
         parts = urlsplit(request.url)
@@ -77,7 +146,7 @@ class Web:
         if not (name.isdecimal() or parts.path == "/"):
             return Answer(404)
         number = int(name or 0)
-        task = 1 + list(self.pages).index(host)
+        task = self._numbers[host]
         self.without_lease += self.desk.holder(task) != node
         self.asked[request.url] += 1
         links = [k for k in (2 * number + 1, 2 * number + 2) if k < self.pages[host]]
@@ -112,11 +181,15 @@ class Nobody:
 class Found:
     tasks: int
     done: int
+    dropped: int
+    """Given up: lost with three nodes."""
     fetches: int
     pages: int
     departures: int
     leases: int
     end_seconds: float
+    bound: float
+    """Pages that whoever knows all would have had by then."""
     without_lease: int
     """Requests that left a node for a task that was not its own at that moment."""
 
@@ -138,8 +211,13 @@ class Churn:
     tasks: int
     pages: tuple[int, int] = (20, 120)
     delay_seconds: float = 5.0
+    mode: Mode = Mode.PULL
+    most_lost: int = BoardTerms().most_lost
+    """Nodes with which a task is lost before it is given up."""
     departures: int = 0
     leases: int = 0
+    up_seconds: float = 0.0
+    """Of all nodes, so far."""
 
     def play(self) -> Found:
         return run_virtually(self._play)
@@ -147,31 +225,33 @@ class Churn:
     async def _play(self, loop: VirtualLoop) -> Found:
         rng = np.random.default_rng(self.seed)
         clock = VirtualClock(loop, BEGIN)
-        desk = MemoryDesk(clock.now, LEASE_SECONDS)
         sizes = rng.integers(*self.pages, self.tasks).tolist()
-        web = Web({f"h{number}.test": size for number, size in enumerate(sizes)}, desk)
-        for host in web.pages:
-            site = Site(host, (f"http://{host}/",), delay=Seconds(self.delay_seconds))
-            desk.add(Task(site), host)
-        lives = [
-            asyncio.create_task(self._live(f"n{number}", desk, web, clock, rng.spawn(1)[0]))
-            for number in range(self.nodes)
-        ]
-        while clock.now() < self.seconds and len(desk.results()) < self.tasks:
-            await asyncio.sleep(60.0)
-        ended = clock.now()
-        for life in lives:
-            life.cancel()
-        await asyncio.gather(*lives, return_exceptions=True)
-        done = desk.results()
-        counted = sum(sizes[number - 1] for number in done)
+        pages = {f"h{number}.test": size for number, size in enumerate(sizes)}
+        with Manager.of(
+            self.folder / "manager", clock, pages, self.delay_seconds, self.mode, self.most_lost
+        ) as manager:
+            await manager.desk.open()
+            web = Web(pages, manager)
+            lives = [
+                asyncio.create_task(self._live(f"n{number}", manager, web, clock, rng.spawn(1)[0]))
+                for number in range(self.nodes)
+            ]
+            while clock.now() < self.seconds and not manager.over():
+                await asyncio.sleep(60.0)
+            ended = clock.now()
+            for life in lives:
+                life.cancel()
+            await asyncio.gather(*lives, return_exceptions=True)
+            done = manager.store.done(manager.run)
+            dropped = manager.store.count(manager.run).get(BoardState.DROPPED, 0)
         return Found(
-            self.tasks, len(done), sum(web.asked.values()), counted, self.departures,
-            self.leases, ended, web.without_lease,
+            self.tasks, len(done), dropped, sum(web.asked.values()),
+            sum(pages[host] for host, _ in done), self.departures, self.leases, ended,
+            self.up_seconds * SLOTS / self.delay_seconds, web.without_lease,
         )  # fmt: skip
 
     async def _live(
-        self, name: str, desk: MemoryDesk, web: Web, clock: VirtualClock, rng: np.random.Generator
+        self, name: str, manager: Manager, web: Web, clock: VirtualClock, rng: np.random.Generator
     ) -> None:
         """Up, down, up, …: each life of the node's process is another."""
         home = self.folder / name
@@ -182,7 +262,7 @@ class Churn:
         job = WorkerJob(name, home, Budget(UNLIMITED, SLOTS), GuestRules(), allow_private=True)
         parts = virtual_parts(clock, answering, Line())
         while True:
-            way = Way(desk, name)
+            way, began = Way(manager.desk, name), clock.now()
             node = asyncio.create_task(work(job, parts, way, Nobody()))
             try:
                 await asyncio.sleep(self.availability.drawn(rng, up=True))
@@ -192,37 +272,43 @@ class Churn:
                 with suppress(asyncio.CancelledError):
                     await node
                 self.leases += way.grants
+                self.up_seconds += clock.now() - began
             self.departures += 1
             await asyncio.sleep(self.availability.drawn(rng, up=False))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--days", type=float, default=7.0)
-    parser.add_argument("--nodes", type=int, default=8)
-    parser.add_argument("--tasks", type=int, default=600)
-    parser.add_argument("--seeds", default="1")
-    parser.add_argument("--fits", default=",".join(FITS))
-    arguments = parser.parse_args()
-    print("fit          seed  done        departures  leases  fetches  lost    ended    CPU")
-    for fit in arguments.fits.split(","):
-        for seed in map(int, arguments.seeds.split(",")):
-            began = time.process_time()
-            with tempfile.TemporaryDirectory(prefix="headgate-") as folder:
-                seconds = arguments.days * 24 * HOUR
-                churn = Churn(
-                    Path(folder), arguments.nodes, seconds, FITS[fit], seed, arguments.tasks
-                )
-                found = churn.play()
-            cpu = time.process_time() - began
-            done = f"{found.done}/{found.tasks}"
-            print(
-                f"{fit:<12} {seed:>4}  {done:<10}  {found.departures:>10}  {found.leases:>6}"
-                f"  {found.fetches:>7}  {100 * found.lost:>4.1f} %"
-                f"  {found.end_seconds / HOUR:>5.1f} h  {cpu:>4.0f} s"
-            )
-            if found.without_lease:
-                raise SystemExit(f"{found.without_lease} requests left without a lease")
+    words = parser(__doc__)
+    words.add_argument("--days", type=float, default=30.0)
+    words.add_argument("--nodes", type=int, default=8)
+    words.add_argument("--tasks", type=int, default=2000)
+    words.add_argument("--delay", type=float, default=120.0, help="seconds between two pages")
+    words.add_argument("--seeds", default="1")
+    words.add_argument("--fits", default=",".join(FITS))
+    words.add_argument("--modes", default="pull,batch,round-robin")
+    asked = words.parse_args()
+    print("fit          mode         seed  done       given up  departures  leases  in vain"
+          "  of the bound    ended   CPU")  # fmt: skip
+    for fit, mode, seed in product(
+        asked.fits.split(","), asked.modes.split(","), map(int, asked.seeds.split(","))
+    ):
+        began = time.process_time()
+        with tempfile.TemporaryDirectory(prefix="headgate-") as folder:
+            churn = Churn(
+                Path(folder), asked.nodes, asked.days * 24 * HOUR, FITS[fit], seed, asked.tasks,
+                delay_seconds=asked.delay, mode=Mode(mode),
+            )  # fmt: skip
+            found = churn.play()
+        cpu = time.process_time() - began
+        done = f"{found.done}/{found.tasks}"
+        print(
+            f"{fit:<12} {mode:<12} {seed:>4}  {done:<9}  {found.dropped:>8}  {found.departures:>10}"
+            f"  {found.leases:>6}  {100 * found.lost:>5.1f} %  {found.pages / found.bound:>12.3f}"
+            f"  {found.end_seconds / HOUR:>5.1f} h  {cpu:>4.0f} s",
+            flush=True,
+        )
+        if found.without_lease:
+            raise SystemExit(f"{found.without_lease} requests left without a lease")
 
 
 if __name__ == "__main__":

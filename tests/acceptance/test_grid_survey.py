@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 from tests.acceptance.grid_on_loopback import Grid, grid_on_loopback
 from tests.acceptance.running import headgate
 from tests.threaded_server import QuietHandler, answering
@@ -30,7 +31,11 @@ class Ring:
     servers: int
     pages: int = 6
     seconds_per_page: float = 0.0
+    filler: bytes = b""
+    """Of every page."""
     asked: Counter[tuple[str, str]] = field(default_factory=Counter)
+    sent: list[tuple[float, int]] = field(default_factory=list)
+    """When, and how many bytes of a body."""
     port: int = 0
 
     def start(self, number: int) -> str:
@@ -46,7 +51,7 @@ class Ring:
         links = [f"/{k}" for k in (2 * int(name) + 1, 2 * int(name) + 2)]
         links.append(self.start(number % self.servers + 1))
         links.append(f"http://only-{number}-{name}.example/")
-        return "".join(f'<a href="{link}">x</a>' for link in links).encode()
+        return "".join(f'<a href="{link}">x</a>' for link in links).encode() + self.filler
 
 
 @contextlib.contextmanager
@@ -69,6 +74,7 @@ def serving_ring(ring: Ring) -> Iterator[Ring]:
             self.end_headers()
             with contextlib.suppress(ConnectionError):
                 self.wfile.write(body)
+            ring.sent.append((time.monotonic(), len(body)))
 
     with answering(Handler, "0.0.0.0") as port:
         ring.port = port
@@ -159,6 +165,45 @@ def test_manager_and_node_are_killed_and_nothing_is_missing(tmp_path: Path) -> N
             _, error = manager.communicate(timeout=240)
             assert manager.returncode == 0, error
     assert told(only_run(grid.out)) == told(only_run(tmp_path / "alone"))
+
+
+@pytest.mark.parametrize(
+    ("option", "ending"),
+    [
+        (("--until", "0.5"), "50% of the hosts found"),
+        (("--yield", "0.6"), "nothing promises enough"),
+    ],
+)
+def test_nodes_stop_where_one_machine_would(
+    tmp_path: Path, option: tuple[str, str], ending: str
+) -> None:
+    with serving_ring(Ring(48)) as ring, grid_on_loopback(tmp_path, []) as grid:
+        starts = [ring.start(number) for number in range(1, 49)]
+        manager = surveying(grid, *starts, *option)
+        grid.node("anna", "--slots", "1")
+        out, error = manager.communicate(timeout=240)
+        assert manager.returncode == 0, error
+    assert f"ended: {ending}" in out
+    asked = sum(path != "/robots.txt" for _, path in ring.asked)
+    assert 0 < asked < 48 * 10, "something was asked for, and not all"
+
+
+def test_nodes_keep_to_one_budget(tmp_path: Path) -> None:
+    rate = 60e3
+    with (
+        serving_ring(Ring(8, filler=b"." * 10_000)) as ring,
+        grid_on_loopback(tmp_path, []) as grid,
+    ):
+        starts = [ring.start(number) for number in range(1, 9)]
+        manager = surveying(grid, *starts, "--bandwidth", "60 KB/s")
+        for name in ("anna", "ben"):
+            grid.node(name)
+        _, error = manager.communicate(timeout=240)
+        assert manager.returncode == 0, error
+    came = sum(size for _, size in ring.sent)
+    (began, _), (ended, _) = min(ring.sent), max(ring.sent)
+    assert came > 8 * 5 * 10_000
+    assert came <= rate * (ended - began) * 1.05 + 8 * 10_000, "but for a page of each at the start"
 
 
 def test_options_of_a_door_without_one_are_a_mistake(tmp_path: Path) -> None:

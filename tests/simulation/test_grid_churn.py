@@ -21,9 +21,12 @@ from headgate.model.units import UNLIMITED, Seconds
 
 
 def test_every_task_is_done_though_nodes_come_and_go(tmp_path: Path) -> None:
-    """Far worse than desktops: a node is up for two minutes, a task takes longer."""
+    """Far worse than desktops: a node is up for two minutes, a task takes longer, and would be
+    given up for it."""
     minutes = Availability((0.8, 0.025), (0.8, 0.01))
-    churn = Churn(tmp_path, 3, 24 * 3600.0, minutes, seed=2, tasks=10, pages=(20, 60))
+    churn = Churn(
+        tmp_path, 3, 24 * 3600.0, minutes, seed=2, tasks=10, pages=(20, 60), most_lost=100
+    )
     found = churn.play()
     assert found.done == found.tasks == 10
     assert found.departures >= 5, "or nothing was tried"
