@@ -120,10 +120,15 @@ def fetched(cache: Path, sites: Sequence[Documentation] = SITES) -> dict[str, Pa
 
 def _unpack(package: str, home: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="headgate-") as name:
-        subprocess.run(
-            ["apt-get", "download", "-qq", package],
-            cwd=name, check=True, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        try:
+            subprocess.run(
+                ["apt-get", "download", "-qq", package],
+                cwd=name, check=True, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise SystemExit(
+                f"apt-get cannot download {package}: run this on Debian 12, after apt-get update"
+            ) from error
         (archive,) = Path(name).glob("*.deb")
         part = home.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
