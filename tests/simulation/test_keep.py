@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from tests.simulation.kept_web import (
     BEGIN,
@@ -178,6 +179,25 @@ def test_a_machine_that_sleeps_for_a_week_goes_on(tmp_path: Path) -> None:
     status, _, _ = keep_virtually(job, web, meanwhile=sleep)
     assert status.promises.late == 1, "told of once"
     assert status.promises.worst_late_seconds == pytest.approx(6.75 * DAY, rel=0.1)
+
+
+def test_after_a_sleep_the_budget_is_what_it_was(tmp_path: Path) -> None:
+    """Neither a day's bytes at once nor twice the rate, with visits under way and pages due."""
+    rate, window, asleep_at = 5e3, 20.0, 60.0
+    web = ChangingPages(["a.example", "b.example", "c.example"], pages=60)
+
+    async def sleep(clock: VirtualClock, _: Onlooker) -> None:
+        await asyncio.sleep(asleep_at)
+        clock.sleep(DAY)
+
+    job = keep_job(tmp_path, [site(h) for h in web.hosts], 1 + 200 / DAY, rate=rate)
+    _, _, line = keep_virtually(job, web, meanwhile=sleep)
+    came = np.array([at for at, _ in line.arrivals])
+    amounts = np.array([amount for _, amount in line.arrivals])
+    most = max(amounts[(came >= at) & (came < at + window)].sum() for at in came)
+    assert most <= 1.05 * rate * window + 2 * 1514
+    after = (came >= asleep_at) & (came < asleep_at + 3 * window)
+    assert amounts[after].sum() > 0.8 * rate * 3 * window, "and it went on at once"
 
 
 def test_a_volume_that_cannot_be_sealed_waits_and_is_told_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -126,6 +127,36 @@ def test_a_site_that_is_removed_while_it_is_visited_ends_with_what_it_has(tmp_pa
     with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
         assert sum(page.status == 200 for page in memory) == len(looks(web)), "nothing is lost"
     assert (status.sites, status.troubles) == (1, ())
+
+
+def test_a_file_is_read_again_as_soon_as_it_is_asked_for(tmp_path: Path) -> None:
+    """As SIGHUP does; by itself it is looked at when something else is to be done."""
+    web = ChangingPages(["a.example", "b.example"])
+    sites = [site(host) for host in web.hosts]
+    job = keep_job(tmp_path, sites[:1], 1.0, tend_seconds=4 * HOUR)
+    told: list[float] = []
+    asked_for: list[float] = []
+
+    async def ask(clock: VirtualClock, onlooker: Onlooker) -> None:
+        def reread() -> SiteFile | None:
+            if not asked_for or told:
+                return None
+            told.append(clock.wall())
+            return SiteFile(job.budget, tuple(sites))
+
+        rereading.append(reread)
+        await asyncio.sleep(1.5 * HOUR)
+        asked_for.append(clock.wall())
+        await asyncio.sleep(MINUTE)
+        assert not told, "nobody has looked"
+        assert onlooker.keeper is not None
+        onlooker.keeper.look_again()
+
+    rereading: list[Callable[[], SiteFile | None]] = []
+    job = replace(job, reread=lambda: rereading[0]() if rereading else None)
+    keep_virtually(job, web, meanwhile=ask)
+    assert told == [asked_for[0] + MINUTE]
+    assert looks(web, "b.example"), "and the new site was taken up"
 
 
 def test_two_keepers_never_write_to_one_collection(tmp_path: Path) -> None:

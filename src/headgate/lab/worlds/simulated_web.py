@@ -121,7 +121,8 @@ class SimulatedWeb:
         self, settings: FetcherSettings, answering: Answering, clock: Clock, line: Line
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self.meter = Meter(clock=self._loop.time, smooth=settings.smooth)
+        # As of a machine that was frozen: after a sleep the meter's clock has gone on.
+        self.meter = Meter(clock=clock.now, smooth=settings.smooth)
         self.servers: dict[str, ServerTally] = {}
         self._by_host: dict[str, ServerTally] = {}
         self._limits = settings.limits
