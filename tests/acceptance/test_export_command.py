@@ -136,13 +136,16 @@ def test_a_broken_archive_is_exported_as_far_as_it_goes(run: RunFolder, tmp_path
     done = headgate("export", run.collection, "--as", "text")
     assert done.returncode == 1
     assert "Herons" in done.stdout
-    assert "1 pages could not be read" in done.stderr
+    assert "headgate: 1 page could not be read" in done.stderr
     assert "/docs/engine.html" in done.stderr
     done = headgate("export", run.collection, "--to", tmp_path / "x.wacz")
     assert done.returncode == 1
-    assert "1 records could not be read" in done.stderr
+    assert "headgate: 1 record could not be read" in done.stderr
     with zipfile.ZipFile(tmp_path / "x.wacz") as package:
         assert package.testzip() is None
+        listed = package.read("pages/pages.jsonl").decode()
+        assert "/docs/birds" in listed
+        assert "/docs/engine.html" not in listed, "it could not be replayed"
 
 
 def test_a_run_under_way_says_so(run: RunFolder) -> None:

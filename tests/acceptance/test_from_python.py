@@ -7,10 +7,12 @@ import asyncio
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from tests.acceptance.small_web import SmallWeb, serving
+from tests.machine import wait_until
 
 import headgate
 from headgate.model.errors import UserMistake
@@ -135,6 +137,35 @@ def test_a_callback_that_blocks_holds_up_nothing(tmp_path: Path) -> None:
         go_on.set()
         crawling.join(60)
     assert len(told) == 30
+
+
+def test_a_chooser_that_blocks_holds_up_its_own_site_alone(tmp_path: Path) -> None:
+    """The threads of all else were taken by it, and every site stood still."""
+    go_on, asked = threading.Event(), []
+    with ExitStack() as webs:
+        blocked = [webs.enter_context(serving(SmallWeb(pages=3))) for _ in range(9)]
+        free = webs.enter_context(serving(SmallWeb(pages=20, held_after=1)))
+
+        def choose(url: str, links: Sequence[str]) -> Sequence[str]:
+            if f":{free.port}/" not in url:
+                asked.append(url)
+                go_on.wait(60)
+            return links
+
+        def crawl() -> None:
+            budget = headgate.Budget("1 GB/s", crawlers=10)
+            headgate.crawl([web.seed for web in (*blocked, free)], budget, tmp_path, follow=choose)
+
+        crawling = threading.Thread(target=crawl)
+        crawling.start()
+        try:
+            wait_until(lambda: len(asked) == 9)
+            free.held_after = None
+            wait_until(lambda: set(free.asked) >= {f"/{k}.html" for k in range(20)})
+        finally:
+            go_on.set()
+            crawling.join(60)
+    assert all(len(web.asked) == 4 for web in blocked), "and then they went on"
 
 
 def test_in_a_running_loop_a_plain_call_works(tmp_path: Path) -> None:

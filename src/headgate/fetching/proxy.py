@@ -101,7 +101,9 @@ class Proxy:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(sock, b"\x05\x02\x00\x02" if self.user else b"\x05\x01\x00")
         version, method = await self._exactly(sock, 2)
-        if version != 5 or method not in (0, 2):
+        if version != 5:
+            raise FetchFault(FailureKind.REFUSED, f"{self} does not answer as one of SOCKS")
+        if method not in (0, 2):
             raise FetchFault(FailureKind.REFUSED, f"{self} wants another way to log in")
         if method == 2:
             user, password = self.user.encode()[:255], self.password.encode()[:255]

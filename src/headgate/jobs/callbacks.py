@@ -11,6 +11,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypedDict
 
 from headgate.control.conducting import Conducting
@@ -27,6 +28,9 @@ from headgate.storage.stored_page import StoredPage
 from headgate.views.report_words import why_missed
 
 __all__ = ["Callbacks", "Participant"]
+
+_MOST_CHOOSING = 64
+"""Calls of ``follow`` at once; each may be for ever."""
 
 
 class Callbacks(TypedDict, total=False):
@@ -54,6 +58,7 @@ class Participant(Nobody):
         self._error: BaseException | None = None
         self._calls: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._choosing = ThreadPoolExecutor(_MOST_CHOOSING, "follow")
 
     @property
     def listening(self) -> Listening:
@@ -71,6 +76,7 @@ class Participant(Nobody):
 
     def finish(self) -> None:
         """The crawl has ended: wait until all was told, and raise what went wrong there."""
+        self._choosing.shutdown(wait=False)
         if self._thread is not None:
             self._calls.put(None)
             self._thread.join()
@@ -95,9 +101,11 @@ class Participant(Nobody):
             conducting.interrupt("interrupted")
 
     async def _choose(self, url: str, links: Sequence[str]) -> Sequence[str]:
-        """In a thread, for it may take long. What it adds to the links is not followed."""
+        """In a thread, for it may take long, or for ever: it takes none of those that commits and
+        plans need. What it adds to the links is not followed."""
         assert self._follow is not None
-        chosen = await asyncio.to_thread(self._follow, url, links)
+        loop = asyncio.get_running_loop()
+        chosen = await loop.run_in_executor(self._choosing, self._follow, url, links)
         if isinstance(chosen, str) or not isinstance(chosen, Iterable):
             raise UserMistake(f"follow({url!r}, …) answered {chosen!r}; it is to answer links")
         wanted = frozenset(chosen)

@@ -24,6 +24,7 @@ from headgate.storage.tables.run_tables import run_table, unfinished_remark
 from headgate.storage.tables.sqlite_export import write_sqlite
 from headgate.storage.warc.wacz import write_wacz
 from headgate.views.page_document import page_document
+from headgate.views.plan_words import plural
 
 __all__ = ["CRAWL_TABLES", "SURVEY_TABLES", "Export", "Exporting"]
 
@@ -88,7 +89,7 @@ class Exporting:
                 target.write(page_document(row, *told).encode("utf-8", "replace"))
         elif asked.form == "wacz":
             copying = write_wacz(self._collection, self._fetches(), asked.created, target)
-            self._count(copying.unreadable, copying.first_trouble, "records")
+            self._count(copying.unreadable, copying.first_trouble, "record")
         else:
             with ExitStack() as stack:
                 write_rows(self._rows(asked.table or self.tables[0], stack), asked.form, target)
@@ -123,7 +124,7 @@ class Exporting:
             for row, (content, near) in zip(some.to_pylist(), told, strict=True):
                 if content.content:
                     yield row, (content, near)
-        self._count(contents.unreadable, contents.first_trouble, "pages")
+        self._count(contents.unreadable, contents.first_trouble, "page")
 
     def _fetches(self) -> Iterator[pa.Table]:
         with ExitStack() as stack:
@@ -163,7 +164,7 @@ class Exporting:
                 for name, column in zip(names, zip(*values, strict=True), strict=False):
                     plain = plain.append_column(name, pa.array(column, pa.string()))
                 yield plain
-            self._count(contents.unreadable, contents.first_trouble, "pages")
+            self._count(contents.unreadable, contents.first_trouble, "page")
 
         return Rows(schema, added())
 
@@ -175,7 +176,8 @@ class Exporting:
     def _count(self, unreadable: int, first: str, what: str) -> None:
         if unreadable:
             self.unreadable += unreadable
-            self.remarks.append(f"{unreadable:,} {what} could not be read; the first: {first}")
+            counted = plural(unreadable, what)
+            self.remarks.append(f"{counted} could not be read; the first: {first}")
 
 
 def _chosen(

@@ -43,7 +43,8 @@ class RecordCopying:
         self._write = write
         self._length = 0
         self._begun: set[str] = set()
-        self._copied: set[tuple[str, int]] = set()
+        self._copied: dict[tuple[str, int], bool] = {}
+        """By file and offset: whether it could be."""
         self.unreadable = 0
         self.first_trouble = ""
 
@@ -52,15 +53,23 @@ class RecordCopying:
         if row["original_file"]:
             yield from self._response(row["original_file"], row["original_offset"])
         if row["status"] not in (None, HTTPStatus.NOT_MODIFIED):
-            shelf = RunFolder(self._collection, row["run"]).shelf
-            yield from self._response(f"{shelf}/{row['warc_file']}", row["warc_offset"])
+            yield from self._response(*self._own_place(row))
+
+    def can_be_shown(self, row: Mapping[str, Any]) -> bool:
+        """Whether what a row that was copied shows is there: its payload may be another's."""
+        original = row["original_file"], row["original_offset"]
+        return self._copied.get(original if original[0] else self._own_place(row), False)
+
+    def _own_place(self, row: Mapping[str, Any]) -> tuple[str, int]:
+        shelf = RunFolder(self._collection, row["run"]).shelf
+        return f"{shelf}/{row['warc_file']}", row["warc_offset"]
 
     def _response(self, file: str, offset: int) -> Iterator[str]:
         if (file, offset) in self._copied:
             return
-        self._copied.add((file, offset))
         record = self._read(file, offset)
         fields = record and _fields(record)
+        self._copied[file, offset] = fields is not None
         if record is None or fields is None:
             self.unreadable += 1
             trouble = f"{self._collection / file}: no whole record at {offset}"

@@ -52,7 +52,7 @@ def write_wacz(
             for batch in batches:
                 for row in batch.to_pylist():
                     add_lines(copying.copy(row))
-                    if _is_page(row):
+                    if _is_page(row) and copying.can_be_shown(row):
                         page_list.write(_page_line(row))
         with package.resource(f"indexes/{_BLOCKS}") as blocks:
             directory = list(_write_blocks(index, blocks))
