@@ -153,7 +153,7 @@ def test_a_chooser_that_blocks_holds_up_its_own_site_alone(tmp_path: Path) -> No
             return links
 
         def crawl() -> None:
-            budget = headgate.Budget("1 GB/s", crawlers=10)
+            budget = headgate.Budget("1 GB/s", crawlers=10)  # type: ignore[arg-type]
             headgate.crawl([web.seed for web in (*blocked, free)], budget, tmp_path, follow=choose)
 
         crawling = threading.Thread(target=crawl)
