@@ -80,14 +80,19 @@ class ByZone:
     space: CoordinateSpace
     window: int = _MANY
     _can: Can | None = None
+    _measured: dict[str, FloatArray] = field(default_factory=dict)
+    """The places by which the zones were begun."""
     _numbers: dict[str, int] = field(default_factory=dict)
     _lots: dict[str, FloatArray] = field(default_factory=dict)
     _owners: dict[int, str] = field(default_factory=dict)
 
     def choose(self, node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
-        names = sorted(self.grid.here())
-        if self._can is None or names != sorted(self._numbers):
-            self._rebuild(names)
+        self.space.distances()
+        names, can = sorted(self.grid.here()), self._can
+        if can is None or self._measured is not self.space.places:
+            can = self._can = self._begin(names)
+        if names != sorted(self._numbers):
+            self._join_and_leave(can, names)
         waiting = self._waiting(tasks)
         for task in tasks:
             if task.id not in self._owners:
@@ -96,26 +101,26 @@ class ByZone:
                 waiting[owner] = waiting.get(owner, 0) + 1
         return next((task for task in tasks if self._owners[task.id] == node), None)
 
-    def _rebuild(self, names: Sequence[str]) -> None:
-        """Who came joins, who went leaves its zone to a neighbour; its tasks are dealt anew."""
-        self.space.distances()
-        places = [self._place(f"node:{name}") for name in names]
-        if self._can is None or not self._numbers:
-            spread = np.array(places) if places else np.zeros((1, 2))
-            low, high = spread.min(axis=0) - 1.0, spread.max(axis=0) + 1.0
-            self._can = Can((float(low[0]), float(low[1])), (float(high[0]), float(high[1])))
-            self._numbers = {}
-        gone = [name for name in self._numbers if name not in names]
-        for name in gone:
-            self._can.fail(self._numbers.pop(name))
+    def _begin(self, names: Sequence[str]) -> Can:
+        """The zones of a space that has room for all that was measured, and for who is here."""
+        self._measured, self._numbers = self.space.places, {}
+        places = [*self._measured.values(), *(self._place(f"node:{name}") for name in names)]
+        low, high = np.min(places, axis=0) - 1.0, np.max(places, axis=0) + 1.0
+        return Can((float(low[0]), float(low[1])), (float(high[0]), float(high[1])))
+
+    def _join_and_leave(self, can: Can, names: Sequence[str]) -> None:
+        """Who came gets a part of a zone, who went leaves its own to a neighbour. Tasks that wait
+        belong to whoever has their zone now."""
+        for name in [name for name in self._numbers if name not in names]:
+            can.fail(self._numbers.pop(name))
         taken = set(self._numbers.values())
-        for name, place in zip(names, places, strict=True):
+        for name in names:
             if name not in self._numbers:
                 number = next(k for k in range(len(names) + len(taken) + 1) if k not in taken)
                 taken.add(number)
                 self._numbers[name] = number
-                self._can.join(number, place)
-        self._owners = {task: owner for task, owner in self._owners.items() if owner in names}
+                can.join(number, self._place(f"node:{name}"))
+        self._owners = {}
 
     def _receiver(self, host: str, waiting: Mapping[str, int]) -> str:
         assert self._can is not None

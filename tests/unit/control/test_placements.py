@@ -120,6 +120,21 @@ def test_zones_give_every_task_to_one_node_and_take_over_from_who_is_gone() -> N
     assert sum(all_given().values()) == 40
 
 
+def test_who_comes_after_the_first_gets_the_tasks_of_its_zone() -> None:
+    """The first node that asks is alone, and has the whole space for a moment."""
+    times = {
+        f"h{k}": {n: (0.01, 0.05, 0.1, 0.05)[(k - i) % 4] for i, n in enumerate("abcd")}
+        for k in range(20)
+    }
+    grid = MadeUpGrid(nodes("a"), [task(k) for k in range(20)], times)
+    placing = ByZone(grid, CoordinateSpace(grid, np.random.default_rng(3)))
+    assert placing.choose("a", grid.tasks) is grid.tasks[0]
+    grid.nodes = nodes(*"abcd")
+    got = {name: placing.choose(name, grid.tasks) for name in grid.nodes}
+    assert None not in got.values()
+    assert len({one.id for one in got.values() if one is not None}) == 4
+
+
 @pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.PULL])
 def test_lists_give_every_task_to_one_node(mode: Mode) -> None:
     tasks = [task(k, expected_seconds=float(k), expected_bytes=1e4 * k) for k in range(1, 31)]
