@@ -60,3 +60,17 @@ def test_rules_that_a_redirect_leads_to_are_those_of_the_origin_that_was_asked()
     assert asked == ["http://site.test/robots.txt", "http://other.test/rules.txt"]
     assert not found.rules.allows("http://site.test/private")
     assert found.rules.allows("http://site.test/open")
+
+
+def test_rules_that_drip_are_waited_for_for_a_minute_at_the_most() -> None:
+    """Wherever redirects lead; a response of any length may take two hours else."""
+    moved = (("location", "http://other.test/rules.txt"),)
+    most: list[float] = []
+
+    async def fetch(request: FetchRequest) -> Fetched | FetchFailure:
+        most.append(request.most_seconds)
+        return Fetched(request.url, 301, moved, b"", b"", b"", "192.0.2.1", 0.0, 0.0, 0.0, 1)
+
+    asyncio.run(learn_robots("http://site.test", "site", fetch, "headgate"))
+    assert len(most) > 1
+    assert max(most) <= 60
