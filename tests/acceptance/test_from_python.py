@@ -131,11 +131,12 @@ def test_a_callback_that_blocks_holds_up_nothing(tmp_path: Path) -> None:
             target=lambda: headgate.crawl(web.seed, "unlimited", tmp_path, on_page=blocks)
         )
         crawling.start()
-        while not list(tmp_path.glob("runs/*/report.json")):
-            crawling.join(0.05)
-        assert len(told) == 1
-        go_on.set()
-        crawling.join(60)
+        try:
+            wait_until(lambda: list(tmp_path.glob("runs/*/report.json")), 30)
+            assert len(told) == 1
+        finally:
+            go_on.set()
+            crawling.join(60)
     assert len(told) == 30
 
 

@@ -196,6 +196,31 @@ def test_a_connection_closed_on_the_second_request_is_replaced_unseen() -> None:
     uvloop.run(session())
 
 
+def test_a_post_has_a_connection_of_its_own_and_is_never_sent_twice() -> None:
+    """A kept one may be closed by now: a GET is sent again, a POST may have been taken."""
+    posts: list[int] = []
+
+    async def session() -> None:
+        async def ends_on_a_post(wire: Wire) -> None:
+            while said := await wire.said():
+                if said.startswith(b"POST"):
+                    posts.append(server.connections)
+                    wire.reset()
+                    return
+                await wire.say(page(b"first"))
+
+        async with serving(ends_on_a_post) as server, fetching() as fetcher:
+            request = asking(server.url())
+            assert (await fetched_from(fetcher, request)).payload == b"first"
+            post = msgspec.structs.replace(request, method="POST", body=b"once")
+            outcome = await fetcher.fetch(post)
+            assert isinstance(outcome, FetchFailure)
+            assert outcome.kind is FailureKind.CLOSED
+
+    uvloop.run(session())
+    assert posts == [2]
+
+
 def test_a_fresh_connection_that_ends_is_not_tried_again() -> None:
     async def session() -> None:
         async with serving(answering()) as server, fetching() as fetcher:
