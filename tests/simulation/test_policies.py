@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from headgate.model.run_report import RunReport
 from headgate.planning.planner import plan
 from headgate.planning.policies import POLICY_NAMES
 from headgate.site_file.parsing import parse_site_file
+from headgate.views.report_policy import policy_words
 
 BEGIN = 1_794_751_200.0
 """2026-11-15 14:00 UTC."""
@@ -28,6 +30,14 @@ PAGES, PAGE_BYTES = (40, 80, 120, 60, 100), 20_000
 DEADLINES = (8, 20, 40, 60, 80)
 BUDGET = 200_000
 """Bytes per second: eight megabytes of pages, in 40 s."""
+
+
+TIME = r"(?:(\d+)m )?([\d.]+)s"
+
+
+def seconds(minutes: str, rest: str) -> float:
+    """Of a time as it is said; nothing was said of none."""
+    return 60.0 * int(minutes or 0) + float(rest or 0.0)
 
 
 def site_file(policy: str, crawlers: int) -> str:
@@ -74,13 +84,16 @@ class Rates(Nobody):
         conducting.observe = observed
 
 
-def crawl_by(policy: str, crawlers: int, out: Path) -> tuple[RunReport, Rates]:
+def crawl_by(
+    policy: str, crawlers: int, out: Path, line: Line | None = None
+) -> tuple[RunReport, Rates]:
     asked = parse_site_file(site_file(policy, crawlers), "sites.toml")
     rates = Rates()
 
     async def run(loop: VirtualLoop) -> RunReport:
         job = CrawlJob(asked.sites, asked.budget, out, fetcher_settings(asked.sites, "test"))
-        return await crawl(job, virtual_parts(VirtualClock(loop, BEGIN), answering, Line()), rates)
+        parts = virtual_parts(VirtualClock(loop, BEGIN), answering, line or Line())
+        return await crawl(job, parts, rates)
 
     return run_virtually(run), rates
 
@@ -101,6 +114,28 @@ def test_a_policy_sets_the_rates_of_a_crawl(policy: str, tmp_path: Path) -> None
                 near = [s for r, s in rates.seconds[site.name].items()
                         if abs(r - segment.rate) <= 0.05 * segment.rate]  # fmt: skip
                 assert sum(near) >= 0.8 * (segment.end - segment.start), (site.name, segment)
+
+
+@pytest.mark.parametrize("policy", ["M-STET", "ReAlloc-PROBandwidth"])
+def test_what_is_said_of_it_is_what_servers_saw_and_what_our_plan_says(
+    policy: str, tmp_path: Path
+) -> None:
+    line = Line()
+    report, _ = crawl_by(policy, len(PAGES), tmp_path, line)
+    [words] = policy_words(report)
+    begin = min(one.at for one in line.exchanges)
+    kept = [
+        max(one.ended or 0.0 for one in line.exchanges if one.site == site.name) - begin
+        for site in report.sites
+    ]
+    asked = parse_site_file(site_file("headgate", len(PAGES)), "sites.toml")
+    promised = [site.segments[-1].end for site in plan(asked.sites, asked.budget).sites]
+    said = re.findall(rf"(\d) of 5 deadlines(?:, {TIME} of lateness)?, the end at {TIME}", words)
+    for (met, *times), ends in zip(said, (promised, kept), strict=True):
+        over = [max(at - due, 0.0) for at, due in zip(ends, DEADLINES, strict=True)]
+        assert int(met) == over.count(0.0)
+        assert seconds(times[0], times[1]) == pytest.approx(sum(over), abs=0.6)
+        assert seconds(times[2], times[3]) == pytest.approx(max(ends), abs=0.6)
 
 
 def test_a_policy_that_raises_leaves_the_crawl_to_headgate(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+from headgate.focus.topic import RELEVANT
 from headgate.jobs.crawl import CrawlJob, crawl
 from headgate.jobs.from_python import fetcher_settings
 from headgate.jobs.nobody import Nobody
@@ -23,6 +26,7 @@ from headgate.model.run_report import RunReport
 from headgate.model.score_order import ScoreOrder
 from headgate.model.site import OnDeadline, Site
 from headgate.model.units import BytesPerSecond, Seconds
+from headgate.views.report_order import order_words
 
 BEGIN = 1_794_751_200.0
 SITES, PAGES = 12, 120
@@ -117,6 +121,17 @@ def test_the_papers_form_passes_the_limit_and_on_off_swings(tmp_path: Path) -> N
     )
     assert paper.max() > 1.05
     assert rival.std() > 2 * repaired.std()
+
+
+def test_what_is_said_of_it_is_in_the_tables_and_on_the_line(tmp_path: Path) -> None:
+    came = crawled(tmp_path, ScoreOrder("estimates"))
+    [words] = order_words(came.report)
+    [table] = tmp_path.glob("runs/*/pages.parquet")
+    judged = pq.read_table(table, columns=["relevance"])["relevance"].drop_null().to_pylist()
+    relevant = sum(score >= RELEVANT for score in judged)
+    assert f"(admission by estimates): {relevant:,} of {len(judged):,} pages relevant." in words
+    [worst] = re.findall(r"worst second carried ([\d.]+) % of it", words)
+    assert float(worst) == pytest.approx(came.rates.max() / LIMIT * 100, rel=0.15)
 
 
 @pytest.mark.parametrize("admission", ["shares", "estimates", "on-off"])
