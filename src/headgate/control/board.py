@@ -8,9 +8,9 @@
   the task are **superseded**.
 - At one host there are no more nodes than it has places, usually one, whatever gets lost: a node
   stops by its own clock before its lease ends here.
-- A task lost three times is dropped: it may be what kills nodes. One whose node is heard again,
-  in the same life, was not lost by its own doing. A lease under which nothing moves
-  is ended after three lease times (`control.movement`).
+- A task lost three times, and more often than others are, is dropped: it may be what kills nodes
+  (`control.losses`). One whose node is heard again, in the same life, was not lost by its own
+  doing. A lease under which nothing moves is ended after three lease times (`control.movement`).
 - A node has no more tasks than it could use: who claims and never works keeps few from others.
 - When few tasks are left and nothing waits, those that run are given a second time, where their
   host has a place for it.
@@ -32,6 +32,7 @@ from headgate.control.board_rows import (
     LeaseRow,
 )
 from headgate.control.board_tasks import BoardTasks
+from headgate.control.losses import Losses
 from headgate.control.movement import Movement
 from headgate.control.open_leases import OpenLease, OpenLeases
 from headgate.control.ready_tasks import ReadyTasks
@@ -58,6 +59,7 @@ class Board:
     leases: OpenLeases = field(default_factory=OpenLeases)
     choice: TaskChoice = field(init=False)
     movement: Movement = field(init=False)
+    losses: Losses = field(init=False)
     _ready: ReadyTasks = field(default_factory=ReadyTasks)
     """Tasks in this very state."""
 
@@ -65,6 +67,7 @@ class Board:
         self.tasks = BoardTasks(self.changes)
         self.choice = TaskChoice(self.terms, self.tasks, self._ready, self.leases)
         self.movement = Movement(self.terms)
+        self.losses = Losses(self.terms.most_lost)
 
     def add(self, task: BoardTask) -> None:
         self.tasks.add(task)
@@ -113,7 +116,7 @@ class Board:
             if found is None:
                 again = None
                 if not new_life:
-                    again = self.tasks.came_back(word.lease, node, self.terms.most_lost)
+                    again = self.tasks.came_back(word.lease, node, self.losses)
                 if again is not None:
                     self._ready.add(again)
                 stop.append(Stop(lease=word.lease, why=self.tasks.why_over(word.lease)))
@@ -147,6 +150,7 @@ class Board:
                 self.leases.remove(held)
             else:
                 self._end(held, Ending.SUPERSEDED, wall)
+        self.losses.kept += 1
         self._ready.remove(task)
         self._ready.awake(row.host)
         self.tasks.put(task, BoardState.RECEIVED)
@@ -211,12 +215,14 @@ class Board:
         if how is Ending.SUPERSEDED:
             return
         self.changes.touch(task)
-        task.lost += how.lost and blamed
+        if how.lost and blamed:
+            task.lost += 1
+            self.losses.lost += 1
         if how is Ending.EXPIRED:
             self.tasks.fell_silent(row)
         if self.leases.of_task(task):
             return
-        if task.lost >= self.terms.most_lost:
+        if self.losses.blame(task.lost):
             self.tasks.put(task, BoardState.DROPPED)
         else:
             self.tasks.put(task, BoardState.READY)

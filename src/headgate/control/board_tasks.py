@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headgate.control.board_rows import BoardState, BoardTask, Changes, LeaseRow
+from headgate.control.losses import Losses
 from headgate.crawling.task_messages import Lease
 
 __all__ = ["BoardTasks", "Standing"]
@@ -65,7 +66,7 @@ class BoardTasks:
     def fell_silent(self, row: LeaseRow) -> None:
         self._silent.setdefault(row.lease.task, {})[row.lease] = row.node
 
-    def came_back(self, lease: Lease, node: str, most_lost: int) -> BoardTask | None:
+    def came_back(self, lease: Lease, node: str, losses: Losses) -> BoardTask | None:
         """A node that was silent is heard again and never died: the task is not to blame. One that
         was given up for it is answered, and waits again."""
         task, silent = self._open.get(lease.task), self._silent.get(lease.task, {})
@@ -74,7 +75,8 @@ class BoardTasks:
         del silent[lease]
         self.changes.touch(task)
         task.lost = max(task.lost - 1, 0)
-        if task.state is not BoardState.DROPPED or task.lost >= most_lost:
+        losses.lost = max(losses.lost - 1, 0)
+        if task.state is not BoardState.DROPPED or losses.blame(task.lost):
             return None
         self.put(task, BoardState.READY)
         return task

@@ -219,6 +219,16 @@ def test_a_task_lost_three_times_is_dropped_and_taken_all_the_same() -> None:
     assert board.tasks.get(1) is None
 
 
+def test_where_most_leases_are_lost_nobody_gives_up_a_task_for_three() -> None:
+    """Machines that are switched off every evening, with whatever they have."""
+    board = board_of(*(task(k) for k in range(20)))
+    for turn in range(4):
+        for k in range(20):
+            claim(board, f"n{turn}-{k}", now=turn * 2 * LEASE)
+    assert [one.id for one in board.tasks.in_state(BoardState.DROPPED)] == []
+    assert all(one.lost == 3 for one in board.tasks.in_state(BoardState.LEASED))
+
+
 def test_a_task_whose_nodes_were_only_silent_is_not_given_up() -> None:
     """Machines that slept, or were too busy to be heard, did not die of it; one that began a new
     life may have."""
