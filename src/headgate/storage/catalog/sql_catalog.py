@@ -90,8 +90,10 @@ class SqlCatalog:
         """Promises and line use that are older, and a keeper's visits, but for the last to each
         site, in runs that ended earlier."""
         with self.database.changing() as db:
-            for what in ("promises", "line_use", "errors", "visits"):
-                db.run(_QUERIES[f"forget_{what}"], {"moment": moment})
+            db.run(_QUERIES["forget_promises"], {"moment": moment})
+            db.run(_QUERIES["forget_line_use"], {"moment": moment})
+            db.run(_QUERIES["forget_errors"], {"moment": moment})
+            db.run(_QUERIES["forget_visits"], {"moment": moment})
 
     def history(self, site: str, limit: int = 10) -> list[Visit]:
         """The last visits to a site, the newest first."""
