@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -64,3 +65,12 @@ def test_another_function_of_the_same_task_is_another_instance(tmp_path: Path) -
     mapper = kept_tasks(tmp_path / "tasks", "key", map)
     assert list(mapper(square, [3])) == [9]
     assert list(mapper(str, [3])) == ["3"]
+
+
+def test_a_function_with_some_arguments_set_is_known_by_them(tmp_path: Path) -> None:
+    mapper = kept_tasks(tmp_path / "tasks", "key", map)
+    assert list(mapper(partial(pow, 2), [3])) == [8]
+    assert list(mapper(partial(pow, 5), [3])) == [125]
+    assert list(
+        kept_tasks(tmp_path / "tasks", "key", interrupted_at([], 0))(partial(pow, 2), [3])
+    ) == [8]

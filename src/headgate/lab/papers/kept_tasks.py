@@ -43,7 +43,8 @@ def kept_tasks(path: Path, key: str, mapper: Mapper) -> Mapper:
 
 
 def _name(function: Callable[..., Any], task: object) -> str:
-    return sha256(pickle.dumps((function.__module__, function.__qualname__, task))).hexdigest()
+    """Of a function too that has some of its arguments already (`functools.partial`)."""
+    return sha256(pickle.dumps((function, task))).hexdigest()
 
 
 def _read(path: Path, key: str) -> dict[str, Any]:
