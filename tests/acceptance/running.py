@@ -15,7 +15,7 @@ EXAMPLES = Path(site_file.__file__).with_name("examples")
 
 
 def headgate(
-    *arguments: str | Path, stdin: bytes | None = None, **environment: str
+    *arguments: str | Path, stdin: bytes | None = None, seconds: float = 120.0, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """The finished command, with what it wrote."""
     done = subprocess.run(
@@ -23,7 +23,7 @@ def headgate(
         input=stdin,
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=seconds,
         env={**os.environ, "PYTHONWARNINGS": "error", "PYTHONUTF8": "1", **environment},
     )
     return subprocess.CompletedProcess(
