@@ -18,6 +18,7 @@ from tests.integration.grid.doors import PATIENCE_SECONDS, OpenDoor, open_door
 from headgate.crawling.memory_desk import MemoryDesk
 from headgate.crawling.task_messages import Beat, Claim, ClaimAnswer, Idle, encoded
 from headgate.crawling.task_source import Refused, SourceAway
+from headgate.grid import connecting
 from headgate.grid.connecting import connected
 from headgate.grid.door import MAX_PAYLOAD_BYTES, Door, Listen
 from headgate.grid.listening import listening
@@ -278,6 +279,22 @@ def test_an_answer_that_is_not_understood_names_the_version(tmp_path: Path) -> N
             await manager.listen("hg.req.>", babble)
             with pytest.raises(Refused, match="another version"):
                 await NatsTasks(anna, "anna").claim(Claim(id="x"))
+
+    at_door(tmp_path, scene)
+
+
+def test_who_asks_while_the_server_takes_up_a_token_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It knows of no listener for a moment."""
+    monkeypatch.setattr(connecting, "_TOKEN_SECONDS", 3.0)
+
+    async def scene(door: OpenDoor) -> None:
+        async with door.as_manager() as manager, door.as_node("anna") as anna:
+            asked = asyncio.ensure_future(anna.request("hg.req.anna.claim", b"", PATIENCE_SECONDS))
+            await asyncio.sleep(0.5)
+            await manager.listen("hg.req.>", echo)
+            assert await asked
 
     at_door(tmp_path, scene)
 
