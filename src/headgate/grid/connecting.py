@@ -86,7 +86,7 @@ class AtTheDoor:
         if not self.client.is_connected:
             raise SourceAway(f"the manager's server {self._servers} is away")
         try:
-            answer = await self._answer(subject, body, seconds)
+            answer = await _answer(self.client, subject, body, seconds)
         except errors.NoRespondersError:
             raise SourceAway("no manager listens at the server") from None
         except (errors.Error, TimeoutError, OSError) as fault:
@@ -95,14 +95,6 @@ class AtTheDoor:
                 raise Refused(f"the server does not let this token publish {subject}") from None
             raise SourceAway(f"no answer from the manager ({fault})") from None
         return bytes(answer.data)
-
-    async def _answer(self, subject: str, body: bytes, seconds: float) -> Msg:
-        try:
-            return await self.client.request(subject, body, timeout=seconds)
-        except errors.NoRespondersError:
-            # While a server takes up a new token, it knows for a moment of nobody who listens.
-            await asyncio.sleep(_TOKEN_SECONDS)
-            return await self.client.request(subject, body, timeout=seconds)
 
     async def listen(self, subject: str, hear: Callable[[Msg], Awaitable[None]]) -> None:
         await self.client.subscribe(subject, cb=hear, pending_bytes_limit=16 * _PENDING_BYTES)
@@ -197,6 +189,15 @@ async def connected(
     finally:
         await door.close()
         _asyncio_log.removeFilter(_is_of_interest)
+
+
+async def _answer(client: Client, subject: str, body: bytes, seconds: float) -> Msg:
+    try:
+        return await client.request(subject, body, timeout=seconds)
+    except errors.NoRespondersError:
+        # While a server takes up a new token, it knows for a moment of nobody who listens.
+        await asyncio.sleep(_TOKEN_SECONDS)
+        return await client.request(subject, body, timeout=seconds)
 
 
 def _is_of_interest(record: logging.LogRecord) -> bool:

@@ -182,6 +182,8 @@ def test_answers_cannot_be_steered_into_the_managers_subjects(tmp_path: Path) ->
 
         async with door.as_manager() as manager, door.as_node("anna") as anna:
             await manager.listen(">", hear)
+            # What is only published while the server takes up a token may be lost.
+            assert await anna.request("hg.req.anna.known", b"", PATIENCE_SECONDS)
             await anna.client.publish("hg.req.anna.claim", b"", reply="hg.req.ben.claim")
             await until(lambda: "hg.req.anna.claim" in heard)
             await anna.client.publish("hg.req.anna.beat", b"", reply="_INBOX_ben.x")
