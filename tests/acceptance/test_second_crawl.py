@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -19,7 +20,10 @@ from headgate.storage.collection import Collection
 from headgate.storage.memory.site_memory import SiteMemory
 
 from .changing_web import ChangingWeb, serving
+from .reckoning import interrupted
 from .running import headgate
+from .small_web import SmallWeb
+from .small_web import serving as serving_small
 
 TREE = {
     "/": ["/a", "/b"],
@@ -148,6 +152,42 @@ def test_an_unchanged_page_has_its_links_and_its_title(tmp_path: Path) -> None:
     statuses = [row["status"] for row in newest(out, "pages") if row["role"] == "page"]
     assert statuses == [304] * len(TREE)
     assert first["pages"] == second["pages"] == len(TREE)
+
+
+@pytest.mark.parametrize("validators", [True, False])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_summary_says_how_many_pages_are_unchanged(
+    tmp_path: Path, validators: bool, processes: int
+) -> None:
+    """Whether the server says so, or sends the same once more."""
+    out, words = tmp_path / "data", ("--quiet", "--processes", str(processes))
+    with serving(ChangingWeb(TREE, validators=validators)) as web:
+        first = headgate("crawl", web.url(), "--out", out, *words)
+        assert "1 site, 7 pages, " in first.stdout
+        assert "unchanged" not in first.stdout
+        web.links = TREE | {"/a/2": ["/a/1", "/a/3"], "/a/3": []}
+        second = headgate("crawl", web.url(), "--out", out, *words)
+        assert "1 site, 8 pages, 6 of them unchanged, " in second.stdout
+        report = json.loads(headgate("report", out, "--json").stdout)
+        assert (report["unchanged"], report["sites"][0]["unchanged"]) == (6, 6)
+        page = Collection(out).runs()[0].path / "report.html"
+        assert "8 pages, 6 of them unchanged" in page.read_text(encoding="utf-8")
+        third = headgate("crawl", web.url(), "--out", out, *words)
+        assert "1 site, 8 pages, all of them unchanged, " in third.stdout
+
+
+def test_unchanged_pages_are_counted_over_an_interruption(tmp_path: Path) -> None:
+    out = tmp_path / "data"
+    with serving_small(SmallWeb(60)) as web:
+        words = ("crawl", web.seed, "--out", out, "--quiet")
+        assert headgate(*words).returncode == 0
+        web.seconds_per_page = 0.1
+        interrupted(signal.SIGKILL, *words, web=web, after_seconds=2.0)
+        so_far = json.loads(headgate("report", out, "--json").stdout)
+        assert 0 < so_far["unchanged"] == so_far["pages"] < 60
+        web.seconds_per_page = 0.0
+        resumed = headgate("crawl", "--resume", "--out", out, "--quiet")
+    assert "1 site, 60 pages, all of them unchanged, " in resumed.stdout
 
 
 def test_an_archive_that_was_moved_away_is_fetched_anew(tmp_path: Path) -> None:

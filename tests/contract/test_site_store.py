@@ -8,12 +8,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.making import NOON, make_failure, make_page, make_url
+from msgspec.structs import replace
+from tests.unit.storage.making import (
+    NOON,
+    make_body,
+    make_failure,
+    make_fetched,
+    make_not_modified,
+    make_page,
+    make_url,
+)
 
 from headgate.crawling.memory_store import MemoryStore, Shelf
 from headgate.crawling.ports import SiteStore
 from headgate.frontier.journal import JournalEntry, Outcome
-from headgate.model.page import Page
+from headgate.model.page import Earlier, Page, payload_digest
 from headgate.storage.collection import Collection
 from headgate.storage.journals.shared_files import SharedFiles
 from headgate.storage.journals.spool import SiteSpool
@@ -116,3 +125,21 @@ def test_a_run_is_finished_once_that_is_committed(reopen: Reopen) -> None:
     store.commit()
     assert store.finished
     assert reopen().finished
+
+
+def test_a_page_that_is_as_an_earlier_run_had_it_is_known_as_that(reopen: Reopen) -> None:
+    """Not one that only equals another of the same run."""
+    store = reopen()
+    digest, body = payload_digest(make_body(0)), make_body(0)
+    for outcome, earlier in (
+        (make_fetched(0), Earlier(make_url(0), NOON - 9, digest)),
+        (make_not_modified(1), Earlier(make_url(1), NOON - 9, digest, '"v1"')),
+        (make_fetched(2), Earlier(make_url(2), NOON - 9, digest)),
+        (make_fetched(3), Earlier(make_url(3), NOON - 9, b"")),
+        (make_fetched(4, body), None),
+        (replace(make_fetched(5, body), truncated="length"), Earlier(make_url(5), NOON, digest)),
+        (make_failure(6), Earlier(make_url(6), NOON - 9, digest)),
+    ):
+        store.put(Page(outcome, 0, earlier=earlier))
+    store.commit()
+    assert [row.unchanged for row in reopen().pages()] == [True, True] + [False] * 5

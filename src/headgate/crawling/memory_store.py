@@ -65,6 +65,10 @@ class ShelvedPage:
     def relevance(self) -> float | None:
         return self.page.relevance
 
+    @property
+    def unchanged(self) -> bool:
+        return self.page.unchanged
+
 
 @dataclass(slots=True)
 class Shelf:

@@ -146,6 +146,9 @@ class StoredPage(Protocol):
     @property
     def relevance(self) -> float | None: ...
 
+    @property
+    def unchanged(self) -> bool: ...
+
 
 class SiteStore(Protocol):
     """One site run's durable state. Given at any time, stored by `commit`, which may block."""

@@ -35,10 +35,13 @@ class Landed:
     """What came in, counted when it lands; `Progress` tells of it once it is durable."""
 
     pages: int = 0
+    unchanged: int = 0
     payload_bytes: int = 0
     errors: Counter[str] = field(default_factory=Counter)
 
-    def count(self, role: str, status: int, error: str, payload_bytes: int) -> None:
+    def count(
+        self, role: str, status: int, error: str, payload_bytes: int, *, unchanged: bool
+    ) -> None:
         """A fetch's end, whatever came of it."""
         self.payload_bytes += payload_bytes
         if error in LEFT_OUT:
@@ -49,9 +52,10 @@ class Landed:
             self.errors[str(status)] += 1
         elif role == Role.PAGE and status not in REDIRECTS:
             self.pages += 1
+            self.unchanged += unchanged
 
     def copy(self) -> Landed:
-        return Landed(self.pages, self.payload_bytes, self.errors.copy())
+        return Landed(self.pages, self.unchanged, self.payload_bytes, self.errors.copy())
 
 
 class Progress(msgspec.Struct):
@@ -108,10 +112,13 @@ class Progress(msgspec.Struct):
     """The task's."""
     remembered: bool = False
     """It is done, and what later runs know of the site has all that this one met."""
+    unchanged: int = 0
+    """Pages that are as an earlier run archived them; durable."""
 
     def keep(self, landed: Landed) -> None:
         """So much is durable now."""
         self.pages = landed.pages
+        self.unchanged = landed.unchanged
         self.payload_bytes = landed.payload_bytes
         self.errors = landed.errors
 

@@ -49,7 +49,10 @@ class Storing:
         """Count what an interrupted run had stored."""
         progress = self._progress
         for row in self._store.pages():
-            self._count(row.role, row.status, row.error, row.payload_bytes)
+            progress.fetches += 1
+            self._landed.count(
+                row.role, row.status, row.error, row.payload_bytes, unchanged=row.unchanged
+            )
             if row.error == FailureKind.NOT_STORED:
                 self._not_kept = LeftOut(self._not_kept.count + 1)
             progress.wire_bytes += row.wire_bytes
@@ -86,7 +89,7 @@ class Storing:
 
     def settled(self, page: Page) -> None:
         """Count it; its entry is put in the same moment."""
-        self._count_outcome(page.outcome, Role.PAGE)
+        self._count(page)
         self._progress.growth.came(page.depth, page.outcome.wire_bytes)
 
     def put(self, entry: JournalEntry, page: Page | None = None) -> None:
@@ -101,16 +104,15 @@ class Storing:
     async def put_other(self, outcome: Fetched | FetchFailure, role: Role) -> None:
         """What is no page, such as robots.txt."""
         await self.commits.room()
-        self._count_outcome(outcome, role)
-        self._store.put(Page(outcome, 0, role=role))
+        page = Page(outcome, 0, role=role)
+        self._count(page)
+        self._store.put(page)
         self.commits.given()
 
-    def _count_outcome(self, outcome: Fetched | FetchFailure, role: Role) -> None:
-        if isinstance(outcome, Fetched):
-            self._count(role, outcome.status, "", len(outcome.payload))
-        else:
-            self._count(role, 0, outcome.kind.value, 0)
-
-    def _count(self, role: str, status: int, error: str, payload_bytes: int) -> None:
+    def _count(self, page: Page) -> None:
         self._progress.fetches += 1
-        self._landed.count(role, status, error, payload_bytes)
+        outcome, count = page.outcome, partial(self._landed.count, page.role)
+        if isinstance(outcome, Fetched):
+            count(outcome.status, "", len(outcome.payload), unchanged=page.unchanged)
+        else:
+            count(0, outcome.kind.value, 0, unchanged=False)

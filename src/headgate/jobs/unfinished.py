@@ -50,6 +50,7 @@ def report_so_far(run: RunFolder, *, under_way: bool) -> RunReport | None:
         seconds=now,
         sites=sites,
         pages=sum(site.pages for site in sites),
+        unchanged=sum(site.unchanged for site in sites),
         bytes=sum(site.bytes for site in sites),
         wire_bytes=sum(site.wire_bytes for site in sites),
         under_way=under_way,
@@ -64,7 +65,9 @@ def _with_stored(
     landed, fetches, wire_bytes = Landed(), 0, 0
     for rows in journal.pages():
         for row in rows:
-            landed.count(row.role, row.status, row.error, row.payload_bytes)
+            landed.count(
+                row.role, row.status, row.error, row.payload_bytes, unchanged=row.unchanged
+            )
             fetches += 1
             wire_bytes += row.wire_bytes
     left_out = {why: left for why, left in site.left_out.items() if why != site.reason}
@@ -76,6 +79,7 @@ def _with_stored(
         state=state,
         reason=reason,
         pages=landed.pages,
+        unchanged=landed.unchanged,
         fetches=fetches,
         bytes=landed.payload_bytes,
         errors=dict(landed.errors),

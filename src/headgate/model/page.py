@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from hashlib import sha1
+from http import HTTPStatus
 
 import msgspec
 
 from headgate.model.fetch import Fetched, FetchFailure
 
-__all__ = ["Earlier", "Links", "Page", "Role"]
+__all__ = ["Earlier", "Links", "Page", "Role", "payload_digest"]
 
 
 _STRING_BYTES = 57
@@ -72,3 +74,19 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     role: Role = Role.PAGE
     relevance: float | None = None
     """To the site's topic, from 0 to 1; None: there is none, or it is no page of text."""
+
+    @property
+    def unchanged(self) -> bool:
+        """It is as an earlier run archived it: not modified, or with the same payload."""
+        fetched, earlier = self.outcome, self.earlier
+        if earlier is None or isinstance(fetched, FetchFailure):
+            return False
+        if fetched.status == HTTPStatus.NOT_MODIFIED:
+            return True
+        if not earlier.digest or fetched.truncated:
+            return False
+        return payload_digest(fetched.payload) == earlier.digest
+
+
+def payload_digest(payload: bytes) -> bytes:
+    return sha1(payload, usedforsecurity=False).digest()

@@ -100,6 +100,8 @@ class SiteReport(msgspec.Struct, frozen=True):
     """Hosts whose robots.txt was not obeyed, as the user said."""
     restarts: int = 0
     """It went on from what was stored, because the process that crawled it died."""
+    unchanged: int = 0
+    """Pages that are as an earlier run archived them."""
 
     @property
     def stopped_at_deadline(self) -> bool:
@@ -255,6 +257,8 @@ class RunReport(msgspec.Struct, frozen=True):
     """By whose hours the budget's timetable went; None: it has none."""
     grid: GridReport | None = None
     """None: one machine crawled."""
+    unchanged: int = 0
+    """Pages that are as an earlier run archived them."""
     version: int = 1
     """Of this document's form; a new number where a field changes its meaning or goes."""
 

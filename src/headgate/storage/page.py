@@ -52,3 +52,5 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
     original_offset: Amount = 0
     visit: Count = 0
     """Which of the site's it belongs to; 0: its run has one."""
+    unchanged: bool = False
+    """It is as an earlier run, or visit, had archived it."""

@@ -277,10 +277,19 @@ def _quota(report: RunReport) -> list[str]:
 
 def _amounts(report: RunReport) -> str:
     return (
-        f"{plural(len(report.sites), 'site')}, {plural(report.pages, 'page')}, "
+        f"{plural(len(report.sites), 'site')}, {_pages(report)}, "
         f"{format_size(report.bytes)} of content ({format_size(report.wire_bytes)} on the line) "
         f"in {format_duration(report.seconds)}{_resumed(report)}"
     )
+
+
+def _pages(report: RunReport) -> str:
+    pages, unchanged = plural(report.pages, "page"), report.unchanged
+    if not unchanged:
+        return pages
+    if unchanged < report.pages:
+        return f"{pages}, {unchanged:,} of them unchanged"
+    return f"{pages}, unchanged" if unchanged == 1 else f"{pages}, all of them unchanged"
 
 
 def _resumed(report: RunReport) -> str:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from headgate.model.page import Earlier, Page
+from headgate.model.page import Earlier, Page, payload_digest
 from headgate.storage.warc.archive import SiteArchive
-from headgate.storage.warc.records import payload_digest
 from headgate.storage.warc.writer import WarcFiles, WarcWriter
 
 from .making import NOON, make_body, make_fetched, make_url

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.model.fetch import Fetched
-from headgate.model.page import Earlier
+from headgate.model.page import Earlier, payload_digest
 from headgate.storage.warc import records
 
 from .making import NOON, make_chunked, make_failure, make_fetched, make_not_modified
@@ -51,7 +51,7 @@ def test_record_ids_are_random_uuids() -> None:
 
 def test_an_exchange_is_a_response_and_the_request_that_asked_for_it() -> None:
     fetched = make_fetched(1)
-    digest = records.payload_digest(fetched.payload)
+    digest = payload_digest(fetched.payload)
     response, request = records.exchange(fetched, digest, None, INFO)
     fields, block = head_and_block(response)
     assert block == fetched.response_head + fetched.payload
@@ -84,7 +84,7 @@ def test_a_length_that_no_longer_holds_is_renamed() -> None:
     head = records.stored_head(cut)
     assert b"\r\nX-Crawl-Content-Length: %d\r\n" % len(whole.payload) in head
     assert head.endswith(b"\r\nContent-Length: 100\r\n\r\n")
-    response, _ = records.exchange(cut, records.payload_digest(cut.payload), None, INFO)
+    response, _ = records.exchange(cut, payload_digest(cut.payload), None, INFO)
     fields, block = head_and_block(response)
     assert fields["WARC-Truncated"] == "length"
     assert block == head + cut.payload
@@ -116,7 +116,7 @@ def test_a_header_that_only_mentions_a_length_is_left_alone() -> None:
 
 def test_the_same_payload_becomes_a_revisit_without_it() -> None:
     fetched = make_fetched(1)
-    digest = records.payload_digest(fetched.payload)
+    digest = payload_digest(fetched.payload)
     earlier = Earlier("http://other.example/", NOON - 60, digest)
     fields, block = head_and_block(records.exchange(fetched, digest, earlier, INFO)[0])
     assert block == fetched.response_head
@@ -129,8 +129,8 @@ def test_the_same_payload_becomes_a_revisit_without_it() -> None:
 
 def test_not_modified_becomes_a_revisit_with_the_earlier_digest() -> None:
     fetched = make_not_modified(1)
-    earlier = Earlier(fetched.url, NOON, records.payload_digest(b"what it was"))
-    digest = records.payload_digest(b"")
+    earlier = Earlier(fetched.url, NOON, payload_digest(b"what it was"))
+    digest = payload_digest(b"")
     fields, block = head_and_block(records.exchange(fetched, digest, earlier, INFO)[0])
     assert block == fetched.response_head
     assert fields["WARC-Profile"].endswith("/1.1/revisit/server-not-modified")
@@ -140,8 +140,8 @@ def test_not_modified_becomes_a_revisit_with_the_earlier_digest() -> None:
 @pytest.mark.parametrize("truncated", ["", "length"])
 def test_another_or_a_cut_payload_is_kept_in_full(truncated: str) -> None:
     fetched = replace(make_fetched(1), truncated=truncated)
-    digest = records.payload_digest(fetched.payload)
-    known = digest if truncated else records.payload_digest(b"something else")
+    digest = payload_digest(fetched.payload)
+    known = digest if truncated else payload_digest(b"something else")
     earlier = Earlier(fetched.url, NOON, known)
     fields, block = head_and_block(records.exchange(fetched, digest, earlier, INFO)[0])
     assert fields["WARC-Type"] == "response"

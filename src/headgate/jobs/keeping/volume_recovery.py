@@ -80,7 +80,9 @@ def _visit(run: RunFolder, owner: Owner, journal: SiteJournal, counts: VisitCoun
     landed, wire_bytes, moments = Landed(), 0, []
     for rows in journal.pages():
         for row in rows:
-            landed.count(row.role, row.status, row.error, row.payload_bytes)
+            landed.count(
+                row.role, row.status, row.error, row.payload_bytes, unchanged=row.unchanged
+            )
             wire_bytes += row.wire_bytes
             moments.append(row.fetched_at)
     started, finished = min(moments, default=0.0), max(moments, default=0.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headgate.model.fetch import Fetched, FetchFailure
-from headgate.model.page import Earlier, Page
+from headgate.model.page import Earlier, Page, payload_digest
 from headgate.reading.urls import MAX_LENGTH
 from headgate.storage.page import PageRow
 from headgate.storage.warc import records
@@ -42,7 +42,7 @@ class SiteArchive:
         if isinstance(page.outcome, FetchFailure):
             return self._store_failure(page, page.outcome)
         fetched = page.outcome
-        digest = records.payload_digest(fetched.payload)
+        digest = payload_digest(fetched.payload)
         earlier = self._earlier(page, fetched, digest)
         identity = self.writer.warcinfo_id(fetched.wall_time)
         position = self.writer.write(*records.exchange(fetched, digest, earlier, identity))
@@ -109,7 +109,8 @@ def _row(
     headers = dict(reversed(fetched.headers))
     etag = _short(headers.get("etag", ""))
     last_modified = _short(headers.get("last-modified", ""))
-    if earlier is not None and earlier is page.earlier:
+    unchanged = earlier is not None and earlier is page.earlier
+    if earlier is not None and unchanged:
         digest = earlier.digest
         etag, last_modified = etag or earlier.etag, last_modified or earlier.last_modified
     return PageRow(
@@ -139,6 +140,7 @@ def _row(
         original_file=earlier.file if earlier else "",
         original_offset=earlier.offset if earlier else 0,
         visit=visit,
+        unchanged=unchanged,
     )
 
 

@@ -19,14 +19,13 @@ from hashlib import sha1
 from http import HTTPStatus
 
 from headgate.model.fetch import Fetched, FetchFailure
-from headgate.model.page import Earlier
+from headgate.model.page import Earlier, payload_digest
 
 __all__ = [
     "digest_text",
     "exchange",
     "failure",
     "note",
-    "payload_digest",
     "record_id",
     "revisit_profile",
     "stored_head",
@@ -47,10 +46,6 @@ _SHIFTS = range(150, -10, -10)
 _CHANCES = 256
 _chances: list[str] = []
 os.register_at_fork(after_in_child=_chances.clear)
-
-
-def payload_digest(payload: bytes) -> bytes:
-    return sha1(payload, usedforsecurity=False).digest()
 
 
 def digest_text(digest: bytes) -> str:

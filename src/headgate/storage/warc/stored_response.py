@@ -8,8 +8,8 @@ from http import HTTPStatus
 from pathlib import Path
 
 from headgate.model.fetch import Fetched
+from headgate.model.page import payload_digest
 from headgate.reading.http_head import read_head
-from headgate.storage.warc.records import payload_digest
 
 __all__ = ["read_response"]
 
