@@ -72,6 +72,25 @@ def test_a_survey_from_the_list_to_the_tables(tmp_path: Path) -> None:
     assert (run / "report.html").stat().st_size > 1000
 
 
+def test_a_survey_that_brought_nothing_says_so_first(tmp_path: Path) -> None:
+    with serving(SmallWeb(3, status=403)) as web:
+        starts = (web.seed, "http://nobody.invalid/")
+        done = headgate("survey", *starts, "--out", tmp_path, *QUICK)
+        as_json = headgate("survey", *starts, "--out", tmp_path, "--json", *QUICK)
+    first, *rest = done.stdout.splitlines()
+    assert first == (
+        "Nothing was fetched from 2 servers: 1 × status 403 (Forbidden), 1 × dns (the name"
+        " does not resolve)"
+    )
+    assert not [line for line in rest if "403" in line or "dns" in line], "it is said once"
+    assert (done.returncode, as_json.returncode) == (4, 4)
+    assert "<h1>Nothing was fetched from 2 servers" in newest_page(tmp_path)
+
+
+def newest_page(out: Path) -> str:
+    return (max((out / "runs").iterdir()) / "report.html").read_text(encoding="utf-8")
+
+
 def test_the_tables_open_in_duckdb(tmp_path: Path) -> None:
     with serving(LinkedWeb(5)) as web:
         headgate("survey", web.seed, "--out", tmp_path, *QUICK)

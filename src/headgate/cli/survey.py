@@ -18,7 +18,7 @@ from headgate.model.errors import UserMistake
 __all__ = ["configure", "run"]
 
 DEFAULT_OUT = Path("headgate-survey")
-INTERRUPTED = 130
+INTERRUPTED, NOTHING_FETCHED = 130, 4
 
 _DESCRIPTION = """\
 Survey servers: which answer, how fast, with what, and which other hosts they link to. Asks each
@@ -35,6 +35,10 @@ examples:
   headgate survey --resume                                  go on with what was interrupted
   headgate survey list.txt --serve-nats :4222               by many machines: headgate node
   headgate survey diff 2026-01-data 2026-07-data            what has changed between two surveys
+
+exit codes:
+  0 done, 1 something outside failed, 2 a mistake in what was asked, 4 no server gave a page,
+  130 interrupted
 """
 
 
@@ -130,7 +134,9 @@ def run(args: argparse.Namespace) -> int:
         show_json(msgspec.json.encode(report))
     else:
         show(survey_text(report, str(folder)))
-    return INTERRUPTED if report.interrupted else 0
+    if report.interrupted:
+        return INTERRUPTED
+    return NOTHING_FETCHED if report.nothing_fetched else 0
 
 
 def _asked(args: argparse.Namespace) -> SurveyRequest:

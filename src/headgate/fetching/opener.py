@@ -29,7 +29,7 @@ from headgate.fetching.identity import Identity
 from headgate.fetching.origin import Origin
 from headgate.fetching.proxy import Proxy
 from headgate.fetching.tcp import Line, open_socket
-from headgate.fetching.tls import Tls
+from headgate.fetching.tls import Tls, TlsStream
 from headgate.model.fetch import FailureKind, FetchRequest
 from headgate.traffic.window import NARROWEST, Opening, fits, opening
 
@@ -85,6 +85,7 @@ class Opener:
     async def open(self, origin: Origin, request: FetchRequest) -> Connection:
         """A fresh connection, its handshakes done."""
         limit, site = self._around.limits.connect_seconds, request.site
+        proxy = self._proxies.get(origin.via)
         unpaid = self._handshake_bytes(origin)
         await self._around.meter.pay(site, unpaid)
         try:
@@ -92,15 +93,13 @@ class Opener:
                 line = await self._connect(origin, request)
                 try:
                     tls = self._own_tls.get(origin.via, self._tls)
-                    if origin.secure:
-                        line.hold_window()
-                    stream = await tls.secure(line.sock, origin) if origin.secure else None
+                    stream = await _secured(line, origin, tls, proxy) if origin.secure else None
                 except BaseException:
                     line.sock.close()
                     raise
         except TimeoutError:
             raise FetchFault(
-                FailureKind.CONNECT_TIMEOUT, f"{origin}: no connection in {limit:g} s"
+                FailureKind.CONNECT_TIMEOUT, f"{origin}: no connection in {limit:g} s{_by(proxy)}"
             ) from None
         line.read = line.arrivals()[0]
         came = line.settle()
@@ -113,7 +112,7 @@ class Opener:
         except OSError as error:  # the server has hung up already, as for want of a certificate
             line.sock.close()
             raise FetchFault(FailureKind.CLOSED, _reason(error)) from None
-        connection.proxied = self._proxies.get(origin.via) is not None
+        connection.proxied = proxy is not None
         return connection
 
     def _handshake_bytes(self, origin: Origin) -> float:
@@ -215,6 +214,19 @@ async def _connected(address: str, port: int, wanted: Opening | None) -> Line:
     except BaseException:
         sock.close()
         raise
+
+
+async def _secured(line: Line, origin: Origin, tls: Tls, proxy: Proxy | None) -> TlsStream:
+    """A fault may be the server's or the proxy's; the one that was chosen here is named."""
+    line.hold_window()
+    try:
+        return await tls.secure(line.sock, origin)
+    except FetchFault as fault:
+        raise FetchFault(fault.kind, f"{fault.detail}{_by(proxy)}") from fault
+
+
+def _by(proxy: Proxy | None) -> str:
+    return "" if proxy is None else f", through {proxy}"
 
 
 def _is_address(host: str) -> bool:

@@ -25,6 +25,8 @@ _REMEMBERED_SESSIONS = 2048
 _PIECE = 32 * 1024
 _RECORD_HEAD = 5
 _FULL_RECORD = 16 * 1024
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
+"""What OpenSSL calls an answer in something else."""
 
 
 class TlsStream:
@@ -133,7 +135,7 @@ class Tls:
         except ssl.SSLCertVerificationError as error:
             raise FetchFault(FailureKind.TLS, f"certificate: {error.verify_message}") from error
         except ssl.SSLError as error:
-            raise FetchFault(FailureKind.TLS, error.reason or str(error)) from error
+            raise FetchFault(FailureKind.TLS, _in_words(error)) from error
         except OSError as error:
             raise FetchFault(FailureKind.TLS, str(error)) from error
         return stream
@@ -166,6 +168,12 @@ class Tls:
 def trusting_context(authorities: str | None = None) -> ssl.SSLContext:
     """What verifies servers as Headgate does everywhere."""
     return ssl.create_default_context(cafile=authorities or _store())
+
+
+def _in_words(error: ssl.SSLError) -> str:
+    if error.reason in _NOT_TLS:
+        return "the answer is not TLS"
+    return error.reason.replace("_", " ").lower() if error.reason else str(error)
 
 
 def _no_password() -> str:

@@ -70,3 +70,8 @@ class SurveyReport(msgspec.Struct, frozen=True):
     """Of nodes that asked; None: one machine did."""
     version: int = 1
     """Of this document's form; a new number where a field changes its meaning or goes."""
+
+    @property
+    def nothing_fetched(self) -> bool:
+        """Whether it came to its end so."""
+        return not self.interrupted and self.servers > 0 and not self.pages

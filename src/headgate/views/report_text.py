@@ -54,7 +54,7 @@ def report_text(report: RunReport, page: str = "", *, linked: bool = True) -> st
     lines += _listed("Stalled", stalls_in_words(report))
     lines += _listed("Process died, site went on from what was stored", restarts_in_words(report))
     lines += _listed("Errors", (f"{count:,} × {kind}" for kind, count in errors_by_kind(report)))
-    lines += _listed("Given up", _given_up(report))
+    lines += _listed("Given up", _given_up(report, "\n".join(lines)))
     lines += _listed("robots.txt not obeyed, as told", robots_ignored(report))
     lines += _listed("Focus", _harvests(report))
     lines += _listed("Scorers in trouble", scorer_troubles(report))
@@ -68,10 +68,12 @@ def _unfinished(site: SiteReport) -> str:
     return f"{site.name} ({site.reason or site.state}{left})"
 
 
-def _given_up(report: RunReport) -> Iterable[str]:
+def _given_up(report: RunReport, said: str) -> Iterable[str]:
+    """But for what was said already, as why nothing was fetched of a site."""
     for site in report.sites:
         for host, reason in site.given_up.items():
-            yield f"{host} ({reason})"
+            if f"{site.name} ({reason})" not in said:
+                yield f"{host} ({reason})"
 
 
 def _harvests(report: RunReport) -> Iterable[str]:

@@ -12,6 +12,7 @@ from headgate.views.html_page import document, section
 from headgate.views.markup import Markup, element, joined
 from headgate.views.plan_words import plural
 from headgate.views.survey_charts import depth_chart, domain_chart, harvest_chart, speed_chart
+from headgate.views.survey_text import nothing_surveyed
 
 __all__ = ["survey_page"]
 
@@ -22,6 +23,8 @@ def survey_page(report: SurveyReport, facts: SurveyFacts) -> str:
         f"{report.reachable:,} of {report.servers:,} servers answer, linking to"
         f" {report.hosts:,} other hosts"
     )
+    if report.nothing_fetched:
+        headline = nothing_surveyed(report)
     size = format_size(report.wire_bytes)
     body = joined(
         (

@@ -8,8 +8,9 @@ from headgate.model.survey_report import DepthAhead, SurveyReport
 from headgate.model.units import format_duration, format_size
 from headgate.views.plan_words import plural
 from headgate.views.report_grid import grid_words
+from headgate.views.report_words import error_meaning
 
-__all__ = ["survey_line", "survey_text"]
+__all__ = ["nothing_surveyed", "survey_line", "survey_text"]
 
 
 def survey_line(
@@ -32,8 +33,21 @@ def survey_text(report: SurveyReport, folder: str) -> str:
     return "\n".join(_lines(report, folder))
 
 
+def nothing_surveyed(report: SurveyReport) -> str:
+    """Why no server gave a page, the most frequent reason first."""
+    reasons = sorted(report.unreachable.items(), key=lambda item: -item[1])
+    meanings = {reason: error_meaning(reason.removeprefix("status ")) for reason, _ in reasons}
+    why = [
+        f"{count:,} × {reason}" + (f" ({meanings[reason]})" if meanings[reason] else "")
+        for reason, count in reasons
+    ]
+    return f"Nothing was fetched from {plural(report.servers, 'server')}: {', '.join(why)}"
+
+
 def _lines(report: SurveyReport, folder: str) -> Iterator[str]:
     size = format_size(report.wire_bytes)
+    if report.nothing_fetched:
+        yield nothing_surveyed(report)
     yield (
         f"{report.reachable:,} of {plural(report.servers, 'server')} answered;"
         f" links to {plural(report.hosts, 'other host')} ({plural(report.links, 'pair')})"
@@ -44,8 +58,9 @@ def _lines(report: SurveyReport, folder: str) -> Iterator[str]:
         f" at most {plural(report.most_requests, 'request')} to one server"
     )
     yield f"ended: {report.ending}; {_share(report)}"
-    for reason, count in sorted(report.unreachable.items(), key=lambda item: -item[1]):
-        yield f"  {count:,} without a page: {reason}"
+    if not report.nothing_fetched:
+        for reason, count in sorted(report.unreachable.items(), key=lambda item: -item[1]):
+            yield f"  {count:,} without a page: {reason}"
     yield from _depths(report)
     yield from grid_words(report.grid)
     yield f"tables and graph: {folder}"

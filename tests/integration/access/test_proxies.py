@@ -67,8 +67,8 @@ def test_a_budget_holds_through_a_proxy(tmp_path: Path) -> None:
 
 
 @contextmanager
-def answering(nonsense: bytes) -> Iterator[int]:
-    """Something that is no proxy."""
+def answering(*nonsense: bytes) -> Iterator[int]:
+    """Something that is no proxy: an answer to each thing it is told."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(20)
 
@@ -79,8 +79,9 @@ def answering(nonsense: bytes) -> Iterator[int]:
                 except OSError:
                     return
                 with connection:
-                    connection.recv(4096)
-                    connection.sendall(nonsense)
+                    for answer in nonsense:
+                        connection.recv(4096)
+                        connection.sendall(answer)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
@@ -104,3 +105,20 @@ def test_a_proxy_that_is_down_or_none_is_told(tmp_path: Path, scheme: str) -> No
         first = done.stdout.splitlines()[0]
         assert re.search(rf"proxy (at )?127\.0\.0\.1.*{odd}", first), first
     assert web.asked == {}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "opened"),
+    [("http", (b"HTTP/1.1 200 OK\r\n\r\n",)), ("socks5", (b"\5\0", b"\5\0\0\1" + bytes(6)))],
+)
+@pytest.mark.parametrize("nonsense", [b"220 mail.example ESMTP\r\n", b""])
+def test_a_proxy_that_agrees_and_then_talks_nonsense_is_named(
+    tmp_path: Path, scheme: str, opened: tuple[bytes, ...], nonsense: bytes
+) -> None:
+    with answering(*opened, nonsense) as port:
+        proxy = f"{scheme}://127.0.0.1:{port}"
+        words = ["--quiet", "--out", tmp_path, "--proxy", proxy]
+        done = headgate("crawl", "https://example.org/", *words)
+    assert done.returncode == 4
+    first = done.stdout.splitlines()[0]
+    assert f"through proxy 127.0.0.1:{port}" in first, first

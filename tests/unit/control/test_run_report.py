@@ -250,8 +250,15 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
             "Nothing was fetched: a (robots.txt cannot be had: refused).",
             "1 site, 0 pages, ",
             "Errors: 1 × refused.",
-            "Given up: a (robots.txt cannot be had: refused).",
         ),
+    ),
+    "refused by one of two": (
+        (site("a", 12), site("b", 12)),
+        (
+            Leg(10, (A, Script("b", {}, ends=0.5, errors={"refused": 2},
+                               given_up={"b": "refused", "img.b": "no answer"}))),
+        ),
+        ("1 of 2 deadlines met; ", "Nothing fetched: b (refused).", "Given up: img.b (no answer)."),
     ),
     "unauthorised": (
         (site("a"), site("b")),
