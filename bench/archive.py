@@ -37,7 +37,7 @@ from zlib_ng import zlib_ng
 
 from headgate.frontier.journal import JournalEntry, Outcome
 from headgate.model.fetch import Fetched
-from headgate.model.page import Links, Page
+from headgate.model.page import Links, Page, payload_digest
 from headgate.storage.collection import Collection
 from headgate.storage.journals.journal import Group, Journal, LinkLines, Owner, read_groups
 from headgate.storage.journals.spool import SiteSpool
@@ -153,7 +153,7 @@ def write_ours(fetched: list[Fetched], folder: Path) -> int:
     writer = WarcWriter(WarcFiles(folder, "ours"))
     for one in fetched:
         identity = writer.warcinfo_id(one.wall_time)
-        digest = records.payload_digest(one.payload)
+        digest = payload_digest(one.payload)
         writer.write(*records.exchange(one, digest, None, identity))
     length = writer.sync().length
     writer.close()
@@ -183,7 +183,7 @@ def write_warcio(fetched: list[Fetched], folder: Path) -> int:
 
 
 def payload_text(fetched: Fetched) -> bytes:
-    return records.digest_text(records.payload_digest(fetched.payload)).encode()
+    return records.digest_text(payload_digest(fetched.payload)).encode()
 
 
 def write_fastwarc(fetched: list[Fetched], folder: Path, level: int) -> int:

@@ -146,8 +146,8 @@ def _keep_here(file: str, out: str, policy: str) -> None:
             replace(site, keeping=replace(site.keeping, min_interval=_INTERVAL)) for site in sites
         )
 
-    def reread() -> SiteFile | None:
-        contents = request.reread()
+    def reread(anyway: bool) -> SiteFile | None:
+        contents = request.reread(anyway)
         return None if contents is None else SiteFile(contents.budget, hurried(contents.sites))
 
     job = replace(job, sites=hurried(job.sites), reread=reread)

@@ -139,6 +139,26 @@ def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(
         assert ended(process) == 0
 
 
+def test_a_file_is_read_when_its_user_says_so_however_it_looks(
+    web: ChangingWeb, site_file: Path, tmp_path: Path
+) -> None:
+    """A copy that keeps times, of the same length, looks as the file before."""
+    with (
+        serving(ChangingWeb(dict(PAGES))) as other,
+        keeping(site_file, tmp_path / "kept") as process,
+    ):
+        until(lambda: web.asked["/b"] >= 1, process)
+        before = site_file.stat()
+        text = site_file.read_text().replace(web.url(), other.url())
+        site_file.write_text(text.replace("site.wiki", "site.docs"))
+        os.utime(site_file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        after = site_file.stat()
+        assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+        process.send_signal(signal.SIGHUP)
+        until(lambda: other.asked["/b"] >= 1, process)
+        assert ended(process) == 0
+
+
 def test_what_a_crawl_made_is_gone_on_with_and_wishes_are_obeyed(
     web: ChangingWeb, site_file: Path, tmp_path: Path
 ) -> None:

@@ -284,7 +284,7 @@ def test_sites_and_a_file_that_come_and_go(tmp_path: Path) -> None:
     job = keep_job(tmp_path, sites[:1], 3.0)
     files = iter([None] * 200 + [UserMistake("sites.toml:3: no good")] * 30 + [sites[1:]])
 
-    def reread() -> object:
+    def reread(_: bool) -> object:
         found = next(files, None)
         if isinstance(found, Exception):
             raise found

@@ -117,7 +117,7 @@ def test_a_site_that_is_removed_while_it_is_visited_ends_with_what_it_has(tmp_pa
         removed.append(True)
         onlooker.keeper.look_again()
 
-    def reread() -> SiteFile | None:
+    def reread(_: bool) -> SiteFile | None:
         return SiteFile(job.budget, (other,)) if removed and removed.pop() else None
 
     status, onlooker, _ = keep_virtually(replace(job, reread=reread), web, meanwhile=remove)
@@ -138,7 +138,7 @@ def test_a_file_is_read_again_as_soon_as_it_is_asked_for(tmp_path: Path) -> None
     asked_for: list[float] = []
 
     async def ask(clock: VirtualClock, onlooker: Onlooker) -> None:
-        def reread() -> SiteFile | None:
+        def reread(_: bool) -> SiteFile | None:
             if not asked_for or told:
                 return None
             told.append(clock.wall())
@@ -152,8 +152,8 @@ def test_a_file_is_read_again_as_soon_as_it_is_asked_for(tmp_path: Path) -> None
         assert onlooker.keeper is not None
         onlooker.keeper.look_again()
 
-    rereading: list[Callable[[], SiteFile | None]] = []
-    job = replace(job, reread=lambda: rereading[0]() if rereading else None)
+    rereading: list[Callable[[bool], SiteFile | None]] = []
+    job = replace(job, reread=lambda told: rereading[0](told) if rereading else None)
     keep_virtually(job, web, meanwhile=ask)
     assert told == [asked_for[0] + MINUTE]
     assert looks(web, "b.example"), "and the new site was taken up"

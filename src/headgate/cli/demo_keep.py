@@ -107,7 +107,7 @@ async def _keep(policy: str, out: Path, seconds: float, watch: _Watch) -> Kept |
             for place in web.places
         )  # fmt: skip
 
-        def reread() -> SiteFile | None:
+        def reread(_: bool) -> SiteFile | None:
             """The budget shrinks once there is a copy of every page."""
             return SiteFile(Budget(_RATE), sites) if pages.all_fetched() else None
 

@@ -59,8 +59,8 @@ async def keep_with_nodes(
 def _without_making_way(job: KeepJob) -> KeepJob:
     """A node steps back on its own line if its owner wants it; the manager's carries no page."""
 
-    def reread() -> SiteFile | None:
-        contents = job.reread()
+    def reread(anyway: bool) -> SiteFile | None:
+        contents = job.reread(anyway)
         return None if contents is None else replace(contents, budget=_alone(contents.budget))
 
     return replace(job, budget=_alone(job.budget), reread=reread)

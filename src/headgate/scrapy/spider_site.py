@@ -89,13 +89,13 @@ class SpiderSite:
         progress.wire_bytes += outcome.wire_bytes
         progress.growth.settle(depth, self._found.pop(depth + 1, 0))
         if isinstance(outcome, Fetched):
-            self._landed.count(Role.PAGE, outcome.status, "", len(outcome.payload))
+            self._landed.count(Role.PAGE, outcome.status, "", len(outcome.payload), unchanged=False)
             self.response_size.add(outcome.wire_bytes)
             progress.growth.came(depth, outcome.wire_bytes)
             progress.fetch_seconds += outcome.seconds
             progress.first_byte_seconds += outcome.first_byte_seconds
         else:
-            self._landed.count(Role.PAGE, 0, outcome.kind, 0)
+            self._landed.count(Role.PAGE, 0, outcome.kind, 0, unchanged=False)
         progress.keep(self._landed)
 
     def look(self, fetcher: Fetcher, in_scheduler: float) -> Progress:

@@ -117,7 +117,7 @@ def test_a_proxy_that_agrees_and_then_talks_nonsense_is_named(
 ) -> None:
     with answering(*opened, nonsense) as port:
         proxy = f"{scheme}://127.0.0.1:{port}"
-        words = ["--quiet", "--out", tmp_path, "--proxy", proxy]
+        words = ["--quiet", "--out", str(tmp_path), "--proxy", proxy]
         done = headgate("crawl", "https://example.org/", *words)
     assert done.returncode == 4
     first = done.stdout.splitlines()[0]

@@ -31,9 +31,9 @@ class KeepJob:
     """Then it ends."""
     once: bool = False
     """It ends when nothing is due."""
-    reread: Callable[[], SiteFile | None] = lambda: None
-    """The site file where it is another one than at the last call, read as the first time; raises
-    what is wrong with it."""
+    reread: Callable[[bool], SiteFile | None] = lambda _: None
+    """The site file where it is another one than at the last call, or the user says so, read as the
+    first time; raises what is wrong with it."""
     tend_seconds: float = 1.0
     """Between two looks at what there is to do, if nothing happens."""
     crew: Callable[[], int] | None = None

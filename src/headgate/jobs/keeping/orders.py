@@ -31,19 +31,20 @@ class KeepOrders:
     clock: Clock
     tell: Callable[[Sequence[str]], None]
     _looked: float = -math.inf
+    _told_to_look: bool = False
 
     def look_again(self) -> None:
-        """At the site file, next time whatever the time."""
-        self._looked = -math.inf
+        """At the site file, next time, whatever the time and whether or not it seems to be new."""
+        self._told_to_look = True
 
-    def new_file(self, reread: Callable[[], SiteFile | None]) -> SiteFile | None:
+    def new_file(self, reread: Callable[[bool], SiteFile | None]) -> SiteFile | None:
         """Where it has changed; one with a mistake changes nothing but a trouble."""
-        now = self.clock.now()
-        if now - self._looked < _FILE_SECONDS:
+        now, told = self.clock.now(), self._told_to_look
+        if now - self._looked < _FILE_SECONDS and not told:
             return None
-        self._looked = now
+        self._looked, self._told_to_look = now, False
         try:
-            contents = reread()
+            contents = reread(told)
         except (HeadgateError, OSError) as fault:
             words = f"{fault}; the sites stay as they were"
             self.state.troubled(_FILE_TROUBLE, words, "mend it")

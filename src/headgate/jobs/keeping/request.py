@@ -55,9 +55,10 @@ class KeepRequest:
             keep_policy(self.policy, contents.budget.staleness), seconds, self.once, self.reread,
         )  # fmt: skip
 
-    def reread(self) -> SiteFile | None:
-        """None: it is as it was. One that is missing for a moment is being written."""
-        if self._signature() in (None, self._seen):
+    def reread(self, anyway: bool) -> SiteFile | None:
+        """None: it looks as it did; a file can be another and have the same time and size. One
+        that is missing for a moment is being written."""
+        if not anyway and self._signature() in (None, self._seen):
             return None
         return self._contents()
 
