@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import pytest
 
 from headgate.cli.site_options import add_site_options, asked_options
 from headgate.jobs.crawl_request import CrawlRequest
+from headgate.jobs.keeping.request import KeepRequest
 from headgate.jobs.site_defaults import SITE_DEFAULTS, with_defaults
+from headgate.jobs.surveys.request import SurveyRequest
 from headgate.model.access import Access
 from headgate.model.errors import UserMistake
 from headgate.model.site import OnDeadline, Requisites, Site
@@ -100,3 +103,37 @@ def test_a_stop_needs_a_deadline() -> None:
     request = CrawlRequest(urls=("http://a.org/",), site_options={"on_deadline": "stop"})
     with pytest.raises(UserMistake, match="needs a deadline"):
         request.contents()
+
+
+WHO = """[budget]
+bandwidth = "1 MB/s"
+contact = "https://archive.example"
+processes = 2
+[site.a]
+seeds = ["https://a.example/"]
+[site.b]
+seeds = ["https://b.example/"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "contact", "processes"),
+    [
+        ({}, "https://archive.example", 2),
+        ({"contact": "me@b.example", "processes": 1}, "me@b.example", 1),
+    ],
+)
+def test_what_holds_for_a_run_may_stand_in_the_file(
+    tmp_path: Path, options: dict[str, object], contact: str, processes: int
+) -> None:
+    """What the command line says wins."""
+    request = CrawlRequest(path="sites.toml", text=WHO, **options)  # type: ignore[arg-type]
+    job = request.job(tmp_path)
+    assert (job.fetcher.contact, job.processes) == (contact, processes)
+    who = {key: value for key, value in options.items() if key == "contact"}
+    kept = KeepRequest(Path("sites.toml"), lambda _: WHO, **who)  # type: ignore[arg-type]
+    assert kept.job(tmp_path).contact == contact
+    survey = SurveyRequest.of(
+        ("https://a.example/",), {**who, "budget_path": "sites.toml", "budget_text": WHO}
+    )
+    assert survey.job(tmp_path).fetcher.contact == contact

@@ -179,7 +179,7 @@ def _asked(args: argparse.Namespace) -> CrawlRequest:
         "policy": args.policy,
         "make_way": args.make_way,
         "contact": args.contact or "",
-        "processes": 1 if args.processes is None else args.processes,
+        "processes": args.processes,
         "focus": args.focus,
         "focus_pages": tuple(str(Path(name).absolute()) for name in args.focus_pages),
         "order": args.order,

@@ -168,8 +168,8 @@ def _job(args: argparse.Namespace) -> ManagerJob:
     )  # fmt: skip
     contents = request.contents()
     return ManagerJob(
-        ready_sites(contents.sites), contents.budget, contents.grid, args.out, args.contact,
-        msgspec.json.encode(request), args.once,
+        ready_sites(contents.sites), contents.budget, contents.grid, args.out,
+        contents.budget.contact, msgspec.json.encode(request), args.once,
     )  # fmt: skip
 
 

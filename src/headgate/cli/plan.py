@@ -272,7 +272,7 @@ def _forecasts(
         scouted = {}
         if args.scout:
             say_that_proxies_are_not_used()
-            settings = fetcher_settings(sites, args.contact)
+            settings = fetcher_settings(sites, args.contact or budget.contact)
             scouted = uvloop.run(scouted_sites(sites, budget, settings, catalog, real_parts()))
         instant = start or datetime.now(UTC)
         found = forecast_sites(sites, budget, catalog, collection, instant, scouted)

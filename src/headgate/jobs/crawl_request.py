@@ -40,7 +40,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
     policy: str | None = None
     make_way: bool | None = None
     contact: str = ""
-    processes: int = 1
+    processes: int | None = None
     focus: str | None = None
     focus_pages: tuple[str, ...] = ()
     order: str | None = None
@@ -68,6 +68,8 @@ class CrawlRequest(msgspec.Struct, frozen=True):
             policy=self.policy or contents.budget.policy,
             order=self._order_of_all(contents.budget.order),
             make_way=self.make_way or contents.budget.make_way,
+            processes=self.processes or contents.budget.processes,
+            contact=self.contact or contents.budget.contact,
         )
         sites = tuple(
             with_defaults(self._with_files(self._with_deadline(site)), self.site_options)
@@ -88,8 +90,8 @@ class CrawlRequest(msgspec.Struct, frozen=True):
             sites,
             contents.budget,
             out,
-            fetcher_settings(sites, self.contact),
-            min(self.processes, len(sites)),  # more would have nothing to do
+            fetcher_settings(sites, contents.budget.contact),
+            min(contents.budget.processes, len(sites)),  # more would have nothing to do
             resume,
             msgspec.json.encode(self),
         )

@@ -119,14 +119,15 @@ def _prepared(
         raise UserMistake(f"there is no option {min(unknown)!r}")
     ready = ready_sites(_as_sites(sites))
     participant = Participant(options)
-    processes = options.get("processes", 1)
+    terms = Budget(parse_rate(budget)) if isinstance(budget, str) else budget
+    processes = options.get("processes", terms.processes)
     if processes > 1 and participant.listening != Listening():
         raise UserMistake("follow and on_page need the crawl in one process; leave processes out")
     job = CrawlJob(
         ready,
-        Budget(parse_rate(budget)) if isinstance(budget, str) else budget,
+        terms,
         Path(out),
-        fetcher_settings(ready, options.get("contact", "")),
+        fetcher_settings(ready, options.get("contact", terms.contact)),
         processes,
         options.get("resume", False),
     )

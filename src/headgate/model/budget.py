@@ -52,6 +52,10 @@ class Budget:
     staleness: Staleness = Staleness.AGE
     """What a keeper makes small."""
     volume: VolumeBounds = field(default=VolumeBounds())
+    processes: int = 1
+    """That crawl."""
+    contact: str = ""
+    """Of whoever runs it, told to servers."""
 
     def __post_init__(self) -> None:
         as_written(self, "Budget", (float, int, Timetable), {"bandwidth": self._read_bandwidth})

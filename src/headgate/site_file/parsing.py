@@ -53,6 +53,7 @@ from headgate.site_file.values import (
     read_bound,
     read_cap,
     read_connections,
+    read_contact,
     read_country,
     read_crawlers,
     read_deadline,
@@ -106,6 +107,8 @@ BUDGET_KEYS = (
     "make_way",
     "make_way_floor",
     "volume",
+    "processes",
+    "contact",
 )
 GRID_KEYS = ("mode", "placement", "lease", "reference", "audit")
 SITE_KEYS = (
@@ -295,6 +298,8 @@ def _budget(table: _Table, bandwidth: BytesPerSecond | Timetable | None) -> Budg
         make_way_floor=table.read("make_way_floor", read_floor, None),
         staleness=wanted if isinstance(wanted, Staleness) else Staleness.AGE,
         volume=table.read("volume", read_volume, VolumeBounds()),
+        processes=table.read("processes", read_crawlers, 1),
+        contact=table.read("contact", read_contact, ""),
     )
 
 

@@ -42,6 +42,7 @@ __all__ = [
     "read_bound",
     "read_cap",
     "read_connections",
+    "read_contact",
     "read_country",
     "read_crawlers",
     "read_deadline",
@@ -217,6 +218,16 @@ def read_store(value: object) -> tuple[str, ...]:
 
 def read_crawlers(value: object) -> int:
     return whole_number(value, least=1)
+
+
+def read_contact(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isascii():
+        raise UserMistake(
+            f"{shown(value)} is no contact; write a URL or a mail address in quotes, in ASCII"
+        )
+    if not value.isprintable():
+        raise UserMistake(f"{shown(value)} cannot stand in a header; leave line ends out")
+    return value
 
 
 def read_depth(value: object) -> int:

@@ -229,7 +229,8 @@ class Keeper:
             return
         self._take_sites(contents.sites)
         if contents.budget != self._job.budget:
-            self._job = dataclasses.replace(self._job, budget=contents.budget)
+            contact = contents.budget.contact or self._job.contact
+            self._job = dataclasses.replace(self._job, budget=contents.budget, contact=contact)
             self.volumes.bounds = contents.budget.volume
             self.legs.interrupt("a new budget")
 

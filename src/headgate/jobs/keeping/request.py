@@ -51,7 +51,7 @@ class KeepRequest:
         if seconds <= 0:
             raise UserMistake("--for must be longer than 0, like 30d")
         return KeepJob(
-            contents.sites, contents.budget, out, self.contact,
+            contents.sites, contents.budget, out, contents.budget.contact,
             keep_policy(self.policy, contents.budget.staleness), seconds, self.once, self.reread,
         )  # fmt: skip
 
@@ -85,6 +85,7 @@ class KeepRequest:
             crawlers=self.crawlers or budget.crawlers,
             make_way=self.make_way or budget.make_way,
             staleness=staleness,
+            contact=self.contact or budget.contact,
         )
 
     def _signature(self) -> tuple[int, int, int] | None:

@@ -77,6 +77,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
             bandwidth=own.bandwidth if rate is None else rate,
             quota=Quota.parse(self.quota, own.calendar.zone) if self.quota else own.quota,
             make_way=self.make_way or own.make_way,
+            contact=self.contact or own.contact,
         )
 
     def grid(self) -> GridTerms:
@@ -88,9 +89,9 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         from headgate.jobs.surveys.from_python import survey_settings
         from headgate.jobs.surveys.survey import SurveyJob
 
-        settings = survey_settings(self.starts, self.contact)
         request = msgspec.json.encode(self)
         budget = self.budget()
+        settings = survey_settings(self.starts, budget.contact)
         return SurveyJob(self.starts, self.rules(), budget, out, settings, resume, request)
 
     def rules(self) -> SurveyRules:
