@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from headgate.jobs.exporting.export import Export, Exporting
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once
 from .replaying import replayed, serving_pywb
+
+EXPORT = Path(__file__).parents[3] / "docs" / "export.md"
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +43,16 @@ def test_it_is_valid(wacz_bin: Path, package: Path) -> None:
 
 
 def test_pywb_replays_it_with_nothing_beside(pywb_bin: Path, package: Path, tmp_path: Path) -> None:
-    manager = str(pywb_bin / "wb-manager")
-    for words in (["init", "all"], ["add", "--unpack-wacz", "all", str(package)]):
-        subprocess.run([manager, *words], cwd=tmp_path, check=True, capture_output=True)
+    """By the commands of docs/export.md."""
+    (tmp_path / "site.wacz").symlink_to(package)
+    lines = re.findall(r"^wb-manager .*", EXPORT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(lines) == 2
+    for line in lines:
+        words = [str(pywb_bin / "wb-manager"), *line.split()[1:]]
+        subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
     with serving_pywb(pywb_bin, tmp_path) as wayback:
-        assert replayed(wayback, "all", "20261116", make_url(1)) == make_body(1)
-        assert replayed(wayback, "all", "20261116", make_url(5)) == SHARED_BODY
+        assert replayed(wayback, "site", "20261116", make_url(1)) == make_body(1)
+        assert replayed(wayback, "site", "20261116", make_url(5)) == SHARED_BODY
 
 
 def test_datasette_opens_the_database(datasette_bin: Path, tmp_path: Path) -> None:
