@@ -1,6 +1,7 @@
-"""Nodes that come and go by what was measured of desktops, in virtual time: what churn costs.
+r"""Nodes that come and go by what was measured of desktops, in virtual time: what churn costs.
 
-    python -m bench.grid_churn [--days 30] [--nodes 8] [--seeds 1] [--modes pull,batch,round-robin]
+    TMPDIR=/dev/shm python -m bench.grid_churn --days 40 --nodes 4 --tasks 3700 --pages 20 60 \
+        --delay 120 [--seeds 1] [--fits Nd07cpu] [--modes pull,batch,round-robin]
 
 Desk, board and catalog of the manager and the worker with its control and storage are the
 product's own, the web and the time are simulated. A node is up and down for Weibull times of the
@@ -57,6 +58,7 @@ BEGIN = 1_794_751_200.0
 HOUR = 3600.0
 LEASE_SECONDS = 60.0
 SLOTS = 2
+LOOK_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,8 @@ class Churn:
     mode: Mode = Mode.PULL
     most_lost: int = BoardTerms().most_lost
     """Nodes with which a task is lost before it is given up."""
+    look_seconds: float = 1.0
+    """How often a node looks at itself: rates and rules do not change here, so it may be rare."""
     departures: int = 0
     leases: int = 0
     up_seconds: float = 0.0
@@ -263,7 +267,9 @@ class Churn:
         parts = virtual_parts(clock, answering, Line())
         while True:
             way, began = Way(manager.desk, name), clock.now()
-            node = asyncio.create_task(work(job, parts, way, Nobody()))
+            node = asyncio.create_task(
+                work(job, parts, way, Nobody(), look_seconds=self.look_seconds)
+            )
             try:
                 await asyncio.sleep(self.availability.drawn(rng, up=True))
             finally:
@@ -282,6 +288,7 @@ def main() -> None:
     words.add_argument("--days", type=float, default=30.0)
     words.add_argument("--nodes", type=int, default=8)
     words.add_argument("--tasks", type=int, default=600)
+    words.add_argument("--pages", type=int, nargs=2, default=(20, 120), help="of a site, from, to")
     words.add_argument("--delay", type=float, default=5.0, help="seconds between two pages")
     words.add_argument("--seeds", default="1")
     words.add_argument("--fits", default=",".join(FITS))
@@ -296,7 +303,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="headgate-") as folder:
             churn = Churn(
                 Path(folder), asked.nodes, asked.days * 24 * HOUR, FITS[fit], seed, asked.tasks,
-                delay_seconds=asked.delay, mode=Mode(mode),
+                tuple(asked.pages), asked.delay, Mode(mode), look_seconds=LOOK_SECONDS,
             )  # fmt: skip
             found = churn.play()
         cpu = time.process_time() - began

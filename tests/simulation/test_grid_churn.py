@@ -34,6 +34,24 @@ def test_every_task_is_done_though_nodes_come_and_go(tmp_path: Path) -> None:
     assert found.pages <= found.fetches
 
 
+def test_how_often_nodes_look_at_themselves_changes_nothing_that_is_done(tmp_path: Path) -> None:
+    """So simulated months need not wake each node twice a second."""
+    quarters = Availability((0.8, 0.3), (0.8, 0.05))
+
+    def played(look_seconds: float) -> tuple[int, ...]:
+        folder = tmp_path / f"{look_seconds:g}"
+        churn = Churn(
+            folder, 3, 24 * 3600.0, quarters, seed=2, tasks=12, pages=(5, 20), delay_seconds=30.0,
+            look_seconds=look_seconds,
+        )  # fmt: skip
+        found = churn.play()
+        assert found.departures
+        assert found.without_lease == 0
+        return found.done, found.fetches, found.pages, found.leases, int(found.end_seconds)
+
+    assert played(600.0) == played(1.0)
+
+
 def test_a_machine_that_slept_asks_for_nothing_before_it_was_heard(tmp_path: Path) -> None:
     """When it wakes, all timers are due at once; its lease is long over."""
 

@@ -8,6 +8,8 @@ others wish for in the meantime waits for the next round.
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,23 +69,25 @@ class Conducting:
     _ended: list[Progress] = field(default_factory=list)
     """Since the last look; those that were never begun, and never will be, are among them."""
     _wishes: deque[Decision] = field(default_factory=deque)
+    _next_look: float = 0.0
+    _waiting: asyncio.Timeout | None = None
 
     async def run(self) -> None:
         self._began = self.clock.now()
-        next_look, turn = 0.0, self.manager.next_turn(0.0)
+        turn = self.manager.next_turn(0.0)
         self._perform(self.manager.begin(0.0))
         await self._wait(0.0)  # the first connections open while their rates are weighed up
         while (self.endless or not self.manager.done) and not self.interrupted:
             if self.now >= turn:
                 await self._decide(lambda: self.manager.decide(self.now))
-            if self.now >= min(next_look, turn):
+            if self.now >= min(self._next_look, turn):
                 await self._look()
                 pausing = self.manager.pausing(self.now)
-                next_look = self.now + self.look_seconds * (_SELDOM if pausing else 1.0)
+                self._next_look = self.now + self.look_seconds * (_SELDOM if pausing else 1.0)
             while self._wishes:
                 await self._decide(self._wishes.popleft())
             turn = self.manager.next_turn(self.now)
-            until = min(next_look, turn, self.now + self.look_seconds)
+            until = min(self._next_look, turn, self.now + self.look_seconds)
             await self._wait(until - self.now)
         # Whatever came last, an interrupt among it: a fleet has told all once it is closed.
         await self.fleet.close(self.interrupted or "finished")
@@ -97,6 +101,13 @@ class Conducting:
     def interrupt(self, reason: str) -> None:
         """Break off: state is saved, and the crawl can go on later."""
         self.interrupted = reason
+
+    def look_now(self) -> None:
+        """Something happened that need not wait for the next look."""
+        self._next_look = -math.inf
+        if self._waiting is not None:
+            self._waiting.reschedule(-math.inf)
+            self._waiting = None
 
     def arrive(self, task: Task, known: Forecast) -> None:
         """Of a site that has no task, or whose last one was observed to end."""
@@ -114,10 +125,22 @@ class Conducting:
         self._wishes.append(lambda: self.manager.set_line(rate, self.now, held_back=held_back))
 
     async def _wait(self, seconds: float) -> None:
-        """Until a site ends, or for so long."""
-        for progress in await self.fleet.wait(seconds):
+        """Until a site ends or a look is wanted, or for so long."""
+        ended: Sequence[Progress] = ()
+        waiting = asyncio.timeout(None)
+        try:
+            async with waiting:
+                self._waiting = waiting
+                ended = await self.fleet.wait(seconds)
+        except TimeoutError:
+            if not waiting.expired():  # a disk may have one, too
+                raise
+        finally:
+            self._waiting = None
+        for progress in ended:
             self._ended.append(progress)
             await self._decide(partial(self._told_of_end, progress.site))
+            self._next_look = min(self._next_look, self.now + LOOK_SECONDS)
 
     async def _look(self) -> None:
         self.manager.look(self.fleet.progress(), self.now)

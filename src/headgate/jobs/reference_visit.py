@@ -21,7 +21,6 @@ from headgate.storage.replacing import write_soon
 
 __all__ = ["ReferenceVisit"]
 
-_LOOK_SECONDS = 1.0
 _DAY = 86_400.0
 _AGAIN_SECONDS = 3600.0
 """After one that failed."""
@@ -43,6 +42,7 @@ class ReferenceVisit:
     beating: Beating
     bounds: OwnerBounds
     parts: Parts
+    look_seconds: float
     _last: _Measured | None = None
 
     async def run(self) -> None:
@@ -60,7 +60,7 @@ class ReferenceVisit:
                 write_soon(path, msgspec.json.encode(self._last))
             known = self._last is not None and self._last.url == url
             self.beating.reference_seconds = self._last.seconds if self._last and known else None
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(self.look_seconds)
 
     def _is_due(self, url: str) -> bool:
         last = self._last

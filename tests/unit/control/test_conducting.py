@@ -10,6 +10,7 @@ from headgate.control.conducting import Conducting
 from headgate.control.forecast import Forecast, Source
 from headgate.control.manager import Manager
 from headgate.crawling.progress import Progress, TaskState
+from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
 from headgate.model.site import OnDeadline, Site
 from headgate.model.task import Task
 from headgate.model.units import Seconds
@@ -186,3 +187,36 @@ def test_a_daemon_without_tasks_waits_for_some() -> None:
     conducting = Conducting(manager, MadeUpFleet(clock, {}), clock, observe, endless=True)
     asyncio.run(asyncio.wait_for(conducting.run(), 30))
     assert conducting.now > 3600.0
+
+
+class RealWait(MadeUpFleet):
+    """Whose waiting takes time."""
+
+    async def wait(self, seconds: float) -> Sequence[Progress]:
+        await asyncio.sleep(seconds)
+        return []
+
+
+def test_a_look_that_is_wanted_does_not_wait_for_the_next() -> None:
+    async def play(loop: VirtualLoop) -> list[float]:
+        clock, looks = VirtualClock(loop, 0.0), list[float]()
+        manager = Manager.of((), {}, None, 1)
+
+        def note(now: float, _reports: object, _rates: object) -> None:
+            looks.append(now)
+
+        conducting = Conducting(
+            manager, RealWait(StepClock(), {}), clock, note, look_seconds=300.0, endless=True
+        )
+        running = asyncio.create_task(conducting.run())
+        await asyncio.sleep(10.0)
+        conducting.look_now()
+        conducting.look_now()
+        await asyncio.sleep(10.0)
+        conducting.interrupt("over")
+        conducting.look_now()
+        await running
+        assert loop.time() == 20.0, "and an interrupt is heeded with it"
+        return looks
+
+    assert run_virtually(play) == [0.0, 10.0, 20.0]

@@ -39,6 +39,20 @@ def test_timers_go_off_after_years(years: float) -> None:
     assert run_virtually(main) == pytest.approx(10.0, abs=0.01)
 
 
+def test_however_short_a_wait_takes_time() -> None:
+    """Who waits until a moment, and finds it a rounding away, comes there."""
+
+    async def main(loop: VirtualLoop) -> int:
+        await asyncio.sleep(70_000.3)
+        before, waits = loop.time(), 0
+        while loop.time() <= before and waits < 10:
+            await asyncio.sleep(1e-13)
+            waits += 1
+        return waits
+
+    assert run_virtually(main) == 1
+
+
 def test_work_beside_the_loop_takes_its_time_while_others_go_on() -> None:
     async def main(loop: VirtualLoop) -> list[str]:
         order: list[str] = []

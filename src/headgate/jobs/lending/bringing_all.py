@@ -14,8 +14,6 @@ from headgate.jobs.lending.waking import Waking
 
 __all__ = ["BringingAll"]
 
-_LOOK_SECONDS = 1.0
-
 
 @dataclass(frozen=True, slots=True)
 class BringingAll:
@@ -25,6 +23,7 @@ class BringingAll:
     pace: Pace
     tell: Callable[[str], None]
     waking: Waking
+    look_seconds: float
 
     async def run(self) -> None:
         while True:
@@ -32,7 +31,7 @@ class BringingAll:
             if ended:
                 await self._bring(ended[0])
             else:
-                await self.waking.pause(_LOOK_SECONDS)
+                await self.waking.pause(self.look_seconds)
 
     async def _bring(self, work: Work) -> None:
         files = work.folder.files(work.grant)

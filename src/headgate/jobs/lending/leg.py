@@ -1,8 +1,9 @@
 """A stretch of a node's crawling: tasks arrive as leases are good, under the manager and the fleet
 that a crawl on one machine has.
 
-Twice a second it looks: sites whose lease is not known to be good are stopped, those that may be
-crawled are begun, and the budget is the least of the owner's own and the part that was leased.
+Twice a second, and when a task was granted, it looks: sites whose lease is not known to be good are
+stopped, those that may be crawled are begun, and the budget is the least of the owner's own and the
+part that was leased.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class WorkerLeg:
     tell: Callable[[Sequence[str]], None]
     ended: Callable[[], None]
     """Called when a task has: there is something to bring, and a slot is free."""
+    look_seconds: float
     interrupted: str = ""
     _upkeep: Upkeep | None = None
     _total: float | None = None
@@ -79,8 +81,9 @@ class WorkerLeg:
             parts, terms, self.budget, manager.sites.bytes_left, self._tell_line
         ) as fleet:
             conducting = Conducting(
-                manager, fleet, clock, self._look, beside=asyncio.to_thread, endless=True
-            )
+                manager, fleet, clock, self._look, self.look_seconds, asyncio.to_thread,
+                endless=True,
+            )  # fmt: skip
             self._upkeep = Upkeep(conducting, keeping, learning)
             conducting.interrupted = self.interrupted
             try:
@@ -117,6 +120,18 @@ class WorkerLeg:
         self.interrupted = why
         if self._upkeep is not None:
             self._upkeep.conducting.interrupt(why)
+            self.look_now()
+
+    def look_now(self) -> None:
+        """A task may be begun, or the manager leased another part of its budget."""
+        if self._upkeep is not None:
+            self._upkeep.conducting.look_now()
+
+    def note_progress(self) -> None:
+        """How far tasks are at this moment: a beat is about to tell of it."""
+        if self._upkeep is not None:
+            conducting = self._upkeep.conducting
+            self._note(conducting.fleet.progress(), conducting.manager.rates)
 
     def stop(self, work: Work) -> None:
         """A task that is lost or given back."""
@@ -132,16 +147,19 @@ class WorkerLeg:
     def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
         leg = self._upkeep
         assert leg is not None
+        self._note(reports, granted)
         for report in reports:
-            work = self.holdings.crawled(report.site)
-            if work is not None and report.ended is None:
-                work.progress = _as_told(report, granted)
-            elif work is not None:
+            if report.ended is not None and (work := self.holdings.crawled(report.site)):
                 self._end(work, report)
         leg.learn(reports, granted, self._time.awake(now), self.parts.clock.wall())
         self._keep_budget(leg, now, reports)
         if not leg.conducting.interrupted:
             self._stop_and_begin(leg)
+
+    def _note(self, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
+        for report in reports:
+            if report.ended is None and (work := self.holdings.crawled(report.site)):
+                work.progress = _as_told(report, granted)
 
     def _end(self, work: Work, report: Progress) -> None:
         """By itself, or because we stopped it."""

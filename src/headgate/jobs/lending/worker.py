@@ -43,8 +43,8 @@ from headgate.storage.collection import Collection
 __all__ = ["Worker", "WorkerJob", "WorkerWatcher", "work"]
 
 _LOOK_SECONDS = 1.0
-_DISK_SECONDS = 5
-"""Between two looks at how much is used."""
+_DISK_LOOKS = 5
+"""Of so many, one is at how much is used."""
 _AFTER_FAULT_SECONDS, _LONGEST_AFTER_FAULT = 10.0, 3600.0
 _LEAVING_SECONDS = 5.0
 _LONGEST_IDLE_SECONDS = 60.0
@@ -86,13 +86,16 @@ async def work(
     source: TaskSource,
     watcher: WorkerWatcher,
     state_seconds: float = _STATE_SECONDS,
+    look_seconds: float = _LOOK_SECONDS,
 ) -> NodeStatus:
     """Until the owner stops it; raises `Refused` where the manager does not want it.
 
-    ``state_seconds``: how often whoever looks on is told."""
+    ``state_seconds``: how often whoever looks on is told; ``look_seconds``: how often the node
+    looks at its owner's rules, and twice as often at its crawling. Rules and budgets that change
+    are seen as late as that; tasks begin and end without it."""
     collection = Collection(job.home)
     with collection.lock(), parts.open_catalog(collection.catalog) as catalog:
-        worker = Worker(job, parts, source, watcher, catalog, state_seconds)
+        worker = Worker(job, parts, source, watcher, catalog, state_seconds, look_seconds)
         watcher.attach(worker)
         return await worker.run()
 
@@ -107,6 +110,7 @@ class Worker:
     watcher: WorkerWatcher
     catalog: Catalog
     state_seconds: float
+    look_seconds: float
     holdings: Holdings = field(init=False)
     beating: Beating = field(init=False)
     claiming: Claiming = field(init=False)
@@ -130,6 +134,7 @@ class Worker:
             self.parts,
             self.watcher.told,
             self._waking.wake,
+            self.look_seconds / 2,
         )
         self.beating = Beating(self.source, self.holdings, self.parts.clock)
         self.claiming = Claiming(
@@ -149,8 +154,9 @@ class Worker:
     async def run(self) -> NodeStatus:
         self.holdings.recover()
         bringing = BringingAll(
-            self.source, self.holdings, self.tally, self.bounds.pace, self._tell, self._waking
-        )
+            self.source, self.holdings, self.tally, self.bounds.pace, self._tell, self._waking,
+            self.look_seconds,
+        )  # fmt: skip
         loops = [
             asyncio.create_task(loop)
             for loop in (
@@ -159,7 +165,7 @@ class Worker:
                 self._beat(),
                 self._claim(),
                 bringing.run(),
-                ReferenceVisit(self.beating, self.bounds, self.parts).run(),
+                ReferenceVisit(self.beating, self.bounds, self.parts, self.look_seconds).run(),
                 self._show(),
             )
         ]
@@ -196,13 +202,16 @@ class Worker:
 
     async def _beat(self) -> None:
         while True:
-            back = set(self.beating.back)
+            self.leg.note_progress()
+            back, total = set(self.beating.back), self.holdings.book.total
             for work in await self.beating.beat(self.leg.servers()):
                 self.tally.lost += 1
                 self._tell(f"{work.site} is another's now ({work.lost})")
                 self.leg.stop(work)
-            if back:
-                self._waking.wake()
+                back.add(work.lease)
+            startable = self.holdings.startable(self.parts.clock.now())
+            if back or startable or self.holdings.book.total != total:
+                self._wake()
             await self.beating.pause()
 
     def _give_back(self, work: Work, why: str) -> None:
@@ -216,19 +225,19 @@ class Worker:
         while True:
             busy = len(self.holdings.unfinished)
             if self._away or busy >= self.job.budget.crawlers:
-                await self._waking.pause(_LOOK_SECONDS)
+                await self._waking.pause(self.look_seconds)
                 continue
             room = await asyncio.to_thread(self.bounds.room)
             if not self.bounds.has_room(room):
                 if not self._full:
                     self._tell(f"nothing is claimed while only {format_size(room)} of disk is left")
                 self._full = True
-                await self._waking.pause(_DISK_SECONDS)
+                await self._waking.pause(_DISK_LOOKS * self.look_seconds)
                 continue
             self._full = False
             idle = await self.claiming.claim(self.job.budget.crawlers, room)
             if idle is None:
-                self._waking.wake()
+                self._wake()
                 continue
             if self.job.until_idle and not idle.left and not self.holdings.works:
                 self.stop()
@@ -237,17 +246,19 @@ class Worker:
 
     async def _heed_owner(self) -> None:
         """Where the owner does not let us work, all is given back at once."""
-        for second in itertools.count():
+        for look in itertools.count():
             away = self.bounds.why_not_now()
             if away and away != self._away:
                 self._tell(f"resting: {away}")
+            if self._away and not away:
+                self._wake()
             self._away = away
             for work in self.holdings.unfinished if away else ():
                 if not work.lost:
                     self._give_back(work, away)
-            if not second % _DISK_SECONDS:
+            if not look % _DISK_LOOKS:
                 await self._keep_to_disk()
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(self.look_seconds)
 
     async def _keep_to_disk(self) -> None:
         too_much = await asyncio.to_thread(self.bounds.too_much)
@@ -260,7 +271,7 @@ class Worker:
         while not self._stopped.is_set():
             ready = self.holdings.startable(self.parts.clock.now())
             if not ready:
-                await self._waking.pause(_LOOK_SECONDS)
+                await self._waking.pause(self.look_seconds)
                 continue
             try:
                 await self.leg.run(self.bounds.settings(ready[0].grant.contact))
@@ -275,6 +286,10 @@ class Worker:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(wait):
                         await self._stopped.wait()
+
+    def _wake(self) -> None:
+        self._waking.wake()
+        self.leg.look_now()
 
     async def _show(self) -> None:
         while True:

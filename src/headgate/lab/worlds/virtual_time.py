@@ -13,6 +13,7 @@ import asyncio
 import math
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
+from contextvars import Context
 from typing import Any, TypeVar, TypeVarTuple
 
 __all__ = ["VirtualClock", "VirtualLoop", "run_virtually"]
@@ -36,6 +37,19 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def time(self) -> float:
         return self._now
+
+    def call_later(
+        self,
+        delay: float,
+        callback: Callable[[*_Arguments], object],
+        *args: *_Arguments,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """However short, a delay takes time: who waits for the rest of a second, and finds that a
+        sum of floats left some of it, would wait for ever."""
+        if delay > 0:
+            delay = max(delay, math.ulp(self._now))
+        return super().call_later(delay, callback, *args, context=context)
 
     def jump(self, seconds: float | None) -> None:
         if seconds is None:
