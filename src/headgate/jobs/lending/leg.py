@@ -89,7 +89,7 @@ class WorkerLeg:
             try:
                 await self._upkeep.conduct()
             finally:
-                self._stand_still()
+                _stand_still(self.holdings)
                 self._upkeep = None
                 keeping.save_use()
                 learning.finish(fleet.servers(), self._time.awake(conducting.now), clock.wall())
@@ -111,7 +111,10 @@ class WorkerLeg:
         processes: int,  # noqa: ARG002 - the gate below is this process's
     ) -> AsyncIterator[MeasuredFleet]:
         """One whose fetcher lets no request leave without a good lease."""
-        open_fetcher = leased(self.parts.open_fetcher, self._may_fetch)
+        holdings, clock = self.holdings, self.parts.clock
+        open_fetcher = leased(
+            self.parts.open_fetcher, lambda site: holdings.may_fetch(site, clock.now())
+        )
         node = dataclasses.replace(self.parts.node, open_fetcher=open_fetcher)
         async with open_node(job, node) as fleet:
             yield fleet
@@ -131,7 +134,7 @@ class WorkerLeg:
         """How far tasks are at this moment: a beat is about to tell of it."""
         if self._upkeep is not None:
             conducting = self._upkeep.conducting
-            self._note(conducting.fleet.progress(), conducting.manager.rates)
+            _note(self.holdings, conducting.fleet.progress(), conducting.manager.rates)
 
     def stop(self, work: Work) -> None:
         """A task that is lost or given back."""
@@ -141,13 +144,10 @@ class WorkerLeg:
     def servers(self) -> Mapping[str, ServerTally]:
         return {} if self._upkeep is None else self._upkeep.conducting.fleet.servers()
 
-    def _may_fetch(self, site: str) -> bool:
-        return self.holdings.may_fetch(site, self.parts.clock.now())
-
     def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
         leg = self._upkeep
         assert leg is not None
-        self._note(reports, granted)
+        _note(self.holdings, reports, granted)
         for report in reports:
             if report.ended is not None and (work := self.holdings.crawled(report.site)):
                 self._end(work, report)
@@ -155,11 +155,6 @@ class WorkerLeg:
         self._keep_budget(leg, now, reports)
         if not leg.conducting.interrupted:
             self._stop_and_begin(leg)
-
-    def _note(self, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
-        for report in reports:
-            if report.ended is None and (work := self.holdings.crawled(report.site)):
-                work.progress = _as_told(report, granted)
 
     def _end(self, work: Work, report: Progress) -> None:
         """By itself, or because we stopped it."""
@@ -183,11 +178,6 @@ class WorkerLeg:
             work.stage = Stage.CRAWLING
             leg.conducting.arrive(work.task(wall), _forecast(work))
 
-    def _stand_still(self) -> None:
-        """Whatever ended the leg: tasks it was never told the end of go on in the next."""
-        for work in self.holdings.of(Stage.CRAWLING):
-            self.holdings.set_back(work, work.progress)
-
     def _keep_budget(self, leg: Upkeep, now: float, reports: Sequence[Progress]) -> None:
         changed = leg.keeping.look(now, reports)
         leg.keeping.save(now)
@@ -206,6 +196,19 @@ class WorkerLeg:
     def _tell_line(self, rate: float, held_back: bool) -> None:
         if self._upkeep is not None:
             self._upkeep.tell_line(rate, held_back)
+
+
+def _note(holdings: Holdings, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
+    """Of tasks that go on."""
+    for report in reports:
+        if report.ended is None and (work := holdings.crawled(report.site)):
+            work.progress = _as_told(report, granted)
+
+
+def _stand_still(holdings: Holdings) -> None:
+    """Whatever ended the leg: tasks it was never told the end of go on in the next."""
+    for work in holdings.of(Stage.CRAWLING):
+        holdings.set_back(work, work.progress)
 
 
 def _as_told(report: Progress, granted: Mapping[str, float]) -> Progress:
