@@ -18,8 +18,10 @@ TYPE_CHECKING = False  # as in typing, which takes longer to load than all that 
 if TYPE_CHECKING:
     from headgate.jobs.exporting.opened import open  # noqa: A004
     from headgate.jobs.from_python import crawl, crawl_async, stream
+    from headgate.jobs.site_files import read_site_file
     from headgate.jobs.surveys.from_python import survey
     from headgate.model.budget import Budget, Objective
+    from headgate.model.errors import UserMistake, WorldFault
     from headgate.model.plan import Plan
     from headgate.model.quota import Quota
     from headgate.model.run_report import RunReport
@@ -46,6 +48,8 @@ __all__ = [
     "SurveyRules",
     "SurveyScope",
     "Timetable",
+    "UserMistake",
+    "WorldFault",
     "compare",
     "crawl",
     "crawl_async",
@@ -54,6 +58,7 @@ __all__ = [
     "m_sumt",
     "open",
     "plan",
+    "read_site_file",
     "stream",
     "survey",
 ]
@@ -71,6 +76,8 @@ _HOMES = {
     "SurveyRules": "surveying.rules",
     "SurveyScope": "surveying.scope",
     "Timetable": "model.timetable",
+    "UserMistake": "model.errors",
+    "WorldFault": "model.errors",
     "compare": "planning.planner",
     "crawl": "jobs.from_python",
     "crawl_async": "jobs.from_python",
@@ -79,6 +86,7 @@ _HOMES = {
     "m_sumt": "planning.sumt",
     "open": "jobs.exporting.opened",
     "plan": "planning.planner",
+    "read_site_file": "jobs.site_files",
     "stream": "jobs.from_python",
     "survey": "jobs.surveys.from_python",
 }

@@ -27,7 +27,7 @@ EXAMPLES = re.findall(
 def test_the_examples_of_the_docs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    assert len(EXAMPLES) == 6
+    assert len(EXAMPLES) == 7
 
     async def run(code: str) -> None:
         compiled = compile(code, "python.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
@@ -36,10 +36,11 @@ def test_the_examples_of_the_docs_run(tmp_path: Path, monkeypatch: pytest.Monkey
             await awaited
 
     with serving(SmallWeb(pages=12)) as web:
+        Path("sites.toml").write_text(f'[site.docs]\nseeds = ["{web.seed}"]\nmax_pages = 5\n')
         for example in EXAMPLES:
             asyncio.run(run(example.replace("https://docs.example.org/", web.seed)))
     assert {path.name for path in tmp_path.iterdir()} == {
-        "headgate-data", "other-data", "streamed", "followed"
+        "headgate-data", "other-data", "streamed", "followed", "by-file", "sites.toml"
     }  # fmt: skip
 
 

@@ -11,11 +11,11 @@ from headgate.cli.arguments import at_least_one, named_folder
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.opening_words import OpeningWords
 from headgate.cli.proxies import say_that_proxies_are_not_used
-from headgate.cli.site_files import read_text
 from headgate.cli.site_options import add_site_options, asked_options
 from headgate.cli.speaking import show
 from headgate.cli.trusted_scorers import refuse_untrusted_scorers
 from headgate.jobs.crawl_request import CrawlRequest, unfinished_request
+from headgate.jobs.site_files import read_text
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
 from headgate.model.score_order import ADMISSIONS, LOOK_AHEAD, SCORE

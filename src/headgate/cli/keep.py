@@ -10,8 +10,8 @@ from headgate.cli.arguments import at_least_one, named_folder
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.keep_showing import show_kept
 from headgate.cli.proxies import say_that_proxies_are_not_used
-from headgate.cli.site_files import read_text
 from headgate.cli.speaking import show, show_json
+from headgate.jobs.site_files import read_text
 from headgate.model.errors import UserMistake
 from headgate.model.units import parse_duration
 

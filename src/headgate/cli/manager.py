@@ -10,8 +10,8 @@ from headgate.cli.arguments import at_least_one, named_folder
 from headgate.cli.door_arguments import add_door, door_place, need_grid
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.keep import OBJECTIVES, POLICIES
-from headgate.cli.site_files import read_text
 from headgate.cli.speaking import show_json
+from headgate.jobs.site_files import read_text
 from headgate.model.errors import UserMistake
 
 if TYPE_CHECKING:

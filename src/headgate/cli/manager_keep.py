@@ -9,7 +9,6 @@ from pathlib import Path
 
 from headgate.cli.keep_watch import KeepWatch, heeding_signals
 from headgate.cli.manager_watch import grid_parts
-from headgate.cli.site_files import read_text
 from headgate.cli.speaking import say
 from headgate.jobs.keeping.job import KeepJob
 from headgate.jobs.keeping.request import KeepRequest
@@ -17,6 +16,7 @@ from headgate.jobs.managing.catalog import only_manager
 from headgate.jobs.managing.door import DoorPlace
 from headgate.jobs.managing.keeping import keep_by_nodes
 from headgate.jobs.real_parts import real_parts
+from headgate.jobs.site_files import read_text
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.grid import GridTerms

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
-from headgate.model.errors import SiteFileError, UserMistake
+from headgate.jobs.site_files import read_text, shown
 from headgate.model.units import BytesPerSecond
 from headgate.site_file.parsing import SiteFile, parse_site_file
 
-__all__ = ["OpenedSiteFile", "open_site_file", "read_text"]
-
-MOST_BYTES = 256_000_000
-"""More than the largest file that could pass, so that an endless one is not read to its end."""
+__all__ = ["OpenedSiteFile", "open_site_file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,38 +22,6 @@ class OpenedSiteFile:
 
 def open_site_file(name: str, *, bandwidth: BytesPerSecond | None = None) -> OpenedSiteFile:
     """Read and parse a file; ``-`` is stdin."""
-    path = _shown(name)
+    path = shown(name)
     text = read_text(name)
     return OpenedSiteFile(text, path, parse_site_file(text, path, bandwidth=bandwidth))
-
-
-def read_text(name: str) -> str:
-    """A site file's text, not yet understood; ``-`` is stdin."""
-    return _decoded(_bytes_of(name), _shown(name))
-
-
-def _shown(name: str) -> str:
-    return "<stdin>" if name == "-" else name
-
-
-def _bytes_of(name: str) -> bytes:
-    if name == "-":
-        return sys.stdin.buffer.read(MOST_BYTES + 1)
-    try:
-        with Path(name).open("rb") as file:
-            return file.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        raise UserMistake(f"{name}: there is no such file") from None
-    except IsADirectoryError:
-        raise UserMistake(f"{name}: this is a folder, not a site file") from None
-
-
-def _decoded(data: bytes, path: str) -> str:
-    if len(data) > MOST_BYTES:
-        raise SiteFileError("the file is larger than any site file can be", path=path, line=1)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problem = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        raise SiteFileError(problem, path=path, line=line) from None

@@ -159,7 +159,7 @@ def _resumed(args: argparse.Namespace) -> SurveyRequest:
 
 def _options(args: argparse.Namespace) -> dict[str, object]:
     """As they were given; a budget's file with what it says."""
-    from headgate.cli.site_files import read_text
+    from headgate.jobs.site_files import read_text
 
     options = dict(vars(args))
     if args.budget is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from headgate.cli.site_files import read_text
 from headgate.cli.speaking import say
+from headgate.jobs.site_files import read_text
 from headgate.model.errors import UserMistake
 from headgate.surveying.start_list import StartList, start_url
 
