@@ -29,6 +29,7 @@ def test_help_of_what_is_no_command() -> None:
     [
         ("--user-agnt", "did you mean --user-agent?"),
         ("--limit-rate=20k", "did you mean --bandwidth?"),
+        ("--ignore-robots", "did you mean --robots?"),
         ("--bandwith", "did you mean --bandwidth?"),
         ("--javascript", "see headgate crawl --help"),
     ],

@@ -1,4 +1,4 @@
-"""The commands of docs/login.md and docs/export.md, run as they stand, on servers of our own.
+"""Commands of docs/login.md, docs/export.md and a recipe, run as they stand, on servers of ours.
 
 Only what must be another here is replaced: hosts, the proxy's port, and a password that is not
 shown."""
@@ -175,3 +175,28 @@ def test_what_comes_out_is_what_the_docs_show(folder: Path) -> None:
 def _as_of_the_docs(text: str) -> str:
     text = re.sub(r"http://127[.]0[.]0[.]1:[0-9]+", "https://docs.example.org", text)
     return re.sub(r'(fetched: )".*"', r'\1"2026-11-15T19:20:03Z"', text)
+
+
+def test_a_long_crawl_has_a_log_and_its_end_is_told(folder: Path) -> None:
+    """With programs in the place of mail and notify-send that keep what they are told."""
+    recipes = (DOCS / "recipes.md").read_text(encoding="utf-8")
+    (block,) = re.findall(
+        r"^## A long crawl.*?^```sh\n(.*?)^```", recipes, re.MULTILINE | re.DOTALL
+    )
+    logged, shown, mailed, notified = block.splitlines()
+    for name, keeps in (("mail", "cat"), ("notify-send", 'echo "$2"')):
+        program = folder.parent / "bin" / name
+        program.write_text(f"#!/bin/sh\n{keeps} > {name}.txt\n")
+        program.chmod(0o755)
+    with serving(SmallWeb(5)) as web:
+        (folder / "sites.toml").write_text(f'[site.docs]\nseeds = ["{web.seed}"]\n')
+        typed(f"{logged}\nwait", folder)
+        summary = (folder / "summary.txt").read_text()
+        assert summary.startswith("The site is done")
+        log = (folder / "crawl.log").read_text()
+        assert re.search(r"^\[ .*\] docs: done, 5 pages, ", log, re.MULTILINE)
+        assert typed(shown, folder) == summary
+        typed(mailed, folder)
+        typed(notified, folder)
+    assert "5 pages, all of them unchanged" in (folder / "mail.txt").read_text()
+    assert (folder / "notify-send.txt").read_text().startswith("The site is done")
