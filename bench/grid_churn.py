@@ -96,15 +96,14 @@ class Manager:
     @staticmethod
     @contextmanager
     def of(
-        folder: Path, clock: VirtualClock, pages: Mapping[str, int], delay: float, mode: Mode,
-        most_lost: int,
+        folder: Path, clock: VirtualClock, pages: Mapping[str, int], delay: float, mode: Mode
     ) -> Iterator[Manager]:  # fmt: skip
         collection = Collection(folder)
         with collection.lock(), SqliteCatalog(collection.catalog) as catalog:
             run = collection.new_run(datetime.fromtimestamp(clock.wall(), UTC))
             catalog.begin_run(run.stamp, clock.wall(), "{}")
             store = SqlBoard(catalog.database)
-            terms = BoardTerms(LEASE_SECONDS, most_lost=most_lost)
+            terms = BoardTerms(LEASE_SECONDS)
             desk = Desk(Board(terms), store, Deliveries(run), clock)
             chosen_by(desk, GridTerms(mode=mode))
             store.add_tasks(
@@ -184,7 +183,7 @@ class Found:
     tasks: int
     done: int
     dropped: int
-    """Given up: lost with three nodes."""
+    """Given up: they were thought to end their nodes."""
     fetches: int
     pages: int
     departures: int
@@ -214,8 +213,6 @@ class Churn:
     pages: tuple[int, int] = (20, 120)
     delay_seconds: float = 5.0
     mode: Mode = Mode.PULL
-    most_lost: int = BoardTerms().most_lost
-    """Nodes with which a task is lost before it is given up."""
     look_seconds: float = 1.0
     """How often a node looks at itself: rates and rules do not change here, so it may be rare."""
     departures: int = 0
@@ -232,7 +229,7 @@ class Churn:
         sizes = rng.integers(*self.pages, self.tasks).tolist()
         pages = {f"h{number}.test": size for number, size in enumerate(sizes)}
         with Manager.of(
-            self.folder / "manager", clock, pages, self.delay_seconds, self.mode, self.most_lost
+            self.folder / "manager", clock, pages, self.delay_seconds, self.mode
         ) as manager:
             await manager.desk.open()
             web = Web(pages, manager)

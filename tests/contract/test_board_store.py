@@ -96,6 +96,19 @@ def test_leases_that_are_open_are_found_again(reopen: Reopen) -> None:
     assert [task.epoch for task in board.tasks(RUN)] == [1, 1]
 
 
+def test_how_long_tasks_were_held_outlives_the_manager(reopen: Reopen) -> None:
+    board = reopen()
+    assert board.losses(RUN) == (0, 0.0)
+    one, two = board.add_tasks([new_task("a"), new_task("b")])
+    one.lost, one.held_seconds = 2, 70.5
+    two.held_seconds, two.state = 1000.0, BoardState.DONE
+    board.save(Changes({one.id: one, two.id: two}, {one.id: 0, two.id: 0}))
+    board = reopen()
+    assert board.tasks(RUN) == [one]
+    assert board.losses(RUN) == (2, 1070.5), "also of those that are done"
+    assert board.losses("another run") == (0, 0.0)
+
+
 def test_a_host_has_as_many_leases_as_places_whatever_a_manager_thinks(reopen: Reopen) -> None:
     board = reopen()
     one, two = board.add_tasks([new_task("a"), new_task("b", host="a.test")])

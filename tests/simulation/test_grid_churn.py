@@ -21,12 +21,9 @@ from headgate.model.units import UNLIMITED, Seconds
 
 
 def test_every_task_is_done_though_nodes_come_and_go(tmp_path: Path) -> None:
-    """Far worse than desktops: a node is up for two minutes, a task takes longer, and would be
-    given up for it."""
+    """Far worse than desktops: a node is up for two minutes, and a task takes longer."""
     minutes = Availability((0.8, 0.025), (0.8, 0.01))
-    churn = Churn(
-        tmp_path, 3, 24 * 3600.0, minutes, seed=2, tasks=10, pages=(20, 60), most_lost=100
-    )
+    churn = Churn(tmp_path, 3, 24 * 3600.0, minutes, seed=2, tasks=10, pages=(20, 60))
     found = churn.play()
     assert found.done == found.tasks == 10
     assert found.departures >= 5, "or nothing was tried"
@@ -50,6 +47,21 @@ def test_how_often_nodes_look_at_themselves_changes_nothing_that_is_done(tmp_pat
         return found.done, found.fetches, found.pages, found.leases, int(found.end_seconds)
 
     assert played(600.0) == played(1.0)
+
+
+def test_a_node_with_nothing_to_do_ends_at_once_however_seldom_it_looks(tmp_path: Path) -> None:
+    async def play(loop: VirtualLoop) -> float:
+        clock = VirtualClock(loop, BEGIN)
+        job = WorkerJob("anna", tmp_path, Budget(UNLIMITED, 1), GuestRules())
+        parts = virtual_parts(clock, lambda _request, _now: Answer(404), Line())
+        way = Way(MemoryDesk(clock.now, LEASE_SECONDS), "anna")
+        node = asyncio.create_task(work(job, parts, way, Nobody(), look_seconds=600.0))
+        await asyncio.sleep(1000.0)
+        node.cancel()
+        await asyncio.wait([node])
+        return loop.time()
+
+    assert run_virtually(play) < 1010.0
 
 
 def test_a_machine_that_slept_asks_for_nothing_before_it_was_heard(tmp_path: Path) -> None:

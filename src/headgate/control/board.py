@@ -75,12 +75,12 @@ class Board:
             task.state = BoardState.READY
             self._ready.add(task)
 
-    def take_up(self, row: LeaseRow, now: float) -> None:
+    def take_up(self, row: LeaseRow, now: float, wall: float) -> None:
         """A lease that was open when the manager ended: it gets one more time from now."""
         task = self.tasks.get(row.lease.task)
         if task is not None and task.state in (BoardState.READY, BoardState.LEASED):
             task.state = BoardState.LEASED
-            self._hold(row, task, now)
+            self._hold(row, task, now).since = now - max(wall - row.given, 0.0)
 
     @property
     def busy(self) -> bool:
@@ -121,6 +121,7 @@ class Board:
                     self._ready.add(again)
                 stop.append(Stop(lease=word.lease, why=self.tasks.why_over(word.lease)))
                 continue
+            self.losses.lost += new_life  # back in time; the machine had vanished all the same
             told = word.progress
             found.row.pages, found.row.wire_bytes = told.pages, told.wire_bytes
             if self.movement.hangs(found, told, now, paused=paused):
@@ -128,7 +129,7 @@ class Board:
                 self._end(found, Ending.STUCK, wall, blamed=blamed)
                 stop.append(Stop(lease=word.lease, why="stuck: nothing moved for three leases"))
                 continue
-            found.until = now + self.terms.lease_seconds
+            found.heard, found.until = now, now + self.terms.lease_seconds
             good.append(word.lease)
         return good, stop
 
@@ -147,10 +148,10 @@ class Board:
             return False
         for held in self.leases.of_task(task):
             if held.row.lease == row.lease:
+                self.losses.note_end(held, self.terms.beat_seconds)
                 self.leases.remove(held)
             else:
                 self._end(held, Ending.SUPERSEDED, wall)
-        self.losses.kept += 1
         self._ready.remove(task)
         self._ready.awake(row.host)
         self.tasks.put(task, BoardState.RECEIVED)
@@ -201,13 +202,15 @@ class Board:
 
     def _hold(self, row: LeaseRow, task: BoardTask, now: float) -> OpenLease:
         self._ready.remove(task)
-        held = OpenLease(row, task, now + self.terms.lease_seconds, now, now)
+        until = now + self.terms.lease_seconds
+        held = OpenLease(row, task, until, moved=now, delayed=now, since=now, heard=now)
         self.leases.add(held)
         return held
 
     def _end(self, held: OpenLease, how: Ending, wall: float, *, blamed: bool = True) -> None:
         """The task waits again, unless somebody else has it, too, or it was lost too often."""
         row, task = held.row, held.task
+        self.losses.note_end(held, self.terms.beat_seconds)
         self.leases.remove(held, told=how not in _UNHEARD)
         self._ready.awake(row.host)
         row.ended, row.how = wall, how
@@ -222,7 +225,7 @@ class Board:
             self.tasks.fell_silent(row)
         if self.leases.of_task(task):
             return
-        if self.losses.blame(task.lost):
+        if self.losses.blame(task.lost, task.held_seconds, self.tasks.added):
             self.tasks.put(task, BoardState.DROPPED)
         else:
             self.tasks.put(task, BoardState.READY)

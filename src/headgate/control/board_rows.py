@@ -74,6 +74,11 @@ class BoardTerms:
     twice_share: float = 0.05
     """Of all tasks: when no more are left, they are given twice."""
 
+    @property
+    def beat_seconds(self) -> float:
+        """Between two beats of a node."""
+        return self.lease_seconds / 3
+
 
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     """One visit to a site, or to a part of it."""
@@ -120,6 +125,8 @@ class BoardTask:
     winner: int | None = None
     lost: int = 0
     """Leases that ended as if the task were to blame."""
+    held_seconds: float = 0.0
+    """Under leases that ended."""
 
     @property
     def rank(self) -> tuple[int, float, int]:
@@ -248,6 +255,10 @@ class BoardStore(Protocol):
         ...
 
     def count(self, run: str) -> Mapping[BoardState, int]: ...
+
+    def losses(self, run: str) -> tuple[int, float]:
+        """Of all its tasks: how often they were lost, and seconds held under leases that ended."""
+        ...
 
     def open_leases(self, run: str) -> Sequence[LeaseRow]: ...
 

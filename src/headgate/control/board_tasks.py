@@ -76,7 +76,9 @@ class BoardTasks:
         self.changes.touch(task)
         task.lost = max(task.lost - 1, 0)
         losses.lost = max(losses.lost - 1, 0)
-        if task.state is not BoardState.DROPPED or losses.blame(task.lost):
+        if task.state is not BoardState.DROPPED or losses.blame(
+            task.lost, task.held_seconds, self.added
+        ):
             return None
         self.put(task, BoardState.READY)
         return task

@@ -81,9 +81,11 @@ class Conducting:
             if self.now >= turn:
                 await self._decide(lambda: self.manager.decide(self.now))
             if self.now >= min(self._next_look, turn):
+                self._next_look = math.inf  # unless one is wanted meanwhile
                 await self._look()
                 pausing = self.manager.pausing(self.now)
-                self._next_look = self.now + self.look_seconds * (_SELDOM if pausing else 1.0)
+                after = self.look_seconds * (_SELDOM if pausing else 1.0)
+                self._next_look = min(self._next_look, self.now + after)
             while self._wishes:
                 await self._decide(self._wishes.popleft())
             turn = self.manager.next_turn(self.now)

@@ -1,44 +1,85 @@
 """Whether a task kills its nodes, or was only with machines that vanish whatever they do.
 
-Volunteers' machines are switched off with tasks in their hands. If a part p of all leases is lost
-that way, a task is lost k times in a row with probability p^k: it is to blame where that is
-unlikely. On a steady grid three losses are enough; where every other lease is lost, it takes seven.
-Tasks that take long are lost more often than others; that is not reckoned with.
+Volunteers' machines are switched off with tasks in their hands, and a task that takes long is lost
+more often than a short one. So losses are held against the time under lease: if others were lost
+r times in E hours, a task that was held for T hours is lost k times or more with the probability of
+a negative binomial (what a Poisson becomes where its rate is known from r losses only). It is to
+blame where that is so unlikely that among all tasks hardly one would be so unlucky.
+
+    steady grid, lost within seconds:      three times are enough
+    machines up for minutes, tasks longer: a dozen times are not
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+from headgate.control.open_leases import OpenLease
 
 __all__ = ["Losses"]
 
 _UNLIKELY = 0.01
-_SUPPOSED_LOST, _SUPPOSED = 1, 10
-"""Of leases before any has ended: one in ten, and the first tens that end weigh more."""
+"""Of all runs, the part in which a task is given up that is not to blame."""
+_SUPPOSED_LOST, _SUPPOSED_SECONDS = 1, 3600.0
+"""Before anything is known: one loss in an hour."""
 
 
 @dataclass(slots=True)
 class Losses:
-    """Of leases that ended since the manager started."""
+    """Of a run's tasks, all together."""
 
     most_lost: int
     """Fewer losses are no sign of anything."""
     lost: int = 0
-    kept: int = 0
-    """Their results came."""
+    """Nodes that vanished with a task, also where they were back before anybody else had it."""
+    held_seconds: float = 0.0
+    """Under leases."""
 
-    def blame(self, times: int) -> bool:
-        """A task that was lost so often, by how others fared.
+    def note_end(self, held: OpenLease, beat_seconds: float) -> None:
+        """A lease was held until its node was last heard of, and then half a beat in the mean."""
+        seconds = held.heard - held.since + beat_seconds / 2
+        held.task.held_seconds += seconds
+        self.held_seconds += seconds
 
-        >>> steady = Losses(3, lost=20, kept=500)
-        >>> steady.blame(2), steady.blame(3)
+    def blame(self, times: int, held_seconds: float, tasks: int) -> bool:
+        """A task that was lost so often in the time it was held, by how all ``tasks`` fared.
+
+        >>> steady = Losses(3, lost=5, held_seconds=100 * 3600.0)
+        >>> steady.blame(2, 60.0, 500), steady.blame(3, 60.0, 500)
         (False, True)
-        >>> of_volunteers = Losses(3, lost=260, kept=250)
-        >>> of_volunteers.blame(6), of_volunteers.blame(7)
-        (False, True)
+        >>> minutes = Losses(3, lost=260, held_seconds=260 * 100.0)
+        >>> [minutes.blame(times, times * 100.0, 10) for times in (3, 12, 40)]
+        [False, False, False]
+        >>> minutes.blame(12, 12 * 10.0, 10)  # within seconds, each time
+        True
         """
         if times < self.most_lost:
             return False
-        others = max(self.lost - times, 0)
-        part = (others + _SUPPOSED_LOST) / (others + self.kept + _SUPPOSED)
-        return part**times <= _UNLIKELY
+        lost = max(self.lost - times, 0) + _SUPPOSED_LOST
+        seconds = max(self.held_seconds - held_seconds, 0.0) + _SUPPOSED_SECONDS
+        return _is_rarer(times, lost, held_seconds / (seconds + held_seconds),
+                         _UNLIKELY / max(tasks, 1))  # fmt: skip
+
+
+def _is_rarer(times: int, lost: int, part: float, than: float) -> bool:
+    """Whether the negative binomial (``lost``, 1 - ``part``) has ``times`` or more with less
+    probability: its tail is summed up, term by term.
+
+    >>> [_is_rarer(3, 1, 0.1, than) for than in (0.0011, 0.0009)]  # 0.1³
+    [True, False]
+    """
+    if part <= 0:
+        return True
+    if times * (1 - part) <= lost * part:
+        return False  # no more than in the mean
+    term = math.exp(
+        math.lgamma(lost + times) - math.lgamma(lost) - math.lgamma(times + 1)
+        + times * math.log(part) + lost * math.log1p(-part)
+    )  # fmt: skip
+    total = term
+    while total < than and term > than * 1e-9:
+        term *= (lost + times) / (times + 1) * part
+        total += term
+        times += 1
+    return total < than

@@ -25,8 +25,12 @@ class OpenLease:
     """When progress was last seen, or a good reason for none."""
     delayed: float
     """Since when its site's own delay may be that reason."""
+    since: float
+    """When it was given."""
+    heard: float
+    """When its node was last heard of."""
     mark: tuple[int, ...] = ()
-    """By which it is seen."""
+    """By which progress is seen."""
 
 
 @dataclass(slots=True)

@@ -118,8 +118,10 @@ class Desk:
         self.connects = {host: dict(found) for host, found in self.store.connects().items()}
         for task in self.store.tasks(run):
             self.board.add(task)
+        losses = self.board.losses
+        losses.lost, losses.held_seconds = self.store.losses(run)
         for row in self.store.open_leases(run):
-            self.board.take_up(row, now)
+            self.board.take_up(row, now, self.clock.wall())
         for row in self.store.silent_leases(run):
             self.board.tasks.fell_silent(row)  # its node may be heard again all the same
         await self._receiving.take_up()

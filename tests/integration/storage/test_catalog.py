@@ -116,6 +116,30 @@ def test_both_dialects_have_the_same_tables_and_columns(tmp_path: Path, postgres
     assert theirs == ours
 
 
+def test_a_catalog_in_postgresql_of_the_version_before_is_brought_up_to_date(
+    postgres: Postgres,
+) -> None:
+    url, first = postgres.new_catalog(), steps_after("postgresql", 0)[0]
+    with psycopg.connect(url) as db:
+        db.execute(first.encode())
+        db.execute("CREATE TABLE headgate (version BIGINT NOT NULL)")
+        db.execute("INSERT INTO headgate (version) VALUES (6)")
+        db.execute(
+            "INSERT INTO runs (stamp, started, outcome, settings)"
+            " VALUES ('old', 1, 'interrupted', '')"
+        )
+        db.execute(
+            "INSERT INTO tasks (run, site, part, host, visit, spec, value, expected_bytes,"
+            " expected_seconds, nodes_at_once, lost)"
+            " VALUES ('old', 'a', '', 'h', 0, '', 0, 0, 0, 1, 2)"
+        )
+    catalog = PostgresCatalog(url)
+    board = SqlBoard(catalog.database)
+    assert [task.site for task in board.tasks("old")] == ["a"]
+    assert board.losses("old") == (2, 0.0)
+    catalog.close()
+
+
 def test_a_catalog_that_is_away_or_misnamed_is_told_in_one_line(postgres: Postgres) -> None:
     with pytest.raises(WorldFault, match=r"cannot reach the catalog postgresql://me@.*/nowhere"):
         PostgresCatalog("postgresql://me:secret@/postgres?host=/nowhere")

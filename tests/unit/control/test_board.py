@@ -229,6 +229,33 @@ def test_where_most_leases_are_lost_nobody_gives_up_a_task_for_three() -> None:
     assert all(one.lost == 3 for one in board.tasks.in_state(BoardState.LEASED))
 
 
+def lost_again(board: Board, seconds: float, times: int) -> BoardState:
+    """A task that so many nodes had, one after the other: each beat for so long, and vanished."""
+    now = 0.0
+    for turn in range(times):
+        given, end = claim(board, f"n{turn}", now=now), now + seconds
+        while now < end:
+            now = min(now + LEASE / 3, end)
+            board.beat(f"n{turn}", held(given, fetches=int(now), **CRAWLING), now, now)
+        now += LEASE
+    board.claim(Asker("m", "c"), now, now)
+    assert given.task.lost == times
+    return given.task.state
+
+
+def test_a_task_that_takes_long_is_not_given_up_for_being_lost_more_often() -> None:
+    """Where machines are switched off after twenty minutes, and short tasks are done by then."""
+    board = board_of(task(1))
+    board.losses.lost, board.losses.held_seconds = 50, 50 * 1200.0
+    assert lost_again(board, 1200.0, 9) is BoardState.LEASED
+
+
+def test_a_task_that_ends_its_nodes_is_given_up_though_others_are_lost_as_well() -> None:
+    board = board_of(task(1))
+    board.losses.lost, board.losses.held_seconds = 50, 50 * 1200.0
+    assert lost_again(board, 0.0, 3) is BoardState.DROPPED
+
+
 def test_a_task_whose_nodes_were_only_silent_is_not_given_up() -> None:
     """Machines that slept, or were too busy to be heard, did not die of it; one that began a new
     life may have."""
@@ -301,9 +328,12 @@ def test_an_audit_goes_to_another_group_and_a_large_task_to_a_large_disk() -> No
 def test_a_restarted_manager_takes_leases_up_again() -> None:
     board = board_of(task(1, epoch=3, state=BoardState.LEASED), task(2, host="h1"))
     row = LeaseRow(Lease(1, 3), "n", "c", "h1", 0, 5.0)
-    board.take_up(row, 100.0)
+    board.take_up(row, 100.0, 65.0)
     assert nothing(board, "m", 100.0 + LEASE - 1), "it has one more time"
-    assert claim(board, "n", "c", 100.0).row is row, "the same claim, the same task"
+    again = claim(board, "n", "c", 100.0)
+    assert again.row is row, "the same claim, the same task"
+    board.give_back("n", Ending.LEFT, 65.0)
+    assert again.task.held_seconds == 60.0 + LEASE / 6, "since it was given"
 
 
 def test_nothing_is_given_out_while_draining() -> None:

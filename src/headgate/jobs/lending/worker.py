@@ -185,6 +185,7 @@ class Worker:
     async def _wind_down(self, loops: Sequence[asyncio.Task[None]]) -> None:
         """The crawling ends by itself, with all stored; others may be cut off anywhere."""
         self._stopped.set()
+        self._waking.wake()
         _crawling, *others = loops
         for loop in others:
             loop.cancel()

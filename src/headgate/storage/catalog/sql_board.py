@@ -57,6 +57,11 @@ class SqlBoard:
             rows = db.rows(_QUERIES["count_tasks"], {"run": run})
             return {BoardState(row["state"]): int(row["tasks"]) for row in rows}
 
+    def losses(self, run: str) -> tuple[int, float]:
+        with self.database.reading() as db:
+            (row,) = db.rows(_QUERIES["losses"], {"run": run})
+            return int(row["lost"]), float(row["held_seconds"])
+
     def open_leases(self, run: str) -> list[LeaseRow]:
         with self.database.reading() as db:
             return [_lease(row) for row in db.rows(_QUERIES["open_leases"], {"run": run})]
@@ -97,6 +102,7 @@ class SqlBoard:
                 values = {
                     "id": number, "before": changes.epochs[number], "state": task.state.value,
                     "epoch": task.epoch, "winner": task.winner, "lost": task.lost,
+                    "held_seconds": task.held_seconds,
                 }  # fmt: skip
                 if db.run(_QUERIES["save_task"], values) != 1:
                     raise WorldFault(f"task {number} was changed by another manager")

@@ -13,7 +13,7 @@ ON CONFLICT DO NOTHING;
 -- name: same_task
 -- The one that was added, or was there.
 SELECT id, site, host, value, due, expected_bytes, expected_seconds, nodes_at_once, audit_of,
-       not_group, state, epoch, winner, lost
+       not_group, state, epoch, winner, lost, held_seconds
 FROM tasks
 WHERE run = :run AND site = :site AND part = :part AND visit = :visit
   AND coalesce(audit_of, 0) = :audited;
@@ -21,12 +21,17 @@ WHERE run = :run AND site = :site AND part = :part AND visit = :visit
 -- name: open_tasks
 -- Of a run, what is not done, after a number.
 SELECT id, site, host, value, due, expected_bytes, expected_seconds, nodes_at_once, audit_of,
-       not_group, state, epoch, winner, lost
+       not_group, state, epoch, winner, lost, held_seconds
 FROM tasks WHERE run = :run AND state <> 'done' AND id > :after ORDER BY id LIMIT :most;
 
 -- name: count_tasks
 -- Of a run, by state.
 SELECT state, count(*) AS tasks FROM tasks WHERE run = :run GROUP BY state;
+
+-- name: losses
+-- Of all tasks of a run.
+SELECT coalesce(sum(lost), 0) AS lost, coalesce(sum(held_seconds), 0) AS held_seconds
+FROM tasks WHERE run = :run;
 
 -- name: open_leases
 -- Of a run's tasks.
@@ -59,7 +64,8 @@ WHERE run = :run AND state = 'done' AND audit_of IS NULL ORDER BY id;
 
 -- name: save_task
 -- A task as it is now, if nobody else changed it since.
-UPDATE tasks SET state = :state, epoch = :epoch, winner = :winner, lost = :lost
+UPDATE tasks SET state = :state, epoch = :epoch, winner = :winner, lost = :lost,
+    held_seconds = :held_seconds
 WHERE id = :id AND epoch = :before;
 
 -- name: save_manifest
