@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -150,21 +150,24 @@ class _Crawl:
         self._log.policy = "" if following is None else following.name
         self._log.order, self._log.zone = job.budget.order, job.budget.timetable_zone
         self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
+        self._tables = parts.tables_beside(run)
         self._plan: Plan | None = None
         self._leg: Upkeep | None = None
 
     async def run(self) -> RunReport:
-        try:
-            async with beating(self._time.clocks) as watch:
-                self._log.stalls = watch.stalls
-                await self._crawl()
-        except BaseException:
-            with contextlib.suppress(WorldFault):  # the first fault is the one to tell
-                await self._end_leg(interrupted=True)
-            raise
-        assert self._leg is not None
-        await self._end_leg(interrupted=bool(self._leg.conducting.interrupted))
-        return await asyncio.to_thread(self._wrap_up, self._leg)
+        with contextlib.closing(self._tables):
+            try:
+                async with beating(self._time.clocks) as watch:
+                    self._log.stalls = watch.stalls
+                    await self._crawl()
+            except BaseException:
+                with contextlib.suppress(WorldFault):  # the first fault is the one to tell
+                    await self._end_leg(interrupted=True)
+                raise
+            assert self._leg is not None
+            tables_written = self._tables.begin()
+            await self._end_leg(interrupted=bool(self._leg.conducting.interrupted))
+            return await asyncio.to_thread(self._wrap_up, self._leg, tables_written)
 
     async def _end_leg(self, *, interrupted: bool) -> None:
         self._log.seconds, self._log.interrupted = self._time.now, interrupted
@@ -266,6 +269,8 @@ class _Crawl:
         start = self._time.start
         begun = {site: at - start for site, at in leg.conducting.begun.items()}
         measured = log.look(run_now, reports, begun)
+        if len(log.started) == len(self._named):
+            self._tables.look(log.progress.values(), run_now)
         self._keep_budget(now, reports)
         events = len(log.started) + len(log.finished)
         if self._saving.look(run_now, events, log.samples.came):
@@ -312,10 +317,13 @@ class _Crawl:
             and site.name not in self._log.finished
         ]  # fmt: skip
 
-    def _wrap_up(self, leg: Upkeep) -> RunReport:
+    def _wrap_up(self, leg: Upkeep, tables_written: Callable[[], bool] | None) -> RunReport:
         report = self._report()
         finished = Finished(report, self._log.progress, leg.learning.alphas.alpha)
-        remarks = wrap_up(self._run, self._catalog, finished, self._parts.clock.wall(), leg.keeping)
+        remarks = wrap_up(
+            self._run, self._catalog, finished, self._parts.clock.wall(), leg.keeping,
+            tables_written=tables_written,
+        )  # fmt: skip
         self._watcher.mended(remarks)
         return report
 

@@ -18,6 +18,7 @@ from headgate.crawling.ports import MachineClock, MeasuredFleet
 from headgate.crawling.second_reader import SecondReader
 from headgate.grid.yielding_fleet import Heard, Prober
 from headgate.jobs.node import Listening, NodeJob, NodeParts, OpenFetcher
+from headgate.jobs.tables_beside import TablesBeside
 from headgate.model.budget import Budget
 from headgate.model.plan import Plan
 from headgate.model.site import Site
@@ -55,6 +56,8 @@ class Parts:
     apply_retention: Callable[[Path, float], Awaitable[Freed]]
     """`headgate.storage.retention.removing.apply_retention` of a collection, as of a moment."""
     second_reader: Callable[[], SecondReader | None] = lambda: None
+    tables_beside: Callable[[RunFolder], TablesBeside] = lambda run: TablesBeside(run, 1)
+    """On one core there is nobody beside."""
     listening: Listening = field(default=Listening())
 
     @property

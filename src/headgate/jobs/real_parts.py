@@ -19,6 +19,7 @@ from headgate.jobs.keeping.sealing_child import retain_in_child, seal_in_child
 from headgate.jobs.node import Listening, NodeJob, open_node
 from headgate.jobs.parts import Parts
 from headgate.jobs.planning_child import plan_in_child
+from headgate.jobs.tables_beside import TablesBeside
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 __all__ = ["real_parts"]
@@ -37,6 +38,7 @@ def real_parts(listening: Listening | None = None) -> Parts:
         seal_volume=seal_in_child,
         apply_retention=retain_in_child,
         second_reader=SecondReader,
+        tables_beside=TablesBeside,
         listening=listening,
     )
 

@@ -59,17 +59,19 @@ def wrap_up(
     wall: float,
     keeping: BudgetKeeping,
     complete: Complete | None = None,
+    tables_written: Callable[[], bool] | None = None,
 ) -> list[str]:
     """Index, tables, memories, catalog and report; what had to be mended, a sentence each.
 
-    ``complete``: adds what journals lack."""
+    ``complete``: adds what journals lack. ``tables_written``: waits for whoever writes the tables
+    meanwhile, and says whether he did."""
     from headgate.jobs.report_pages import write_report_page
     from headgate.storage.sealing import seal  # here: it brings 50 MB
 
     report = finished.report
     record_visits(catalog, report, wall, finished.visits(wall))
     done = {name for name, progress in finished.progress.items() if progress.remembered}
-    remarks = seal(run, done, complete)
+    remarks = seal(run, done, complete, tables_written)
     keeping.save_use()
     write_whole(run.path / "report.json", msgspec.json.encode(report))
     write_report_page(report, run.path)

@@ -19,9 +19,10 @@ from headgate.storage.replacing import replacing, sync_files
 from headgate.storage.tables.writing import writing_links, writing_pages
 from headgate.storage.warc.index import index_lines, writing_index
 
-__all__ = ["TABLES", "Complete", "seal", "seal_volume", "write_run_table"]
+__all__ = ["TABLES", "Complete", "seal", "seal_volume", "write_run_table", "write_tables"]
 
 TABLES = ("pages", "links")
+_INDEX = "index.cdxj"
 Complete = Callable[[Owner, Iterable[Commit]], Iterable[Commit]]
 """What a visit stored, with what it could not tell."""
 _SMALL_BYTES = 1 << 20
@@ -42,26 +43,42 @@ def write_run_table(run: RunFolder, table: str, path: Path) -> None:
                     add_links(owner.site, links)
 
 
+def write_tables(run: RunFolder) -> None:
+    """Both, each put in its place in one step."""
+    for table in TABLES:
+        with replacing(run.path / f"{table}.parquet") as part:
+            write_run_table(run, table, part)
+
+
 def seal(
-    run: RunFolder, remembered: Set[str] = frozenset(), complete: Complete | None = None
+    run: RunFolder,
+    remembered: Set[str] = frozenset(),
+    complete: Complete | None = None,
+    tables_written: Callable[[], bool] | None = None,
 ) -> list[str]:
     """Write everything the run leaves beside its WARC files; done again, it is the same.
 
     ``remembered`` are sites whose memory has all of this run already; ``complete`` adds what
-    journals lack. The answer is what had to be mended, a sentence each."""
+    journals lack. ``tables_written`` waits for somebody who writes the tables meanwhile, and says
+    whether he did; None: nobody does. The answer is what had to be mended, a sentence each."""
     collection = Collection(run.collection)
     sites: list[str] = []
     remarks: list[str] = []
 
     def again(owner: Owner, journal: SiteJournal) -> Iterable[Commit]:
-        sites.append(owner.site)
         return journal.commits() if owner.site in remembered else _commits(journal)
 
     def done(owner: Owner, commits: Iterable[Commit]) -> None:
+        sites.append(owner.site)
         if owner.site not in remembered and not remember(run, owner, commits):
             remarks.extend(mend(collection, owner.site))
 
-    _write_files(run, again, done, complete)
+    if tables_written is None:
+        _write_files(run, again, done, complete)
+    else:
+        _write_index(run, done)
+        if not tables_written():
+            write_tables(run)
     sync_files(collection.memories, [collection.memory(site).name for site in sites])
     return remarks
 
@@ -83,7 +100,7 @@ def _write_files(
         def part(name: str) -> Path:
             return files.enter_context(replacing(run.path / name))
 
-        add_lines = files.enter_context(writing_index(part("index.cdxj")))
+        add_lines = files.enter_context(writing_index(part(_INDEX)))
         add_pages = files.enter_context(writing_pages(part("pages.parquet")))
         add_links = files.enter_context(writing_links(part("links.parquet")))
         for owner, journal in site_journals(run).items():
@@ -94,6 +111,15 @@ def _write_files(
                 add_pages(owner.site, rows)
                 add_links(owner.site, links)
             done(owner, commits)
+
+
+def _write_index(run: RunFolder, done: Callable[[Owner, Iterable[Commit]], None]) -> None:
+    """The index alone, of which most of a journal need not be read."""
+    with replacing(run.path / _INDEX) as part, writing_index(part) as add_lines:
+        for owner, journal in site_journals(run).items():
+            for rows in journal.pages():
+                add_lines(index_lines(rows, run.shelf))
+            done(owner, _Rereading(journal))
 
 
 def _commits(journal: SiteJournal) -> Iterable[Commit]:

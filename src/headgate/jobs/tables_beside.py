@@ -1,0 +1,114 @@
+"""The tables of a large crawl, written in a process of its own while the index is made: at its end
+nobody fetches any more, and a core would stand still.
+
+The process starts when the end is near and loads what writes tables before it is asked to, a third
+of a second and 60 MB. A small crawl has no need of it. Whatever becomes of it, the tables are made:
+where it ended without them, or stands still, by whoever waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from headgate.crawling.progress import Progress
+from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
+from headgate.model.errors import HeadgateError
+from headgate.storage.collection import RunFolder
+
+__all__ = ["TablesBeside"]
+
+_WORTH_PAGES = 1_000
+_NEAR_SECONDS = 3.0
+"""On a busy machine the process takes a second or two to be ready."""
+_PATIENCE_SECONDS, _PATIENCE = 10.0, 10.0
+"""How long it may take, and how many times as long as the rest of the end."""
+_WORD = b"."
+"""Of the process when it is ready, and to it when it may begin."""
+
+
+class TablesBeside:
+    """Of one run, whose process ends with `close`."""
+
+    def __init__(self, run: RunFolder, cores: int | None = None) -> None:
+        self._run = run
+        self._cores = len(os.sched_getaffinity(0)) if cores is None else cores
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def look(self, sites: Collection[Progress], seconds: float) -> None:
+        """All sites were begun, and stand like this after so many seconds."""
+        if self._process is not None or self._cores == 1:
+            return
+        pages = sum(site.pages for site in sites)
+        near = sum(site.to_do for site in sites) * seconds <= _NEAR_SECONDS * pages
+        if near and pages >= _WORTH_PAGES:
+            with suppress(OSError):
+                self._process = _start(self._run)
+
+    def begin(self) -> Callable[[], bool] | None:
+        """All is stored that the tables are made of. The answer waits until they are written, and
+        says whether they are; None: the process is not there, or not ready."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            return None
+        if not select.select([process.stdout], [], [], 0)[0]:
+            self.close()  # it would be in the way
+            return None
+        try:
+            process.stdin.write(_WORD)
+        except OSError:
+            return None
+        return partial(self._written, process, time.monotonic())
+
+    def _written(self, process: subprocess.Popen[bytes], began: float) -> bool:
+        took = time.monotonic() - began
+        try:
+            return process.wait(_PATIENCE_SECONDS + _PATIENCE * took) == 0
+        except subprocess.TimeoutExpired:
+            self.close()
+            return False
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for end in (self._process.stdin, self._process.stdout):
+                if end is not None:
+                    end.close()
+
+
+def _start(run: RunFolder) -> subprocess.Popen[bytes]:
+    here = [sys.executable, "-m", "headgate.jobs.tables_beside", str(os.getpid())]
+    return subprocess.Popen(
+        [*here, str(run.collection), run.stamp],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # what goes wrong will go wrong again for who can tell of it
+        bufsize=0,
+    )
+
+
+def main() -> None:
+    """Signals are the parent's to hear."""
+    leave_signals_to_parent()
+    die_with_parent(int(sys.argv[1]))
+    import headgate.storage.tables.arrow_tables  # noqa: F401 - here: for the child alone
+    from headgate.storage.sealing import write_tables
+
+    os.write(sys.stdout.fileno(), _WORD)
+    if sys.stdin.buffer.read(len(_WORD)):
+        try:
+            write_tables(RunFolder(Path(sys.argv[2]), sys.argv[3]))
+        except HeadgateError:
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
