@@ -250,6 +250,7 @@ class _Crawl:
             job.out, self._run.stamp, job.fetcher, many, job.processes,
             borrowing=self._following is None, one_queue=True,
             servers=_known_speeds(job, self._catalog),
+            remembering=len(job.sites) > 1,  # else while its tables are written
         )  # fmt: skip
         return open_working_fleet(
             self._parts, terms, job.budget, manager.sites.bytes_left, self._tell_line

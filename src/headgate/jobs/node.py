@@ -71,6 +71,8 @@ class NodeJob:
     """Whose hours and holidays servers are busy by."""
     servers: tuple[KnownSpeed, ...] = ()
     """What earlier runs learned of hosts, for that queue."""
+    remembering: bool = True
+    """Of each site, what it had, as it ends; else whoever seals the run does."""
 
     @property
     def run(self) -> RunFolder:
@@ -171,7 +173,7 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
             )
             tools = Tools(
                 frontier, fetcher, spool, known, reader, clock,
-                remember=partial(_remember, run, owner, spool, task, clock),
+                remember=partial(_remember, job, owner, spool, task, clock),
                 focus=focus,
                 second_reader=second if needed is None else None,  # which reads links only
                 requisites=needed,
@@ -226,11 +228,11 @@ def _known(task: Task, collection: Collection) -> KnownPages:
     return (KnownPages if task.asks is None else VisitedPages)(collection, task.name)
 
 
-def _remember(run: RunFolder, owner: Owner, spool: SiteSpool, task: Task, clock: Clock) -> bool:
+def _remember(job: NodeJob, owner: Owner, spool: SiteSpool, task: Task, clock: Clock) -> bool:
     """What a site run met."""
-    kept, site = task.kept, task.site
-    if task.apart is not None:
-        return False  # whoever takes the files does
+    kept, site, run = task.kept, task.site, job.run_of(task)
+    if task.apart is not None or not job.remembering:
+        return False  # whoever takes the files does, or seals the run
     if kept is None:
         return remember(run, owner, spool.commits())
     from headgate.jobs.keeping.visit_remembering import remember_kept  # here: only keepers do

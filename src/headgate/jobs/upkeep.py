@@ -44,6 +44,8 @@ class FleetTerms:
     """Whether the budget's order over all sites is kept to."""
     servers: tuple[KnownSpeed, ...] = ()
     """What earlier runs learned of hosts."""
+    remembering: bool = True
+    """Whether sites are remembered as they end."""
 
 
 @contextlib.asynccontextmanager
@@ -66,6 +68,7 @@ async def open_working_fleet(
         order=budget.order if terms.one_queue else None,
         calendar=budget.calendar,
         servers=terms.servers,
+        remembering=terms.remembering,
     )
     async with parts.open_fleet(node, bytes_left, terms.processes) as fleet:
         if not budget.make_way:
