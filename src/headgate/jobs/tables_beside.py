@@ -17,11 +17,14 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from headgate.crawling.progress import Progress
 from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
 from headgate.model.errors import HeadgateError
 from headgate.storage.collection import RunFolder
+
+if TYPE_CHECKING:  # the process that writes loads as little as it can
+    from headgate.crawling.progress import Progress
 
 __all__ = ["TablesBeside"]
 
