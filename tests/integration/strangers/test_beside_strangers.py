@@ -6,12 +6,15 @@ Each case is a server made to be dear: by what must be parsed, matched, joined, 
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 import pytest
 from tests.integration.fetching.scripted import Wire, page
+
+from headgate.reading.urls import MAX_LENGTH
 
 from .beside import HTML, Script, crawl_beside, paths
 
@@ -66,6 +69,17 @@ def robots(rules: bytes, name: Callable[[int], bytes]) -> Script:
     return paths({"/robots.txt": lambda wire: wire.say(page(text))}, links(MANY, name))
 
 
+def rule(number: int) -> bytes:
+    """One of its own for each number, of pieces that `far` has all, but not the last at its end."""
+    pieces = [b"ba" if bit == "1" else b"ab" for bit in f"{number + 2:b}"[1:]]
+    return b"Disallow: /*%b*aa$\n" % b"*".join(pieces)
+
+
+def far(length: int) -> Callable[[int], bytes]:
+    """URLs that are gone through nearly to their ends for each such rule."""
+    return lambda k: b"/%daa" % k + b"b" * (length - 100) + b"ab" * 40
+
+
 def sitemaps(answer: bytes) -> Script:
     names = [f"/{k}.xml" for k in range(50)]
     text = "".join(f"Sitemap: {name}\n" for name in names).encode()
@@ -108,10 +122,10 @@ def lines(form: bytes) -> bytes:
     return page(b"x" * 300, HTML, *[form % k for k in range(240)])
 
 
-def based(length: int) -> Script:
+def based(length: int, number: int) -> bytes:
     head = b"<base href='/" + b"b" * length + b"/'>"
-    body = gzip.compress(head + links(100_000, lambda k: b"%d" % k), 6)
-    return everywhere(page(body, HTML, GZIP))
+    body = gzip.compress(head + links(number, lambda k: b"%d" % k), 6)
+    return page(body, HTML, GZIP)
 
 
 def dripping_robots() -> Script:
@@ -125,18 +139,16 @@ def dripping_robots() -> Script:
     return paths({"/robots.txt": drip})
 
 
-SHORT_RULES = b"".join(b"Disallow: /*%b%d$\n" % (b"ab*" * (k % 20 + 2), k) for k in range(9_000))
+RULES = b"".join(map(rule, range(10_000)))
 EXTENSION = b"1;" + b"x" * 60_000 + b"\r\na\r\n"
 BOMB = gzip.compress(b"<urlset>" + b"<url><loc>/aaaaaaaaaaaaaaaa</loc></url>" * 1_200_000, 9)
 PARAGRAPHS = page(gzip.compress(b"<p>" * 5_333_000, 9), HTML, GZIP)
 METAS = page(gzip.compress(b"<meta name=x>" * 1_230_000, 9), HTML, GZIP)
 CASES: dict[str, Callable[[], Script]] = {
-    "rules of wildcards": lambda: robots(SHORT_RULES, lambda k: b"/%d" % k + b"ab" * 950),
-    "rules and 60 KB of URL": lambda: robots(SHORT_RULES, lambda k: b"/%d" % k + b"ab" * 30_000),
-    "a base of 60 KB": lambda: based(60_000),
-    "a base of 2 KB": lambda: based(1_900),
+    "rules of wildcards": lambda: robots(RULES, far(1_900)),
+    "rules and 60 KB of URL": lambda: robots(RULES, far(60_000)),
+    "a base of 2 KB": lambda: everywhere(based(1_900, 100_000)),
     "chunks of two bytes": lambda: pours(CHUNKED, b"2\r\n<p\r\n" * 8192),
-    "chunk extensions": lambda: pours(CHUNKED, EXTENSION),
     "years in URLs": lambda: everywhere(
         page(links(60_000, lambda k: b"/2031-" * 9 + b"%d" % k), HTML)
     ),
@@ -163,6 +175,41 @@ CROWD: dict[str, Script] = {
 @pytest.mark.parametrize("case", CASES)
 def test_an_honest_site_keeps_its_rate(case: str, tmp_path: Path) -> None:
     crawl_beside(tmp_path, {"stranger": CASES[case]()}, 2.5).check()
+
+
+def test_a_long_base_makes_no_long_urls(tmp_path: Path) -> None:
+    """10,000 links of 60 KB each would be 600 MB; what they led to would be asked for."""
+    front, asked = based(60_000, 10_000), list[int]()
+
+    async def script(wire: Wire) -> None:
+        while request := await wire.said():
+            path = request.split()[1]
+            asked.append(len(path))
+            await wire.say(front if path == b"/" else page(b"x", HTML))
+
+    came = crawl_beside(tmp_path, {"stranger": script}, 4.0)
+    came.check()
+    assert len(asked) > len(("robots.txt", "/", "sitemap.xml"))
+    assert max(asked) <= MAX_LENGTH
+
+
+def test_chunk_extensions_are_not_taken_in(tmp_path: Path) -> None:
+    """120 MB on the line for 2 KB of body; none of it comes to an end by itself."""
+    cut_off: list[float] = []
+
+    async def answer(wire: Wire) -> None:
+        try:
+            await wire.say(CHUNKED)
+            while True:
+                await wire.say(EXTENSION, pause=0.03)
+        except ConnectionError:
+            cut_off.append(time.monotonic())
+            raise
+
+    came = crawl_beside(tmp_path, {"stranger": everywhere(answer)}, 2.5)
+    came.check()
+    assert cut_off
+    assert cut_off[0] < came.interrupted
 
 
 def test_nor_does_it_wait_where_there_is_no_compiled_pass(tmp_path: Path) -> None:
