@@ -1,12 +1,13 @@
 """Each mode and each placement of a grid drives a real crawl: pages, round trips, balance.
 
-    python -m bench.grid_modes [--cache DIR] [--only batch,can]
+    python -m bench.grid_modes [--cache DIR] [--only batch,can] [--slots 5] [--reference]
 
 Twenty documentation sites (nginx) in one namespace, four nodes in others, at the ends of emulated
 lines. Sites and nodes stand on a ring of four places: 20 ms to a site of the own place, 70 to the
 next, 120 to the one opposite, 50 to the manager. Nodes have 0.3, 0.6, 0.9 and 1.2 MB/s. First one
 machine crawls all, which tells what there is and how large; then each node asks each site for one
-page, so that connect times are known. From there each mode and placement begins anew.
+page, so that connect times are known. From there each mode and placement begins anew. With
+``--reference`` the nodes have also fetched the largest page of all, by which they are compared.
 
 Told for each: whether the pages are those of one machine; the mean round trip from a page's node to
 its site; how long the longest node needs for its bytes at its bandwidth, against the mean of all
@@ -23,10 +24,12 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from statistics import fmean
 from typing import IO
 
+import pyarrow.parquet as pq
 from bench.arguments import parser
 from bench.documentation import SITES, Documentation, fetched
 from bench.grid_line import headgate, nginx, pages
@@ -91,6 +94,8 @@ class Grid:
     bed: NodesBed
     folder: Path
     out: Path
+    slots: int
+    """Of a node."""
 
     def crawl(self, file: Path, nodes: Sequence[int]) -> None:
         with (self.folder / "manager.json").open("wb") as told:
@@ -135,7 +140,7 @@ class Grid:
         return self.bed.at_node(number, *headgate(
             "node", self.folder / f"n{number}.token", "--spool", self.folder / f"n{number}",
             "--bandwidth", f"{BANDWIDTHS[number] / 1e3:.0f}KB/s", "--allow-private",
-            "--until-idle", "--quiet",
+            "--slots", str(self.slots), "--until-idle", "--quiet",
         ))  # fmt: skip
 
     def nodes_of_sites(self) -> dict[str, int]:
@@ -160,6 +165,12 @@ def sizes(collection: Path) -> dict[str, float]:
     (path,) = collection.glob("runs/*/report.json")
     report = json.loads(path.read_text())
     return {site["name"]: float(site["wire_bytes"]) for site in report["sites"]}
+
+
+def largest_page(collection: Path) -> str:
+    (table,) = collection.glob("runs/*/pages.parquet")
+    rows = pq.read_table(table, columns=["url", "status", "bytes"]).to_pylist()
+    return str(max((row["bytes"], row["url"]) for row in rows if row["status"] == HTTPStatus.OK)[1])
 
 
 def told(way: str, grid: Grid, web: Web, alone: dict[str, bytes], known: dict[str, float]) -> bool:
@@ -190,6 +201,8 @@ def main() -> int:
         "--cache", type=Path, default=Path(tempfile.gettempdir()) / "headgate-documentation"
     )
     words.add_argument("--only", default="", help="ways, by a part of their names")
+    words.add_argument("--slots", type=int, default=5, help="sites that a node crawls at once")
+    words.add_argument("--reference", action="store_true", help="nodes are compared by a page")
     asked = words.parse_args()
     reason = missing()
     if reason is not None:
@@ -213,22 +226,24 @@ def main() -> int:
             f" {even:.0f} s at least for all nodes together",
             flush=True,
         )
+        reference = f'reference = "{largest_page(folder / "alone")}"' if asked.reference else ""
         one_page = web.file(
             folder / "look.toml",
-            'lease = "3s"',
+            f'lease = "3s"\n{reference}',
             dict.fromkeys((site.package for site in sites), "max_pages = 1"),
         )
-        first = Grid(bed, folder, folder / "grid")
+        first = Grid(bed, folder, folder / "grid", asked.slots)
         for number in range(NODES):
             first.crawl(one_page, [number])
             first.forget_pages()
         expected = {site: f'expect = "{size:.0f} B"' for site, size in known.items()}
         good = True
         for way in chosen:
-            grid = Grid(bed, folder, folder / way.replace(", ", "-"))
+            grid = Grid(bed, folder, folder / way.replace(", ", "-"), asked.slots)
             shutil.copytree(first.out, grid.out)
             (grid.out / "door" / "nats.log").unlink()
-            grid.crawl(web.file(folder / "sites.toml", WAYS[way], expected), range(NODES))
+            terms = f"{WAYS[way]}\n{reference}"
+            grid.crawl(web.file(folder / "sites.toml", terms, expected), range(NODES))
             good = told(way, grid, web, alone, known) and good
     return 0 if good else 1
 
