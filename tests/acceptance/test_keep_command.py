@@ -159,6 +159,22 @@ def test_a_file_is_read_when_its_user_says_so_however_it_looks(
         assert ended(process) == 0
 
 
+def test_a_seed_that_is_added_to_a_site_is_asked_for(
+    web: ChangingWeb, site_file: Path, tmp_path: Path
+) -> None:
+    """Here or on another host; what is known of the site leads to neither."""
+    web.links = {**PAGES, "/island": []}
+    with (
+        serving(ChangingWeb(dict(PAGES))) as other,
+        keeping(site_file, tmp_path / "kept") as process,
+    ):
+        until(lambda: web.asked["/b"] >= 1, process)
+        seeds = f'"{web.url()}", "{web.url("/island")}", "{other.url("/a")}"'
+        site_file.write_text(site_file.read_text().replace(f'"{web.url()}"', seeds))
+        until(lambda: web.asked["/island"] and other.asked["/b"], process)
+        assert ended(process) == 0
+
+
 def test_what_a_crawl_made_is_gone_on_with_and_wishes_are_obeyed(
     web: ChangingWeb, site_file: Path, tmp_path: Path
 ) -> None:

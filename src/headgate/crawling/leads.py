@@ -71,6 +71,8 @@ class Leads:
                 self._dialogue.tell(Asked(urls, depth))
         if self._task.kept is not None:
             self._dialogue.tell(NotNow(self._known.hashes()))
+        if self._task.asks is not None:  # the user may have named others since
+            self._dialogue.tell(Seeds(self._task.site.seeds))
 
     def take_up_rest(self) -> None:
         """What earlier runs left to do, once a page has come: a host that a seed may redirect to

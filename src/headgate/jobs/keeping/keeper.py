@@ -237,13 +237,13 @@ class Keeper:
     def _take_sites(self, sites: Sequence[Site]) -> None:
         """Visits to sites that are there no more end with what they have. Seeds may be at other
         hosts now, so that a new leg begins with them."""
-        changed = self.desk.sites.keys() ^ {site.name for site in sites}
+        before = {name: site.seeds for name, site in self.desk.sites.items()}
         self.desk.take_sites(sites, self._clock.wall())
         save_ignore_rules(self._collection.path, sites)
         save_retention(self._collection.path, sites)
         self._links.take_sites(sites)
         self._job = dataclasses.replace(self._job, sites=tuple(sites))
-        if changed:
+        if before != {site.name: site.seeds for site in sites}:
             self.legs.interrupt("new sites")
 
     def _tell(self, words: Sequence[str]) -> None:
