@@ -1,8 +1,8 @@
 """The pages that can be reached by links, found by a program that shares nothing with Headgate.
 
-It is written with Python's `html.parser`, `urllib.parse`, `urllib.robotparser` and `http.client`,
-one connection, one page after the other. What counts as a link, and when two URLs are one, is what
-docs/crawl.md and docs/urls.md promise:
+It is written with Python's `html.parser`, `urllib.parse`, `urllib.robotparser` and, for pages that
+come over HTTP, `http.client`, one connection, one page after the other. What counts as a link, and
+when two URLs are one, is what docs/crawl.md and docs/urls.md promise:
 
 - links: ``a`` and ``area`` href, ``frame`` and ``iframe`` src, ``meta`` refresh, and ``link`` href
   where its ``rel`` leads to other pages (next, contents, canonical ...) or to the same page in
@@ -19,13 +19,16 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from html.parser import HTMLParser
 from http.client import HTTPConnection
 from urllib.parse import quote, urldefrag, urljoin, urlsplit, urlunsplit
 from urllib.robotparser import RobotFileParser
 
-__all__ = ["Closure", "closure"]
+__all__ = ["Closure", "Get", "closure", "over_http"]
 
 _BOOK = {
     "appendix",
@@ -60,12 +63,22 @@ class Closure:
     """Where each URL was met first."""
 
 
-def closure(seed: str) -> Closure:
+Get = Callable[[str], tuple[int, dict[str, str], bytes]]
+"""Of a URL: status, header fields by name in small letters, body."""
+
+
+@contextmanager
+def over_http(seed: str) -> Iterator[Get]:
+    """From the seed's server."""
+    with closing(HTTPConnection(urlsplit(seed).netloc, timeout=30)) as connection:
+        yield partial(_get, connection)
+
+
+def closure(seed: str, get: Get) -> Closure:
     """All that the seed leads to on its host and port."""
     host = urlsplit(seed).netloc
-    connection = HTTPConnection(host, timeout=30)
     robots = RobotFileParser()
-    status, _, body = _get(connection, f"http://{host}/robots.txt")
+    status, _, body = get(f"http://{host}/robots.txt")
     robots.parse(body.decode().splitlines() if status == 200 else [])
     found = Closure(source={seed: ""})
     waiting = deque([seed])
@@ -73,7 +86,7 @@ def closure(seed: str) -> Closure:
         url = waiting.popleft()
         if not robots.can_fetch("headgate", url):
             continue
-        status, headers, body = _get(connection, url)
+        status, headers, body = get(url)
         if status == 200:
             found.pages.add(url)
         else:
@@ -82,7 +95,6 @@ def closure(seed: str) -> Closure:
             if urlsplit(target).netloc == host and target not in found.source:
                 found.source[target] = url
                 waiting.append(target)
-    connection.close()
     return found
 
 

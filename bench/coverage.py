@@ -31,7 +31,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from bench.arguments import parser
-from bench.closure import Closure, closure
+from bench.closure import Closure, closure, over_http
 from rich.console import Console
 from rich.table import Table
 
@@ -95,7 +95,8 @@ def main() -> int:
 
 def expect(site: str, seed: str) -> Closure:
     began = time.monotonic()
-    found = closure(seed)
+    with over_http(seed) as get:
+        found = closure(seed, get)
     other = ", ".join(f"{n} × {status}" for status, n in Counter(found.others.values()).items())
     seconds = time.monotonic() - began
     print(f"{site}: closure of {len(found.pages)} pages in {seconds:.1f} s; besides {other or 0}")

@@ -3,22 +3,25 @@
     python -m bench.promised_web SITES.json
 
 A site's pages are numbered in the order in which a crawl finds them; ``links`` says how many of
-them are known once page k was read, so a star, a chain and a tree are three lists of numbers.
-Pacing is by one clock per site from its first request on. It says ``ready`` and ends with its
-standard input.
+them are known once page k was read, so a star, a chain and a tree are three lists of numbers. A
+site with a folder is real: it has the files that are there. Pacing is by one clock per site from
+its first request on. It says ``ready`` and ends with its standard input.
 """
 
 from __future__ import annotations
 
 import asyncio
+import mimetypes
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
 
 import msgspec
 import uvloop
 
-__all__ = ["HEAD_BYTES", "ServedSite", "answer_of", "body_bytes"]
+__all__ = ["HEAD_BYTES", "Answered", "ServedSite", "answer_of", "body_bytes"]
 
 HEAD_BYTES = 85
 _LINK_BYTES = 32
@@ -37,6 +40,10 @@ class ServedSite(msgspec.Struct, frozen=True):
     speeds: list[tuple[float, float]]
     """(seconds from its first request, bytes per second from then on)."""
     crawl_delay: float = 0.0
+    folder: str = ""
+    """Of a real site; ``pages`` are then what can be reached in it."""
+    seed: str = ""
+    """Path of its first page."""
 
     def links(self, page: int) -> range:
         before = self.known[page - 1] if page else 1
@@ -47,18 +54,38 @@ def body_bytes(site: ServedSite, page: int) -> int:
     return max(site.pages[page], 40 + _LINK_BYTES * len(site.links(page)))
 
 
-def answer_of(site: ServedSite, path: str) -> tuple[str, bytes]:
-    """Status and body."""
+class Answered(NamedTuple):
+    """What a request gets."""
+
+    status: str
+    body: bytes
+    media_type: str = "text/html"
+
+
+def answer_of(site: ServedSite, path: str) -> Answered:
     if path == "/robots.txt":
         delay = site.crawl_delay
-        return "200 OK", f"User-agent: *\nCrawl-delay: {delay}\n".encode() if delay else b""
+        return Answered("200 OK", f"User-agent: *\nCrawl-delay: {delay}\n".encode() * bool(delay))
+    return _file_of(site, path) if site.folder else _page_of(site, path)
+
+
+def _file_of(site: ServedSite, path: str) -> Answered:
+    name = unquote(path.partition("?")[0])
+    file = Path(site.folder, (name + "index.html" if name.endswith("/") else name).lstrip("/"))
+    if ".." in file.parts or not file.is_file():
+        return Answered("404 Not Found", b"")
+    media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    return Answered("200 OK", file.read_bytes(), media_type)
+
+
+def _page_of(site: ServedSite, path: str) -> Answered:
     name = path[1:].removesuffix(".html") or "0"
     if not name.isdigit() or int(name) >= len(site.pages):
-        return "404 Not Found", b""
+        return Answered("404 Not Found", b"")
     page = int(name)
     links = "".join(f'<a href="/{k:05d}.html">{k:05d}</a>\n' for k in site.links(page))
     text = f"<title>{page}</title>\n{links}"
-    return "200 OK", text.encode().ljust(body_bytes(site, page), b".")
+    return Answered("200 OK", text.encode().ljust(body_bytes(site, page), b"."))
 
 
 class _Server:
@@ -70,9 +97,10 @@ class _Server:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while request := await reader.readuntil(b"\r\n\r\n"):
-                status, body = answer_of(self._site, request.split(b" ", 2)[1].decode())
+                path = request.split(b" ", 2)[1].decode()
+                status, body, media_type = answer_of(self._site, path)
                 head = (
-                    f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n"
+                    f"HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\n"
                     f"Content-Length: {len(body)}\r\n\r\n"
                 )
                 await self._send(writer, head.encode() + body)

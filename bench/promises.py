@@ -2,8 +2,9 @@
 
     python -m bench.promises [--runs 5] [--only NAME ...]
 
-Fourteen scenarios on the bed of network namespaces (lab/bed): six or seven sites behind servers of
-unequal speed, 20 ms away, crawled by the `headgate` command as a user runs it. For every run:
+Seventeen scenarios on the bed of network namespaces (lab/bed): six or seven sites, in one of them
+hundreds, behind servers of unequal speed, 20 ms away, crawled by the `headgate` command as a user
+runs it. For every run:
 
 hindsight   exact water-filling on the true sizes and speeds. Deadlines are drawn at random, moved
             together until hindsight can just meet them all, and then given 2 % more time where
@@ -17,7 +18,7 @@ rivals      deadlines met, or lateness, of equal shares and of ReAlloc-MAXT (Zhu
 the line    bytes at the interface against the budget, mean while sites remain and worst second
 
 A deadline counts from the start of the command's run, planning included. A scenario takes two to
-five minutes, all of them 40; ``--only`` runs one; beds may stand side by side. Root is needed.
+five minutes, all of them 50; ``--only`` runs one; beds may stand side by side. Root is needed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from bench.promised_web import HEAD_BYTES, ServedSite, body_bytes
+from bench.closure import closure
+from bench.documentation import SITES, fetched
+from bench.promised_web import HEAD_BYTES, ServedSite, answer_of, body_bytes
 from rich.console import Console
 from rich.table import Table
 
@@ -63,6 +66,13 @@ a third of a second whatever follows."""
 TOLD_SLACK, UNTOLD_SLACK = 0.02, 0.20
 WORST_SECONDS, WORST_PART = 1.0, 0.02
 """No deadline may be missed by more: so many seconds and this part of it."""
+SMALL = (
+    "bind9-doc", "debian-faq", "debian-reference-en", "docutils-doc", "doxygen-doc",
+    "exim4-doc-html", "gimp-help-en", "grass-doc", "libcairo2-doc", "liblog4j1.2-java-doc",
+    "libpango1.0-doc", "libsfml-doc", "libtiff-doc", "maint-guide", "mit-scheme-doc", "mpich-doc",
+    "postfix-doc", "python-flask-doc", "python-tornado-doc", "sphinx-doc", "swi-prolog-doc",
+)  # fmt: skip
+"""Documentation with at most 8 MB of HTML: six of them take a minute of the line at most."""
 _DATA_BYTES = 400
 """In a hundredth of a second: less is a connection being closed."""
 
@@ -87,6 +97,8 @@ class Trial:
     """(seconds, budget from then on), told by `headgate budget`."""
     interrupt_at: float | None = None
     slowdown: bool = False
+    before: list[ServedSite] = field(default_factory=list)
+    """The same sites as a first crawl into the same folder met them; none: there was none."""
 
     @property
     def names(self) -> list[str]:
@@ -116,7 +128,9 @@ class Trial:
         lines = [f"[budget]\n{self.budget_lines}crawlers = {self.crawlers}\n"]
         for k, (site, name) in enumerate(zip(self.served, self.names, strict=True)):
             size, speed = self.told[k]
-            lines.append(f'\n[site.{name}]\nseeds = ["http://{site.address}/"]\ndelay = 0\n')
+            lines.append(
+                f'\n[site.{name}]\nseeds = ["http://{site.address}/{site.seed}"]\ndelay = 0\n'
+            )
             if np.isfinite(self.deadlines[k]):
                 lines.append(f'deadline = "{self.deadlines[k] * 1000:.0f}ms"\n')
             else:
@@ -329,6 +343,50 @@ def endless_stranger(rng: np.random.Generator) -> Trial:
     )
 
 
+def hundreds_of_sites(rng: np.random.Generator) -> Trial:
+    return plain(rng, (star, tree) * 150, told=False)
+
+
+def grown_since(rng: np.random.Generator) -> Trial:
+    """A second crawl into the same folder. Sites are up to three times as large as they were, and
+    half of the old pages have another size; the first crawl met the same deadlines."""
+    trial = plain(rng, (star, star, tree, tree, star, tree), told=False)
+    for site in trial.served:
+        before = site.pages[: int(len(site.pages) * rng.uniform(1 / 3, 1.0))]
+        pages = [size if k % 2 else max(size // 2, 500) for k, size in enumerate(before)]
+        shape = tree if site.known == tree(len(site.pages)) else star
+        trial.before.append(msgspec.structs.replace(site, pages=pages, known=shape(len(pages))))
+    return trial
+
+
+def real_documentation(rng: np.random.Generator) -> Trial:
+    """Six sites of at most 8 MB, of which nothing is known."""
+    small = [site for site in SITES if site.package in SMALL]
+    chosen = [small[k] for k in rng.choice(len(small), 6, replace=False)]
+    folders = fetched(Path(tempfile.gettempdir(), "headgate-documentation"), chosen)
+    speeds = BUDGET * rng.choice([0.3, 0.5, 0.9, 2.0], len(chosen))
+    served = [
+        real_site(server_address(k), folders[site.package], site.seed, float(speed))
+        for k, (site, speed) in enumerate(zip(chosen, speeds, strict=True))
+    ]
+    budget = Capacity.constant(BUDGET)
+    deadlines = due(rng, served, budget, UNTOLD_SLACK)
+    return Trial(served, deadlines, budget, told_nothing(served), crawlers=len(served))
+
+
+def real_site(address: str, folder: Path, seed: str, speed: float) -> ServedSite:
+    """What can be reached in it is found by a program that shares nothing with Headgate."""
+    bare = ServedSite(address, [], [], [(0.0, speed)], folder=str(folder), seed=seed)
+
+    def get(url: str) -> tuple[int, dict[str, str], bytes]:
+        status, body, media_type = answer_of(bare, url.removeprefix(f"http://{address}"))
+        return int(status[:3]), {"content-type": media_type}, body
+
+    found = closure(f"http://{address}/{seed}", get)
+    sizes = [len(get(url)[2]) for url in [*found.pages, *found.others]]
+    return msgspec.structs.replace(bare, pages=sizes, known=[1] * len(sizes))
+
+
 def interrupted(rng: np.random.Generator) -> Trial:
     trial = plain(rng, told=False)
     trial.told = told_all(trial.served)
@@ -370,6 +428,9 @@ SCENARIOS: dict[str, Callable[[np.random.Generator], Trial]] = {
     "budget changed thrice": budget_changes,
     "Crawl-delay in all slots": crawl_delay_in_every_slot,
     "endless stranger beside": endless_stranger,
+    "hundreds of sites": hundreds_of_sites,
+    "grown since": grown_since,
+    "real documentation": real_documentation,
     "hopeless, told": hopeless,
     "hopeless, untold": hopeless_untold,
     "interrupted, resumed": interrupted,
@@ -407,9 +468,11 @@ def crawl(trial: Trial, look: Callable[[RunReport], None] = lambda _: None) -> K
     ):
         out, file = Path(folder, "data"), Path(folder, "sites.toml")
         file.write_text(trial.site_file())
-        web = bed.folder / "sites.json"
-        web.write_bytes(msgspec.json.encode(trial.served))
-        bed.start_server(sys.executable, "-m", "bench.promised_web", web)
+        if trial.before:
+            first = _serve(bed, trial.before)
+            _run_command(bed, trial, file, out)
+            first.communicate()
+        _serve(bed, trial.served)
         records, pauses = bed.folder / "records", bed.folder / "pauses"
         with records.open("wb") as counted, pauses.open("wb") as stood_still:
             watch = bed.start_watch(stood_still)
@@ -419,6 +482,12 @@ def crawl(trial: Trial, look: Callable[[RunReport], None] = lambda _: None) -> K
             watch.communicate()
         look(report)
         return _kept(trial, report, Readings(records, pauses))
+
+
+def _serve(bed: Bed, sites: Sequence[ServedSite]) -> subprocess.Popen[bytes]:
+    web = bed.folder / "sites.json"
+    web.write_bytes(msgspec.json.encode(sites))
+    return bed.start_server(sys.executable, "-m", "bench.promised_web", web)
 
 
 def _run_command(bed: Bed, trial: Trial, file: Path, out: Path) -> RunReport:

@@ -15,6 +15,7 @@ import argparse
 import asyncio
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,8 @@ class Interference(Nobody):
 def crawl_virtually(trial: Trial) -> RunReport:
     """The report; of both legs, where the trial interrupts the first."""
     with tempfile.TemporaryDirectory() as folder:
+        if trial.before:
+            _leg(replace(trial, served=trial.before), Path(folder), resume=False)
         report = _leg(trial, Path(folder), resume=False)
         if trial.interrupt_at is not None:
             report = _leg(trial, Path(folder), resume=True)
@@ -80,8 +83,8 @@ def _leg(trial: Trial, out: Path, *, resume: bool) -> RunReport:
     def answering(request: FetchRequest, at: float) -> Answer:  # noqa: ARG001 - nothing changes
         address, _, path = request.url.removeprefix("http://").partition("/")
         site, pace = served[address]
-        status, body = answer_of(site, f"/{path}")
-        headers = (("Content-Type", "text/html"), ("Content-Length", str(len(body))))
+        status, body, media_type = answer_of(site, f"/{path}")
+        headers = (("Content-Type", media_type), ("Content-Length", str(len(body))))
         return Answer(
             int(status[:3]), headers, body, first_byte_seconds=RTT_SECONDS, pace=pace,
             address=address,

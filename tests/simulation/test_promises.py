@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.promises import SCENARIOS
+from bench.promises import SCENARIOS, plain, star, tree
 from bench.virtual_promises import crawl_virtually, lateness
 
 
@@ -20,5 +20,12 @@ from bench.virtual_promises import crawl_virtually, lateness
 )
 def test_a_deadline_that_hindsight_meets_is_met(scenario: str, run: int) -> None:
     trial = SCENARIOS[scenario](np.random.default_rng([1, run]))
+    report = crawl_virtually(trial)
+    assert lateness(trial, report).max() == 0.0
+
+
+def test_many_sites_that_nobody_knows_are_not_given_up_for_what_they_may_have() -> None:
+    """Most of them cannot be looked at before the first deadlines come."""
+    trial = plain(np.random.default_rng([1, 0]), (star, tree) * 50, told=False)
     report = crawl_virtually(trial)
     assert lateness(trial, report).max() == 0.0

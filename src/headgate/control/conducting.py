@@ -141,7 +141,7 @@ class Conducting:
             self._waiting = None
         for progress in ended:
             self._ended.append(progress)
-            await self._decide(partial(self._told_of_end, progress.site))
+            await self._decide(partial(self._told_of_end, progress))
             self._next_look = min(self._next_look, self.now + LOOK_SECONDS)
 
     async def _look(self) -> None:
@@ -158,8 +158,10 @@ class Conducting:
         for progress in ended:
             del self.begun[progress.site]
 
-    def _told_of_end(self, site: str) -> list[Command]:
-        return self.manager.ended(site, self.now)
+    def _told_of_end(self, progress: Progress) -> list[Command]:
+        done = progress.state is TaskState.DONE and progress.pages > 0
+        whole = float(progress.arrived_bytes) if done else None
+        return self.manager.ended(progress.site, self.now, whole)
 
     async def _decide(self, decision: Decision) -> None:
         self._perform(await self.beside(decision))

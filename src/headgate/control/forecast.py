@@ -103,6 +103,12 @@ class Forecast:
     most: float | None = None
     """The user's own bound on the rate."""
 
+    @property
+    def mere_guess(self) -> bool:
+        """Whether nothing is known of the size, neither by an earlier visit nor by a bound."""
+        guessed = self.source is Source.GUESS and self.bytes_range is not None
+        return guessed and self.bytes_range == _guessed_range(self.bytes)
+
     def cap_between(
         self, calendar: Calendar, start: float, end: float, luck: int = 0
     ) -> float | None:
@@ -189,8 +195,12 @@ def _size(
     # What a visit moved that was broken off is there at least.
     seen = max((visit.wire_bytes for visit in past.visits), default=0.0)
     likely = max(unknown_bytes, 2 * seen)
-    guess = SizeRange(max(likely / _GUESS_SPREAD, seen), likely, likely * _GUESS_SPREAD)
-    return guess, Source.GUESS
+    low, high = _guessed_range(likely)
+    return SizeRange(max(low, seen), likely, high), Source.GUESS
+
+
+def _guessed_range(likely: float) -> tuple[float, float]:
+    return likely / _GUESS_SPREAD, likely * _GUESS_SPREAD
 
 
 def _by_its_delay(site: Site, past: Past) -> float | None:

@@ -8,29 +8,30 @@ it fetches is stored like every other page, and nothing is fetched twice.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 
-__all__ = ["with_glimpses"]
+__all__ = ["in_want", "with_glimpses"]
 
 _PART = 0.03
 """Of the budget, for each."""
-_MOST = 0.12
-"""Of the budget, for all of them."""
+_AT_ONCE = 4
+"""A trickle for hundreds would show nothing of any, and each page of one that is due late is taken
+from those that are due soon."""
 
 
 def with_glimpses(
-    rates: Mapping[str, float], little_known: Collection[str], budget: float
+    rates: Mapping[str, float], little_known: Sequence[str], budget: float
 ) -> dict[str, float]:
-    """Rates of the same sum in which each of ``little_known`` has its trickle.
+    """Rates of the same sum in which the first of ``little_known`` have their trickle.
 
     >>> rates = with_glimpses({"a": 60.0, "b": 40.0, "c": 0.0}, ["b", "c"], 100.0)
     >>> {site: round(rate, 1) for site, rate in rates.items()}
     {'a': 58.2, 'b': 38.8, 'c': 3.0}
     """
-    waiting = [site for site in little_known if rates[site] < _PART * budget]
+    waiting = in_want(rates, little_known, budget)
     if not waiting:
         return dict(rates)
-    trickle = min(_PART, _MOST / len(waiting)) * budget
+    trickle = _PART * budget
     missing = sum(max(trickle - rates[site], 0.0) for site in waiting)
     given = sum(rate for site, rate in rates.items() if site not in waiting)
     if given <= missing:
@@ -39,3 +40,8 @@ def with_glimpses(
     return {
         site: max(rate, trickle) if site in waiting else rate * kept for site, rate in rates.items()
     }
+
+
+def in_want(rates: Mapping[str, float], little_known: Sequence[str], budget: float) -> list[str]:
+    """Those that are to have a trickle and do not; ``little_known`` is in order of priority."""
+    return [site for site in little_known if rates.get(site, 0.0) < _PART * budget][:_AT_ONCE]

@@ -18,6 +18,8 @@ _OPENING_SECONDS = 1.0
 at a first look, for half as long."""
 PAGES_JUDGED = 2.0
 """Of the mean size: what must have been granted before it says how fast a server is."""
+_UNSEEN_PAGE_BYTES = 15_000.0
+"""Of one that has yet to come: robots.txt may have come, and says nothing of it."""
 _AT_ITS_PACE = 0.5
 """Of the requests that politeness allows: where so many ended, it set the pace, not the server."""
 
@@ -54,7 +56,7 @@ class GrantUse:
             self._started = now
         elif seconds > 0 and not held_back and now - self._started >= opening:
             self.note(rate, now)
-            if 0 < self._granted_bytes < PAGES_JUDGED * (report.mean_wire_bytes or 0.0):
+            if 0 < self._granted_bytes < PAGES_JUDGED * _page_bytes(report):
                 return  # too little for a page to come: counted on until it is enough
             came = (report.arrived_bytes - self._arrived_bytes) / seconds
             fetches = report.fetches - self._fetches
@@ -70,3 +72,8 @@ class GrantUse:
             self._started = now
         self._granted_bytes += rate * max(now - self._granted_at, 0.0)
         self._granted_at = now
+
+
+def _page_bytes(report: Progress) -> float:
+    mean = report.mean_wire_bytes or 0.0
+    return mean if report.growth.responses else max(mean, _UNSEEN_PAGE_BYTES)

@@ -168,10 +168,11 @@ class Manager:
         self.sites.follow(order)
         return self._rates_after(Started(now))
 
-    def ended(self, site: str, now: float) -> list[Command]:
+    def ended(self, site: str, now: float, whole: float | None = None) -> list[Command]:
+        """``whole``: the bytes that it had; None: it was cut short, and nobody knows."""
         self._told.pop(site, None)
         self._to_start.pop(site, None)
-        return self._rates_after(self.sites.leave(site, now))
+        return self._rates_after(self.sites.leave(site, now, whole))
 
     def look(self, reports: Sequence[Progress], now: float) -> None:
         """Correct what is thought of the sites that run; `decide` says what follows. In a pause

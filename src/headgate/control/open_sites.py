@@ -14,6 +14,7 @@ from typing import Protocol
 
 from headgate.control.first_looks import FirstLooks, beside_looks
 from headgate.control.forecast import Forecast, Source
+from headgate.control.kindred import Kindred
 from headgate.control.rate_setting import RateSetting
 from headgate.control.site_watch import SiteWatch
 from headgate.crawling.progress import Progress
@@ -60,6 +61,7 @@ class OpenSites:
     looks: FirstLooks = field(default_factory=FirstLooks)
     following: Following | None = None
     """Sets the rates as long as it has a word; nobody is looked at first then."""
+    kindred: Kindred = field(default_factory=Kindred)
     _sharing: int = 1
     """Sites that can be crawled at once."""
     _last: frozenset[str] = frozenset()
@@ -113,9 +115,11 @@ class OpenSites:
         else:
             self._join(name, now)
 
-    def leave(self, name: str, now: float) -> SiteEnded | Started:
-        """It has ended; as the planner is told of it."""
+    def leave(self, name: str, now: float, whole: float | None) -> SiteEnded | Started:
+        """It has ended, and had so many bytes, unless it was cut short; as the planner is told."""
         self.watched.pop(name)
+        if whole is not None:
+            self.kindred.note(name, whole)
         if name in self.state.sites:
             return SiteEnded(now, name)
         self.looks.end(name)
@@ -149,6 +153,8 @@ class OpenSites:
             if watched is None or report.site not in rates:
                 continue
             watched.look(report)
+            if watched.size.shown is not None:
+                self.kindred.note(report.site, watched.size.shown)
             watched.grants.look(
                 report,
                 own[report.site] * part,
@@ -161,6 +167,10 @@ class OpenSites:
                 watched.speed.conclude()
                 self._join(report.site, now)
         take_in(self.state, Started(now))
+        if self.kindred.news():
+            for name, watched in self.watched.items():
+                if watched.suppose(self.kindred) and name in self.state.sites:
+                    watched.refresh(self.state.sites[name], self._equal_share)
         self.setting.refresh(reports, own, self._equal_share)
 
     def note_grants(self, rates: Mapping[str, float], part: float, now: float) -> None:

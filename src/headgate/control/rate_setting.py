@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headgate.control.glimpses import with_glimpses
+from headgate.control.glimpses import in_want, with_glimpses
 from headgate.control.lending import lent_rates, worth_lending
 from headgate.control.site_watch import SiteWatch
 from headgate.crawling.progress import Progress
@@ -134,7 +134,8 @@ class RateSetting:
     def _with_glimpses(self, budget: float) -> dict[str, float]:
         if self.state.can_guard:
             little_known = self._little_known([*self.state.running, *self.state.waiting])
-            begin(self.state, [name for name in self.state.waiting if name in little_known])
+            wanting = in_want(self._planned(), little_known, budget)
+            begin(self.state, [name for name in self.state.waiting if name in wanting])
         rates = self._planned()
         return with_glimpses(rates, self._little_known(list(rates)), budget)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from headgate.control.forecast import Forecast
 from headgate.control.grant_use import PAGES_JUDGED, GrantUse
+from headgate.control.kindred import Kindred
 from headgate.control.site_bounds import within_bounds
 from headgate.control.sizing import SizeWatch
 from headgate.control.speed_watch import SpeedWatch
@@ -37,6 +38,8 @@ class SiteWatch:
     """What is still to come, by the last look."""
     speed_known: bool
     """From earlier visits; what the user told is a bound."""
+    mere_guess: SizeRange | None = None
+    """What the site was taken for, where nothing was known of it."""
     arrived: float = 0.0
     """Seconds from the start of the run; its deadline counts from then."""
     grants: GrantUse = field(init=False)
@@ -60,12 +63,14 @@ class SiteWatch:
     def of(cls, site: Site, known: Forecast, arrived: float = 0.0) -> SiteWatch:
         most = site.max_rate or math.inf
         low, high = known.bytes_range or (known.bytes, known.bytes)
+        size = SizeRange(low, max(known.bytes, 1.0), high)
         return cls(
             site,
             SizeWatch(known),
             SpeedWatch(min(known.cap or math.inf, most), most),
-            SizeRange(low, max(known.bytes, 1.0), high),
+            size,
             speed_known=known.server is not None,
+            mere_guess=size if known.mere_guess else None,
             arrived=arrived,
         )
 
@@ -101,6 +106,15 @@ class SiteWatch:
     @property
     def _may_be_late(self) -> bool:
         return not self.stops and not math.isinf(self.deadline)
+
+    def suppose(self, others: Kindred) -> bool:
+        """Take the site for one like these, if nobody has seen or told anything of it."""
+        if self.mere_guess is None or self.size.shown is not None:
+            return False
+        self.left = others.like_these(self.mere_guess)
+        self.size.suppose(self.left)
+        self._to_plan_for = self.left.likely
+        return True
 
     def look(self, report: Progress) -> None:
         """What is still to come, by what has come since the last look, if anything."""
@@ -142,7 +156,7 @@ class SiteWatch:
             self.deadline,
             self.cap,
             least=self.left.low,
-            most=self._cautious(),
+            most=_cautious(self.left),
             least_cap=self._least_cap(equal_share),
             reserve=0.0 if math.isinf(reserve) else reserve,
             stops=self.stops,
@@ -150,7 +164,7 @@ class SiteWatch:
 
     def refresh(self, state: OpenSite, equal_share: float) -> None:
         """Correct what the planner has."""
-        state.least, state.most = self.left.low, self._cautious()
+        state.least, state.most = self.left.low, _cautious(self.left)
         state.remaining = self._to_plan_for
         state.cap, state.least_cap = self.cap, self._least_cap(equal_share)
 
@@ -160,7 +174,8 @@ class SiteWatch:
             return self.cap
         return min(max(equal_share, self.speed.seen), self._least_polite_cap)
 
-    def _cautious(self) -> float:
-        """Half way, in proportion, to the largest that is thought of: all sites at their largest at
-        once is more than any reserve can be kept for."""
-        return math.sqrt(self.left.likely * max(self.left.high, self.left.likely))
+
+def _cautious(left: SizeRange) -> float:
+    """Half way, in proportion, to the largest that is thought of: all sites at their largest at
+    once is more than any reserve can be kept for."""
+    return math.sqrt(left.likely * max(left.high, left.likely))

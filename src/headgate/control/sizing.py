@@ -106,6 +106,12 @@ class SizeWatch:
         self.guessed = forecast.source is Source.GUESS
         self.whole = self._foretold
         """Of the whole visit, as it was thought of at the last look."""
+        self.shown: float | None = None
+        """The same by what the crawl alone shows; None: no page was fetched yet."""
+
+    def suppose(self, size: SizeRange) -> None:
+        """No page was seen yet, and something else is thought of the site."""
+        self._foretold = self.whole = size
 
     def look(self, report: Progress) -> SizeRange:
         """What is still to come. Never nothing: that would mean the site has ended."""
@@ -115,6 +121,8 @@ class SizeWatch:
             left = SizeRange.exactly(1.0) if before is None else before.range
         else:
             left = (seen if before is None else self._both(seen, before, report)).range
+            to_come = math.exp(seen.value) + report.announced_bytes
+            self.shown = to_come + report.arrived_bytes
         left = _at_least(left.plus(report.announced_bytes), 1.0)
         self.whole = left.plus(report.arrived_bytes)
         return left

@@ -30,14 +30,10 @@ from headgate.planning.problem import Problem
 from headgate.planning.proportional import pro_bandwidth
 from headgate.planning.rounds import alloc_once, re_alloc, re_alloc_pro_data_amount
 from headgate.planning.schedule import Schedule
+from headgate.planning.simple_orders import simple_orders
 from headgate.planning.stet import m_stet
 from headgate.planning.sumt import m_sumt
-from headgate.planning.tardiness import (
-    edd_order,
-    mdd_order,
-    smith_order,
-    total_tardiness_order,
-)
+from headgate.planning.tardiness import smith_order, total_tardiness_order
 from headgate.planning.water_filling import relaxed, water_filling_schedule
 
 __all__ = ["best_schedule"]
@@ -77,7 +73,7 @@ def _searched(problem: Problem, rng: np.random.Generator) -> Schedule:
         assert outcome is not None
         return outcome.merit(problem.objective)
 
-    order = min(_simple_orders(problem), key=merit)
+    order = min(simple_orders(problem), key=merit)
     if _worth_searching(problem, merit(order), bounds):
         order = improve_order(
             problem,
@@ -90,19 +86,6 @@ def _searched(problem: Problem, rng: np.random.Generator) -> Schedule:
     candidates = [event_schedule(problem, order), *complete]
     best = min(candidates, key=lambda schedule: _standing(problem, schedule))
     return _tightened(problem, best) if _leaves_nothing(problem, best) else best
-
-
-def _simple_orders(problem: Problem) -> Iterator[IntArray]:
-    durations = problem.work / problem.capacity.rates.mean()
-    alone = problem.work / np.minimum(problem.caps, problem.capacity.peak)
-    yield edd_order(durations, problem.deadlines)
-    yield mdd_order(durations, problem.deadlines)
-    yield np.lexsort((-alone, problem.deadlines - alone))  # least slack; longest first among equals
-    if problem.may_stop:
-        goes_on = mdd_order(durations, problem.deadlines)
-        yield goes_on[np.argsort(problem.stops[goes_on], kind="stable")]
-    if not np.isfinite(problem.deadlines).all():
-        yield np.argsort(-alone, kind="stable")  # longest first: what ends last starts first
 
 
 def _other_schedules(problem: Problem) -> Iterator[Schedule]:

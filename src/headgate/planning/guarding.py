@@ -74,8 +74,8 @@ _VAGUE = 1.5
 _MOST_VAGUE = 3
 """Of them that get what room is left: each costs a few pourings."""
 _HALVINGS = 6
-_MOST_SITES_EASED = 30
-"""Easing deadlines looks ten times at all sites."""
+_MOST_SITES_WEIGHED = 30
+"""To ease deadlines, or to give what room is left to some, looks ten times at all sites."""
 
 _WithReserve = Callable[[Reserve], Problem]
 """The sites that run, in order of priority, with a reserve."""
@@ -97,12 +97,13 @@ def guarded_rates(
             late = np.zeros_like(in_danger)
         else:
             eased = _eased(problem(NO_RESERVE))
-    for reserve in _RESERVES:
+
+    def with_reserve(reserve: Reserve) -> Problem:
         asked = _at_best(problem, reserve, in_danger)
-        if eased is not None:
-            asked = _with_ends(asked, late, eased.deadlines)
-        if not deadlines_can_be_met(asked):
-            continue
+        return asked if eased is None else _with_ends(asked, late, eased.deadlines)
+
+    asked = _first_that_can_be_met(with_reserve)
+    if asked is not None:
         if not in_danger.any():
             asked = _with_more_reserve(asked, problem(WHOLE_RESERVE))
         if held is not None and _still_within_reach(asked, held, look_seconds):
@@ -110,14 +111,30 @@ def guarded_rates(
         if not _order_keeps(asked, problem(NO_RESERVE), look_seconds):
             rates = _most_urgent_first(asked, problem(WHOLE_RESERVE), look_seconds)
             return None if rates is None else _filled(rates, problem(NO_RESERVE))
-        break
     return None if eased is None else water_filling_rates(eased, np.arange(len(eased)))
+
+
+def _first_that_can_be_met(problem: _WithReserve) -> Problem | None:
+    """With as much reserve as there can be: less of it never makes it harder, so halving finds it.
+    None: not even without."""
+    low, high = 0, len(_RESERVES)
+    found = None
+    while low < high:
+        middle = (low + high) // 2
+        asked = problem(_RESERVES[middle])
+        if deadlines_can_be_met(asked):
+            high, found = middle, asked
+        else:
+            low = middle + 1
+    return found
 
 
 def _with_more_reserve(asked: Problem, at_worst: Problem) -> Problem:
     """Where the same part for all leaves room, sites of which little is known are taken to be
     larger still: one whose every page leads to one more cannot catch up later, whatever rate it is
     given then. The most urgent at their worst come first."""
+    if len(asked) > _MOST_SITES_WEIGHED:
+        return asked
     vague = (at_worst.work > _VAGUE * asked.work) & np.isfinite(asked.deadlines)
     urgent = [site for site in _by_laxity(at_worst).tolist() if vague[site]]
     for site in urgent[:_MOST_VAGUE]:
@@ -177,6 +194,8 @@ def _at_best(problem: _WithReserve, reserve: Reserve, sites: BoolArray) -> Probl
             caps=np.where(sites, steady, asked.caps),
         )
 
+    if (best.work >= likely.work)[sites].all():
+        return of_size(1.0)  # as large as is certain
     return of_size(_greatest(lambda part: deadlines_can_be_met(of_size(part))))
 
 
@@ -251,7 +270,7 @@ def _after(problem: Problem, rates: FloatArray, look_seconds: float) -> Problem:
 
 def _eased(problem: Problem) -> Problem | None:
     """With deadlines later by the least part of what serving in order would miss them by."""
-    if len(problem) > _MOST_SITES_EASED or not problem.capped:
+    if len(problem) > _MOST_SITES_WEIGHED or not problem.capped:
         return None
     order = _in_order(problem)
     fetched = np.maximum(problem.work - order.left(problem), NOTHING_LEFT)

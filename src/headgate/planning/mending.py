@@ -5,8 +5,14 @@ The order that stands is played through from here (event.py). When sites would e
 deadlines, and later than was conceded before, the search of the plan (order_search.py) looks for a
 better order, in a few hundredths of a second. While all deadlines can be met it looks for one that
 keeps the reserve, too (`CrawlState.problem`). What lateness it can't save is conceded, so that the
-search comes back only when things get worse. A site that runs may be parked for a more urgent one:
-it keeps what it has and goes on when its turn has come again.
+search comes back only when things get worse, or when one of the simple orders is better by now. A
+site that runs may be parked for a more urgent one: it keeps what it has and goes on when its turn
+has come again.
+
+Least lateness in all means to give up some sites for the others, which is wrong if sites turn out
+smaller than is likely: in the order of deadlines all would have been on time, whatever their sizes.
+So nobody is given up as long as some order keeps all deadlines with sites half as small as they may
+be.
 
 Where every site has a crawler and rates can keep all deadlines (guarding.py), the order is left
 alone: rates keep a reserve better, and nobody need be parked for it.
@@ -26,15 +32,21 @@ from headgate.planning.arrays import FloatArray, IntArray
 from headgate.planning.event import event_schedule
 from headgate.planning.order_search import improve_order
 from headgate.planning.problem import Problem
-from headgate.planning.replan import CrawlState, deadlines_ahead, sites_ahead
-from headgate.planning.reserve import WHOLE_RESERVE
+from headgate.planning.replan import CrawlState, OpenSite, deadlines_ahead, sites_ahead
+from headgate.planning.reserve import WHOLE_RESERVE, Reserve
+from headgate.planning.simple_orders import simple_orders
 from headgate.planning.water_filling import deadlines_can_be_met
 
 __all__ = ["mend"]
 
 _STEPS = 25_000
 """Rates set in simulation: a few hundredths of a second."""
+_CERTAIN_PART = 0.8
+"""Of what is likely: a site that is no smaller at best is one whose size is known."""
+_HOPEFUL = Reserve(-0.5, 0.0, 0.0)
 _WORTH_SECONDS = 0.1
+_RETHINK_SECONDS = 1.0
+"""Of lateness that was conceded: to put those first again who were given up parks others."""
 _WORTH_PART = 0.002
 """Of the time that all sites ahead take: less lateness is not worth a search or another order."""
 
@@ -52,13 +64,18 @@ def mend(state: CrawlState) -> None:
     worth = max(_WORTH_SECONDS, _WORTH_PART * least_seconds)
     standing = np.arange(len(near))
     missed = _shortfall(problem, standing)
-    aim, late = problem, missed
+    aim, late, simple = problem, missed, standing
     if missed.sum() <= worth:
         aim = state.problem(near, WHOLE_RESERVE)
         late = _shortfall(aim, standing)
-    if np.maximum(late - [state.sites[name].conceded for name in near], 0.0).sum() <= worth:
+    elif state.may_park and any(_is_vague(state.sites[name]) for name in near):
+        aim = state.problem(near, _HOPEFUL)
+        late, simple = _shortfall(aim, standing), _simplest(aim)
+    conceded = np.array([state.sites[name].conceded for name in near])
+    worse = np.maximum(late - conceded, 0.0).sum() > worth
+    if not worse and late.sum() - _shortfall(aim, simple).sum() <= max(worth, _RETHINK_SECONDS):
         return
-    found = improve_order(
+    searched = improve_order(
         aim,
         standing,
         np.random.default_rng(0),
@@ -67,10 +84,12 @@ def mend(state: CrawlState) -> None:
         steps=_STEPS,
         started=0 if state.may_park else busy,
     )
+    found = min(searched, simple, key=lambda order: float(_shortfall(aim, order).sum()))
     late_then = _shortfall(aim, found)
     gained = late.sum() - late_then.sum()
     # A reserve for many is not worth a deadline missed by one.
-    if gained >= worth and (aim is problem or _shortfall(problem, found).sum() <= missed.sum()):
+    costs = missed.sum() <= worth and _shortfall(problem, found).sum() > missed.sum()
+    if gained >= worth and not costs:
         late = late_then
         _take_order(state, [near[place] for place in found], busy)
     for name, seconds in zip(near, late.tolist(), strict=True):
@@ -85,6 +104,17 @@ def _take_order(state: CrawlState, names: list[str], busy: int) -> None:
         state.sites[name].rate = 0.0
     state.running = [*idle, *names[:busy]]
     state.waiting = deque([*names[busy:], *later])
+
+
+def _is_vague(site: OpenSite) -> bool:
+    """Whether its size was neither told nor seen."""
+    return site.least < _CERTAIN_PART * site.remaining
+
+
+def _simplest(problem: Problem) -> IntArray:
+    """Of the simple orders the best: hundreds of sites have too many others for a search of a few
+    hundredths of a second."""
+    return min(simple_orders(problem), key=lambda order: float(_shortfall(problem, order).sum()))
 
 
 def _shortfall(problem: Problem, order: IntArray) -> FloatArray:

@@ -20,6 +20,7 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -388,7 +389,8 @@ def _guard_deadlines(state: CrawlState) -> bool:
     from headgate.planning.guarding import guarded_rates
 
     held = _held(state, names)
-    rates = guarded_rates(lambda reserve: state.problem(names, reserve), state.look_seconds, held)
+    problem = cache(lambda reserve: state.problem(names, reserve))
+    rates = guarded_rates(problem, state.look_seconds, held)
     if rates is None:
         state.hold_until = -math.inf
         return False

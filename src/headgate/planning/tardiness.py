@@ -15,7 +15,8 @@ among the orders that meet all deadlines).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+import math
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +27,8 @@ __all__ = ["edd_order", "mdd_order", "smith_order", "total_tardiness_order"]
 
 
 _MOST_JOBS = 300
-"""A job more is a recursion deeper; so many jobs hardly ever come within the allowance anyway."""
+"""A subproblem is remembered by the numbers of its jobs, and more jobs than these hardly ever come
+within the allowance anyway."""
 
 
 def edd_order(durations: FloatArray, deadlines: FloatArray) -> IntArray:
@@ -43,7 +45,8 @@ def mdd_order(durations: FloatArray, deadlines: FloatArray) -> IntArray:
     durations_, deadlines_ = durations.tolist(), deadlines.tolist()
     by_deadline = [(d, p, i) for i, (p, d) in enumerate(zip(durations_, deadlines_, strict=True))]
     by_last_start = [(d - p, i) for d, p, i in by_deadline]
-    doomed: list[tuple[float, int]] = []
+    doomed: list[tuple[float, float, int]] = []
+    """Of equals the one that is due first: sizes may be guesses, and all the same."""
     heapq.heapify(by_deadline)
     heapq.heapify(by_last_start)
     gone = [False] * len(durations_)
@@ -55,11 +58,11 @@ def mdd_order(durations: FloatArray, deadlines: FloatArray) -> IntArray:
             job = heapq.heappop(by_last_start)[1]
             if not gone[job]:
                 in_time[job] = False
-                heapq.heappush(doomed, (durations_[job], job))
+                heapq.heappush(doomed, (durations_[job], deadlines_[job], job))
         while by_deadline and (gone[by_deadline[0][2]] or not in_time[by_deadline[0][2]]):
             heapq.heappop(by_deadline)
         if doomed and (not by_deadline or time + doomed[0][0] <= by_deadline[0][0]):
-            job = heapq.heappop(doomed)[1]
+            job = heapq.heappop(doomed)[2]
         else:
             job = heapq.heappop(by_deadline)[2]
         gone[job] = True
@@ -132,6 +135,38 @@ class _Decomposition:
     positions of -1: the jobs in EDD order are optimal."""
 
     def least(self, jobs: _Jobs, start: float) -> float:
+        """On a stack of our own: with some hundred jobs Python's is not deep enough."""
+        stack = [self._solve(jobs, start)]
+        answer: float | None = None
+        while stack:
+            try:
+                part = next(stack[-1]) if answer is None else stack[-1].send(answer)
+            except StopIteration as solved:
+                answer = solved.value
+                stack.pop()
+            else:
+                answer = None
+                stack.append(self._solve(*part))
+        assert answer is not None
+        return answer
+
+    def order(self, jobs: _Jobs, start: float) -> list[int]:
+        """Of jobs whose `least` is known."""
+        order: list[int] = []
+        waiting = [(jobs, start)]
+        while waiting:
+            jobs, start = waiting.pop()
+            _, longest, place = self.memo.get((jobs, round(start, 9)), (0.0, -1, -1))
+            if longest < 0:
+                order.extend(jobs)
+                continue
+            end = start + sum(self.durations[job] for job in jobs[: place + 1])
+            before = jobs[:longest] + jobs[longest + 1 : place + 1]
+            waiting += [(jobs[place + 1 :], end), ((jobs[longest],), start), (before, start)]
+        return order
+
+    def _solve(self, jobs: _Jobs, start: float) -> Generator[tuple[_Jobs, float], float, float]:
+        """Asks for the answers to smaller problems, and returns its own."""
         key = (jobs, round(start, 9))
         known = self.memo.get(key)
         if known is not None:
@@ -143,23 +178,14 @@ class _Decomposition:
         if len(self.memo) >= self.allowance:
             raise _TooManySubproblemsError
         longest = max(range(len(jobs)), key=lambda k: (self.durations[jobs[k]], k))
-        best, place = min(
-            (self._split_value(jobs, start, longest, k, end), k)
-            for k, end in self._places(jobs, start, longest)
-        )
-        self.memo[key] = (best, longest, place)
-        return best
-
-    def order(self, jobs: _Jobs, start: float) -> list[int]:
-        if not jobs:
-            return []
-        self.least(jobs, start)
-        _, longest, place = self.memo[jobs, round(start, 9)]
-        if longest < 0:
-            return list(jobs)
-        end = start + sum(self.durations[job] for job in jobs[: place + 1])
-        before = jobs[:longest] + jobs[longest + 1 : place + 1]
-        return [*self.order(before, start), jobs[longest], *self.order(jobs[place + 1 :], end)]
+        best = (math.inf, -1)
+        for place, end in self._places(jobs, start, longest):
+            late = max(0.0, end - self.deadlines[jobs[longest]])
+            late += yield jobs[:longest] + jobs[longest + 1 : place + 1], start
+            late += yield jobs[place + 1 :], end
+            best = min(best, (late, place))
+        self.memo[key] = (best[0], longest, best[1])
+        return best[0]
 
     def _edd_lateness(self, jobs: Sequence[int], start: float) -> tuple[float, int]:
         late, tardy, time = 0.0, 0, start
@@ -188,10 +214,3 @@ class _Decomposition:
             places.append((place, end))
         # Rounding can strike out every place; the last one and the first are then both safe to try.
         return places or [(longest, start + sum(self.durations[j] for j in jobs[: longest + 1]))]
-
-    def _split_value(
-        self, jobs: _Jobs, start: float, longest: int, place: int, end: float
-    ) -> float:
-        before = jobs[:longest] + jobs[longest + 1 : place + 1]
-        late = max(0.0, end - self.deadlines[jobs[longest]])
-        return late + self.least(before, start) + self.least(jobs[place + 1 :], end)

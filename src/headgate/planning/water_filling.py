@@ -61,6 +61,12 @@ class _Pour:
 def deadlines_can_be_met(problem: Problem) -> bool:
     """Whether some schedule meets every deadline, slots aside."""
     order = _by_deadline(problem)
+    caps = problem.caps[order]
+    available = problem.capacity.bytes_by(problem.deadlines[order])
+    if (np.cumsum(problem.work[order]) * (1 - _TOLERANCE) > available).any():
+        return False
+    if (caps >= problem.capacity.peak).all():
+        return True  # one after the other, in the order of deadlines
     return _pour(problem, order, problem.capacity).missing == 0
 
 

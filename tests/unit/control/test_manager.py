@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from headgate.control.forecast import Forecast, Source
+from headgate.control.forecast import Forecast, Source, forecast
 from headgate.control.manager import (
     Command,
     DropSite,
@@ -263,6 +263,30 @@ def test_a_site_nobody_has_seen_a_page_of_gets_a_trickle_while_others_have_the_l
     assert manager.rates == pytest.approx({"urgent": 97e3, "later": 3e3})
     after_look(manager, [one_page_seen("urgent", of=200), one_page_seen("later", of=450)], 1.0)
     assert manager.rates == pytest.approx({"urgent": 100e3 - 0.1, "later": 0.1}), "the last place"
+
+
+def test_trickles_are_for_a_few_of_the_most_urgent() -> None:
+    """Hundreds would show nothing of any, and take pages of late ones from those due soon."""
+    sites = [Site(f"s{k}", deadline=Seconds(500.0 + k)) for k in range(20)]
+    manager = managed(sites, {site.name: guess(2e5, cap=100e3) for site in sites}, 100e3, slots=20)
+    after_look(manager, [], 0.0)
+    trickles = {name for name, rate in manager.rates.items() if rate == pytest.approx(3e3)}
+    assert trickles == {"s1", "s2", "s3", "s4"}
+    assert manager.rates["s0"] == pytest.approx(88e3)
+
+
+def test_sites_nobody_has_seen_are_taken_for_what_others_turn_out_to_be() -> None:
+    sites = [Site(f"s{k}", deadline=Seconds(60.0)) for k in range(4)]
+    guesses = {site.name: forecast(site) for site in sites}
+    manager = managed(sites, guesses, 100e3, slots=4)
+    after_look(manager, [], 0.0)
+    before = manager.sites.bytes_left("s3")
+    after_look(manager, [one_page_seen("s0", of=3), one_page_seen("s1", of=3)], 1.0)
+    supposed = manager.sites.bytes_left("s3")
+    assert supposed < before / 10
+    manager.ended("s0", 2.0, whole=1_000.0)
+    after_look(manager, [one_page_seen("s1", of=3)], 2.5)
+    assert manager.sites.bytes_left("s3") < supposed
 
 
 def test_a_server_is_not_slow_where_others_take_their_part_of_the_line() -> None:

@@ -44,6 +44,25 @@ def test_an_order_that_leaves_a_reserve_stands() -> None:
     assert list(state.waiting) == ["long", "soon"]
 
 
+def test_nobody_is_given_up_for_sizes_that_are_only_likely() -> None:
+    """By deadline both are on time if they are half as small as they may be."""
+    sites = {
+        "short": OpenSite(500.0, 9.0, least=100.0),
+        "long": OpenSite(1000.0, 6.0, least=100.0),
+    }
+    state = CrawlState(sites, deque(sites), Capacity.constant(100.0), slots=1, may_park=True)
+    mend(state)
+    assert list(state.waiting) == ["long", "short"]
+
+
+def test_of_sizes_that_are_known_the_least_lateness_counts() -> None:
+    sites = {"short": OpenSite(500.0, 6.0), "long": OpenSite(1000.0, 5.9)}
+    state = CrawlState(sites, deque(["long", "short"]), Capacity.constant(100.0), slots=1)
+    state.may_park = True
+    mend(state)
+    assert list(state.waiting) == ["short", "long"]
+
+
 def test_nobody_is_parked_where_rates_can_keep_all_deadlines() -> None:
     """The other server may be slow, and then the first could not go first: that is for rates."""
     sites = {

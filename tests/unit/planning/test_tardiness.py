@@ -71,10 +71,19 @@ def test_nine_sites_against_all_subsets(seed: int) -> None:
     )
 
 
-def test_gives_up_rather_than_run_forever() -> None:
+def test_hundreds_that_are_all_late_go_shortest_first() -> None:
+    """Each job is a problem within the one before."""
+    durations = np.random.default_rng(0).uniform(1, 100, 300)
+    order = total_tardiness_order(durations, np.zeros(300))
+    assert order is not None
+    assert order.tolist() == np.argsort(durations).tolist()
+
+
+@pytest.mark.parametrize("sites", [200, 400])
+def test_gives_up_rather_than_run_forever(sites: int) -> None:
     rng = np.random.default_rng(0)
-    durations = rng.uniform(1, 100, 400)
-    deadlines = rng.uniform(0.02, 0.6, 400) * durations.sum()
+    durations = rng.uniform(1, 100, sites)
+    deadlines = rng.uniform(0.02, 0.6, sites) * durations.sum()
     assert total_tardiness_order(durations, deadlines, most_subproblems=500) is None
 
 
