@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -48,8 +48,8 @@ def _table(servers: Sequence[KnownServer]) -> Table:
             printable(server.address),
             Text(printable(_hosts(server))),
             f"{'' if server.speed.bounded else '≥ '}{format_rate(server.rate_now)}",
-            _extreme(server, max(server.today)),
-            _extreme(server, min(server.today)),
+            _extreme(server, max),
+            _extreme(server, min),
             _seconds(server.speed.latency_seconds),
             _seconds(server.speed.request_seconds),
             f"{server.speed.measures:,}",
@@ -62,11 +62,20 @@ def _hosts(server: KnownServer) -> str:
     return f"{first} +{len(others)}" if others else first
 
 
-def _extreme(server: KnownServer, rate: float) -> str:
-    hours = server.today
-    if max(hours) <= 1.01 * min(hours):
+def _extreme(server: KnownServer, which: Callable[[Sequence[float]], float]) -> str:
+    """Among the hours near which something was measured."""
+    kind = server.now.kind
+    seen = {
+        hour: rate
+        for hour, rate in enumerate(server.today)
+        if server.speed.seen(server.now.at(hour, kind))
+    }
+    if not seen:
+        return "not seen"
+    found = which(list(seen.values()))
+    if max(seen.values()) <= 1.01 * min(seen.values()):
         return "all alike"
-    return f"{hours.index(rate):02d}:00 {format_rate(rate)}"
+    return f"{next(hour for hour in seen if seen[hour] == found):02d}:00 {format_rate(found)}"
 
 
 def _map(server: KnownServer, kind: DayKind) -> Text:

@@ -54,3 +54,15 @@ def test_what_was_not_measured_is_empty_and_one_server_is_one() -> None:
     text = console.export_text()
     assert text.count("█") == sum(seen)
     assert text.count("·") == 48 - sum(seen)
+
+
+def test_the_best_hour_is_one_that_was_seen() -> None:
+    """Estimates of other hours are means of those, and said to be nobody's best."""
+    known = server("192.0.2.1", 100e3, 20)
+    known.speed.learn(Measure(500e3, 10.0), LocalMoment(60.0 * 22, DayKind.WORKING, 2.0))
+    console = Console(file=io.StringIO(), width=110, record=True)
+    print_servers(console, [known])
+    row = next(line for line in console.export_text().splitlines() if "192.0.2.1" in line)
+    hours = [int(hour) for hour in re.findall(r"(\d\d):00", row)]
+    assert len(hours) == 2
+    assert all(known.speed.seen(NOON.at(hour, NOON.kind)) for hour in hours)
