@@ -58,6 +58,9 @@ _HOLD_SECONDS = 2.0
 """For so long rates that guard deadlines stand while they do: a change of rates costs those who run
 a little of the line, and twice a second that is more than a small slack."""
 _ROUNDING = 1e-6
+_MOST_GUARDED = 60
+"""Sites: to weigh more takes longer than a small one of them, and the line would stand still."""
+_FAIR_PART = 1 / 8
 _SITES_AHEAD = 40
 _WARM_UP_SECONDS = 1.0
 """Before the last of those who run ends, the next one opens its connections ..."""
@@ -359,13 +362,22 @@ def serve_in_order(state: CrawlState) -> None:
         if site.idle:
             _lend(state, site)
         else:
-            left -= _grant(site, left)
+            left -= _grant(site, min(left, _useful(state, site, budget)))
     crawlers = state.free_crawlers
     while left > NOTHING_LEFT * budget and state.waiting and crawlers > 0:
         name = state.waiting.popleft()
         state.running.append(name)
-        left -= _grant(state.sites[name], left)
+        site = state.sites[name]
+        left -= _grant(site, min(left, _useful(state, site, budget)))
         crawlers -= 1
+
+
+def _useful(state: CrawlState, site: OpenSite, budget: float) -> float:
+    """Of hundreds of small sites one at a time would leave the line idle between its pages: none
+    is given more than brings its rest by the next look, but for a fair part of the line."""
+    if len(state.sites) <= _MOST_GUARDED:
+        return math.inf
+    return max(site.remaining / state.look_seconds, _FAIR_PART * budget)
 
 
 def _grant(site: OpenSite, left: float) -> float:
@@ -382,7 +394,7 @@ def _guard_deadlines(state: CrawlState) -> bool:
     """Set rates that keep deadlines which the order alone would put in danger; False: no need, or
     no way to do better than serve in order."""
     names = [name for name in (*state.running, *state.waiting) if not state.sites[name].idle]
-    if not names or not state.can_guard:
+    if not names or not state.can_guard or len(names) > _MOST_GUARDED:
         return False
     if not any(state.sites[name].deadline < math.inf for name in names):
         return False

@@ -142,3 +142,14 @@ def test_deadlines_are_tight_that_can_be_met_and_leave_no_reserve(
     site = OpenSite(1000.0, deadline, cap=100.0, reserve=1.0)
     state = CrawlState({"a": site}, deque(["a"]), Capacity.constant(100.0), slots=1)
     assert state.is_tight(["a"]) is tight
+
+
+def test_of_hundreds_several_are_served_at_once_in_order() -> None:
+    """One small site at a time would leave the line idle between its pages."""
+    sites = {f"s{k}": OpenSite(60.0, 100.0 + k) for k in range(61)}
+    state = CrawlState(sites, deque(sites), Capacity.constant(600.0), slots=61, look_seconds=0.5)
+    rates = replan(state, Started(0.0))
+    assert rates == {f"s{k}": 120.0 for k in range(5)}
+    state.sites.pop("s60")
+    state.waiting.remove("s60")
+    assert replan(state, Started(0.0))["s0"] == 600.0
