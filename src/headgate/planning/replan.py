@@ -60,7 +60,7 @@ a little of the line, and twice a second that is more than a small slack."""
 _ROUNDING = 1e-6
 _MOST_GUARDED = 60
 """Sites: to weigh more takes longer than a small one of them, and the line would stand still."""
-_FAIR_PART = 1 / 8
+_SMALL_AT_ONCE = 8
 _SITES_AHEAD = 40
 _WARM_UP_SECONDS = 1.0
 """Before the last of those who run ends, the next one opens its connections ..."""
@@ -374,10 +374,11 @@ def serve_in_order(state: CrawlState) -> None:
 
 def _useful(state: CrawlState, site: OpenSite, budget: float) -> float:
     """Of hundreds of small sites one at a time would leave the line idle between its pages: none
-    is given more than brings its rest by the next look, but for a fair part of the line."""
-    if len(state.sites) <= _MOST_GUARDED:
+    is given more than brings its rest by the next look, but for a fair part of the line. Who plays
+    a crawl through ahead of time has no looks, and no line that is idle."""
+    if len(state.sites) <= _MOST_GUARDED or math.isinf(state.look_seconds):
         return math.inf
-    return max(site.remaining / state.look_seconds, _FAIR_PART * budget)
+    return max(site.remaining / state.look_seconds, budget / min(state.slots, _SMALL_AT_ONCE))
 
 
 def _grant(site: OpenSite, left: float) -> float:

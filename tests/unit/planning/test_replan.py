@@ -153,3 +153,15 @@ def test_of_hundreds_several_are_served_at_once_in_order() -> None:
     state.sites.pop("s60")
     state.waiting.remove("s60")
     assert replan(state, Started(0.0))["s0"] == 600.0
+
+
+def test_who_looks_ahead_serves_hundreds_at_the_full_rate() -> None:
+    sites = {f"s{k}": OpenSite(60.0, 100.0 + k) for k in range(61)}
+    state = CrawlState(sites, deque(sites), Capacity.constant(600.0), slots=2)
+    assert replan(state, Started(0.0)) == {"s0": 600.0}
+
+
+def test_few_crawlers_use_the_whole_line_for_small_sites() -> None:
+    sites = {f"s{k}": OpenSite(60.0, 100.0 + k) for k in range(61)}
+    state = CrawlState(sites, deque(sites), Capacity.constant(600.0), slots=2, look_seconds=0.5)
+    assert replan(state, Started(0.0)) == {"s0": 300.0, "s1": 300.0}
