@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 from tests.acceptance.running import headgate
+from tests.acceptance.small_web import SmallWeb, serving
 from tests.integration.storage.crawled import STARTED, WARCINFO, crawl_again, crawl_once
 from tests.unit.storage.making import make_fetched
 
@@ -181,13 +182,47 @@ def test_all_runs_have_a_column_that_names_them(tmp_path: Path) -> None:
     assert stamps == [second.stamp] * 2 + [first.stamp] * 11
 
 
+def test_links_come_with_their_anchor_texts(tmp_path: Path) -> None:
+    """Of two sites and two runs; what the second run found unchanged, too."""
+    with serving(SmallWeb(9)) as one, serving(SmallWeb(5)) as other:
+        file = tmp_path / "sites.toml"
+        sites = [
+            f"[site.s{web.pages}]\nseeds = ['{web.seed}']\ndelay = 0\n" for web in (one, other)
+        ]
+        file.write_text("".join(sites))
+        for _ in range(2):
+            assert headgate("crawl", file, "--out", tmp_path / "kept", "--quiet").returncode == 0
+    told = ["--table", "links", "--content", "text", "--as", "jsonl"]
+    done = headgate("export", tmp_path / "kept", "--run", "all", *told)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {row["site"] for row in rows} == {"s9", "s5"}
+    assert len({row["run"] for row in rows}) == 2
+    for row in rows:
+        name = row["target"].rpartition("/")[2].removesuffix(".html")
+        assert row["text"] == ("no" if name == "x" else name), row
+    few = headgate("export", tmp_path / "kept", *told, "--where", "target like '%/3.html'")
+    assert {json.loads(line)["text"] for line in few.stdout.splitlines()} == {"3"}
+
+
+def test_links_of_damaged_pages_have_no_text(tmp_path: Path) -> None:
+    with serving(SmallWeb(5)) as web:
+        assert headgate("crawl", web.seed, "--out", tmp_path, "--quiet").returncode == 0
+    (archive,) = tmp_path.rglob("*.warc.gz")
+    archive.write_bytes(archive.read_bytes()[:2000])
+    done = headgate("export", tmp_path, "--table", "links", "--content", "text", "--as", "jsonl")
+    assert done.returncode == 1
+    assert "pages could not be read; the first: http://127.0.0.1" in done.stderr
+    assert None in [json.loads(line)["text"] for line in done.stdout.splitlines()]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--as", "sqlite"], "name a file with --to"),
         (["--as", "wacz", "--table", "links"], "leave --table out"),
-        (["--as", "text", "--content", "html"], "--content is a column of pages"),
-        (["--table", "links", "--content", "text"], "--content is a column of pages"),
+        (["--as", "text", "--content", "html"], "--content is a column of a table"),
+        (["--table", "links", "--content", "html"], "links have no html"),
         (["--to", "x.doc"], "its ending is none of"),
         (["--table", "servers"], "is a crawl and has no servers"),
     ],

@@ -40,6 +40,7 @@ examples:
   headgate export archive --run 2026-11-15T19-20-03 --to pages.parquet
   headgate export --as markdown --to docs/ --where "url like '%%/docs/%%'"
   headgate export --as jsonl --content text --where "status = 200"
+  headgate export --table links --content text --to links.parquet
   headgate export --run all --to everything.wacz
 """
 
@@ -72,7 +73,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help='only rows that meet it: SQL on the table\'s columns, like "status = 200"',
     )
     parser.add_argument(
-        "--content", choices=CONTENTS, default="", help="add it as a column to the table of pages"
+        "--content",
+        choices=CONTENTS,
+        default="",
+        help="add it as a column to the table of pages; text also to links: their anchor text",
     )
     parser.add_argument(
         "--run", metavar="STAMP", help="which run, or 'all' of them (default: the newest)"
@@ -91,9 +95,8 @@ def run(args: argparse.Namespace) -> int:
     form = args.form or _by_ending(args.to)
     if form in _FOR_FILES and args.to == "-" and (form == "sqlite" or sys.stdout.isatty()):
         raise UserMistake(f"{form} is nothing for a terminal; name a file with --to")
-    if args.content and (form in ("text", "markdown", "wacz") or args.table not in (None, "pages")):
-        raise UserMistake("--content is a column of pages; ask for them as csv, jsonl, parquet"
-                          " or sqlite")  # fmt: skip
+    if args.content:
+        _check_content(args.content, args.table, form)
     if args.table and form in ("text", "markdown", "wacz"):
         raise UserMistake(f"--as {form} gives out pages; leave --table out")
     from headgate.jobs.exporting.export import Export, Exporting
@@ -106,6 +109,15 @@ def run(args: argparse.Namespace) -> int:
     for remark in exporting.remarks:
         say(remark)
     return FAILED if exporting.unreadable else 0
+
+
+def _check_content(content: str, table: str | None, form: str) -> None:
+    if form in ("text", "markdown", "wacz"):
+        raise UserMistake(f"--content is a column of a table; --as {form} makes none")
+    if table == "links" and content != "text":
+        raise UserMistake(f"links have no {content}; --content text adds their anchor text")
+    if table not in (None, "pages", "links"):
+        raise UserMistake(f"--content is a column of pages or links; {table} have none")
 
 
 def _write(exporting: Exporting, form: str, to: str) -> None:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import msgspec
 
+from headgate.crawling.robots import RobotsFile
 from headgate.crawling.survey_reading import SurveyedPage
-from headgate.model.fetch import Fetched, FetchFailure
+from headgate.model.fetch import FailureKind, Fetched, FetchFailure
 from headgate.reading.urls import host
 from headgate.surveying.answers import Harvest
-from headgate.surveying.entries import Ending, SurveyEntry
+from headgate.surveying.entries import Ending, RobotsStance, SurveyEntry
 from headgate.surveying.server_tree import ServerTree
 
-__all__ = ["changed", "conditions", "entry_of", "page_entry", "unchanged_entry"]
+__all__ = [
+    "changed",
+    "conditions",
+    "entry_of",
+    "page_entry",
+    "robots_entry",
+    "unchanged_entry",
+]
 
 
 def entry_of(
@@ -23,7 +31,8 @@ def entry_of(
         wire_bytes=outcome.wire_bytes, seconds=outcome.seconds,
     )  # fmt: skip
     if isinstance(outcome, FetchFailure):
-        return changed(plain, detail=outcome.kind.value)
+        tls_error = outcome.detail if outcome.kind is FailureKind.TLS else ""
+        return changed(plain, detail=outcome.kind.value, tls_error=tls_error)
     return changed(
         plain,
         status=outcome.status,
@@ -34,11 +43,36 @@ def entry_of(
         content_type=(outcome.header("content-type") or "")[:200],
         etag=(outcome.header("etag") or "")[:1000],
         last_modified=(outcome.header("last-modified") or "")[:100],
+        tls=outcome.tls if host(outcome.url) == host(url) else None,
     )
 
 
 def changed(entry: SurveyEntry, **changes: object) -> SurveyEntry:
     return msgspec.structs.replace(entry, **changes)
+
+
+def robots_entry(tree: ServerTree, origin: str, found: RobotsFile) -> SurveyEntry:
+    """One entry for all requests that redirects took."""
+    entry = entry_of(tree, f"{origin}/robots.txt", 0, found.outcomes[-1], Ending.ROBOTS)
+    return changed(
+        entry,
+        requests=len(found.outcomes),
+        wire_bytes=sum(outcome.wire_bytes for outcome in found.outcomes),
+        robots=_stance(found, origin),
+        crawl_delay=found.rules.crawl_delay or 0.0,
+    )
+
+
+def _stance(found: RobotsFile, origin: str) -> RobotsStance:
+    last = found.outcomes[-1]
+    if found.rules.unreachable or isinstance(last, FetchFailure):
+        return RobotsStance.UNAVAILABLE
+    if last.status >= 300:
+        return RobotsStance.ABSENT
+    if not found.rules.paths:
+        return RobotsStance.OPEN
+    home = found.rules.allows(f"{origin}/")
+    return RobotsStance.PARTIAL if home else RobotsStance.CLOSED
 
 
 def page_entry(entry: SurveyEntry, page: SurveyedPage, harvest: Harvest) -> SurveyEntry:

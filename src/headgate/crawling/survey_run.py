@@ -25,6 +25,7 @@ from headgate.crawling.survey_entries import (
     conditions,
     entry_of,
     page_entry,
+    robots_entry,
     unchanged_entry,
 )
 from headgate.crawling.survey_reading import read_surveyed
@@ -133,18 +134,16 @@ class SurveyRun:
             command.most_requests,
             command.most_bytes,
         )
+        entry = robots_entry(self.surveyor.trees[command.server], command.origin, found)
         last = found.outcomes[-1]
         answer = RobotsAnswer(
             found.rules.allows,
-            found.rules.crawl_delay or 0.0,
-            len(found.outcomes),
-            sum(outcome.wire_bytes for outcome in found.outcomes),
+            entry.crawl_delay,
+            entry.requests,
+            entry.wire_bytes,
             last.kind.value if isinstance(last, FetchFailure) else found.trouble,
         )
-        url = f"{command.origin}/robots.txt"
-        tree = self.surveyor.trees[command.server]
-        entry = entry_of(tree, url, 0, last, Ending.ROBOTS)
-        self._tools.log.put(changed(entry, requests=answer.requests, wire_bytes=answer.wire_bytes))
+        self._tools.log.put(entry)
         self._tell(RobotsLearned(command.server, command.origin, answer))
 
     async def _fetch(self, command: Fetch) -> None:

@@ -270,7 +270,7 @@ def _fetched(
     """``heads`` are those of request and response, as an archive may keep them."""
     reply = exchange.reply
     assert reply.body is not None
-    proxied = connection.proxied
+    proxied, stream = connection.proxied, connection.channel.stream
     return Fetched(
         url,
         reply.head.status,
@@ -284,4 +284,5 @@ def _fetched(
         exchange.wire_bytes,
         reply.body.truncated,
         proxied or leads_to_public(connection.address),
+        None if stream is None else stream.facts,
     )

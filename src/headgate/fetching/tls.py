@@ -11,13 +11,14 @@ import asyncio
 import socket
 import ssl
 from pathlib import Path
+from typing import Any
 
 import certifi
 
 from headgate.fetching.faults import FetchFault
 from headgate.fetching.origin import Origin
 from headgate.model.errors import UserMistake
-from headgate.model.fetch import FailureKind
+from headgate.model.fetch import FailureKind, TlsFacts
 
 __all__ = ["Tls", "TlsStream", "trusting_context"]
 
@@ -32,7 +33,7 @@ _NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 class TlsStream:
     """One connection's cipher. Ciphertext goes in by `take` and comes out of `seal`."""
 
-    __slots__ = ("_head", "_incoming", "_object", "_outgoing", "_record", "awaited")
+    __slots__ = ("_facts", "_head", "_incoming", "_object", "_outgoing", "_record", "awaited")
 
     def __init__(self, context: ssl.SSLContext, host: str, session: ssl.SSLSession | None) -> None:
         self._incoming = ssl.MemoryBIO()
@@ -46,6 +47,7 @@ class TlsStream:
         """Bytes of the record that is under way."""
         self.awaited = 0
         """Of it, those that are still to come."""
+        self._facts: TlsFacts | None = None
 
     async def handshake(self, sock: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -65,6 +67,19 @@ class TlsStream:
     @property
     def session(self) -> ssl.SSLSession | None:
         return self._object.session
+
+    @property
+    def facts(self) -> TlsFacts:
+        """Of a handshake that is done; the certificate is read once."""
+        if self._facts is None:
+            shown = self._object.getpeercert() or {}
+            ends = str(shown.get("notAfter", ""))
+            self._facts = TlsFacts(
+                self._object.version() or "",
+                _issuer(shown.get("issuer", ())),
+                ssl.cert_time_to_seconds(ends) if ends else 0.0,
+            )
+        return self._facts
 
     def seal(self, data: bytes) -> bytes:
         self._object.write(data)
@@ -168,6 +183,12 @@ class Tls:
 def trusting_context(authorities: str | None = None) -> ssl.SSLContext:
     """What verifies servers as Headgate does everywhere."""
     return ssl.create_default_context(cafile=authorities or _store())
+
+
+def _issuer(names: Any) -> str:
+    """Of the pairs that Python makes of a distinguished name."""
+    found = {key: value for part in names for key, value in part}
+    return str(found.get("organizationName") or found.get("commonName") or "")
 
 
 def _in_words(error: ssl.SSLError) -> str:

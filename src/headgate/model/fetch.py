@@ -19,6 +19,7 @@ __all__ = [
     "FetchFailure",
     "FetchRequest",
     "Fetched",
+    "TlsFacts",
 ]
 
 
@@ -88,6 +89,17 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     writes the rest, and keeps the cookies."""
 
 
+class TlsFacts(msgspec.Struct, frozen=True, gc=False):
+    """What a server showed of itself in its TLS handshake."""
+
+    version: str
+    """Like "TLSv1.3"."""
+    issuer: str = ""
+    """Who signed its certificate: the organisation, else the name. Empty: it was not verified."""
+    expires: float = 0.0
+    """When the certificate does, in seconds since 1970; 0: it was not verified."""
+
+
 class Fetched(msgspec.Struct, frozen=True, gc=False):
     """A response, with the exact bytes that an archive keeps."""
 
@@ -115,6 +127,8 @@ class Fetched(msgspec.Struct, frozen=True, gc=False):
     """Why the payload is not whole, in WARC's words: "length", "time", "disconnect"; "": it is."""
     public: bool = True
     """Whether the address is one of the Internet at large."""
+    tls: TlsFacts | None = None
+    """None: it came in the clear, or from an archive."""
 
     @property
     def coding(self) -> str:

@@ -66,6 +66,16 @@ class SurveyReport(msgspec.Struct, frozen=True):
     ahead: Sequence[DepthAhead]
     """What going on would cost and bring: within the depth if it ended early, and on the next
     levels below. Servers at their cap are left out."""
+    tls: Mapping[str, int] = {}
+    """Servers by version of TLS, like "TLSv1.3"; those that answered in the clear alone: "none"."""
+    issuers: Mapping[str, int] = {}
+    """Servers by who signed their certificates, the most frequent first."""
+    tls_errors: Mapping[str, int] = {}
+    """Servers with a bad certificate or handshake, by what was wrong."""
+    expiring: int = 0
+    """Servers whose certificates expire within 30 days of the survey's end."""
+    robots: Mapping[str, int] = {}
+    """Servers by what their robots.txt says to us: `headgate.surveying.entries.RobotsStance`."""
     grid: GridReport | None = None
     """Of nodes that asked; None: one machine did."""
     version: int = 1

@@ -106,6 +106,10 @@ class PathRules:
         """Places in the list of wildcards."""
         self._sign_sizes = {len(sign) for sign in self._by_sign}
 
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._literals or self._wildcards)
+
     def allow(self, path: str) -> bool:
         """May this path be fetched? With its query, in normal form.
 

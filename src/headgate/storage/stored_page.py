@@ -13,7 +13,7 @@ from headgate.model.errors import WorldFault
 from headgate.model.fetch import Fetched
 from headgate.reading.charset import decode
 from headgate.reading.content import decode_content
-from headgate.reading.links import page_links
+from headgate.reading.links import LinkOptions, page_links
 from headgate.reading.page_lines import page_lines
 from headgate.storage.collection import RunFolder
 from headgate.storage.page import PageRow
@@ -25,6 +25,7 @@ __all__ = ["StoredPage", "UnreadablePage"]
 
 _MOST_BYTES = 64_000_000
 """Of a body without its coding."""
+_WITH_TEXTS = LinkOptions(texts=True)
 _TEXT = ("text/", "application/json", "application/xml")
 
 
@@ -111,6 +112,13 @@ class StoredPage:
         if not self.is_html:
             return ()
         return page_links(self.body, self._response.url, self.content_type).urls
+
+    @property
+    def anchors(self) -> dict[str, str]:
+        """The text of the first link to each URL, where it has one."""
+        if not self.is_html:
+            return {}
+        return page_links(self.body, self._response.url, self.content_type, _WITH_TEXTS).texts
 
     @cached_property
     def _response(self) -> Fetched:

@@ -8,7 +8,9 @@ from enum import StrEnum
 
 import msgspec
 
-__all__ = ["Ending", "SurveyEntry"]
+from headgate.model.fetch import TlsFacts
+
+__all__ = ["Ending", "RobotsStance", "SurveyEntry"]
 
 
 class Ending(StrEnum):
@@ -21,6 +23,20 @@ class Ending(StrEnum):
     STATUS = "status"
     FAILURE = "failure"
     ROBOTS = "robots"
+
+
+class RobotsStance(StrEnum):
+    """What an origin's robots.txt says to us, in a word."""
+
+    ABSENT = "absent"
+    """There is none."""
+    OPEN = "open"
+    """It has no rule for us."""
+    PARTIAL = "partial"
+    CLOSED = "closed"
+    """Not even the home page may be asked for."""
+    UNAVAILABLE = "unavailable"
+    """It could not be had, so nothing may be asked for."""
 
 
 class SurveyEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -54,3 +70,10 @@ class SurveyEntry(msgspec.Struct, frozen=True, array_like=True):
     """All links of the page with their anchor texts, internal and external."""
     new_hosts: Sequence[str] = ()
     """External hosts that no page of this survey had linked to before."""
+    tls: TlsFacts | None = None
+    """Of the server asked; None: no TLS, or robots.txt was another server's."""
+    tls_error: str = ""
+    """What was wrong with the certificate or the handshake."""
+    robots: RobotsStance | None = None
+    """None: this was no request for robots.txt."""
+    crawl_delay: float = 0.0

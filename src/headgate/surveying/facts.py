@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from headgate.model.fetch import TlsFacts
 from headgate.reading.urls import host
 from headgate.surveying.domains import is_internal, parents
-from headgate.surveying.entries import Ending, SurveyEntry
+from headgate.surveying.entries import Ending, RobotsStance, SurveyEntry
 from headgate.surveying.log_depths import Log, LogDepths
 from headgate.surveying.server_tree import ServerState, ServerTree
 
@@ -51,6 +52,14 @@ class ServerFacts:
     moved_to: str = ""
     """Where its first page redirects to, if that is another server."""
     https: bool = False
+    tls: TlsFacts | None = None
+    """Of the first connection by https."""
+    tls_error: str = ""
+    """Of the first handshake that failed."""
+    robots: RobotsStance | None = None
+    """Of the first origin asked."""
+    crawl_delay: float = 0.0
+    """Seconds; the longest that an origin of it asks for."""
     software: str = ""
     requests: int = 0
     wire_bytes: int = 0
@@ -148,6 +157,10 @@ class SurveyFacts:
         level.wire_bytes += entry.wire_bytes
         if entry.ending is Ending.FAILURE or entry.status >= 400:
             server.errors += entry.ending is not Ending.ROBOTS
+        server.tls = server.tls or entry.tls
+        server.tls_error = server.tls_error or entry.tls_error
+        server.robots = server.robots or entry.robots
+        server.crawl_delay = max(server.crawl_delay, entry.crawl_delay)
         if entry.status:
             self._answered(server, entry)
         if entry.ending in _CAME:

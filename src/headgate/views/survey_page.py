@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from headgate.model.survey_report import DepthAhead, SurveyDepth, SurveyReport
 from headgate.model.units import format_duration, format_size
@@ -15,6 +15,8 @@ from headgate.views.survey_charts import depth_chart, domain_chart, harvest_char
 from headgate.views.survey_text import nothing_surveyed
 
 __all__ = ["survey_page"]
+
+_ISSUERS_SHOWN = 10
 
 
 def survey_page(report: SurveyReport, facts: SurveyFacts) -> str:
@@ -64,7 +66,19 @@ def survey_page(report: SurveyReport, facts: SurveyFacts) -> str:
                 f"The {MOST_NODES} hosts with the most links at the most: blue answer, red do not,"
                 " grey were not asked. hosts.graphml has all.",
             ),
-            section("Servers without a page", _unreachable(report)),
+            section(
+                "TLS",
+                _tls(report),
+                "Servers by the version they agreed on, and by who signed their certificates;"
+                " servers.parquet has each.",
+            ),
+            section(
+                "robots.txt",
+                _counts("what it says", report.robots),
+                "absent: there is none; open: no rule for us; closed: not even the home page;"
+                " unavailable: it could not be had, so nothing was asked for.",
+            ),
+            section("Servers without a page", _counts("why", report.unreachable)),
         ),
         "\n",
     )
@@ -125,12 +139,24 @@ def _costs(level: SurveyDepth | DepthAhead | None) -> tuple[str, str, str, str]:
     return (*costs, f"{level.new_hosts:,.0f}", f"{level.new_hosts / level.requests:.3f}")
 
 
-def _unreachable(report: SurveyReport) -> Markup | None:
-    if not report.unreachable:
+def _tls(report: SurveyReport) -> Markup | None:
+    expiring = {"expires within 30 days": report.expiring} if report.expiring else {}
+    issuers = dict(list(report.issuers.items())[:_ISSUERS_SHOWN])
+    tables = (
+        _counts("version", report.tls),
+        _counts("certificate of", issuers),
+        _counts("trouble", {**report.tls_errors, **expiring}),
+    )
+    return joined([table for table in tables if table is not None]) if any(tables) else None
+
+
+def _counts(what: str, servers: Mapping[str, int]) -> Markup | None:
+    """The most frequent first."""
+    if not servers:
         return None
-    worst = sorted(report.unreachable.items(), key=lambda item: (-item[1], item[0]))
-    rows = [_row("td", reason, f"{count:,}") for reason, count in worst]
-    return _table(_row("th", "why", "servers"), rows)
+    ranked = sorted(servers.items(), key=lambda item: (-item[1], item[0]))
+    rows = [_row("td", word, f"{count:,}") for word, count in ranked]
+    return _table(_row("th", what, "servers"), rows)
 
 
 def _table(head: Markup, rows: Iterable[Markup]) -> Markup:

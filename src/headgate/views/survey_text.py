@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from headgate.model.survey_report import DepthAhead, SurveyReport
 from headgate.model.units import format_duration, format_size
@@ -61,10 +61,31 @@ def _lines(report: SurveyReport, folder: str) -> Iterator[str]:
     if not report.nothing_fetched:
         for reason, count in sorted(report.unreachable.items(), key=lambda item: -item[1]):
             yield f"  {count:,} without a page: {reason}"
+    yield from _manners(report)
     yield from _depths(report)
     yield from grid_words(report.grid)
     yield f"tables and graph: {folder}"
     yield f"report: {folder}/report.html"
+
+
+def _manners(report: SurveyReport) -> Iterator[str]:
+    """What servers show of TLS, and what their robots.txt says."""
+    if report.tls:
+        words = [f"TLS: {counted(report.tls)}"]
+        if report.expiring:
+            words.append(f"{plural(report.expiring, 'certificate')} will expire within 30 days")
+        if report.tls_errors:
+            words.append(f"bad: {counted(report.tls_errors)}")
+        yield "; ".join(words)
+        yield f"robots.txt: {counted(report.robots)}"
+
+
+def counted(words: Mapping[str, int]) -> str:
+    """
+    >>> counted({"TLSv1.3": 1200, "none": 3})
+    '1,200 TLSv1.3, 3 none'
+    """
+    return ", ".join(f"{count:,} {word}" for word, count in words.items())
 
 
 def _share(report: SurveyReport) -> str:

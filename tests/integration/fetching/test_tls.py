@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import ssl
 import subprocess
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ import uvloop
 from headgate.fetching.dns import FixedResolver
 from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.fetching.metering import Meter
-from headgate.model.fetch import FailureKind, Fetched, FetchFailure
+from headgate.model.fetch import FailureKind, Fetched, FetchFailure, TlsFacts
 
 from .scripted import PATIENT, Wire, asking, page
 
@@ -146,6 +147,36 @@ def test_sessions_are_resumed(certificate: Path) -> None:
             assert server.resumed == [False, True, True]
 
     uvloop.run(session())
+
+
+def test_a_response_tells_version_and_certificate(certificate: Path) -> None:
+    """Those of resumed sessions, too."""
+
+    async def session() -> list[TlsFacts | None]:
+        facts = []
+        server = serving(certificate, b"x", close=True)
+        async with server as serves, fetcher_for(certificate) as fetcher:
+            for _ in range(2):
+                outcome = await fetcher.fetch(asking(serves.url()))
+                assert isinstance(outcome, Fetched), outcome
+                facts.append(outcome.tls)
+        return facts
+
+    first, second = uvloop.run(session())
+    assert first is not None
+    assert first == second
+    assert (first.version, first.issuer) == ("TLSv1.3", "named.test")
+    assert 86_400 < first.expires - time.time() < 3 * 86_400
+
+
+def test_an_unverified_certificate_tells_nothing(certificate: Path) -> None:
+    async def session() -> FetchFailure | Fetched:
+        async with serving(certificate, b"x") as server, fetcher_for(None, verify=False) as fetcher:
+            return await fetcher.fetch(asking(server.url()))
+
+    outcome = uvloop.run(session())
+    assert isinstance(outcome, Fetched)
+    assert outcome.tls == TlsFacts("TLSv1.3")
 
 
 def test_a_plain_server_is_no_tls_server() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.frontier.pacing import PaceRules
-from headgate.model.fetch import FailureKind
-from headgate.surveying.entries import Ending, SurveyEntry
+from headgate.model.fetch import FailureKind, TlsFacts
+from headgate.surveying.entries import Ending, RobotsStance, SurveyEntry
 from headgate.surveying.facts import ServerFacts, SurveyFacts
 from headgate.surveying.rules import SurveyRules
 from headgate.surveying.surveyor import Surveyor
@@ -49,6 +50,20 @@ def test_a_server_that_never_answered_has_neither_time_nor_rate() -> None:
 def test_the_curve_ends_where_the_survey_did() -> None:
     entries = [_answer(100, 0.0, str(number)) for number in range(1001)]
     assert SurveyFacts.of(lambda: entries).curve[-1] == (1001, 0)
+
+
+def test_a_server_is_told_by_its_first_handshake_and_its_first_robots_file() -> None:
+    tls = TlsFacts("TLSv1.3", "Trust Ltd", 2e9)
+    robots = replace(_answer(100, 0.0, "robots.txt"), ending=Ending.ROBOTS)
+    server = _server(
+        replace(robots, robots=RobotsStance.PARTIAL, crawl_delay=2.0),
+        replace(_answer(100, 0.0), tls=tls),
+        replace(robots, robots=RobotsStance.ABSENT),
+        replace(_answer(100, 0.0), tls=TlsFacts("TLSv1.2"), tls_error="certificate has expired"),
+    )
+    assert server.tls == tls
+    assert (server.robots, server.crawl_delay) == (RobotsStance.PARTIAL, 2.0)
+    assert server.tls_error == "certificate has expired"
 
 
 def _surveyor(*, breadth_first: bool = False) -> Surveyor:

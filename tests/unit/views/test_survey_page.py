@@ -49,6 +49,27 @@ def test_the_page_has_all_pictures_and_no_foreign_markup() -> None:
     assert survey_page(_report(), _facts()) == page
 
 
+def test_tls_and_robots_are_told() -> None:
+    assert "robots.txt</h2>" not in survey_page(_report(), _facts())
+    told = msgspec.structs.replace(
+        _report(),
+        tls={"TLSv1.3": 3, "none": 1},
+        issuers={"Trust <Ltd>": 3},
+        tls_errors={"certificate: certificate has expired": 1},
+        expiring=2,
+        robots={"partial": 3, "closed": 1},
+    )
+    text = survey_text(told, "out")
+    assert (
+        "TLS: 3 TLSv1.3, 1 none; 2 certificates will expire within 30 days;"
+        " bad: 1 certificate: certificate has expired"
+    ) in text
+    assert "robots.txt: 3 partial, 1 closed" in text
+    page = survey_page(told, _facts())
+    for words in ("TLSv1.3", "Trust &lt;Ltd&gt;", "expires within 30 days", "closed"):
+        assert words in page
+
+
 def test_bodies_too_small_to_be_timed_make_no_picture_of_speeds() -> None:
     page = survey_page(_report(), _facts(payload_bytes=900))
     assert "Transfer rate" not in page

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
+from headgate.jobs.exporting.anchor_texts import AnchorTexts
 from headgate.jobs.exporting.page_content import Contents, Told
 from headgate.model.errors import UserMistake
 from headgate.reading.main_text import FORMS
@@ -44,7 +46,7 @@ class Export:
     table: str | None = None
     where: str = ""
     content: str = ""
-    """A further column of pages: "text", "markdown" or "html"."""
+    """A further column of pages: "text", "markdown" or "html"; of links: "text"."""
     created: str = ""
     """This moment by ISO 8601."""
 
@@ -132,17 +134,38 @@ class Exporting:
 
     def _rows(self, table: str, stack: ExitStack, *, with_run: bool = False) -> Rows:
         """Of all runs that are asked for, as far as they meet the condition."""
-        found: list[tuple[str, Rows]] = []
+        found: list[tuple[RunFolder, Rows]] = []
         for run in self.runs:
             self._remark_unfinished(run)
-            found.append((run.stamp, stored_rows(stack.enter_context(run_table(run, table)))))
+            found.append((run, stored_rows(stack.enter_context(run_table(run, table)))))
         schema = found[0][1].schema
         if with_run or self.asked.run == "all":
             schema = schema.insert(0, pa.field("run", pa.string()))
         meant = self.asked.where if table == (self.asked.table or self.tables[0]) else ""
         condition = RowCondition(meant, schema.names)
-        rows = Rows(schema, _chosen(found, schema, condition))
+        chosen = [(run, _chosen(run.stamp, rows, schema, condition)) for run, rows in found]
+        if self.asked.content and table == self.asked.table == "links":
+            return self._with_anchors(schema, chosen, stack)
+        rows = Rows(schema, chain.from_iterable(batches for _, batches in chosen))
         return self._with_content(rows) if self.asked.content and table == "pages" else rows
+
+    def _with_anchors(
+        self,
+        schema: pa.Schema,
+        chosen: Sequence[tuple[RunFolder, Iterator[pa.Table]]],
+        stack: ExitStack,
+    ) -> Rows:
+        texts = AnchorTexts(self._collection)
+
+        def added() -> Iterator[pa.Table]:
+            for run, batches in chosen:
+                pages = stored_rows(stack.enter_context(run_table(run, "pages"))).batches
+                rows = ({"run": run.stamp, **row} for some in pages for row in some.to_pylist())
+                for some, found in texts.of(batches, rows):
+                    yield some.append_column("text", pa.array(found, pa.string()))
+            self._count(texts.unreadable, texts.first_trouble, "page")
+
+        return Rows(schema.append(pa.field("text", pa.string())), added())
 
     def _with_content(self, rows: Rows) -> Rows:
         form = self.asked.content
@@ -181,12 +204,11 @@ class Exporting:
 
 
 def _chosen(
-    found: Sequence[tuple[str, Rows]], schema: pa.Schema, condition: RowCondition
+    stamp: str, rows: Rows, schema: pa.Schema, condition: RowCondition
 ) -> Iterator[pa.Table]:
-    for stamp, rows in found:
-        for some in rows.batches:
-            named = _named(some, stamp) if schema.names[0] == "run" else some
-            yield condition.matching(named.select(schema.names))
+    for some in rows.batches:
+        named = _named(some, stamp) if schema.names[0] == "run" else some
+        yield condition.matching(named.select(schema.names))
 
 
 def _named(rows: pa.Table, stamp: str) -> pa.Table:

@@ -6,6 +6,7 @@ Done again after a crash, it is the same.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
@@ -15,10 +16,12 @@ from headgate.model.survey_report import DepthAhead, SurveyDepth, SurveyReport
 from headgate.storage.collection import RunFolder
 from headgate.storage.journals.survey_log import SURVEY_LOG, read_survey
 from headgate.storage.replacing import write_whole
-from headgate.surveying.facts import SurveyFacts
+from headgate.surveying.facts import ServerFacts, SurveyFacts
 from headgate.surveying.surveyor import Surveyor
 
 __all__ = ["wrap_up_survey"]
+
+_SOON_SECONDS = 30 * 86_400.0
 
 
 def wrap_up_survey(
@@ -38,7 +41,9 @@ def wrap_up_survey(
     facts = SurveyFacts.of(lambda: read_survey(run.path / SURVEY_LOG), surveyor.trees)
     write_survey_tables(facts, run.path)
     report = msgspec.structs.replace(
-        _report(run.stamp, facts, surveyor, ending, seconds), grid=grid
+        _report(run.stamp, facts, surveyor, ending, seconds),
+        grid=grid,
+        expiring=_expiring(facts.servers.values(), wall),
     )
     write_whole(run.path / "report.json", msgspec.json.encode(report))
     write_survey_page(report, run.path)
@@ -80,7 +85,24 @@ def _report(
             for number, level in enumerate(facts.depths)
         ],
         ahead=_ahead(surveyor, facts),
+        tls=_ranked(
+            server.tls.version if server.tls else "none" for server in servers if server.reachable
+        ),
+        issuers=_ranked(
+            server.tls.issuer for server in servers if server.tls and server.tls.issuer
+        ),
+        tls_errors=_ranked(server.tls_error for server in servers if server.tls_error),
+        robots=_ranked(server.robots.value for server in servers if server.robots),
     )
+
+
+def _ranked(words: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(words).most_common())
+
+
+def _expiring(servers: Iterable[ServerFacts], wall: float) -> int:
+    ends = (server.tls.expires for server in servers if server.tls and server.tls.expires)
+    return sum(expires < wall + _SOON_SECONDS for expires in ends)
 
 
 def _ahead(surveyor: Surveyor, facts: SurveyFacts) -> list[DepthAhead]:

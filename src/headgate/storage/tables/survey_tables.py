@@ -23,6 +23,11 @@ from headgate.surveying.facts import DepthFacts, ServerFacts, SurveyFacts
 
 __all__ = ["write_survey_tables"]
 
+
+def _expires(server: ServerFacts) -> int | None:
+    return int(server.tls.expires) or None if server.tls else None
+
+
 _SERVERS: Sequence[tuple[str, Any, Callable[[ServerFacts], object]]] = (
     ("server", pa.string(), lambda s: s.domain),
     ("start", pa.string(), lambda s: s.start),
@@ -33,6 +38,12 @@ _SERVERS: Sequence[tuple[str, Any, Callable[[ServerFacts], object]]] = (
     ("address", pa.string(), lambda s: s.address),
     ("moved_to", pa.string(), lambda s: s.moved_to),
     ("https", pa.bool_(), lambda s: s.https),
+    ("tls_version", pa.string(), lambda s: s.tls.version if s.tls else None),
+    ("certificate_issuer", pa.string(), lambda s: (s.tls.issuer or None) if s.tls else None),
+    ("certificate_expires", pa.timestamp("s", "UTC"), _expires),
+    ("tls_error", pa.string(), lambda s: s.tls_error or None),
+    ("robots", pa.string(), lambda s: s.robots.value if s.robots else None),
+    ("crawl_delay", pa.float64(), lambda s: s.crawl_delay or None),
     ("software", pa.string(), lambda s: s.software),
     ("response_seconds", pa.float64(), lambda s: s.response_seconds),
     ("bytes_per_second", pa.float64(), lambda s: s.transfer_rate),
