@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -192,17 +193,19 @@ def measure_deadlines(bed: Bed, each: int) -> bool:
     return kept
 
 
-def measure_cpu(bed: Bed, each: int) -> bool:
-    """Microseconds of CPU per response, without a budget."""
+def measure_cpu(bed: Bed, each: int, rounds: int) -> bool:
+    """Microseconds of CPU per response, without a budget: the least of rounds in which both take
+    turns, since others at the machine only ever add to it."""
     ours = {"ADDONS": ADDON, "HEADGATE_BANDWIDTH": "unlimited"}
+    handlers = {"Scrapy's own": {}, "Headgate's": ours}
     kept = True
     for scheme, loop in product(("http", "https"), LOOPS):
-        cost = {}
-        for name, more in (("Scrapy's own", {}), ("Headgate's", ours)):
+        cost = dict.fromkeys(handlers, math.inf)
+        for name, more in [*handlers.items()] * rounds:
             asked = SpiderSettings(origins(scheme), pages(), each, settings(loop, more))
             run, _ = spidered(bed, asked)
             assert run.responses == SITES * each
-            cost[name] = run.cpu_seconds / run.responses * 1e6
+            cost[name] = min(cost[name], run.cpu_seconds / run.responses * 1e6)
         kept = kept and cost["Headgate's"] <= cost["Scrapy's own"]
         words = ", ".join(f"{name} {us:.0f} us" for name, us in cost.items())
         CONSOLE.print(f"{scheme}, {loop}: {words} of CPU per response")
@@ -217,6 +220,7 @@ def main() -> int:
     parser.add_argument("--rates", nargs="+", type=parse_rate, default=rates)
     parser.add_argument("--seconds", type=float, default=25.0)
     parser.add_argument("--pages", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--deadline-pages", type=int, default=120)
     args = parser.parse_args()
     if why := missing():
@@ -231,7 +235,7 @@ def main() -> int:
         if "deadlines" in args.parts:
             kept.append(measure_deadlines(bed, args.deadline_pages))
         if "cpu" in args.parts:
-            kept.append(measure_cpu(bed, args.pages))
+            kept.append(measure_cpu(bed, args.pages, args.rounds))
     return 0 if all(kept) else 1
 
 
