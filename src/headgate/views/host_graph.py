@@ -93,4 +93,5 @@ def _drawn(
                 element("text", shortened(name, 28), class_="muted", x=x + radius + 2, y=y + 4)
             )
     content = joined((*lines, *dots, *labels))
-    return Chart("The graph of hosts", _SIZE + 160, _SIZE, content).markup()
+    chart = Chart("The graph of hosts", _SIZE + 160, _SIZE, content).markup()
+    return element("div", chart, class_="scroll roomy")

@@ -80,7 +80,7 @@ def report_page(report: RunReport) -> str:
             section(
                 "Left out, and why",
                 left_out_table(report),
-                "URLs that were met and not fetched, or not taken in.",
+                "URLs that were found but not fetched.",
                 otherwise="Nothing was.",
             ),
             section(

@@ -37,7 +37,7 @@ def servers_page(servers: Sequence[KnownServer]) -> str:
             element(
                 "header", element("p", "Headgate, servers", class_="kicker"), element("h1", heading)
             ),
-            section("From slow to fast", charts, note),
+            section("Speed at each hour", charts, note),
         ),
         "\n",
     )

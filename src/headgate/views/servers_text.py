@@ -87,7 +87,9 @@ def _map(server: KnownServer, kind: DayKind) -> Text:
         level = min(int(len(_BLOCKS) * rate / fastest), len(_BLOCKS) - 1)
         seen = server.speed.seen(server.now.at(hour, kind))
         text.append(_BLOCKS[level] if seen else _UNSEEN, style=_STYLES[level] if seen else "dim")
-    text.append(f"  up to {format_rate(max(server.speed.hourly(kind)))}")
+    measured = any(server.speed.seen(server.now.at(hour, kind)) for hour in range(24))
+    fastest_seen = format_rate(max(server.speed.hourly(kind)))
+    text.append(f"  up to {fastest_seen}" if measured else "  not measured")
     return text
 
 

@@ -59,7 +59,7 @@ def domain_chart(facts: SurveyFacts) -> Markup | None:
     answering: Counter[str] = Counter()
     for server in facts.servers.values():
         top = server.domain.rpartition(".")[2]
-        name = "addresses" if top.isdigit() or top.endswith("]") else f".{top}"
+        name = "by IP" if top.isdigit() or top.endswith("]") else f".{top}"
         everyone[name] += 1
         answering[name] += server.reachable
     shown = [(name, count, answering[name]) for name, count in everyone.most_common(_MOST_DOMAINS)]

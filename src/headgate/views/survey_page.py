@@ -12,7 +12,7 @@ from headgate.views.html_page import document, section
 from headgate.views.markup import Markup, element, joined
 from headgate.views.plan_words import plural
 from headgate.views.survey_charts import depth_chart, domain_chart, harvest_chart, speed_chart
-from headgate.views.survey_text import nothing_surveyed
+from headgate.views.survey_text import TLS_WORDS, nothing_surveyed
 
 __all__ = ["survey_page"]
 
@@ -38,39 +38,35 @@ def survey_page(report: SurveyReport, facts: SurveyFacts) -> str:
             ),
             element("section", *_tiles(report, size), class_="tiles"),
             section(
-                "Harvest against load",
+                "Hosts found against requests",
                 harvest_chart(facts),
-                "Hosts found, request by request. The grey line: had they come evenly.",
+                "Hosts found by number of requests; dashed: had they been found at a steady pace.",
             ),
             section(
-                "Cost and harvest by depth",
+                "Cost and yield by depth",
                 depth_chart(facts),
-                "What pages down to each depth cost, and hosts they link to; in parts of all.",
+                "Requests for pages down to each depth, and hosts they link to, as shares of all.",
             ),
             section(
                 "Each depth",
                 _depths(report),
-                "On the left what was asked for, on the right what was not: links seen and not"
-                " followed, and what they would open, as far as can be foreseen.",
+                "What was asked for; and what was not, as far as can be foreseen: links seen and"
+                " not followed, and what they would lead to."
+                if report.ahead
+                else "What was asked for. Nothing was left out.",
             ),
             section("Servers by domain", domain_chart(facts)),
             section(
                 "Transfer rate against response time",
                 speed_chart(facts),
-                "A dot for each server that sent a body longer than ten packets; shorter ones"
-                " come at once and tell no rate.",
-            ),
-            section(
-                "The graph of hosts",
-                graph_picture(facts),
-                f"The {MOST_NODES} hosts with the most links at the most: blue answer, red do not,"
-                " grey were not asked. hosts.graphml has all.",
+                "A dot for each server that sent a body of more than ten packets; shorter ones"
+                " arrive at once and say nothing of the rate.",
             ),
             section(
                 "TLS",
                 _tls(report),
-                "Servers by the version they agreed on, and by who signed their certificates;"
-                " servers.parquet has each.",
+                "Servers by TLS version and by issuer of their certificates; servers.parquet has"
+                " each.",
             ),
             section(
                 "robots.txt",
@@ -79,6 +75,12 @@ def survey_page(report: SurveyReport, facts: SurveyFacts) -> str:
                 " unavailable: it could not be had, so nothing was asked for.",
             ),
             section("Servers without a page", _counts("why", report.unreachable)),
+            section(
+                "The graph of hosts",
+                graph_picture(facts),
+                f"Up to {MOST_NODES} hosts with the most links: blue ones answer, red ones do not,"
+                " grey ones were not asked. hosts.graphml has all.",
+            ),
         ),
         "\n",
     )
@@ -120,14 +122,17 @@ def _depths(report: SurveyReport) -> Markup | None:
     if not depths:
         return None
     rows = [
-        _row("td", str(depth), *_costs(walked.get(depth)), *_costs(ahead.get(depth)))
+        _row(
+            "td",
+            str(depth),
+            *_costs(walked.get(depth)),
+            *(_costs(ahead.get(depth)) if ahead else ()),
+        )
         for depth in depths
     ]
-    head = _row(
-        "th", "depth", "requests", "bytes", "new hosts", "per request",
-        "not asked", "bytes", "would bring", "per request",
-    )  # fmt: skip
-    return _table(head, rows)
+    asked = ("requests", "bytes", "new hosts", "per request")
+    left = ("not asked", "bytes", "would bring", "per request") if ahead else ()
+    return _table(_row("th", "depth", *asked, *left), rows)
 
 
 def _costs(level: SurveyDepth | DepthAhead | None) -> tuple[str, str, str, str]:
@@ -143,11 +148,12 @@ def _tls(report: SurveyReport) -> Markup | None:
     expiring = {"expires within 30 days": report.expiring} if report.expiring else {}
     issuers = dict(list(report.issuers.items())[:_ISSUERS_SHOWN])
     tables = (
-        _counts("version", report.tls),
+        _counts("version", {TLS_WORDS.get(word, word): n for word, n in report.tls.items()}),
         _counts("certificate of", issuers),
-        _counts("trouble", {**report.tls_errors, **expiring}),
+        _counts("problem", {**report.tls_errors, **expiring}),
     )
-    return joined([table for table in tables if table is not None]) if any(tables) else None
+    shown = [table for table in tables if table is not None]
+    return element("div", *shown, class_="counts") if shown else None
 
 
 def _counts(what: str, servers: Mapping[str, int]) -> Markup | None:

@@ -10,7 +10,10 @@ from headgate.views.plan_words import plural
 from headgate.views.report_grid import grid_words
 from headgate.views.report_words import error_meaning
 
-__all__ = ["nothing_surveyed", "survey_line", "survey_text"]
+__all__ = ["TLS_WORDS", "nothing_surveyed", "survey_line", "survey_text"]
+
+TLS_WORDS = {"none": "http only"}
+"""Where a report's own word says too little."""
 
 
 def survey_line(
@@ -71,21 +74,18 @@ def _lines(report: SurveyReport, folder: str) -> Iterator[str]:
 def _manners(report: SurveyReport) -> Iterator[str]:
     """What servers show of TLS, and what their robots.txt says."""
     if report.tls:
-        words = [f"TLS: {counted(report.tls)}"]
+        words = [f"TLS: {_counted(report.tls)}"]
         if report.expiring:
             words.append(f"{plural(report.expiring, 'certificate')} will expire within 30 days")
         if report.tls_errors:
-            words.append(f"bad: {counted(report.tls_errors)}")
+            errors = report.tls_errors.items()
+            words.append(f"errors: {', '.join(f'{count:,} × {why}' for why, count in errors)}")
         yield "; ".join(words)
-        yield f"robots.txt: {counted(report.robots)}"
+        yield f"robots.txt: {_counted(report.robots)}"
 
 
-def counted(words: Mapping[str, int]) -> str:
-    """
-    >>> counted({"TLSv1.3": 1200, "none": 3})
-    '1,200 TLSv1.3, 3 none'
-    """
-    return ", ".join(f"{count:,} {word}" for word, count in words.items())
+def _counted(words: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {TLS_WORDS.get(word, word)}" for word, count in words.items())
 
 
 def _share(report: SurveyReport) -> str:

@@ -51,7 +51,10 @@ def test_a_failure_leaves_what_was_wrong_with_the_certificate() -> None:
 
 
 def test_redirects_are_one_entry_and_another_server_shows_its_own_certificate() -> None:
-    moved = [_fetched(301), _fetched(200, "https://elsewhere.example/robots.txt")]
+    moved: list[Fetched | FetchFailure] = [
+        _fetched(301),
+        _fetched(200, "https://elsewhere.example/robots.txt"),
+    ]
     entry = _entry(RobotsFile(rules_for_status(200, b"User-agent: *\nCrawl-delay: 3"), moved))
     assert (entry.requests, entry.wire_bytes, entry.crawl_delay) == (2, 800, 3.0)
     assert entry.tls is None

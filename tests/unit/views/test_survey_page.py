@@ -61,8 +61,8 @@ def test_tls_and_robots_are_told() -> None:
     )
     text = survey_text(told, "out")
     assert (
-        "TLS: 3 TLSv1.3, 1 none; 2 certificates will expire within 30 days;"
-        " bad: 1 certificate: certificate has expired"
+        "TLS: 3 TLSv1.3, 1 http only; 2 certificates will expire within 30 days;"
+        " errors: 1 × certificate: certificate has expired"
     ) in text
     assert "robots.txt: 3 partial, 1 closed" in text
     page = survey_page(told, _facts())
