@@ -28,7 +28,7 @@ LARGE = {
     " made of it",
     "storage/collection.py: RunFolder": "a value: each method names one thing that a run has on"
     " disk",
-    "storage/stored_page.py: StoredPage": "a value: each method is one thing that users ask of a page",
+    "storage/stored_page.py: StoredPage": "a value: each method is one question about a page",
     "storage/catalog/sql_board.py: SqlBoard": "adapter of a port",
     "storage/catalog/sql_catalog.py: SqlCatalog": "adapter of a port",
     "surveying/surveyor.py: Surveyor": "a state machine: each event touches trees, turns and slots",
