@@ -126,7 +126,7 @@ class Grid:
         )  # fmt: skip
         options = ["--allow-private", "--until-idle", "--quiet", "--slots", "3"]
         self.run(name, "node", f"{name}.token", *options)
-        self.web.pids[name] = self.processes[name].pid
+        self.web.nodes[self.processes[name].pid] = name
 
     def end(self) -> None:
         for process in self.processes.values():

@@ -2,14 +2,14 @@
 
     python -m bench.grid_kills [--nodes 20] [--tasks 500] [--kills 60] [--seeds 1,2,3]
                                [--catalog sqlite,postgresql] [--lease 5] [--away 12]
-                               [--slots 3] [--page-seconds 0.02]
+                               [--slots 3] [--page-seconds 0.02] [--keep DIR]
 
 Sites of a few pages, each a host of its own on loopback (127.1.x.y), a real NATS server, `headgate
 manager` and `headgate node` as processes. At random moments one is ended with SIGKILL: a node most
 of the time, which comes back after 0.2 to ``away`` seconds; else the manager, the NATS server or
 PostgreSQL, which are started again at once. In the end all run in peace until the manager ends by
 itself. Then: every page of every site is in the index once, with the bytes that were sent; no host
-was asked by two nodes at the same time.
+was asked by two nodes at the same time; who heard that all is done has nothing left on its disk.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class ManyHosts:
     port: int = 0
     asked: list[tuple[str, str, float, float, int]] = field(default_factory=list)
     """Host, path, from and until, and the node's process."""
-    pids: dict[str, int] = field(default_factory=dict)
-    """Of the nodes that run."""
+    nodes: dict[int, str] = field(default_factory=dict)
+    """By process, also of those that were killed."""
 
     def pages(self, site: int) -> int:
         return 3 + site * 7 % 9
@@ -110,7 +110,7 @@ class ManyHosts:
     def _owner(self, writer: asyncio.StreamWriter) -> int:
         """The process at the other end of a connection; 0: it is gone."""
         ends = [writer.get_extra_info(end) for end in ("peername", "sockname")]
-        return _owner_of(" ".join(map(_in_hex, ends)), list(self.pids.values()))
+        return _owner_of(" ".join(map(_in_hex, ends)), list(self.nodes))
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
@@ -168,7 +168,7 @@ class Outcome:
     pages: int
     fetched_twice: int
     two_leases: int
-    """Tasks that were fetched under more than one."""
+    """Tasks that more than one node fetched."""
     seconds: float
 
 
@@ -224,12 +224,16 @@ class _Grid:
                 stdin=subprocess.DEVNULL,
             )
         if name.startswith("n") and name != "nats":
-            self.web.pids[name] = self.processes[name].pid
+            self.web.nodes[self.processes[name].pid] = name
 
     def kill(self, name: str) -> None:
         process = self.processes[name]
         process.send_signal(signal.SIGKILL)
         process.wait()
+
+    def leases(self, node: str) -> list[Path]:
+        """What a node has on its disk of each."""
+        return list((self.folder / f"headgate-node-{node}" / "leases").glob("*"))
 
     def ended(self, name: str) -> int | None:
         return self.processes[name].poll()
@@ -331,17 +335,18 @@ def _judged(grid: _Grid, kills: Counter[str], seconds: float) -> Outcome:
         f"other bytes: {url}" for url, what in found.items() if expected.get(url) not in what
     ]
     problems += [f"two nodes at {host}" for host in two_at_once(web)]
+    problems += [f"left at a node: {folder}" for folder in left_behind(grid)]
     (path,) = grid.out.glob("runs/*/report.json")
     report = json.loads(path.read_text())
     told = report["grid"]
     pages = Counter((host, path) for host, path, *_ in web.asked)
-    by_host: dict[str, set[int]] = {}
+    by_host: dict[str, set[str]] = {}
     for host, _, _, _, pid in web.asked:
-        by_host.setdefault(host, set()).add(pid)
+        by_host.setdefault(host, set()).add(web.nodes.get(pid, ""))
     return Outcome(
         problems, kills, told["leases"], sum(node["lost"] for node in told["nodes"]),
         len(expected), sum(pages.values()) - len(pages),
-        sum(len(pids) > 1 for pids in by_host.values()), seconds,
+        sum(len(nodes - {""}) > 1 for nodes in by_host.values()), seconds,
     )  # fmt: skip
 
 
@@ -372,6 +377,12 @@ def two_at_once(web: ManyHosts) -> list[str]:
     return found
 
 
+def left_behind(grid: _Grid) -> list[Path]:
+    """Of leases, at nodes that ended by themselves."""
+    nodes = [name for name in grid.web.nodes.values() if grid.ended(name) == 0]
+    return [found for name in set(nodes) for found in grid.leases(name)]
+
+
 def _digest(body: bytes) -> str:
     return base64.b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()
 
@@ -393,12 +404,17 @@ def main() -> int:
     words.add_argument("--away", type=float, default=12.0)
     words.add_argument("--slots", type=int, default=3, help="of each node")
     words.add_argument("--page-seconds", type=float, default=0.02, help="that a page takes")
+    words.add_argument("--keep", type=Path, help="leave all that was made in this folder")
     asked = words.parse_args()
     failed = False
     for catalog in asked.catalog.split(","):
         for seed in map(int, asked.seeds.split(",")):
             with contextlib.ExitStack() as stack:
-                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                if asked.keep is None:
+                    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                else:
+                    folder = asked.keep / f"{catalog}-{seed}"
+                    folder.mkdir(parents=True)
                 postgres = stack.enter_context(serving_postgres()) if catalog != "sqlite" else None
                 done = kill_and_crawl(
                     folder, asked.nodes, asked.tasks, asked.kills, seed, asked.lease, asked.away,

@@ -10,7 +10,8 @@
   stops by its own clock before its lease ends here.
 - A task lost three times, and more often than others are, is dropped: it may be what kills nodes
   (`control.losses`). One whose node is heard again, in the same life, was not lost by its own
-  doing. A lease under which nothing moves is ended after three lease times (`control.movement`).
+  doing, and nothing is dropped while that may be (`control.giving_up`). A lease under which nothing
+  moves is ended after three lease times (`control.movement`).
 - A node has no more tasks than it could use: who claims and never works keeps few from others.
 - When few tasks are left and nothing waits, those that run are given a second time, where their
   host has a place for it.
@@ -32,6 +33,7 @@ from headgate.control.board_rows import (
     LeaseRow,
 )
 from headgate.control.board_tasks import BoardTasks
+from headgate.control.giving_up import GivingUp
 from headgate.control.losses import Losses
 from headgate.control.movement import Movement
 from headgate.control.open_leases import OpenLease, OpenLeases
@@ -61,13 +63,15 @@ class Board:
     movement: Movement = field(init=False)
     losses: Losses = field(init=False)
     _ready: ReadyTasks = field(default_factory=ReadyTasks)
-    """Tasks in this very state."""
+    """Tasks that wait for whoever asks."""
+    _fates: GivingUp = field(init=False)
 
     def __post_init__(self) -> None:
         self.tasks = BoardTasks(self.changes)
         self.choice = TaskChoice(self.terms, self.tasks, self._ready, self.leases)
         self.movement = Movement(self.terms)
         self.losses = Losses(self.terms.most_lost)
+        self._fates = GivingUp(self.tasks, self._ready, self.losses, self.terms.silent_seconds)
 
     def add(self, task: BoardTask) -> None:
         self.tasks.add(task)
@@ -95,11 +99,12 @@ class Board:
         if self.leases.held(asker.node) >= asker.most_held:
             return None
         self.choice.wake_hosts(now)
+        self._fates.look(now)
         while (task := self.choice.next(asker, now)) is not None:
             for held in (*self.leases.of_task(task), *self.leases.at_host(task.host)):
                 if held.until <= now and self.leases.get(held.row.lease) is not None:
                     self._end(held, Ending.EXPIRED, wall)
-            if task.state is not BoardState.DROPPED:
+            if task.state is BoardState.LEASED or task.id in self._ready:
                 return self._give(task, asker, now, wall)
         return None
 
@@ -114,11 +119,10 @@ class Board:
         for word in held:
             found = self.leases.get(word.lease, node)
             if found is None:
-                again = None
-                if not new_life:
-                    again = self.tasks.came_back(word.lease, node, self.losses)
+                again = self.tasks.heard_again(word.lease, node, new_life=new_life)
                 if again is not None:
-                    self._ready.add(again)
+                    self.losses.lost = max(self.losses.lost - 1, 0)
+                    self._fates.came_back(again)
                 stop.append(Stop(lease=word.lease, why=self.tasks.why_over(word.lease)))
                 continue
             self.losses.lost += new_life  # back in time; the machine had vanished all the same
@@ -223,10 +227,5 @@ class Board:
             self.losses.lost += 1
         if how is Ending.EXPIRED:
             self.tasks.fell_silent(row)
-        if self.leases.of_task(task):
-            return
-        if self.losses.blame(task.lost, task.held_seconds, self.tasks.added):
-            self.tasks.put(task, BoardState.DROPPED)
-        else:
-            self.tasks.put(task, BoardState.READY)
-            self._ready.add(task)
+        if not self.leases.of_task(task):
+            self._fates.lost(task, held.until)

@@ -74,6 +74,13 @@ class BoardTerms:
     twice_share: float = 0.05
     """Of all tasks: when no more are left, they are given twice."""
 
+    silent_leases: float = 5.0
+    """Lease times after which a node that is not heard of is taken for dead."""
+
+    @property
+    def silent_seconds(self) -> float:
+        return self.silent_leases * self.lease_seconds
+
     @property
     def beat_seconds(self) -> float:
         """Between two beats of a node."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headgate.control.board_rows import BoardState, BoardTask, Changes, LeaseRow
-from headgate.control.losses import Losses
 from headgate.crawling.task_messages import Lease
 
 __all__ = ["BoardTasks", "Standing"]
@@ -66,21 +65,21 @@ class BoardTasks:
     def fell_silent(self, row: LeaseRow) -> None:
         self._silent.setdefault(row.lease.task, {})[row.lease] = row.node
 
-    def came_back(self, lease: Lease, node: str, losses: Losses) -> BoardTask | None:
-        """A node that was silent is heard again and never died: the task is not to blame. One that
-        was given up for it is answered, and waits again."""
+    def may_be_heard_of(self, task: BoardTask) -> bool:
+        """Whether a node that lost it was only silent, as far as anybody knows."""
+        return bool(self._silent.get(task.id))
+
+    def heard_again(self, lease: Lease, node: str, *, new_life: bool) -> BoardTask | None:
+        """Of a node that was silent: either it had died, or it never did, and then its task, which
+        is answered, was not to blame."""
         task, silent = self._open.get(lease.task), self._silent.get(lease.task, {})
         if task is None or silent.get(lease) != node:
             return None
         del silent[lease]
+        if new_life:
+            return None
         self.changes.touch(task)
         task.lost = max(task.lost - 1, 0)
-        losses.lost = max(losses.lost - 1, 0)
-        if task.state is not BoardState.DROPPED or losses.blame(
-            task.lost, task.held_seconds, self.added
-        ):
-            return None
-        self.put(task, BoardState.READY)
         return task
 
     def standing(self, lease: Lease) -> Standing | None:

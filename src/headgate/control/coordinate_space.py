@@ -8,7 +8,7 @@ new.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,7 +23,6 @@ __all__ = ["ByZone", "CoordinateSpace"]
 
 _ROUNDS = 300
 _MILLISECONDS = 1e3
-_MANY = 100_000
 
 
 @dataclass(slots=True)
@@ -78,7 +77,6 @@ class ByZone:
 
     grid: GridView
     space: CoordinateSpace
-    window: int = _MANY
     _can: Can | None = None
     _measured: dict[str, FloatArray] = field(default_factory=dict)
     """The places by which the zones were begun."""
@@ -86,7 +84,8 @@ class ByZone:
     _lots: dict[str, FloatArray] = field(default_factory=dict)
     _owners: dict[int, str] = field(default_factory=dict)
 
-    def choose(self, node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
+    def choose(self, node: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
+        tasks = list(tasks)
         self.space.distances()
         names, can = sorted(self.grid.here()), self._can
         if can is None or self._measured is not self.space.places:

@@ -1,15 +1,17 @@
 """Which of the tasks that come next goes to the node that asks: by distance, or by lists.
 
-`Placing` is the port to it; the board asks it, for a node, with the first tasks of hosts that are
-free, in their order. By distance (`ByDistance`) a node that asks always gets one: balance comes
-first, so of the next few it gets that for which it is the best of all nodes, or the least bad. By
-lists (`ByLists`) each task belongs to a node, and others leave it: that is what is compared with.
+`Placing` is the port to it; the board asks it, for a node, with the tasks of hosts that are free,
+in their order, as far as it looks. By distance (`ByDistance`) a node that asks always gets one:
+balance comes first, so of the next few it gets that for which it is the best of all nodes, or the
+least bad. By lists (`ByLists`) each task belongs to a node, and others leave it: that is what is
+compared with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from statistics import fmean, median
 from typing import Protocol
 
@@ -26,7 +28,8 @@ __all__ = ["ByDistance", "ByLists", "Connects", "GridView", "Placing"]
 
 _LOAD_WEIGHT = 0.2
 """Of the median distance: what being loaded as all in the mean counts for."""
-_FEW, _MANY = 16, 100_000
+_FEW = 16
+"""Tasks among which it is chosen who is near to which."""
 _BELIEVED = 100.0
 """A node is taken for no faster or slower than the usual one, times this: speeds are its word."""
 
@@ -51,12 +54,7 @@ class GridView(Protocol):
 
 
 class Placing(Protocol):
-    @property
-    def window(self) -> int:
-        """How many of the first tasks it wants to choose from."""
-        ...
-
-    def choose(self, node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
+    def choose(self, node: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
         """None: all of them are for others."""
         ...
 
@@ -68,9 +66,9 @@ class ByDistance:
 
     grid: GridView
     distances: Callable[[], Connects]
-    window: int = _FEW
 
-    def choose(self, node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
+    def choose(self, node: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
+        tasks = list(islice(tasks, _FEW))
         if not tasks:
             return None
         known = self.distances()
@@ -136,16 +134,26 @@ class ByLists:
 
     grid: GridView
     mode: Mode
-    window: int = _MANY
     _dealt_to: tuple[str, ...] = ()
     _owners: dict[int, str] = field(default_factory=dict)
 
-    def choose(self, node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
+    def choose(self, node: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
         nodes = self.grid.here()
         names = tuple(sorted(nodes))
-        if names != self._dealt_to or any(task.id not in self._owners for task in tasks):
+        if names != self._dealt_to:
             self._deal(names, nodes)
-        return next((task for task in tasks if self._owners.get(task.id) == node), None)
+        passed: list[BoardTask] = []
+        for task in tasks:
+            passed.append(task)
+            if task.id not in self._owners:
+                self._deal(names, nodes)
+                looked_at = passed
+            else:
+                looked_at = [task]
+            for one in looked_at:
+                if self._owners.get(one.id) == node:
+                    return one
+        return None
 
     def _deal(self, names: tuple[str, ...], nodes: Mapping[str, NodeRow]) -> None:
         self._dealt_to = names

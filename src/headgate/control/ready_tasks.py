@@ -7,7 +7,7 @@ A host stands in the order with its best task. One that is found busy is put asi
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -50,28 +50,29 @@ class ReadyTasks:
             self._asleep.discard(host)
             self._stand(host)
 
-    def best(
-        self, count: int, free: Callable[[str], bool], fit: Callable[[BoardTask], bool]
-    ) -> list[BoardTask]:
-        """At most ``count``, of different hosts, the first first. Where a host's best does not
+    def in_order(
+        self, free: Callable[[str], bool], fit: Callable[[BoardTask], bool]
+    ) -> Generator[BoardTask]:
+        """Tasks of different hosts, the first first; each costs a step of the heap, so whoever
+        looks at few closes it soon. Nothing may be changed meanwhile. Where a host's best does not
         ``fit`` whoever asks, its others are not looked at."""
-        found: list[BoardTask] = []
         seen: list[str] = []
-        while self._order and len(found) < count:
-            rank, host = heapq.heappop(self._order)
-            if self._standing.get(host) != rank:
-                continue
-            del self._standing[host]
-            if not free(host):
-                self._asleep.add(host)
-                continue
-            seen.append(host)
-            task = self.first_at(host)
-            if task is not None and fit(task):
-                found.append(task)
-        for host in seen:
-            self._stand(host)
-        return found
+        try:
+            while self._order:
+                rank, host = heapq.heappop(self._order)
+                if self._standing.get(host) != rank:
+                    continue
+                del self._standing[host]
+                if not free(host):
+                    self._asleep.add(host)
+                    continue
+                seen.append(host)
+                task = self.first_at(host)
+                if task is not None and fit(task):
+                    yield task
+        finally:
+            for host in seen:
+                self._stand(host)
 
     def _stand(self, host: str) -> None:
         """In the order, with its best task."""

@@ -7,7 +7,8 @@ waits, what another node has, a second time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 
 from headgate.control.board_rows import BoardTask, BoardTerms
@@ -17,12 +18,10 @@ from headgate.control.ready_tasks import ReadyTasks
 
 __all__ = ["Asker", "Choose", "TaskChoice"]
 
-_WINDOW = 16
-"""Tasks among which it is chosen who is near to which."""
 _LOOKS_A_LEASE = 20
 
-Choose = Callable[[str, Sequence[BoardTask]], BoardTask | None]
-"""Of tasks that come first, the one for this node; None: all are for others."""
+Choose = Callable[[str, Iterable[BoardTask]], BoardTask | None]
+"""Of tasks that wait, in their order, the one for this node; None: all are for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +43,28 @@ class Asker:
         return other_group and wanted
 
 
-def _first(_: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
-    return tasks[0] if tasks else None
+def _first(_: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
+    return next(iter(tasks), None)
 
 
 @dataclass(slots=True)
 class TaskChoice:
-    """Over a board's tasks; ``choose`` says which of the first is for whom."""
+    """Over a board's tasks; ``choose`` says which is for whom."""
 
     terms: BoardTerms
     tasks: BoardTasks
     ready: ReadyTasks
     leases: OpenLeases
     choose: Choose = _first
-    window: int = _WINDOW
-    """Tasks that are shown to whoever chooses."""
     _looked: float = -math.inf
     """For leases that lapsed."""
 
     def next(self, asker: Asker, now: float) -> BoardTask | None:
-        best = self.ready.best(
-            self.window, lambda host: self.place(host, now) is not None, asker.fits
-        )
-        chosen = self.choose(asker.node, best) if best else None
+        def is_free(host: str) -> bool:
+            return self.place(host, now) is not None
+
+        with closing(self.ready.in_order(is_free, asker.fits)) as waiting:
+            chosen = self.choose(asker.node, waiting)
         if chosen is not None:
             return chosen
         lapsed = next((held for held in self.leases.lapsed(now) if asker.fits(held.task)), None)

@@ -2,13 +2,17 @@
 
 A site of the last machine goes to another, or changes places with one of another's; of all such
 steps the one is taken after which the later of the two machines ends first. Ends at a partition
-that no single step betters. O(n²) a step."""
+that no single step betters, or that is as good as any.
+
+With another machine there is an amount of work that, given away, would make both end at the same
+time. The best step gives nearly that; so for each site only the two that may come back are looked
+at whose difference to it is next to that amount. O(n log n) a step."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from headgate.placing.partition import FloatArray, Owners, loads
+from headgate.placing.partition import ENOUGH, FloatArray, Owners, loads, lower_bound
 
 __all__ = ["local_search"]
 
@@ -21,33 +25,49 @@ def local_search(owners: Owners, work: FloatArray, speeds: FloatArray) -> Owners
     """A partition that ends no later.
 
     >>> local_search(np.array([0, 0, 1, 1]), np.array([4.0, 3, 2, 1]), np.ones(2)).tolist()
-    [1, 0, 0, 1]
+    [0, 1, 1, 0]
     """
-    owners = owners.copy()
+    order = np.argsort(work, kind="stable")
+    found, work_there = owners[order], work[order]
+    good = lower_bound(work, speeds) * ENOUGH
     for _ in range(_MOST_STEPS):
-        if not _step(owners, work, speeds):
+        if not _step(found, work_there, speeds, good):
             break
+    owners = owners.copy()
+    owners[order] = found
     return owners
 
 
-def _step(owners: Owners, work: FloatArray, speeds: FloatArray) -> bool:
-    """Whether the last machine of those that end now ends sooner."""
+def _step(owners: Owners, work: FloatArray, speeds: FloatArray, good: float) -> bool:
+    """Whether the last machine of those that end now ends sooner. ``work`` is in rising order."""
     ends = loads(owners, work, speeds)
     last = int(np.argmax(ends))
-    own, others = np.flatnonzero(owners == last), np.flatnonzero(owners != last)
-    machines = np.delete(np.arange(len(speeds)), last)
-    if not len(own) or not len(machines):
+    if ends[last] <= good or len(speeds) == 1:
         return False
-    # What may come back for a site: nothing (a move to any machine), or a site of another machine.
-    back = np.concatenate((np.zeros(len(machines)), work[others]))
-    partner = np.concatenate((machines, owners[others]))
-    given = work[own][:, None] - back[None, :]
-    later = np.maximum(ends[last] - given / speeds[last], ends[partner] + given / speeds[partner])
-    best = int(np.argmin(later))
-    if later.flat[best] >= ends[last] * (1 - _GAIN):
+    pairs = (_best_with(machine, last, owners, work, speeds, ends) for machine in range(len(ends)))
+    end, site, back, machine = min(pair for pair in pairs if pair is not None)
+    if end >= ends[last] * (1 - _GAIN):
         return False
-    site, column = divmod(best, len(back))
-    owners[own[site]] = partner[column]
-    if column >= len(machines):
-        owners[others[column - len(machines)]] = last
+    owners[site] = machine
+    if back >= 0:
+        owners[back] = last
     return True
+
+
+def _best_with(
+    machine: int, last: int, owners: Owners, work: FloatArray, speeds: FloatArray, ends: FloatArray
+) -> tuple[float, int, int, int] | None:
+    """When the later of the two would end, the site that goes, the one that comes back (-1: none),
+    and the machine."""
+    if machine == last:
+        return None
+    own, theirs = np.flatnonzero(owners == last), np.flatnonzero(owners == machine)
+    back = np.concatenate(([0.0], work[theirs]))
+    even = (ends[last] - ends[machine]) / (1 / speeds[last] + 1 / speeds[machine])
+    above = np.searchsorted(back, work[own] - even)
+    partner = np.concatenate((above - 1, above)).clip(0, len(theirs))
+    given = np.tile(work[own], 2) - back[partner]
+    later = np.maximum(ends[last] - given / speeds[last], ends[machine] + given / speeds[machine])
+    best = int(np.argmin(later))
+    comes = int(theirs[partner[best] - 1]) if partner[best] else -1
+    return float(later[best]), int(own[best % len(own)]), comes, machine

@@ -10,7 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from headgate.placing.lpt import lpt
-from headgate.placing.partition import FloatArray, Owners, longest_first, lower_bound, makespan
+from headgate.placing.partition import (
+    ENOUGH,
+    FloatArray,
+    Owners,
+    longest_first,
+    lower_bound,
+    makespan,
+)
 
 __all__ = ["multifit"]
 
@@ -32,20 +39,19 @@ def multifit(work: FloatArray, speeds: FloatArray) -> Owners:
             low = middle
         else:
             found, high = fitted, min(middle, makespan(fitted, work, speeds))
-        if high <= low * _ROUNDING:
+        if high <= low * ENOUGH:
             break
     return found
 
 
 def _first_fit(work: FloatArray, speeds: FloatArray, end: float) -> Owners | None:
-    room = end * speeds * _ROUNDING
-    slowest_first = [int(machine) for machine in np.argsort(speeds, kind="stable")]
+    slowest_first = np.argsort(speeds, kind="stable")
+    room = end * speeds[slowest_first] * _ROUNDING
     owners = np.zeros(len(work), dtype=np.int_)
     for site in longest_first(work):
-        for machine in slowest_first:
-            if work[site] <= room[machine]:
-                owners[site], room[machine] = machine, room[machine] - work[site]
-                break
-        else:
+        place = int(np.argmax(room >= work[site]))
+        if work[site] > room[place]:
             return None
+        owners[site] = slowest_first[place]
+        room[place] -= work[site]
     return owners

@@ -13,11 +13,22 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FloatArray", "Owners", "as_floats", "loads", "longest_first", "lower_bound", "makespan"]
+__all__ = [
+    "ENOUGH",
+    "FloatArray",
+    "Owners",
+    "as_floats",
+    "loads",
+    "longest_first",
+    "lower_bound",
+    "makespan",
+]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Owners: TypeAlias = npt.NDArray[np.int_]
 """The machine of each site."""
+ENOUGH = 1 + 1e-6
+"""Times the bound: whoever is that near to it need not search on."""
 
 
 def as_floats(values: Any) -> FloatArray:

@@ -51,7 +51,6 @@ def test_all_tasks_come_home(tmp_path: Path, terms: GridTerms) -> None:
             office = DeskOffice(run, board_of(catalog, run), clock)
             placing = placing_of(terms, DeskView(office.desk), np.random.default_rng(1))
             office.desk.board.choice.choose = placing.choose
-            office.desk.board.choice.window = placing.window
             await office.desk.open()
             await work(office)
             assert office.store.count(run.stamp) == {BoardState.DONE: len(SITES)}

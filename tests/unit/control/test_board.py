@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -212,6 +213,8 @@ def test_a_task_lost_three_times_is_dropped_and_taken_all_the_same() -> None:
     board = board_of(task(1))
     leases = [claim(board, f"n{turn}", now=turn * 2 * LEASE) for turn in range(3)]
     assert nothing(board, "m", 9 * LEASE)
+    assert board.tasks.left == 1, "its nodes may be only silent"
+    assert nothing(board, "m", 10 * LEASE)
     assert [one.id for one in board.tasks.in_state(BoardState.DROPPED)] == [1]
     assert board.tasks.left == 0
     assert board.receive(leases[0].row, b"", 9 * LEASE)
@@ -238,7 +241,8 @@ def lost_again(board: Board, seconds: float, times: int) -> BoardState:
             now = min(now + LEASE / 3, end)
             board.beat(f"n{turn}", held(given, fetches=int(now), **CRAWLING), now, now)
         now += LEASE
-    board.claim(Asker("m", "c"), now, now)
+    for later in (now, now + 5 * LEASE):
+        board.claim(Asker("m", "c"), later, later)
     assert given.task.lost == times
     return given.task.state
 
@@ -256,23 +260,37 @@ def test_a_task_that_ends_its_nodes_is_given_up_though_others_are_lost_as_well()
     assert lost_again(board, 0.0, 3) is BoardState.DROPPED
 
 
-def test_a_task_whose_nodes_were_only_silent_is_not_given_up() -> None:
+@pytest.mark.parametrize("late", [6 * LEASE, 20 * LEASE], ids=["soon", "after it was given up"])
+def test_a_task_whose_nodes_were_only_silent_is_not_given_up(late: float) -> None:
     """Machines that slept, or were too busy to be heard, did not die of it; one that began a new
     life may have."""
     board = board_of(task(1))
     leases = [claim(board, f"n{turn}", now=turn * 2 * LEASE) for turn in range(3)]
-    assert nothing(board, "m", 9 * LEASE)
-    told = [Held(lease=leases[1].row.lease, progress=Progress("s1"))]
-    assert board.beat("n0", told, 9 * LEASE, 0.0)[0] == []
-    assert board.tasks.left == 0, "it was another's"
-    board.beat("n1", told, 9 * LEASE, 0.0, new_life=True)
-    assert board.tasks.left == 0, "it may have been killed by it"
+    silent = [Held(lease=one.row.lease, progress=Progress("s1")) for one in leases]
+    assert nothing(board, "m", late)
+    assert board.beat("n0", silent[1:2], late, 0.0)[0] == []
+    assert nothing(board, "m", late), "it was another's"
+    for new_life in (True, False):  # the first answer was lost
+        board.beat("n1", silent[1:2], late, 0.0, new_life=new_life)
+        assert nothing(board, "m", late), "it may have been killed by it"
     for _ in range(2):
-        _, (stop,) = board.beat("n1", told, 9 * LEASE, 0.0)
-        assert stop.lease == leases[1].row.lease
+        _, (stop,) = board.beat("n2", silent[2:], late, 0.0)
+        assert stop.lease == leases[2].row.lease
     (waiting,) = board.tasks.in_state(BoardState.READY)
     assert waiting.lost == 2, "told twice, it counts once"
-    assert claim(board, "m", now=9 * LEASE).task is waiting
+    assert claim(board, "m", now=late).task is waiting
+
+
+def test_a_task_that_ended_three_nodes_is_given_up_as_soon_as_that_is_known() -> None:
+    board = board_of(task(1))
+    leases = [claim(board, f"n{turn}", now=turn * 2 * LEASE) for turn in range(3)]
+    assert nothing(board, "m", 6 * LEASE)
+    for turn, lease in enumerate(leases):
+        assert board.tasks.left == 1
+        told = [Held(lease=lease.row.lease, progress=Progress("s1"))]
+        board.beat(f"n{turn}", told, 6 * LEASE, 0.0, new_life=True)
+        assert nothing(board, "m", 6 * LEASE)
+    assert board.tasks.left == 0
 
 
 @pytest.mark.parametrize("how", ["superseded", "revoked"])
@@ -348,9 +366,10 @@ def test_nothing_is_given_out_while_draining() -> None:
 def test_who_chooses_may_leave_tasks_to_others() -> None:
     seen: list[list[int]] = []
 
-    def choose(node: str, tasks: Sequence[BoardTask]) -> BoardTask | None:
-        seen.append([one.id for one in tasks])
-        return tasks[-1] if node == "near" else None
+    def choose(node: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
+        some = list(islice(tasks, 16))
+        seen.append([one.id for one in some])
+        return some[-1] if node == "near" else None
 
     board = board_of(*(task(k, value=-k) for k in range(1, 30)))
     board.choice.choose = choose

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from itertools import product
@@ -85,13 +86,15 @@ def test_after_a_local_search_no_single_move_or_swap_helps(
     owners = local_search(start, work, speeds)
     end = makespan(owners, work, speeds)
     assert end <= makespan(start, work, speeds) * (1 + 1e-9)
+    if end <= lower_bound(work, speeds) * (1 + 1e-6):
+        return
     last = int(np.argmax(loads(owners, work, speeds)))
     for site in np.flatnonzero(owners == last):
         for other in range(len(speeds)):
             moved = owners.copy()
             moved[site] = other
             assert loads(moved, work, speeds)[[last, other]].max() >= end * (1 - 1e-9)
-        for other_site in np.flatnonzero(owners != last)[:10]:
+        for other_site in np.flatnonzero(owners != last):
             swapped = owners.copy()
             swapped[[site, other_site]] = owners[[other_site, site]]
             pair = [last, int(owners[other_site])]
@@ -107,6 +110,15 @@ def test_sites_by_a_power_law_are_spread_to_a_thousandth_of_the_bound() -> None:
         for work in map(np.array, works)
     ]
     assert np.mean(ratios) <= 1.001
+
+
+def test_thousands_of_sites_are_dealt_within_a_second() -> None:
+    rng = np.random.default_rng(5)
+    work, speeds = rng.uniform(2400.0, 7200.0, 5000), np.array([1.0, 1.3, 0.7, 1.1])
+    began = time.process_time()
+    owners = best_batch(work, speeds)
+    assert time.process_time() - began < 1.0
+    assert makespan(owners, work, speeds) <= lower_bound(work, speeds) * (1 + 1e-6)
 
 
 def test_the_paper_leaves_what_exceeds_a_share() -> None:

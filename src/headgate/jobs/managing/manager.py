@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
-import numpy as np
 
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardState, BoardTerms
@@ -39,7 +38,7 @@ from headgate.grid.heartbeat import beating
 from headgate.jobs.budget_keeping import BudgetKeeping
 from headgate.jobs.forecasting import forecast_sites
 from headgate.jobs.managing.node_watch import DoorKeeper, NodeWatch
-from headgate.jobs.managing.placing import placing_of
+from headgate.jobs.managing.placing import chosen_by
 from headgate.jobs.managing.progress import GridProgress
 from headgate.jobs.managing.report import grid_report
 from headgate.jobs.managing.tasks import new_tasks
@@ -73,8 +72,6 @@ __all__ = [
 _LOOK_SECONDS = 0.5
 _AT_ONCE = 1_000
 """Tasks that are made and stored together: of a hundred thousand, few are in memory twice."""
-_SEED = 20100
-"""For what goes by lot: where a node stands of which nothing is known."""
 _LINGER_SECONDS = 10.0
 """At the end, until nodes have heard that there is nothing left."""
 
@@ -176,9 +173,7 @@ class _Managing:
                 job.grid.reference,
             ),
         )  # fmt: skip
-        placing = placing_of(job.grid, DeskView(self._desk), np.random.default_rng(_SEED))
-        choice = self._board.choice
-        choice.choose, choice.window = placing.choose, placing.window
+        chosen_by(self._desk, job.grid)
         self._desk.committing.tell = self._stored
         self._desk.committing.audit = job.grid.audit
         self._nodes = NodeWatch(self._desk, run)

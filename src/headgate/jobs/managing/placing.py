@@ -19,8 +19,7 @@ _SEED = 20100
 def chosen_by(desk: Desk, terms: GridTerms) -> None:
     """Let a desk give out its tasks as a site file says."""
     placing = placing_of(terms, DeskView(desk), np.random.default_rng(_SEED))
-    choice = desk.board.choice
-    choice.choose, choice.window = placing.choose, placing.window
+    desk.board.choice.choose = placing.choose
 
 
 def placing_of(terms: GridTerms, grid: GridView, rng: np.random.Generator) -> Placing:

@@ -1,0 +1,63 @@
+"""What becomes of a task whose node lost it: it waits for another, or is given up.
+
+Silence is no death: a machine that is too busy, or sleeps for a while, is heard again, and then the
+task is not to blame. So one that was lost too often (`control.losses`) is given up at once only if
+none of its nodes may still be heard of in the same life. Else it goes to nobody until they have
+been silent for long, or one is back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headgate.control.board_rows import BoardState, BoardTask
+from headgate.control.board_tasks import BoardTasks
+from headgate.control.losses import Losses
+from headgate.control.ready_tasks import ReadyTasks
+
+__all__ = ["GivingUp"]
+
+
+@dataclass(slots=True)
+class GivingUp:
+    tasks: BoardTasks
+    ready: ReadyTasks
+    losses: Losses
+    patience_seconds: float
+    """After a lease has lapsed: from then on its node is taken for dead."""
+    _doubted: dict[int, float] = field(default_factory=dict)
+    """Tasks that go to nobody, and until when."""
+
+    def lost(self, task: BoardTask, lapsed: float) -> None:
+        """Nobody has it any more; the last lease was good until ``lapsed``."""
+        self.tasks.put(task, BoardState.READY)
+        if not self._is_to_blame(task):
+            self.ready.add(task)
+        else:
+            self._doubted[task.id] = lapsed + self.patience_seconds
+            self._decide(task, lapsed)
+
+    def look(self, now: float) -> None:
+        """At tasks whose nodes have been silent for long."""
+        for number in list(self._doubted):
+            task = self.tasks.get(number)
+            if task is None or task.state is not BoardState.READY or number in self.ready:
+                del self._doubted[number]  # a result came, late
+            else:
+                self._decide(task, now)
+
+    def came_back(self, task: BoardTask) -> None:
+        """A node that was silent never died."""
+        given_up = task.state is BoardState.DROPPED or task.id in self._doubted
+        if given_up and not self._is_to_blame(task):
+            self._doubted.pop(task.id, None)
+            self.tasks.put(task, BoardState.READY)
+            self.ready.add(task)
+
+    def _decide(self, task: BoardTask, now: float) -> None:
+        if now >= self._doubted[task.id] or not self.tasks.may_be_heard_of(task):
+            del self._doubted[task.id]
+            self.tasks.put(task, BoardState.DROPPED)
+
+    def _is_to_blame(self, task: BoardTask) -> bool:
+        return self.losses.blame(task.lost, task.held_seconds, self.tasks.added)
