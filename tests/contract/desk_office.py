@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+import pytest
 from bench.cut_line import CutLine
 from tests.contract.task_offices import LEASE_SECONDS, MEMORY, HandClock, Office
 
@@ -26,7 +27,7 @@ from headgate.storage.catalog.sql_catalog import SqlCatalog
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
 
-__all__ = ["DeskOffice", "at_desk", "filled_board", "new_run"]
+__all__ = ["DeskOffice", "at_desk", "at_desk_over_nats", "filled_board", "new_run"]
 
 
 def new_run(folder: Path, clock: HandClock) -> RunFolder:
@@ -57,6 +58,8 @@ class DeskOffice:
     clock: HandClock = field(default_factory=HandClock)
     full: bool = False
     desk: Desk = field(init=False)
+    sources: dict[str, TaskSource] = field(default_factory=dict)
+    """Of nodes that ask from farther away."""
 
     def __post_init__(self) -> None:
         terms = DeskTerms(free_bytes=lambda: 0 if self.full else 1 << 30)
@@ -64,7 +67,7 @@ class DeskOffice:
         self.desk = Desk(board, self.store, Deliveries(self.run), self.clock, terms)
 
     def source(self, node: str) -> TaskSource:
-        return CutLine(self.desk, node)
+        return self.sources.get(node) or CutLine(self.desk, node)
 
     def pass_time(self, seconds: float) -> None:
         self.clock.seconds += seconds
@@ -92,4 +95,25 @@ async def at_desk(folder: Path, catalog_url: str = "") -> AsyncIterator[Office]:
     with catalog:
         office = DeskOffice(run, filled_board(catalog, run), clock)
         await office.desk.open()
+        yield office
+
+
+@asynccontextmanager
+async def at_desk_over_nats(folder: Path) -> AsyncIterator[DeskOffice]:
+    """All that is between a node and the catalog: a real NATS server, a token for each node."""
+    pytest.importorskip("nats")
+    from tests.integration.grid.doors import open_door
+
+    from headgate.grid.listening import listening
+    from headgate.grid.nats_tasks import NatsTasks
+
+    async with AsyncExitStack() as stack:
+        office = await stack.enter_async_context(at_desk(folder / "collection"))
+        assert isinstance(office, DeskOffice)
+        door = await stack.enter_async_context(open_door(folder / "door"))
+        manager = await stack.enter_async_context(door.as_manager())
+        await stack.enter_async_context(listening(manager, office.desk))
+        for node in ("n1", "n2", "n3"):
+            client = await stack.enter_async_context(door.as_node(node))
+            office.sources[node] = NatsTasks(client, node)
         yield office

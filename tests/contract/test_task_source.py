@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.contract.desk_office import at_desk
+from tests.contract.desk_office import at_desk, at_desk_over_nats
 from tests.contract.task_offices import LEASE_SECONDS, MEMORY, OFFICES, Office, OpenOffice
 
 from headgate.crawling.progress import Progress, TaskState
@@ -36,7 +36,7 @@ from headgate.crawling.task_messages import (
 from headgate.crawling.task_source import Refused, TaskSource
 
 
-@pytest.fixture(params=[*OFFICES, at_desk, "desk on PostgreSQL"])
+@pytest.fixture(params=[*OFFICES, at_desk, at_desk_over_nats, "desk on PostgreSQL"])
 def open_office(request: pytest.FixtureRequest) -> OpenOffice:
     if request.param == "desk on PostgreSQL":
         return partial(at_desk, catalog_url=request.getfixturevalue("postgres").new_catalog())

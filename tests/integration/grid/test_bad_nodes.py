@@ -1,0 +1,101 @@
+"""Nodes that hang, die of a task, or take more than they can do, at a desk behind a real server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.contract.desk_office import DeskOffice, at_desk_over_nats
+from tests.contract.task_offices import LEASE_SECONDS
+from tests.contract.test_task_source import Result, beat_of, brought, claimed, granted
+
+from headgate.control.board_rows import BoardState, NewTask
+from headgate.crawling.task_messages import Beat, Claim, FileSize, Grant, Idle, Put, Word
+from headgate.crawling.task_source import Refused
+from headgate.grid.given_tasks import TaskSpec
+from headgate.model.site import Site
+from headgate.model.task import Task
+
+
+def at_the_desk(folder: Path, scene: Callable[[DeskOffice], Awaitable[None]]) -> None:
+    async def play() -> None:
+        async with at_desk_over_nats(folder) as office:
+            await scene(office)
+
+    asyncio.run(play())
+
+
+def test_a_node_that_hangs_while_it_beats_loses_its_task(tmp_path: Path) -> None:
+    async def scene(office: DeskOffice) -> None:
+        hanging = office.source("n1")
+        grant = await claimed(hanging, "a")
+        for number in range(1, 12):
+            office.pass_time(LEASE_SECONDS / 3)
+            orders = await hanging.beat(beat_of(grant, number=number))
+        (stop,) = orders.stop
+        assert stop.lease == grant.lease
+        assert "stuck" in stop.why
+        assert (await claimed(office.source("n2"), "a")).lease.epoch > grant.lease.epoch
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_a_task_that_ends_its_nodes_is_given_up_and_its_late_result_is_taken(
+    tmp_path: Path,
+) -> None:
+    async def scene(office: DeskOffice) -> None:
+        for site in ("b", "c"):
+            grant = await claimed(office.source("n1"), site)
+            assert await brought(office.source("n1"), Result(grant.lease, site)) is Word.COMMITTED
+            await office.source("n1").beat(Beat(life=1, number=1, leaving=True))
+        lost: list[Grant] = []
+        for node in ("n1", "n2", "n3"):
+            lost.append(await claimed(office.source(node), "a"))
+            office.pass_time(2 * LEASE_SECONDS)
+        idle = await office.source("n1").claim(Claim(id="again"))
+        assert isinstance(idle, Idle)
+        assert idle.left == 1, "its nodes may be only silent"
+        for number, node in enumerate(("n1", "n2", "n3")):
+            died = msgspec.structs.replace(beat_of(lost[number]), life=2)
+            assert (await office.source(node).beat(died)).stop
+        idle = await office.source("n1").claim(Claim(id="once more"))
+        assert isinstance(idle, Idle)
+        assert idle.left == 0
+        assert office.store.count(office.run.stamp)[BoardState.DROPPED] == 1
+        assert await brought(office.source("n2"), Result(lost[1].lease, "a")) is Word.COMMITTED
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_who_claims_and_never_works_has_four_tasks_for_a_slot(tmp_path: Path) -> None:
+    async def scene(office: DeskOffice) -> None:
+        more = [
+            NewTask(
+                run=office.run.stamp, site=name, host=name,
+                spec=msgspec.json.encode(TaskSpec(task=Task(Site(name, (f"http://{name}/",))))),
+            )
+            for name in map("more{}.test".format, range(9))
+        ]  # fmt: skip
+        for task in office.store.add_tasks(more):
+            office.desk.board.add(task)
+        answers = [await office.source("n1").claim(Claim(id=f"c{turn}")) for turn in range(9)]
+        assert sum(isinstance(answer, Grant) for answer in answers) == 4
+        await granted(office.source("n2"), "mine")
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_a_result_far_larger_than_expected_is_refused(tmp_path: Path) -> None:
+    async def scene(office: DeskOffice) -> None:
+        grant = await claimed(office.source("n1"), "a")
+        task = office.desk.board.tasks.get(grant.lease.task)
+        assert task is not None
+        task.expected_bytes = 1e6
+        files = (FileSize(name="a.journal", size=10**9),)
+        with pytest.raises(Refused, match="far more than was expected"):
+            await office.source("n1").put(Put(lease=grant.lease, files=files))
+
+    at_the_desk(tmp_path, scene)
