@@ -1,1 +1,1 @@
-"""The words all rooms speak: units, sites, budgets, plans, errors. Imports nothing of ours."""
+"""Values that all rooms share: units, sites, budgets, plans, errors. Imports nothing of ours."""

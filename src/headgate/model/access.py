@@ -1,7 +1,7 @@
-"""Who asks: how a site's requests name themselves, log in, and which way they go.
+"""How a site is accessed: user agent, headers, login, proxy, client certificate.
 
-Secrets are never here: ``env:NAME`` and ``file:PATH`` say where they are, and only the process that
-sends a request looks there.
+No secret is stored here: ``env:NAME`` and ``file:PATH`` say where it is, and only the process that
+sends a request reads it.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ IGNORE = "ignore"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Of one site; all may be left out."""
+    """The access settings of one site; every field is optional."""
 
     user_agent: str = ""
     """In place of Headgate's own."""
     robots_agent: str = ""
     """The product token that robots.txt knows us by, in place of ``headgate``."""
     headers: tuple[str, ...] = ()
-    """Like ``"X-Team: archive"``, for hosts of the seeds."""
+    """Like ``"X-Team: archive"``; sent to hosts of the seeds only."""
     auth: str = ""
-    """``"basic env:LOGIN"``, which has ``name:password``, or ``"bearer file:token"``."""
+    """``"basic env:LOGIN"``, where LOGIN holds ``name:password``, or ``"bearer file:token"``."""
     cookies: str = ""
-    """A file in Netscape's format."""
+    """Path of a cookie file in Netscape's format."""
     login: str = ""
-    """The URL of a page with a form."""
+    """The URL of a page with a login form."""
     login_fields: tuple[str, ...] = ()
     """Like ``"u=editor"`` and ``"p=env:PASSWORD"``."""
     proxy: str = ""
-    """``http://host:port`` or ``socks5://host:port``; with a password, where to find that."""
+    """``http://host:port`` or ``socks5://host:port``; its password as ``env:`` or ``file:``."""
     client_certificate: str = ""
     """A PEM file with certificate and key."""
     robots: str = ""
-    """``"ignore"``: for hosts of the seeds robots.txt is not obeyed."""
+    """``"ignore"``: robots.txt of the seeds' hosts is not obeyed."""
 
     @property
     def logs_in(self) -> bool:
-        """A link that logs out would end it."""
+        """Whether links that log out must be avoided."""
         return bool(self.auth or self.cookies or self.login)

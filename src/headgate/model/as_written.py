@@ -1,7 +1,7 @@
-"""Values as people write them, made into those that Headgate works with, or refused at once.
+"""Lets values be given from Python as they are written in a site file.
 
 ``Site("docs", seeds="https://docs.example.org/", deadline="30m")`` means what the same words in a
-site file mean.
+site file mean; what cannot be parsed is refused when the value is made.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _Read = Callable[[Any], Any]
 def as_written(
     thing: object, where: str, ready: type | tuple[type, ...], readers: Mapping[str, _Read]
 ) -> None:
-    """Replace fields of a frozen value by what their readers make of them, but for those that are
-    ``ready``; ``where`` begins the complaint."""
+    """Parse fields of a frozen value in place, except those that already are of a ``ready`` type.
+    ``where`` begins the error message."""
     for name, read in readers.items():
         value = getattr(thing, name)
         if not isinstance(value, ready):
@@ -34,7 +34,7 @@ def as_written(
 
 
 def several(values: Any) -> tuple[str, ...]:
-    """One text or several, in a tuple.
+    """One string or several, as a tuple.
 
     >>> several("a"), several(["a", "b"])
     (('a',), ('a', 'b'))
@@ -50,7 +50,7 @@ def several(values: Any) -> tuple[str, ...]:
 
 
 def choice(kind: type[StrEnum]) -> _Read:
-    """Reads one of its values."""
+    """A parser for the values of an enumeration."""
 
     def read(value: Any) -> StrEnum:
         try:

@@ -1,4 +1,4 @@
-"""The budget: bytes per second over time, how many crawlers at once, and to what end."""
+"""The budget: bytes per second over time, how many crawlers at once, and the objective."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_CRAWLERS = 5
 
 
 class Objective(StrEnum):
-    """What a crawl makes small once no deadline suffers by it."""
+    """What a crawl minimises once deadlines are taken care of."""
 
     MAKESPAN = "makespan"
     """The end of the last site."""
@@ -35,27 +35,27 @@ class Budget:
 
     bandwidth: BytesPerSecond | Timetable
     crawlers: int = DEFAULT_CRAWLERS
-    """Sites crawled at once at the most: m in the papers."""
+    """Most sites crawled at once: m in the papers."""
     objective: Objective = Objective.MAKESPAN
     calendar: Calendar = field(default=Calendar())
-    """Whose hours and holidays servers are busy by."""
+    """The zone and holidays by which servers are busy or idle."""
     quota: Quota | None = None
-    """Bytes per day or month, beside the rate; None: no bound."""
+    """Bytes per day or month, in addition to the rate; None: no quota."""
     policy: str = ""
-    """Who sets a crawl's rates, by its published name; empty: Headgate's own way."""
+    """The published name of the policy that sets a crawl's rates; empty: Headgate's own."""
     order: ScoreOrder | None = None
-    """By which pages of all sites go through one queue; None: each site has its own, and a rate."""
+    """All sites share one queue in this order; None: each site has its own queue and rate."""
     make_way: bool = False
-    """Whether the crawl steps back when somebody else needs the line."""
+    """Whether the crawl yields to other users of the line."""
     make_way_floor: BytesPerSecond | None = None
-    """What it keeps all the same; None: a hundredth of the bandwidth, or of the line."""
+    """The rate it never goes below; None: a hundredth of the bandwidth, or of the line."""
     staleness: Staleness = Staleness.AGE
-    """What a keeper makes small."""
+    """What a keeper minimises."""
     volume: VolumeBounds = field(default=VolumeBounds())
     processes: int = 1
-    """That crawl."""
+    """Worker processes."""
     contact: str = ""
-    """Of whoever runs it, told to servers."""
+    """Of whoever runs the crawl; sent to servers in the user agent."""
 
     def __post_init__(self) -> None:
         as_written(self, "Budget", (float, int, Timetable), {"bandwidth": self._read_bandwidth})
@@ -66,7 +66,7 @@ class Budget:
 
     @property
     def timetable_zone(self) -> str | None:
-        """By whose hours the bandwidth changes; None: it does not."""
+        """The timetable's time zone; None: the bandwidth is constant."""
         return str(self.bandwidth.zone) if isinstance(self.bandwidth, Timetable) else None
 
     def _read_bandwidth(self, value: Any) -> BytesPerSecond | Timetable:

@@ -1,4 +1,4 @@
-"""A change that somebody is to be told of."""
+"""A change of a page that the user wants to be notified of."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class ChangeNotice(msgspec.Struct, frozen=True, omit_defaults=True):
     to: str
     """The site's ``on_change``: a command or a URL."""
     change: PageChange
-    """Its difference may be left out: it is made from the versions when the notice is given."""
+    """May come without its difference, which is computed when the notice is delivered."""
     old: ArchivedPage | None = None
     new: ArchivedPage | None = None
     ignore: tuple[str, ...] = ()
-    """The site's rules of what counts for nothing."""
+    """The site's rules for what does not count as a change."""

@@ -1,7 +1,7 @@
 """Every error Headgate raises on purpose, under one root.
 
-Two families: the user's mistakes (exit code 2) and the world's faults (exit code 1). Each message
-says what is wrong and where in one line, and the remedy where there is one.
+Two families: mistakes of the user (exit code 2) and faults of the world outside (exit code 1). Each
+message says in one line what is wrong, where, and how to fix it where that is possible.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class WorldFault(HeadgateError):
 
 
 class DamagedFile(UserMistake):
-    """A file of a collection is not what Headgate wrote there; only the user can put it right."""
+    """A file of a collection is not what Headgate wrote; only the user can restore it."""
 
     def __init__(self, path: object, how: str, remedy: str) -> None:
         super().__init__(f"{path} is damaged ({how}); {remedy}")
 
 
 class PlanningError(UserMistake):
-    """What was asked of a planning algorithm lies outside what it is defined for."""
+    """A planning algorithm was given a problem outside its domain."""
 
 
 class SiteFileError(UserMistake):

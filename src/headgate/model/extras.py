@@ -1,7 +1,4 @@
-"""Packages that only some features need: not installed with Headgate itself but asked for.
-
-Each belongs to an extra of the same name as the feature, as pyproject.toml lists them.
-"""
+"""Optional packages: imported where a feature needs them, or the user is told what to install."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ __all__ = ["MissingExtra", "extra"]
 
 
 class MissingExtra(UserMistake):
-    """A feature was asked for whose package is not installed; names the command that installs it.
+    """A feature needs a package that is not installed; names the command that installs it.
 
     >>> print(MissingExtra("public holidays", "holidays"))
     public holidays need a package that is not installed: pip install "headgate[holidays]"
@@ -26,10 +23,10 @@ class MissingExtra(UserMistake):
 
 
 def extra(module: str, features: str, name: str) -> ModuleType:
-    """The module, or which extra brings it. ``features`` is in the plural."""
+    """Import a module of the extra ``name``. ``features`` says, in the plural, what needs it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as missing:
         if missing.name != module.partition(".")[0]:
-            raise  # it is there, and broken
+            raise  # the package is there, but one of its own imports fails
         raise MissingExtra(features, name) from None

@@ -1,7 +1,7 @@
 """One fetch: what is asked for, what came back, and how it can fail.
 
-What every page makes anew, here and elsewhere, is a msgspec Struct: a frozen dataclass takes five
-times as long to make, or longer, and the garbage collector looks at it again and again.
+Values made once per page are msgspec Structs, here and elsewhere: a frozen dataclass takes five
+times as long to make, and the garbage collector traverses it again and again.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ __all__ = [
 
 
 class FailureKind(StrEnum):
-    """Why no response could be had."""
+    """Why there is no response."""
 
     DNS = "dns"
     """The name does not resolve."""
     REFUSED = "refused"
-    """Nobody listens, or the network says no."""
+    """Nothing listens there, or the network is unreachable."""
     TLS = "tls"
     """The certificate or the handshake is bad."""
     CONNECT_TIMEOUT = "connect-timeout"
     FIRST_BYTE_TIMEOUT = "first-byte-timeout"
     STALLED = "stalled"
-    """Bytes stopped coming."""
+    """No bytes arrived for too long."""
     TOO_SLOW = "too-slow"
     """The whole fetch took longer than allowed."""
     CLOSED = "closed"
@@ -49,44 +49,44 @@ class FailureKind(StrEnum):
     UNWANTED_TYPE = "unwanted-type"
     """The response is none of the types that were asked for."""
     TOO_LARGE = "too-large"
-    """It is larger than was asked for."""
+    """The body is larger than the user wants."""
     NOT_STORED = "not-stored"
-    """It came, and its links were followed; it is not among what is to be kept."""
+    """It was fetched and its links were followed, but the user does not want it stored."""
     LOGIN = "login"
-    """The site wants us to log in first, and that failed."""
+    """The site requires a login, and that failed."""
 
 
 LEFT_OUT = frozenset((FailureKind.UNWANTED_TYPE, FailureKind.TOO_LARGE, FailureKind.NOT_STORED))
-"""Nothing failed: the user did not want it."""
+"""Not failures: the user does not want these."""
 
 
 class FetchRequest(msgspec.Struct, frozen=True, gc=False):
-    """One GET, or another method."""
+    """One request, mostly a GET."""
 
     url: str
     site: str
     """Whose share of the budget the bytes come from."""
     expected_bytes: int
-    """What the response will take on the line, as far as is known: paid before it is sent."""
+    """Estimate of the response's wire bytes, paid to the governor before the request is sent."""
     max_bytes: int
-    """Bytes of body taken at the most; the rest is cut off and the fetch marked truncated."""
+    """A longer body is cut off there, and the fetch marked truncated."""
     headers: tuple[tuple[str, str], ...] = ()
-    """Beside Host, User-Agent, Accept, Accept-Encoding and Cookie: conditional ones, mostly."""
+    """Besides Host, User-Agent, Accept, Accept-Encoding and Cookie: mostly conditional ones."""
     types: tuple[str, ...] = ()
-    """Media types that are wanted, like "text/html" or "image/*"; none: all are."""
+    """Wanted media types, like "text/html" or "image/*"; empty: all."""
     whole_only: bool = False
-    """A page of more than ``max_bytes`` is not wanted at all."""
+    """A body of more than ``max_bytes`` is not wanted at all."""
     partial: bool = False
-    """A body that breaks off is wanted as far as it came, marked truncated."""
+    """Where the connection breaks, what came of the body is returned, marked truncated."""
     most_seconds: float = math.inf
-    """From the request's leaving to the last byte, where that is less than the fetcher's limit."""
+    """Time-out from sending to the last byte, where that is less than the fetcher's own."""
     method: str = "GET"
-    """Any other is sent once, on a connection of its own: a server may have done what it was asked
-    for before it hung up."""
+    """Any other is sent once, on a connection of its own: the server may have acted on it before
+    the connection broke."""
     body: bytes = b""
     own_head: bool = False
-    """The headers are all that is said beside the host and the length of the body: whoever asks
-    writes the rest, and keeps the cookies."""
+    """``headers`` are complete but for Host and Content-Length: the caller writes all others and
+    keeps the cookies."""
 
 
 class TlsFacts(msgspec.Struct, frozen=True, gc=False):
@@ -122,18 +122,18 @@ class Fetched(msgspec.Struct, frozen=True, gc=False):
     seconds: float
     """From the request's leaving to the last byte."""
     wire_bytes: int
-    """Bytes the line carried for it, headers of packets included, as near as can be had."""
+    """Bytes on the line for this fetch, packet headers included, as near as can be measured."""
     truncated: str = ""
     """Why the payload is not whole, in WARC's words: "length", "time", "disconnect"; "": it is."""
     public: bool = True
-    """Whether the address is one of the Internet at large."""
+    """Whether the address is a public one."""
     tls: TlsFacts | None = None
     """None: it came in the clear, or from an archive."""
 
     @property
     def coding(self) -> str:
-        """What the payload is coded in, in the order it was done: all lines of Content-Encoding,
-        then the transfer codings that stay on."""
+        """The payload's codings in the order they were applied: all of Content-Encoding, then the
+        transfer codings other than chunked."""
         content, transfer = [], []
         for name, value in self.headers:
             if name == "content-encoding":
@@ -162,11 +162,11 @@ class FetchFailure(msgspec.Struct, frozen=True, gc=False):
 
 
 class Announced(msgspec.Struct, frozen=True, gc=False):
-    """What responses under way have still to bring, by their own word."""
+    """What responses in progress have still to deliver, by their Content-Length."""
 
     wire_bytes: int = 0
     responses: int = 0
-    """That said how long they are."""
+    """How many of them have a Content-Length."""
 
 
 NOTHING_ANNOUNCED = Announced()

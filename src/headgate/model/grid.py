@@ -20,7 +20,7 @@ class Mode(StrEnum):
     PULL = "pull"
     """When a node is free."""
     BATCH = "batch"
-    """Before: a list for each node, as even as can be (LPT, MULTIFIT, local search)."""
+    """In advance: a balanced list for each node (LPT, MULTIFIT, local search)."""
     PAPER_1 = "paper-1"
     """Lists by BeeBot-EDG's rule, from the sizes of sites."""
     PAPER_2 = "paper-2"
@@ -45,15 +45,15 @@ class GridTerms:
     mode: Mode = Mode.PULL
     placement: Placement = Placement.MEASURED
     lease: Seconds = A_LEASE
-    """Without a word for so long, a node may lose its tasks to others."""
+    """A node that is silent for so long may lose its tasks to others."""
     audit: float = 0.0
-    """Share of tasks that a node of another group does again."""
+    """Share of tasks that a node of another group repeats, for comparison."""
     reference: str = ""
     """A URL that every node fetches once a day, so that they can be compared; empty: none."""
 
 
 class NodeListing(msgspec.Struct, frozen=True, kw_only=True):
-    """A node, for somebody who looks."""
+    """A node as shown to users."""
 
     name: str
     group: str
@@ -65,7 +65,7 @@ class NodeListing(msgspec.Struct, frozen=True, kw_only=True):
     speed: float | None
     """Bytes per second of its own tasks; None: not known."""
     tasks: int
-    """That it has now."""
+    """Held now."""
     committed: int
     superseded: int
     lost: int
@@ -74,7 +74,7 @@ class NodeListing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskListing(msgspec.Struct, frozen=True, kw_only=True):
-    """A task, for somebody who looks."""
+    """A task as shown to users."""
 
     id: int
     run: str
@@ -85,10 +85,10 @@ class TaskListing(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """"ready", "leased", "received", "done" or "dropped"."""
     epoch: int
-    """How often it was given out, or more."""
+    """At least the number of times it was leased."""
     lost: int
     nodes: tuple[str, ...]
-    """Who has it now, or whose result counts."""
+    """Who holds it now, or whose result was committed."""
     due: float | None
     """Seconds since 1970; None: nothing was promised."""
     expected_bytes: float

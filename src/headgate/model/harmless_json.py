@@ -7,7 +7,7 @@ import re
 __all__ = ["harmless_json"]
 
 _OBEYED = re.compile(rb"\x7f|\xc2[\x80-\x9f]")
-"""What JSON may hold as it is and terminals take for commands: DEL, and C1 in UTF-8."""
+"""Control characters that JSON need not escape and terminals obey: DEL, and C1 in UTF-8."""
 
 
 def harmless_json(document: bytes) -> bytes:

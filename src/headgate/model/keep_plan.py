@@ -12,42 +12,42 @@ __all__ = ["KeepPlan", "PromisedSite"]
 
 @dataclass(frozen=True, slots=True)
 class PromisedSite:
-    """A site whose every page is to be looked at once in ``fresh_within``."""
+    """A site whose every page is to be fetched once per ``fresh_within``."""
 
     name: str
     fresh_within: Seconds
     size: SizeRange
-    """Bytes of one look at all its pages."""
+    """Bytes for fetching all its pages once."""
     max_rate: BytesPerSecond | None = None
     """What its server gives or may be asked for; None: no bound."""
 
     @property
     def rate(self) -> float:
-        """Bytes per second that the promise takes, on average."""
+        """Mean bytes per second that the promise needs."""
         return self.size.likely / self.fresh_within
 
 
 @dataclass(frozen=True, slots=True)
 class KeepPlan:
-    """With sizes as they are most likely, except ``probability``."""
+    """Computed from the likely sizes, except ``probability``."""
 
     sites: tuple[PromisedSite, ...]
-    """With a promise, as the file has them."""
+    """Those with a promise, in the order of the site file."""
     others: int
-    """Sites without one."""
+    """Number of sites without a promise."""
     holds: bool
-    """All promises together."""
+    """Whether all promises can be kept together."""
     probability: float
     """That they hold: 0 or 1 where sizes are known."""
     load: float
-    """Of what may pass on average."""
+    """What all promises need, over the mean rate that the budget allows."""
     scale: float
-    """Times the budget, timetable and quota alike, that would just do; infinite: none would."""
+    """The factor on the budget (timetable and quota alike) that would just do; infinite: none."""
     lateness: Seconds
-    """By which every promise is late if all are late alike; infinite: it grows for ever."""
+    """How late every promise is if all are equally late; infinite: it grows without bound."""
     impossible: tuple[str, ...]
-    """Sites whose promise cannot be kept even if there was no other."""
+    """Sites whose promise could not be kept even if there were no other."""
     give_up: tuple[str, ...]
-    """Sites without whose promise the others hold: those that take most first."""
+    """Sites to drop so that the other promises hold, the most expensive first."""
     least_bandwidth: BytesPerSecond | None
-    """That would just do; None: the bandwidth is a timetable, or unlimited."""
+    """The bandwidth that would just do; None: it is a timetable, or unlimited."""

@@ -29,22 +29,22 @@ CHECK_BINS = 10
 
 
 class KeepCounts(msgspec.Struct, frozen=True):
-    """What was done in some time."""
+    """What was done in a period."""
 
     visits: int = 0
     asked: int = 0
-    """Pages that were looked at, the new ones too."""
+    """Pages that were requested, new ones included."""
     changed: int = 0
     not_modified: int = 0
-    """Found as they were, whatever the server sent."""
+    """Found unchanged, whether by a 304 or by their content."""
     new: int = 0
     gone: int = 0
     wire_bytes: int = 0
     saved_bytes: int = 0
-    """That pages known to be unchanged did not need."""
+    """Not transferred because pages were unchanged."""
 
     def plus(self, other: KeepCounts) -> KeepCounts:
-        """Both.
+        """The sum of both.
 
         >>> KeepCounts(visits=1, asked=9).plus(KeepCounts(asked=1)).asked
         10
@@ -59,30 +59,30 @@ class KeepBudget(msgspec.Struct, frozen=True):
     quota_left: float | None = None
     """Bytes of this period; None: no quota."""
     paused_until: float | None = None
-    """Nothing may pass until then, the quota is used up."""
+    """The quota is used up until then; None: it is not."""
 
 
 class Fresh(msgspec.Struct, frozen=True):
-    """How fresh the pages are, as far as it can be known without asking."""
+    """The estimated freshness of all pages."""
 
     estimated: float
-    """Expected share of pages that are as they were fetched."""
+    """Expected share of pages that have not changed since they were fetched."""
     weighted: float
-    """The same, each page by its importance."""
+    """The same, weighted by importance."""
     mean_age_seconds: float
-    """Expected time since a page's first change that was not fetched; 0 for a fresh page."""
+    """Expected time since a page's first change that is not archived; 0 for a fresh page."""
     p95_age_seconds: float
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What looks found, by what had been said: of pages said to be changed with 30 %, 30 % should
-    be. The first bin is up to a tenth, the last above nine."""
+    """Calibration: predicted against observed changes. Of pages predicted to have changed with a
+    probability of 30 %, 30 % should have. Ten bins of equal width."""
 
     looks: tuple[int, ...] = (0,) * CHECK_BINS
     said: tuple[float, ...] = (0.0,) * CHECK_BINS
-    """Probabilities of change before the looks, added up."""
+    """Sum of the predicted probabilities."""
     found: tuple[int, ...] = (0,) * CHECK_BINS
-    """Pages that had changed."""
+    """Number of pages that had changed."""
 
     def plus(self, other: Checked) -> Checked:
         return Checked(
@@ -97,13 +97,13 @@ class AtRisk(msgspec.Struct, frozen=True):
 
     site: str
     due: float
-    """By when its oldest page has to be looked at."""
+    """By when its oldest page has to be fetched."""
     slack_seconds: float
-    """Left beside what the visit takes; negative: it will be late."""
+    """Time to spare beyond the visit itself; negative: it will be late."""
 
 
 class KeepPromises(msgspec.Struct, frozen=True):
-    """Of all sites with ``fresh_within``."""
+    """Promises of all sites with ``fresh_within``."""
 
     kept: int = 0
     """Rounds of a site that were in time, since the keeper began."""
@@ -115,13 +115,13 @@ class KeepPromises(msgspec.Struct, frozen=True):
 
 class Volumes(msgspec.Struct, frozen=True):
     open: str = ""
-    """The stamp of the one that is filled; empty: none yet."""
+    """The stamp of the volume being written; empty: none yet."""
     sealing: tuple[str, ...] = ()
     sealed: int = 0
     removed: int = 0
-    """Looks that `keep_versions` let go, since the collection was first kept."""
+    """Versions removed by `keep_versions` since the collection was first kept."""
     freed_bytes: int = 0
-    """On the disk, by that."""
+    """Disk space that this freed."""
 
 
 class Visiting(msgspec.Struct, frozen=True):
@@ -130,73 +130,73 @@ class Visiting(msgspec.Struct, frozen=True):
     site: str
     since: float
     pages: int = 0
-    """Looked at so far."""
+    """Fetched so far."""
     of_pages: int = 0
-    """To be looked at, new ones beside."""
+    """To be fetched, not counting new ones."""
     why: str = "index"
     """"index", "promise", "first" or "user"."""
 
 
 class Paused(msgspec.Struct, frozen=True):
-    """A site that the user wants left alone."""
+    """A site that the user has paused."""
 
     site: str
     until: float
 
 
 class NoticeCounts(msgspec.Struct, frozen=True):
-    """What became of the changes that somebody was to be told of."""
+    """What became of change notices."""
 
     told: int = 0
     failed: int = 0
     """Given up after all tries."""
     dropped: int = 0
-    """Never tried, since too many waited."""
+    """Never tried, because too many were waiting."""
     waiting: int = 0
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """Something that a person should know of, with what to do."""
+    """A problem that a person should know of, with its remedy."""
 
     what: str
     since: float
     remedy: str
     site: str = ""
-    """Empty: it concerns the whole."""
+    """Empty: it concerns the whole collection."""
 
 
 class KeepHour(msgspec.Struct, frozen=True):
-    """One hour of a keeper's life."""
+    """What a keeper did in one hour."""
 
     start: float
     """A whole hour."""
     counts: KeepCounts = KeepCounts()
     bytes_by_site: dict[str, int] = {}
-    """On the line; the largest, and "" for all others together."""
+    """Wire bytes of the largest sites; "" stands for all others together."""
     fresh: Fresh | None = None
-    """As it was last estimated in it."""
+    """As last estimated in this hour."""
     checked: Checked = Checked()
     kept: int = 0
     late: int = 0
-    """Promises that were settled in it."""
+    """Promises settled in this hour."""
 
 
 class KeepStatus(msgspec.Struct, frozen=True):
-    """All that ``headgate keep --status`` tells."""
+    """What ``headgate keep --status`` prints."""
 
     since: float
     """When the collection was first kept."""
     now: float
-    """When this was written: a keeper that runs writes it every minute."""
+    """When this was written; a running keeper writes it every minute."""
     running: bool
     """False: it was stopped at ``now``."""
     sites: int
     pages: int
     due_now: int = 0
-    """Sites with a page that would be asked if there were room; not those that are visited."""
+    """Sites with a page that is due, except those being visited."""
     visiting: tuple[Visiting, ...] = ()
     paused: tuple[Paused, ...] = ()
-    """By the user; the first that go on, some of them."""
+    """Some of the sites that the user has paused, those that resume soonest first."""
     budget: KeepBudget = KeepBudget()
     last_day: KeepCounts = KeepCounts()
     fresh: Fresh | None = None
@@ -208,7 +208,7 @@ class KeepStatus(msgspec.Struct, frozen=True):
     notices: NoticeCounts = NoticeCounts()
     troubles: tuple[Trouble, ...] = ()
     hour: KeepHour | None = None
-    """The one that is not over."""
+    """The current hour."""
     policy: str = "index"
     objective: str = "age"
     version: int = 1

@@ -19,24 +19,24 @@ __all__ = [
 ]
 
 CSS_MARK = "css:"
-"""What an ignore rule begins with that is a CSS selector; any other is a regular expression."""
+"""Prefix of an ignore rule that is a CSS selector; any other is a regular expression."""
 
 
 A_DAY, AN_HOUR, A_GIGABYTE = Seconds(86_400.0), Seconds(3_600.0), Bytes(1e9)
 
 
 class Staleness(StrEnum):
-    """What a keeper makes small."""
+    """What a keeper minimises."""
 
     AGE = "age"
-    """The time since a page's first change that was not fetched yet."""
+    """The time since a page's first change that is not archived yet."""
     FRESHNESS = "freshness"
-    """The share of pages that are not as they were fetched."""
+    """The share of pages that have changed since they were fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeBounds:
-    """When a volume of a keeper is closed and the next one begun: at whichever comes first."""
+    """When a keeper closes a volume and begins the next: at whichever bound comes first."""
 
     seconds: Seconds | None = A_DAY
     size: Bytes | None = A_GIGABYTE
@@ -45,12 +45,12 @@ class VolumeBounds:
 
 @dataclass(frozen=True, slots=True)
 class KeepVersions:
-    """Which versions of a page stay in the archive, beside the newest; one bound at the most."""
+    """Which versions of a page stay in the archive besides the newest; at most one bound is set."""
 
     newest: int | None = None
-    """So many, the newest included."""
+    """This many, the newest included."""
     seconds: Seconds | None = None
-    """Those not replaced longer ago."""
+    """Those replaced less than this long ago."""
 
 
 ALL_VERSIONS = KeepVersions()
@@ -58,21 +58,21 @@ ALL_VERSIONS = KeepVersions()
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What a user says of a site that is kept."""
+    """The settings of a site for `headgate keep`."""
 
     importance: float = 1.0
-    """Of each of its pages, beside those of other sites. Positive."""
+    """Weight of each of its pages against those of other sites. Positive."""
     fresh_within: Seconds | None = None
-    """Promised: every page is looked at once in so long; None: as the budget allows."""
+    """Promise: every page is fetched once in this time; None: as often as the budget allows."""
     min_interval: Seconds = AN_HOUR
-    """No page is asked again sooner. At most ``fresh_within``."""
+    """No page is fetched again sooner. At most ``fresh_within``."""
     ignore: tuple[str, ...] = ()
-    """Noise of its own beside the usual: with `CSS_MARK` selectors, else regular expressions."""
+    """What does not count as a change: CSS selectors after `CSS_MARK`, else regular expressions."""
     on_change: str = ""
-    """A command or a URL that is told of every change; empty: none."""
+    """A command, or the URL of a web hook, that is notified of every change; empty: none."""
     keep_versions: KeepVersions = ALL_VERSIONS
 
 
 def is_web_hook(on_change: str) -> bool:
-    """Whether changes are posted there; else it is a command."""
+    """Whether ``on_change`` is a URL to post changes to; if not, it is a command."""
     return on_change.lower().startswith(("http://", "https://"))

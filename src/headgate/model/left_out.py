@@ -13,8 +13,8 @@ MOST_EXAMPLES = 3
 
 
 class Reason(StrEnum):
-    """Beside these: the traps by their own names, the bounds by theirs, and failures that are
-    none (`model.fetch.LEFT_OUT`)."""
+    """Why a URL is not fetched. Traps, bounds and `model.fetch.LEFT_OUT` are reasons, too, under
+    their own names."""
 
     OTHER_HOST = "other host"
     OUT_OF_SCOPE = "out of scope"
@@ -24,21 +24,21 @@ class Reason(StrEnum):
     ROBOTS = "robots.txt"
     HOST_GIVEN_UP = "host given up"
     COPY = "links of a copy"
-    """Of a page that was met too often under other URLs."""
+    """On a page whose content was found too often under other URLs."""
     HOPS = "too many redirects"
     SITEMAPS = "too many sitemaps"
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """URLs left out for one reason."""
+    """URLs not fetched for one reason."""
 
     count: int
     examples: tuple[str, ...] = ()
-    """The first few; long ones are cut."""
+    """The first few; long URLs are cut."""
 
 
 def merged(*parts: Mapping[str, LeftOut]) -> dict[str, LeftOut]:
-    """All together, reason by reason.
+    """The sum of all parts, by reason.
 
     >>> merged({"nofollow": LeftOut(2, ("a",))}, {"nofollow": LeftOut(1, ("b",))})
     {'nofollow': LeftOut(count=3, examples=('a', 'b'))}

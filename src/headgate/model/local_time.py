@@ -1,7 +1,7 @@
-"""Instants as people live them: the local minute, and whether it is a working day or a holiday.
+"""Instants in local time: the minute of the day, and whether it is a working day or a holiday.
 
-How busy a server is follows the lives of those who use it. Saturdays, Sundays and, where a country
-is named, its public holidays are one kind of day; all others are the other.
+How busy a server is follows the habits of its users. There are two kinds of day: weekends and,
+where a country is named, its public holidays are one; all other days are the other.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ class DayKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class LocalMoment:
-    """An instant in a place."""
+    """An instant in the local time of some place."""
 
     minute: float
-    """Of the local day by the clock on the wall, 0 to 1440."""
+    """Of the local day, 0 to 1440."""
     kind: DayKind
     instant: float = 0.0
     """Seconds since 1970."""
 
     def at(self, hour: int, kind: DayKind) -> LocalMoment:
-        """Another hour, on a day of that kind."""
+        """Another hour of a day of that kind."""
         return LocalMoment(60.0 * hour, kind, self.instant)
 
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """Of a place: its zone and its country's holidays. The clocks' changes are the zone's.
+    """A time zone and a country's holidays.
 
     >>> Calendar.of(ZoneInfo("Africa/Nairobi"), "KE").moment(1_792_465_200)  # Mashujaa Day
     LocalMoment(minute=360.0, kind=<DayKind.HOLIDAY: 0>, instant=1792465200)
@@ -52,7 +52,7 @@ class Calendar:
 
     zone: ZoneInfo = field(default=ZoneInfo("UTC"))
     country: str = ""
-    """Two letters (ISO 3166); empty: only weekends are free."""
+    """Two letters (ISO 3166); empty: only weekends count as holidays."""
     _holidays: Container[date] = field(default=frozenset(), compare=False, repr=False)
 
     @classmethod
@@ -60,7 +60,7 @@ class Calendar:
         return cls(zone, country, _holidays_of(country) if country else frozenset())
 
     def moment(self, instant: float) -> LocalMoment:
-        """Any instant has one minute of one day, also when clocks are put forward or back."""
+        """The local time of an instant; unique also when clocks are put forward or back."""
         local = datetime.fromtimestamp(instant, self.zone)
         minute = local.hour * 60 + local.minute + (local.second + local.microsecond / 1e6) / 60
         return LocalMoment(minute, self.kind(local.date()), instant)

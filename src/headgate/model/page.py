@@ -1,4 +1,4 @@
-"""A finished fetch as the crawler hands it over to be stored, and what links it to earlier ones."""
+"""A finished fetch as it is handed over to be stored, and the earlier fetch it is compared with."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Earlier", "Links", "Page", "Role", "payload_digest"]
 
 
 _STRING_BYTES = 57
-"""Of a string in a list, beside its letters."""
+"""Overhead of a string in a list."""
 
 
 class Role(StrEnum):
     """Why a URL was fetched."""
 
     PAGE = "page"
-    """It stood in the frontier."""
+    """It came from the frontier."""
     ROBOTS = "robots"
     SITEMAP = "sitemap"
 
@@ -32,7 +32,7 @@ class Earlier(msgspec.Struct, frozen=True, array_like=True):
 
     url: str
     wall_time: float
-    """When it was fetched: of the record that holds the payload, not of a revisit between."""
+    """Fetch time of the record that holds the payload, not of a later revisit record."""
     digest: bytes
     """SHA-1 of the payload; empty: unknown."""
     etag: str = ""
@@ -55,12 +55,12 @@ class Links(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def held_bytes(self) -> int:
-        """Of memory, roughly: short URLs are held for more than their letters."""
+        """Approximate memory use, with the overhead of each string."""
         return sum(map(len, self.targets)) + _STRING_BYTES * len(self.targets)
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
-    """What the crawler hands over once nothing more will be asked of a URL."""
+    """The final outcome of a URL."""
 
     outcome: Fetched | FetchFailure
     depth: int
@@ -73,11 +73,11 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     revisit record; anything else is archived in full."""
     role: Role = Role.PAGE
     relevance: float | None = None
-    """To the site's topic, from 0 to 1; None: there is none, or it is no page of text."""
+    """To the site's topic, from 0 to 1; None: the site has no topic, or the page is no text."""
 
     @property
     def unchanged(self) -> bool:
-        """It is as an earlier run archived it: not modified, or with the same payload."""
+        """Whether it is as archived before: not modified, or with the same payload."""
         fetched, earlier = self.outcome, self.earlier
         if earlier is None or isinstance(fetched, FetchFailure):
             return False

@@ -1,4 +1,4 @@
-"""What became of a page between two looks at it."""
+"""How a page changed between two fetches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Change", "PageChange"]
 
 class Change(StrEnum):
     NEW = "new"
-    """Met for the first time, or there again."""
+    """Found for the first time, or back again."""
     CHANGED = "changed"
     GONE = "gone"
     """404 or 410."""
@@ -25,10 +25,10 @@ class PageChange(msgspec.Struct, frozen=True, omit_defaults=True):
     url: str
     title: str
     seen_at: float
-    """When the later look found it so."""
+    """When the later fetch found it."""
     before_at: float | None = None
-    """When it was looked at before; None: never."""
+    """When it was fetched before; None: never."""
     difference: tuple[str, ...] = ()
-    """Lines of its text that went (``- ``) and came (``+ ``), and some around them (two blanks)."""
+    """Lines of text removed (``- ``) and added (``+ ``), with some context (two blanks)."""
     more_lines: int = 0
-    """Of the difference, left out here."""
+    """Number of lines of the difference that were cut off."""

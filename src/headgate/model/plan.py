@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 LATE_AFTER_SECONDS = 1e-6
-"""A site that ends this much after its deadline or earlier is on time: rounding is no lateness."""
+"""Tolerance for rounding: a site that ends no later than this after its deadline is on time."""
 
 
 class Verdict(StrEnum):
@@ -62,14 +62,14 @@ class Foreseen:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What of a site's numbers nobody told."""
+    """Which of a site's numbers are estimates."""
 
     size_by: str = ""
-    """What its size was guessed by; empty: the user told it."""
+    """How its size was estimated; empty: the user gave it."""
     bytes_range: tuple[float, float] | None = None
-    """The size lies in it, most likely; None: it is certain."""
+    """The likely range of the size; None: it is certain."""
     server_speed: bool = False
-    """Whether its ``max_rate`` is what its server seemed to give, and not the user's word."""
+    """Whether its ``max_rate`` was estimated from its server's speed, not given by the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,11 @@ class PlannedSite:
     foreseen: Foreseen | None = None
     """None: nothing is known but what the plan was given."""
     left_bytes: float = 0.0
-    """What it has not got when it is stopped at its deadline; its end is then no later than that.
-    0: it is crawled to its end."""
+    """What is not fetched when the site is stopped at its deadline; 0: it is crawled to its end."""
     max_rate: float | None = None
-    """What it can take at the most; None: no bound but the budget."""
+    """The most it can take; None: no bound but the budget."""
     guess: Guess | None = None
-    """None: its numbers were told."""
+    """None: the user gave its numbers."""
 
     @property
     def late(self) -> float:
@@ -136,18 +135,18 @@ class Plan:
     verdict: Verdict
     sites: tuple[PlannedSite, ...]
     order: tuple[str, ...]
-    """The sites by priority: who starts first, and among those who start together who may have
-    his rate first. A crawl that serves them in this order goes as planned."""
+    """The sites by priority: which starts first, and of those that start together, which is served
+    first. A crawl that follows this order goes as planned."""
     remedy: Remedy
     shortfall_bound: float
-    """A shortfall that no plan can go below, proven."""
+    """A proven lower bound on the shortfall of any plan."""
     makespan_bound: float
     total_time_bound: float
     """Both for plans that fetch as much of each site as this one."""
     closer_bound_with: str = ""
-    """What to install for a ``shortfall_bound`` that may be closer; empty: nothing."""
+    """What to install for a ``shortfall_bound`` that may be tighter; empty: nothing."""
     left_seconds: float = 0.0
-    """What sites are stopped with, as the time that the whole line would need for it."""
+    """The time that the whole line would need for all ``left_bytes``."""
     at_best: Verdict | None = None
     """If every size is at the bottom of its range and every server as fast as it may be."""
     at_worst: Verdict | None = None
@@ -159,7 +158,7 @@ class Plan:
 
     @property
     def guessed(self) -> bool:
-        """Whether the verdict rests on numbers that nobody told."""
+        """Whether the verdict rests on estimates."""
         return any(site.guess for site in self.sites)
 
     @property
@@ -168,7 +167,7 @@ class Plan:
 
     @property
     def foreseen(self) -> Foreseen | None:
-        """The end of the last site; None: of some site nothing is foreseen."""
+        """The end of the last site; None: that of some site is unknown."""
         ends = [site.foreseen for site in self.sites]
         known = [end for end in ends if end is not None]
         if not known or len(known) < len(ends):
@@ -191,7 +190,7 @@ class Plan:
 
     @property
     def shortfall(self) -> float:
-        """What is made small first: lateness, and what is left undone in seconds of the line."""
+        """What is minimised first: total lateness, plus the time for what is left undone."""
         return self.tardiness + self.left_seconds
 
     @property

@@ -1,9 +1,8 @@
 """A byte quota: so much per day or month, by the calendar of a zone.
 
-A period begins at local midnight, a month's on its first day. The last bytes of a quota are spent
-ever more slowly: in a second never more than half of what is left, so that it is not overrun by
-what was on its way when it was last looked at. When next to nothing is left, nothing may pass until
-the next period.
+A period begins at local midnight, a month on its first day. The last bytes of a quota are spent
+ever more slowly, never more than half of the rest in a second, so that bytes already in flight do
+not overrun it. When next to nothing is left, nothing may pass until the next period.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ SLOT_SECONDS = 900
 """Use is counted by quarters of an hour since 1970: every zone's midnight is the start of one."""
 
 _SPENT = 16_000
-"""Bytes left that are as good as none: less than a page."""
+"""A rest of fewer bytes counts as none: it is less than a page."""
 _SECONDS_TO_SPEND = 2.0
 
 _TEXT = re.compile(r"\s*(?P<size>.+?)\s*/\s*(?P<period>[a-z]+)\s*", re.IGNORECASE)
@@ -91,7 +90,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class QuotaUse:
-    """How a quota stands at one moment."""
+    """The use of a quota at one moment."""
 
     quota: Quota
     used: float

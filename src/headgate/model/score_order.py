@@ -1,4 +1,4 @@
-"""One queue over all sites: how pages are let in, and how far their order was kept."""
+"""One queue over all sites: how pages are admitted, and how far their order was kept."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ LOOK_AHEAD = 6
 
 @dataclass(frozen=True, slots=True)
 class ScoreOrder:
-    """What was asked for."""
+    """The settings of the common queue."""
 
     admission: str = ADMISSIONS[0]
     look_ahead: int = LOOK_AHEAD
-    """How many of the best are looked at for one that there is room for."""
+    """How many of the best pages are considered for one that can start."""
 
     @property
     def enforced(self) -> bool:
-        """Whether anything holds the line to its limit."""
+        """Whether the bandwidth is enforced, not only estimated."""
         return self.admission == ADMISSIONS[0]
 
     @classmethod
     def named(cls, order: str, admission: str | None = None, look_ahead: int | None = None) -> Self:
-        """As people write it."""
+        """From the words of a site file."""
         if order != SCORE:
             raise UserMistake(f"{order!r} is no order of all sites together; write {SCORE!r}")
         if admission is not None and admission not in ADMISSIONS:
@@ -45,17 +45,17 @@ class ScoreOrder:
 
 
 class QueueTally(msgspec.Struct, frozen=True):
-    """How a site's pages came through the queue."""
+    """What became of a site's pages in the common queue."""
 
     begun: int = 0
     out_of_order: int = 0
-    """Begun while a better page of another site stayed in line for want of room."""
+    """Started while a better page of another site had to wait."""
     places: int = 0
-    """How many better ones those passed over, in all."""
+    """Sum of the places by which they jumped the queue."""
 
 
 class ScoreOrderReport(msgspec.Struct, frozen=True):
-    """Of a run whose sites had one queue."""
+    """The common queue of a run."""
 
     admission: str
     look_ahead: int
@@ -63,5 +63,5 @@ class ScoreOrderReport(msgspec.Struct, frozen=True):
     out_of_order: int
     places: int
     pages: int
-    """Of text, judged by a topic."""
+    """Pages of text that were judged by a topic."""
     relevant: int

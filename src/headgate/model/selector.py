@@ -1,10 +1,9 @@
-"""CSS selectors, as far as naming the noise of a page needs them.
+"""The subset of CSS selectors that names parts of a page to ignore.
 
-Names of elements or ``*``, ``#id``, ``.class``, attributes (``[key]``, ``[key=value]`` and with
-``~=``, ``^=``, ``$=``, ``*=``), one in another (a blank) and directly in it (``>``), several with
-commas. That is what can be told at an element's start tag from it and those around it, so that a
-page is read once and without a tree. What asks for siblings or what follows (``+``, ``~``,
-``:last-child``) is refused.
+Element names or ``*``, ``#id``, ``.class``, attributes (``[key]``, ``[key=value]`` and with ``~=``,
+``^=``, ``$=``, ``*=``), descendants (a blank), children (``>``) and lists (commas). All of these
+can be decided at an element's start tag, so a page is read once and without a tree. Selectors that
+depend on siblings or on what follows (``+``, ``~``, ``:last-child``) are refused.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ _KNOWN = "known are element, #id, .class, [key], [key=value], a blank, > and com
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A demand on one attribute of an element."""
+    """A condition on one attribute of an element."""
 
     key: str
     operator: str = ""
-    """As in CSS; empty: it only has to be there."""
+    """As in CSS; empty: the attribute only has to be present."""
     value: str = ""
 
     def met_by(self, value: str) -> bool:
-        """Whether an attribute of this key with this value will do.
+        """Whether an attribute of this key with this value matches.
 
         >>> Attribute("class", "~=", "ad").met_by("big ad"), Attribute("id", "^=", "").met_by("x")
         (True, False)
@@ -65,20 +64,20 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """All that is asked of one element."""
+    """All conditions on one element."""
 
     element: str = ""
-    """Its name in small letters; empty: any."""
+    """Its name in lower case; empty: any."""
     attributes: tuple[Attribute, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Elements in others; the last step is the one that is meant."""
+    """Nested elements; the last step is the one that is selected."""
 
     steps: tuple[Compound, ...]
     child: tuple[bool, ...]
-    """Of each step: whether it is directly in the one before. The first is in nothing."""
+    """For each step, whether it must be a child of the one before. The first is False."""
 
 
 def parse_selectors(text: str) -> tuple[Selector, ...]:

@@ -33,37 +33,37 @@ __all__ = [
 
 BREADTH_FIRST, LINKS_IN, TOPIC = "breadth-first", "links-in", "topic"
 ORDERS = (BREADTH_FIRST, LINKS_IN, TOPIC)
-"""Those that Headgate has itself."""
+"""The built-in orders."""
 
 POLITE_DELAY, NEAR_DELAY = Seconds(0.1), Seconds(0.01)
-"""Between two requests to a host at a public address, and to one in the user's own network or on
-this machine, where the user says nothing: ten a second, and a hundred. Answers of a server far too
-large for us to feel, or of a cache before it, would let us ask a thousand times."""
+"""Default delay between two requests to a host at a public address, and to one in the user's own
+network: at most ten requests a second, and a hundred. Without it, a large server or a cache that
+answers at once would be asked a thousand times a second."""
 
 
 class OnDeadline(StrEnum):
-    """What happens to a site whose deadline has come before its end."""
+    """What happens to a site that is not finished at its deadline."""
 
     GO_ON = "go-on"
     """It is crawled to its end, late."""
     STOP = "stop"
-    """It ends there; what was fetched stays, and the site's order has put the best pages first:
-    those nearest to the seeds, or with a focus the most promising."""
+    """It ends there. The site's order has put the best pages first: those nearest to the seeds, or
+    with a focus the most promising."""
 
 
 class Requisites(StrEnum):
-    """What is fetched of what a page needs to be shown: pictures, styles, scripts, fonts, media."""
+    """Which page requisites are fetched: images, style sheets, scripts, fonts, media."""
 
     NONE = "none"
     SAME_SITE = "same-site"
-    """What is on the site's hosts."""
+    """Those on the site's own hosts."""
     PAGE = "page"
-    """All, wherever it is."""
+    """All, on any host."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteStatistics:
-    """What past runs measured."""
+    """What earlier runs measured."""
 
     alpha: float = 1.0
     """Zhu 2020, Eq. 17: a visit takes ``alpha * bytes / rate`` seconds. Positive."""
@@ -84,55 +84,55 @@ _QUANTITIES = {
 @dataclass(frozen=True, slots=True)
 class Site:
     """A host, a folder of a host, or a set of folders, visited as one task. Quantities may be given
-    as people write them, "30m" or "120 MB", and one seed without a list."""
+    as text, "30m" or "120 MB", and a single seed without a list."""
 
     name: str
     seeds: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
-    """Regular expressions; a URL is in the site when one of them is found in it. None: all are."""
+    """Regular expressions; a URL is in scope if one of them is found in it. Empty: all are."""
     exclude: tuple[str, ...] = ()
     depth: int | None = None
-    """Links followed from a seed at the most; None: no bound."""
+    """Most links followed from a seed; None: no bound."""
     deadline: Seconds | None = None
     """Seconds from the start of the run; None: none."""
     on_deadline: OnDeadline = OnDeadline.GO_ON
     expect: Bytes | None = None
-    """Bytes the visit will transfer; None: to be predicted."""
+    """Wire bytes of the visit; None: to be predicted."""
     max_rate: BytesPerSecond | None = None
-    """What the server can give or may be asked for; None: the budget is the only bound."""
+    """The most that the server can or should deliver; None: the budget is the only bound."""
     max_pages: int | None = None
-    """The site ends with so many; None: no bound. So do the next two."""
+    """The site ends after so many; None: no bound. The next two work alike."""
     max_bytes: Bytes | None = None
-    """On the line, in one run."""
+    """Wire bytes in one run."""
     max_time: Seconds | None = None
     """From its own start."""
     max_page_size: Bytes | None = None
-    """A larger page is left out; None: pages are cut where Headgate's own bound is."""
+    """A larger page is left out; None: pages are truncated at Headgate's own limit."""
     fetch: tuple[str, ...] = ()
-    """Media types; a page of another is left out. None: all are fetched."""
+    """Media types; a page of another type is left out. Empty: all are fetched."""
     store: tuple[str, ...] = ()
-    """What is kept of what was fetched (`headgate.model.store_rule`); the rest was fetched for its
-    links. None: all is."""
+    """Which of the fetched pages are stored (`headgate.model.store_rule`); the others are fetched
+    for their links only. Empty: all."""
     requisites: Requisites = Requisites.NONE
-    """Whether what shows its pages is fetched, too."""
+    """Whether images, style sheets and the like are fetched, too."""
     max_queries: int | None = None
-    """Different queries of one path; None: the trap guard's own bound."""
+    """Most different queries of one path; None: the default of the trap guard."""
     connections: int | None = None
-    """Requests to one of its hosts at once at the most; None: what is polite to a stranger."""
+    """Most concurrent requests to one of its hosts; None: what is polite to a stranger."""
     delay: Seconds | None = None
-    """From the start of one request to a host to the start of the next, at the least; None: by
-    what the server takes to answer."""
+    """Least time from the start of one request to a host to the start of the next; None: derived
+    from the server's response time."""
     nodes_at_once: int = 1
-    """Machines of a grid that may crawl it together; each then asks so much more seldom."""
+    """Grid machines that may crawl it together; the delay of each grows in proportion."""
     focus: str = ""
     """What its pages should be about, in words."""
     focus_pages: tuple[str, ...] = ()
-    """Files with pages like those wanted."""
+    """Files with example pages."""
     order: str = ""
     """Which URLs go first: one of `ORDERS` or a scorer's name; empty: by the focus if there is one,
-    breadth-first if not."""
+    else breadth-first."""
     access: Access = field(default=Access())
-    """Who asks, and which way."""
+    """Login, headers, proxy."""
     keeping: Keeping = field(default=Keeping())
     """For `headgate keep`."""
     statistics: SiteStatistics = field(default=SiteStatistics())
@@ -157,5 +157,5 @@ class Site:
 
     @property
     def url_order(self) -> str:
-        """``order``, or what stands for it when it is left out."""
+        """``order``, or its default."""
         return self.order or (TOPIC if self.has_topic else BREADTH_FIRST)

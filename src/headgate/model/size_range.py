@@ -1,4 +1,4 @@
-"""A size that is not known for certain."""
+"""An uncertain size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VAGUE = 1.3
 
 @dataclass(frozen=True, slots=True)
 class SizeRange:
-    """Bytes on the line: about four of five true values lie within ``low`` and ``high``."""
+    """Wire bytes: about 80 % of true values lie between ``low`` and ``high``."""
 
     low: float
     likely: float
@@ -22,10 +22,10 @@ class SizeRange:
         return cls(bytes_, bytes_, bytes_)
 
     def plus(self, bytes_: float) -> SizeRange:
-        """The same with bytes that are certain on top."""
+        """The range shifted by a known number of bytes."""
         return SizeRange(self.low + bytes_, self.likely + bytes_, self.high + bytes_)
 
     @property
     def vague(self) -> bool:
-        """Whether one number would promise too much."""
+        """Whether a single number would claim too much."""
         return self.high > _VAGUE * self.likely or self.likely > _VAGUE * self.low

@@ -1,4 +1,4 @@
-"""A running crawl at one moment, for people to look at; nothing decides by it.
+"""A running crawl at one moment, for display only.
 
 Times are seconds from the start of the run, sizes bytes on the line, rates bytes per second.
 """
@@ -25,19 +25,19 @@ class SiteSnapshot:
     to_do: int
     wire_bytes: int
     rate: float
-    """As measured just now."""
+    """As measured over the last seconds."""
     share: float | None
-    """What it may take; None: no limit, or it is not being crawled."""
+    """The rate it may use; None: no limit, or it is not being crawled."""
     expected: SizeRange | None
-    """Of the whole site; None: nobody knows."""
+    """Size of the whole site; None: unknown."""
     deadline: float | None
     eta: float | None
     """When it will end, or did; None: unknown."""
     errors: int
     relevant: int | None = None
-    """Of the pages, those about its topic; None: it has none."""
+    """Pages about its topic; None: it has no topic."""
     missed: str = ""
-    """Why its deadline was missed, when it ended without being late."""
+    """Why its deadline was missed although it did not end late."""
 
     @property
     def running(self) -> bool:
@@ -49,13 +49,13 @@ class SiteSnapshot:
 
     @property
     def vague(self) -> bool:
-        """Whether its size, and so its end, is not well known."""
+        """Whether its size, and so its end, is uncertain."""
         return not self.ended and self.expected is not None and self.expected.vague
 
     @property
     def late(self) -> float | None:
-        """Seconds after the deadline, negative before it; None where either is unknown, or it was
-        missed otherwise."""
+        """Seconds after the deadline, negative before it; None where either is unknown, or the
+        deadline was missed for another reason."""
         if self.eta is None or self.deadline is None or self.missed:
             return None
         return self.eta - self.deadline
@@ -70,11 +70,11 @@ class Snapshot:
     """Now; None: unlimited."""
     sites: tuple[SiteSnapshot, ...]
     making_way: bool = False
-    """Whether the crawl steps back for others on the line."""
+    """Whether the crawl yields to others on the line."""
     paused_until: str = ""
-    """A day and an hour: nothing may pass until then, the quota is used up."""
+    """Day and hour at which the quota is renewed; empty: it is not used up."""
     changed: tuple[SiteSnapshot, ...] | None = None
-    """The sites that may be others than in the snapshot before; None: any may."""
+    """The sites that may have changed since the previous snapshot; None: any may have."""
 
     @property
     def rate(self) -> float:
@@ -86,7 +86,7 @@ class Snapshot:
 
     @property
     def relevant(self) -> int | None:
-        """Of all sites that have a topic; None: no site has."""
+        """Relevant pages of all sites; None: no site has a topic."""
         known = [site.relevant for site in self.sites if site.relevant is not None]
         return sum(known) if known else None
 
@@ -100,7 +100,7 @@ class Snapshot:
 
     @property
     def vague(self) -> bool:
-        """Whether the size of any site is not well known."""
+        """Whether the size of any site is uncertain."""
         return any(site.vague for site in self.sites)
 
     @property

@@ -1,9 +1,9 @@
-r"""What of what was fetched is kept: by media type, by size, by URL.
+r"""Which fetched pages are stored: by media type, by size, by URL.
 
-Words of three kinds: ``application/pdf`` or ``image/*`` is a type; ``< 5 MB`` and ``> 10 KB`` are
-sizes of a body as it came; anything else is an expression that is searched for in the URL (one that
-looks like a type begins with a slash, or has a dot escaped). Of types and of expressions one must
-fit, where there are any; all sizes must.
+A rule has words of three kinds: ``application/pdf`` or ``image/*`` is a media type; ``< 5 MB`` and
+``> 10 KB`` bound the size of the body as transferred; anything else is a regular expression that is
+searched for in the URL (one that looks like a type must begin with a slash or have a dot escaped).
+A page must match one of the types and one of the expressions, if there are any, and all sizes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TYPE = re.compile(r"(?:[\w.+-]+|\*)/(?:[\w.+-]+|\*)")
 
 @dataclass(frozen=True, slots=True)
 class StoreRule:
-    """Of one site."""
+    """The rule of one site."""
 
     types: tuple[str, ...] = ()
     patterns: tuple[re.Pattern[str], ...] = ()
@@ -32,7 +32,8 @@ class StoreRule:
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> Self:
-        """
+        """Read a rule.
+
         >>> rule = StoreRule.parse(["application/pdf", "< 5 MB", "/reports/"])
         >>> rule.keeps("http://a/reports/1", "application/pdf; x=1", 4_000_000)
         True
@@ -60,7 +61,7 @@ class StoreRule:
         return cls(tuple(types), tuple(patterns), least, most)
 
     def keeps(self, url: str, kind: str, size: int) -> bool:
-        """``kind``: the Content-Type; empty: not told."""
+        """``kind`` is the Content-Type header; empty: there is none."""
         kind = kind.partition(";")[0].strip().lower()
         if self.types and not any(_fits(kind, wanted) for wanted in self.types):
             return False

@@ -1,4 +1,4 @@
-"""What a survey found and what it cost, for people and for programs; its tables have the rest."""
+"""What a survey found and what it cost; details are in its tables."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class SurveyDepth(msgspec.Struct, frozen=True):
     pages: int
     wire_bytes: int
     new_hosts: int
-    """Hosts that no page less deep links to."""
+    """Hosts that no page at a lower depth links to."""
 
 
 class DepthAhead(msgspec.Struct, frozen=True):
-    """What was not asked for at one depth, as far as can be foreseen."""
+    """An estimate of what was left unfetched at one depth."""
 
     depth: int
     requests: int
     wire_bytes: int
     new_hosts: float | None
-    """None when no host was found, so that there is nothing to judge by."""
+    """None: no host was found, so there is nothing to estimate from."""
 
 
 class SurveyReport(msgspec.Struct, frozen=True):
@@ -51,21 +51,21 @@ class SurveyReport(msgspec.Struct, frozen=True):
     pages: int
     wire_bytes: int
     unchanged: int
-    """Pages that were as an earlier survey knows them."""
+    """Pages that have not changed since an earlier survey."""
     most_requests: int
-    """Of any server."""
+    """Maximum over all servers, like ``most_bytes``."""
     most_bytes: int
     share_found: float | None
-    """Of all hosts that could be found this way, the part that was, as far as can be foreseen;
-    None when no host was found, so that there is nothing to judge by."""
+    """Estimated share of the hosts found among all that could be found this way; None: no host was
+    found, so there is nothing to estimate from."""
     next_yield: float | None
-    """New hosts that one more page would bring; None when no host was found."""
+    """Estimated new hosts per further page; None: no host was found."""
     unreachable: Mapping[str, int]
     """Servers that gave no page, by reason."""
     depths: Sequence[SurveyDepth]
     ahead: Sequence[DepthAhead]
-    """What going on would cost and bring: within the depth if it ended early, and on the next
-    levels below. Servers at their cap are left out."""
+    """What continuing would cost and bring: within the depth if the survey ended early, and on the
+    next levels below. Servers at their cap are left out."""
     tls: Mapping[str, int] = {}
     """Servers by version of TLS, like "TLSv1.3"; those that answered in the clear alone: "none"."""
     issuers: Mapping[str, int] = {}
@@ -77,11 +77,11 @@ class SurveyReport(msgspec.Struct, frozen=True):
     robots: Mapping[str, int] = {}
     """Servers by what their robots.txt says to us: `headgate.surveying.entries.RobotsStance`."""
     grid: GridReport | None = None
-    """Of nodes that asked; None: one machine did."""
+    """None: a single machine did the survey."""
     version: int = 1
     """Of this document's form; a new number where a field changes its meaning or goes."""
 
     @property
     def nothing_fetched(self) -> bool:
-        """Whether it came to its end so."""
+        """Whether the survey finished without a single page."""
         return not self.interrupted and self.servers > 0 and not self.pages

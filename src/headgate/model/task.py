@@ -11,20 +11,20 @@ __all__ = ["Apart", "KeptVisit", "SurveyedServers", "Task"]
 
 @dataclass(frozen=True, slots=True)
 class KeptVisit:
-    """What a keeper wants of a visit."""
+    """What a keeper's visit has beyond a crawl's."""
 
     volume: str
-    """The stamp of the run that holds what it stores."""
+    """The stamp of the run that its pages are stored in."""
     new_bytes: float
-    """On the line, for pages that it finds; what it does not come to waits for another visit."""
+    """Most wire bytes for new pages; those beyond wait for another visit."""
     believe: bool = False
-    """However strange what it finds looks: it was found before."""
+    """Accept even implausible results, because an earlier visit had the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyedServers:
-    """Servers to be surveyed, where a task is no crawl. What they link to is for whoever gave the
-    task to go on with."""
+    """The servers of a task that is a survey. Hosts that they link to are left to whoever gave the
+    task."""
 
     starts: tuple[str, ...]
     depth: int
@@ -36,39 +36,39 @@ class SurveyedServers:
     least_yield: float = 0.0
     breadth_first: bool = False
     others: tuple[str, ...] = ()
-    """Domains within theirs that are servers of their own, and asked by somebody else."""
+    """Subdomains that are servers of their own and are surveyed by another task."""
     whole_registration: bool = False
-    """A server is all that was registered under one domain, not a start's host alone."""
+    """A server is everything under its registered domain, not the start's host alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Where a task that is run for somebody else has its files: apart from all others, for they are
-    taken away when it has ended."""
+    """The folder of a task that is run for somebody else: its files are apart from all others,
+    because they are taken away when the task has ended."""
 
     folder: str
-    """Within the folder that is the fleet's own; a collection by itself."""
+    """Relative to the fleet's own folder; a collection by itself."""
     stamp: str
-    """Of the run that they will belong to."""
+    """The stamp of the run that the files will belong to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A site has one task at a time, so a task that runs goes by its site's name.
+    """One visit of a site. A site has one task at a time, so a running task is named by its site.
 
-    The site's deadline counts from the moment at which control is given the task."""
+    The site's deadline counts from the moment at which the task is given to control."""
 
     site: Site
     visit: int = 1
-    """Which visit of the site in this run; a crawl has one."""
+    """Number of the site's visit in this run; always 1 in a crawl."""
     asks: tuple[str, ...] | None = None
-    """The URLs that this visit asks for, best first; None: the whole site."""
+    """The URLs that this visit fetches, best first; None: the whole site."""
     kept: KeptVisit | None = None
-    """None: it is a crawl's."""
+    """None: the task is part of a crawl."""
     apart: Apart | None = None
-    """None: its files are the collection's."""
+    """None: its files are in the collection."""
     survey: SurveyedServers | None = None
-    """None: its site is crawled. Else the site is but a name and the hosts that are asked."""
+    """None: the site is crawled. Otherwise the site only gives the name and the hosts."""
 
     @property
     def name(self) -> str:

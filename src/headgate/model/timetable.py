@@ -1,14 +1,13 @@
 """A bandwidth timetable: which rate holds at which hour of the week.
 
 Entries read like ``"Mon-Fri 08:00 300 KB/s"``, ``"19:00 2 MB/s"`` (every day) or
-``"Sat 00:00 unlimited"``. Each sets the rate from its moment until the next one, round the week.
-Where an entry for named days and one for every day fall on the same moment, the named days win;
-two of the same kind on one moment are a mistake.
+``"Sat 00:00 unlimited"``. Each sets the rate until the next one, round the week. Where an entry for
+named days and one for every day have the same time, the named days win; two of the same kind are an
+error.
 
-Hours are those that clocks on the wall show in the timetable's zone: at any instant the rate is
-that of the last entry at or before the local time. When clocks are put forward, entries in the hour
-that is skipped hold from the jump on; when they are put back, the hour that comes twice has its
-entries twice.
+Hours are local to the timetable's zone: at any instant the rate is that of the last entry at or
+before the local time. When clocks are put forward, entries in the skipped hour take effect at the
+jump; when they are put back, entries of the repeated hour take effect twice.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class RatePiece:
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
-    """Rates over the week. Holds at least one turn; turns are sorted, moments distinct."""
+    """Rates over the week. There is at least one turn; turns are sorted and at distinct times."""
 
     turns: tuple[tuple[int, time, BytesPerSecond], ...]
     """(weekday with Monday 0, local time, rate from then on), at most seven per entry."""
@@ -85,9 +84,10 @@ class Timetable:
         return self.turns[place - 1][2]  # before the week's first turn, its last one holds
 
     def pieces(self, start: datetime) -> Iterator[RatePiece]:
-        """The rates from an aware ``start`` on, without end; the first piece starts at 0.
+        """The rates from an aware ``start`` on, endlessly; the first piece starts at 0.
 
-        A piece for every turn, also where the rate stays; and where clocks change if it does not.
+        There is a piece for every turn, even if the rate stays the same, and one for a change of
+        clocks if it changes the rate.
         """
         holding = self.rate_at(start)
         yield RatePiece(0.0, holding)

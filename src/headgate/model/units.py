@@ -1,12 +1,11 @@
-"""Quantities as people write them, and the only three units used inside.
+"""Parsing and formatting of quantities, and the only three units used internally.
 
-Inside Headgate a size is bytes, a rate is bytes per second, a duration is seconds, always; bits
+Inside Headgate a size is always in bytes, a rate in bytes per second, a duration in seconds; bits
 and prefixes exist only in this file. The types are distinct for the type checker and plain floats
 at run time, so arithmetic costs nothing.
 
 ``KB`` is 1000 bytes and ``KiB`` is 1024; ``kbit`` and ``kbps`` are 1000 bits. ``kb`` is refused
-because half of its readers take it for bits and half for bytes. A bare number is bytes, bytes
-per second or seconds.
+because it is ambiguous between bits and bytes. A bare number is bytes, bytes per second or seconds.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Which Headgate this is. Here, and not asked of the installed package: to look it up there takes
-as long as to load all of HTTP."""
+"""Headgate's version. Not read from the installed package's metadata, because importlib.metadata
+takes as long to import as the whole HTTP client."""
 
 from __future__ import annotations
 
