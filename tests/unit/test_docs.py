@@ -10,7 +10,7 @@ import pytest
 
 from headgate.cli.main import COMMANDS, command_parser
 from headgate.planning.policies import POLICY_NAMES
-from headgate.site_file.parsing import BUDGET_KEYS, GRID_KEYS, SITE_KEYS
+from headgate.site_file.keys import BUDGET_KEYS, GRID_KEYS, SITE_KEYS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PLAN = (DOCS / "plan.md").read_text(encoding="utf-8")

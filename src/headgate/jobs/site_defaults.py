@@ -9,55 +9,40 @@ from typing import Any
 from headgate.model.errors import UserMistake
 from headgate.model.site import OnDeadline, Requisites, Site
 from headgate.site_file.access_values import ACCESS_READERS
-from headgate.site_file.values import (
-    read_bound,
-    read_cap,
-    read_connections,
-    read_delay,
-    read_depth,
-    read_on_deadline,
-    read_pages,
-    read_patterns,
-    read_queries,
-    read_requisites,
-    read_size,
-    read_store,
-    read_time,
-    read_types,
-)
+from headgate.site_file.keys import SITE_READERS
 
 __all__ = ["SITE_DEFAULTS", "SiteDefaults", "with_defaults"]
 
 SiteDefaults = Mapping[str, str | int | list[str]]
 """By key, as they were written."""
 
-SITE_DEFAULTS: Mapping[str, Callable[[object], object]] = {
-    "include": read_patterns,
-    "exclude": read_patterns,
-    "depth": read_depth,
-    "expect": read_size,
-    "max_rate": read_cap,
-    "on_deadline": read_on_deadline,
-    "max_pages": read_pages,
-    "max_bytes": read_bound,
-    "max_time": read_time,
-    "max_page_size": read_bound,
-    "fetch": read_types,
-    "store": read_store,
-    "requisites": read_requisites,
-    "max_queries": read_queries,
-    "connections": read_connections,
-    "delay": read_delay,
-}
-"""The keys, of the site file and of `Site`, and how each value is read."""
+SITE_DEFAULTS = (
+    "include",
+    "exclude",
+    "depth",
+    "expect",
+    "max_rate",
+    "on_deadline",
+    "max_pages",
+    "max_bytes",
+    "max_time",
+    "max_page_size",
+    "fetch",
+    "store",
+    "requisites",
+    "max_queries",
+    "connections",
+    "delay",
+)
+"""Keys of the site file that a request may set for all sites, besides those of `Access`."""
 
 
 def with_defaults(site: Site, defaults: SiteDefaults) -> Site:
     """The site with what it does not say itself."""
     changes: dict[str, Any] = {}
-    for key, read in SITE_DEFAULTS.items():
+    for key in SITE_DEFAULTS:
         if key in defaults and getattr(site, key) in (None, (), OnDeadline.GO_ON, Requisites.NONE):
-            changes[key] = _read(key, read, defaults[key])
+            changes[key] = _read(key, SITE_READERS[key], defaults[key])
     access = {
         key: _read(key, read, defaults[key])
         for key, read in ACCESS_READERS.items()

@@ -1,4 +1,4 @@
-"""The keys of a site that say who asks: read and checked, without looking where secrets are."""
+"""Readers of a site's access keys: they check the syntax and do not resolve secrets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_headers(value: object) -> tuple[str, ...]:
             problem = f"{line!r} is no header; write one line like 'X-Team: archive', in ASCII"
             raise ElementMistake(problem, index)
         if name.lower() in _OURS:
-            raise ElementMistake(f"{name} is Headgate's to say; drop it", index)
+            raise ElementMistake(f"{name} is set by Headgate itself; drop it", index)
         if name.lower() in _SECRET_HEADERS and not _REFERENCE.fullmatch(rest.strip()):
             problem = f"{name} is a secret; write '{name}: env:NAME' or '{name}: file:PATH'"
             raise ElementMistake(problem, index)
@@ -94,12 +94,12 @@ def read_proxy(value: object) -> str:
 
 def read_robots(value: object) -> str:
     if value != IGNORE:
-        raise UserMistake(f"{shown(value)} is no such word; 'ignore', or drop the key")
+        raise UserMistake(f"{shown(value)} is not a choice; write 'ignore', or drop the key")
     return IGNORE
 
 
 def _hidden(value: object) -> str:
-    """What may hold a secret is not repeated."""
+    """In place of a value that may be a secret."""
     return "it cannot be understood" if isinstance(value, str) else f"{shown(value)} is no text"
 
 

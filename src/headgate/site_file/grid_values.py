@@ -1,7 +1,4 @@
-"""What the keys for a grid may be: from what TOML gives to what a manager or a site holds.
-
-Readers as in `values`.
-"""
+"""Readers of the keys for a grid, as in `values`."""
 
 from __future__ import annotations
 
@@ -14,14 +11,7 @@ from headgate.model.grid import Mode, Placement
 from headgate.model.units import Seconds, parse_duration
 from headgate.site_file.values import did_you_mean, quantity, shown, whole_number
 
-__all__ = [
-    "read_audit",
-    "read_lease",
-    "read_mode",
-    "read_nodes_at_once",
-    "read_placement",
-    "read_reference",
-]
+__all__ = ["GRID_READERS", "read_nodes_at_once", "read_reference"]
 
 _SHORTEST_LEASE, _LONGEST_LEASE = 2.0, 86_400.0
 _MOST_NODES = 100
@@ -47,8 +37,7 @@ def read_placement(value: object) -> Placement:
 def _one_of(kind: type[Choice], value: object) -> Choice:
     names = tuple(choice.value for choice in kind)
     if not isinstance(value, str) or value not in names:
-        remedy = did_you_mean(value, names) if isinstance(value, str) else f"say one of {names}"
-        raise UserMistake(f"{shown(value)} is none of its values; {remedy}")
+        raise UserMistake(f"{shown(value)} is not a choice; {did_you_mean(value, names)}")
     return kind(value)
 
 
@@ -72,3 +61,13 @@ def read_nodes_at_once(value: object) -> int:
     if number > _MOST_NODES:
         raise UserMistake(f"{number} is too many for any server; say {_MOST_NODES} or fewer")
     return number
+
+
+GRID_READERS = {
+    "mode": read_mode,
+    "placement": read_placement,
+    "lease": read_lease,
+    "audit": read_audit,
+    "reference": read_reference,
+}
+"""By key, which is the field of `GridTerms` as well."""

@@ -1,7 +1,4 @@
-"""What the keys for `headgate keep` may be: from what TOML gives to what a site or budget holds.
-
-Readers as in `values`.
-"""
+"""Readers of the keys for `headgate keep`, as in `values`."""
 
 from __future__ import annotations
 
@@ -33,15 +30,10 @@ from headgate.site_file.values import (
 )
 
 __all__ = [
+    "KEEPING_READERS",
     "check_ignore_rule",
     "promise_problem",
-    "read_fresh_within",
-    "read_ignore",
-    "read_importance",
-    "read_keep_versions",
-    "read_min_interval",
     "read_objective",
-    "read_on_change",
     "read_volume",
 ]
 
@@ -68,7 +60,7 @@ def read_fresh_within(value: object) -> Seconds:
     within = quantity(parse_duration, value, "duration", "24h")
     if within < _SOONEST_PROMISE:
         raise UserMistake(
-            f"{format_duration(within)} can be promised to nobody: a visit alone takes seconds;"
+            f"{format_duration(within)} cannot be promised: a visit alone takes seconds;"
             f" say {format_duration(_SOONEST_PROMISE)} or more"
         )
     return within
@@ -77,12 +69,12 @@ def read_fresh_within(value: object) -> Seconds:
 def read_min_interval(value: object) -> Seconds:
     interval = quantity(parse_duration, value, "duration", "1h")
     if interval < _SHORTEST_INTERVAL:
-        raise UserMistake("a page is asked once a second at the most; say '1s' or more")
+        raise UserMistake("a page is fetched at most once a second; say '1s' or more")
     return interval
 
 
 def read_ignore(value: object) -> tuple[str, ...]:
-    """Selectors by their mark, patterns without."""
+    """CSS selectors begin with `CSS_MARK`; all else are regular expressions."""
     rules = strings(value, example="""["Offer of the day: .*", "css:.clock"]""")
     if len(rules) > _MOST_RULES:
         raise UserMistake(f"{len(rules)} rules are too many; {_MOST_RULES} is the most, join some")
@@ -95,7 +87,7 @@ def read_ignore(value: object) -> tuple[str, ...]:
 
 
 def check_ignore_rule(rule: str) -> None:
-    """Refuse what is neither selector nor pattern."""
+    """Raise `UserMistake` for what is neither a CSS selector nor a regular expression."""
     if rule.startswith(CSS_MARK):
         parse_selectors(rule.removeprefix(CSS_MARK))
         return
@@ -109,7 +101,7 @@ def check_ignore_rule(rule: str) -> None:
 def read_on_change(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise UserMistake(
-            f"{shown(value)} is nobody to tell; write a command like 'notify-me --quick', or a URL"
+            f"{shown(value)} is neither command nor URL; write it like 'notify-me --quick'"
         )
     told = value.strip()
     if len(told) > _MOST_COMMAND or not told.isprintable():
@@ -135,7 +127,7 @@ def read_keep_versions(value: object) -> KeepVersions:
             raise UserMistake(f"{value} versions cannot be kept; say 1 or more, or 'all'")
         return KeepVersions(newest=value)
     if not isinstance(value, str):
-        raise UserMistake(f"""{shown(value)} says no versions; write "all", "90d" or 10""")
+        raise UserMistake(f"""{shown(value)} is not a retention; write "all", "90d" or 10""")
     seconds = quantity(parse_duration, value, "duration", "90d")
     if seconds < _SHORTEST_RETENTION:
         raise UserMistake("versions stay for an hour at least; write '90d', or a number like 10")
@@ -146,7 +138,7 @@ def read_volume(value: object) -> VolumeBounds:
     if isinstance(value, str) and _HAS_TIME_UNIT.fullmatch(value):
         seconds = quantity(parse_duration, value, "duration", "1d")
         if seconds < _SHORTEST_VOLUME:
-            raise UserMistake("a volume of less than a minute is all tables; write '1d'")
+            raise UserMistake("a volume covers a minute or more; write '1d'")
         return VolumeBounds(seconds=seconds, size=None)
     if not isinstance(value, str):
         raise UserMistake(f"""{shown(value)} is no volume; write "1d" or "1 GB\"""")
@@ -157,7 +149,7 @@ def read_volume(value: object) -> VolumeBounds:
 
 
 def read_objective(value: object) -> Objective | Staleness:
-    """What a crawl makes small, or what a keeper does."""
+    """The objective of a crawl, or of a keeper."""
     names = [*map(str, Objective), *map(str, Staleness)]
     if value not in names:
         raise UserMistake(f"{shown(value)} is not an objective; {did_you_mean(value, names)}")
@@ -165,11 +157,22 @@ def read_objective(value: object) -> Objective | Staleness:
 
 
 def promise_problem(keeping: Keeping) -> str:
-    """What is wrong with a promise beside the shortest interval; empty: nothing."""
+    """What is wrong with ``fresh_within`` given ``min_interval``; empty: nothing."""
     within, interval = keeping.fresh_within, keeping.min_interval
     if within is None or within >= interval:
         return ""
     return (
         f"{format_duration(within)} is shorter than min_interval, {format_duration(interval)}, so"
-        f" no page could be looked at in time; lengthen it, or lower min_interval"
+        f" no page could be fetched in time; lengthen it, or lower min_interval"
     )
+
+
+KEEPING_READERS = {
+    "importance": read_importance,
+    "fresh_within": read_fresh_within,
+    "min_interval": read_min_interval,
+    "ignore": read_ignore,
+    "on_change": read_on_change,
+    "keep_versions": read_keep_versions,
+}
+"""By key, which is the field of `Keeping` as well."""

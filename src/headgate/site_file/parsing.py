@@ -1,9 +1,8 @@
 """The site file: what the user wants crawled and what the crawl may use, as TOML.
 
-Text in, values out; reading the file itself is the caller's. Whatever is wrong with the text, the
-answer is a `SiteFileError` with file, line, key and remedy, never another exception. A file is
-right or wrong by itself: what the command line overrides does not change that, except that a
-bandwidth given there may be missing here.
+Text in, values out; the caller reads the file. Whatever is wrong with the text, the answer is a
+`SiteFileError` with file, line, key and remedy, never another exception. Options of the command
+line do not make a file valid or invalid, except that a bandwidth given there may be missing here.
 """
 
 from __future__ import annotations
@@ -14,34 +13,25 @@ from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from headgate.model.access import Access
-from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
+from headgate.model.budget import Budget, Objective
 from headgate.model.errors import SiteFileError, UserMistake
 from headgate.model.grid import GridTerms
-from headgate.model.keeping import ALL_VERSIONS, Keeping, Staleness, VolumeBounds
+from headgate.model.keeping import Keeping, Staleness
 from headgate.model.local_time import Calendar
 from headgate.model.score_order import SCORE, ScoreOrder
-from headgate.model.site import TOPIC, OnDeadline, Requisites, Site
+from headgate.model.site import TOPIC, Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import BytesPerSecond, format_rate
 from headgate.site_file.access_values import ACCESS_READERS
-from headgate.site_file.grid_values import (
-    read_audit,
-    read_lease,
-    read_mode,
-    read_nodes_at_once,
-    read_placement,
-    read_reference,
-)
-from headgate.site_file.keeping_values import (
-    promise_problem,
-    read_fresh_within,
-    read_ignore,
-    read_importance,
-    read_keep_versions,
-    read_min_interval,
-    read_objective,
-    read_on_change,
-    read_volume,
+from headgate.site_file.grid_values import GRID_READERS
+from headgate.site_file.keeping_values import KEEPING_READERS, promise_problem, read_objective
+from headgate.site_file.keys import (
+    BUDGET_KEYS,
+    BUDGET_READERS,
+    GRID_KEYS,
+    SITE_KEYS,
+    SITE_READERS,
+    Readers,
 )
 from headgate.site_file.text import MOST_SITES, SiteFileText
 from headgate.site_file.toml_positions import Path, TomlPositions
@@ -50,107 +40,22 @@ from headgate.site_file.values import (
     did_you_mean,
     read_admission,
     read_bandwidth,
-    read_bound,
-    read_cap,
-    read_connections,
-    read_contact,
+    read_count,
     read_country,
-    read_crawlers,
-    read_deadline,
-    read_delay,
-    read_depth,
-    read_files,
-    read_floor,
-    read_focus,
-    read_make_way,
-    read_on_deadline,
-    read_order,
     read_order_of_all,
-    read_pages,
-    read_patterns,
-    read_policy,
-    read_queries,
     read_quota,
-    read_requisites,
-    read_seeds,
-    read_size,
-    read_store,
-    read_time,
     read_timetable,
-    read_types,
     read_zone,
 )
 
 __all__ = [
-    "BUDGET_KEYS",
-    "GRID_KEYS",
     "MOST_SITES",
-    "SITE_KEYS",
     "SiteFile",
     "parse_budget",
     "parse_grid",
     "parse_site_file",
     "site_error",
 ]
-
-BUDGET_KEYS = (
-    "bandwidth",
-    "quota",
-    "zone",
-    "country",
-    "crawlers",
-    "objective",
-    "policy",
-    "order",
-    "admission",
-    "look_ahead",
-    "make_way",
-    "make_way_floor",
-    "volume",
-    "processes",
-    "contact",
-)
-GRID_KEYS = ("mode", "placement", "lease", "reference", "audit")
-SITE_KEYS = (
-    "seeds",
-    "include",
-    "exclude",
-    "depth",
-    "deadline",
-    "on_deadline",
-    "expect",
-    "max_rate",
-    "max_pages",
-    "max_bytes",
-    "max_time",
-    "max_page_size",
-    "fetch",
-    "store",
-    "requisites",
-    "max_queries",
-    "connections",
-    "delay",
-    "nodes_at_once",
-    "focus",
-    "focus_pages",
-    "order",
-    "user_agent",
-    "robots_agent",
-    "headers",
-    "auth",
-    "cookies",
-    "login",
-    "login_fields",
-    "proxy",
-    "client_certificate",
-    "robots",
-    "importance",
-    "fresh_within",
-    "min_interval",
-    "ignore",
-    "on_change",
-    "keep_versions",
-)
 
 _Value = TypeVar("_Value")
 _Default = TypeVar("_Default")
@@ -210,7 +115,7 @@ def parse_budget(text: str, path: str, unless_given: BytesPerSecond) -> Budget:
 
 
 def parse_grid(text: str, path: str) -> GridTerms:
-    """What a site file says of a grid; it may have no sites.
+    """The grid's settings of a site file; it may have no sites.
 
     >>> parse_grid('[grid]\\nlease = "30s"', "line.toml").lease
     30.0
@@ -220,13 +125,13 @@ def parse_grid(text: str, path: str) -> GridTerms:
 
 
 def site_error(text: str, path: str, name: str, key: str, problem: str) -> SiteFileError:
-    """An error about a site's key, or its lack, found by whoever uses the file."""
+    """An error about a site's key, given or missing, that was found after parsing."""
     return SiteFileText(text, path).error(problem, ("site", name, key))
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table of the file, and the way to it."""
+    """A table of the file, and its path."""
 
     source: SiteFileText
     at: Path
@@ -261,6 +166,14 @@ class _Table:
         except UserMistake as mistake:
             raise self.error(str(mistake), key) from None
 
+    def read_given(self, readers: Readers) -> dict[str, Any]:
+        """The values of those keys that the table has."""
+        return {
+            key: self.read(key, reader, None)
+            for key, reader in readers.items()
+            if key in self.values
+        }
+
     def error(self, problem: str, *at: str | int) -> SiteFileError:
         return self.source.error(problem, (*self.at, *at))
 
@@ -288,25 +201,19 @@ def _budget(table: _Table, bandwidth: BytesPerSecond | Timetable | None) -> Budg
     wanted = table.read("objective", read_objective, None)
     return Budget(
         bandwidth,
-        crawlers=table.read("crawlers", read_crawlers, DEFAULT_CRAWLERS),
         objective=wanted if isinstance(wanted, Objective) else Objective.MAKESPAN,
         calendar=calendar,
         quota=table.read("quota", lambda value: read_quota(value, zone), None),
-        policy=table.read("policy", read_policy, ""),
         order=_order_of_all(table),
-        make_way=table.read("make_way", read_make_way, default=False),
-        make_way_floor=table.read("make_way_floor", read_floor, None),
         staleness=wanted if isinstance(wanted, Staleness) else Staleness.AGE,
-        volume=table.read("volume", read_volume, VolumeBounds()),
-        processes=table.read("processes", read_crawlers, 1),
-        contact=table.read("contact", read_contact, ""),
+        **table.read_given(BUDGET_READERS),
     )
 
 
 def _order_of_all(table: _Table) -> ScoreOrder | None:
     usual = ScoreOrder()
     admission = table.read("admission", read_admission, usual.admission)
-    look_ahead = table.read("look_ahead", read_crawlers, usual.look_ahead)
+    look_ahead = table.read("look_ahead", read_count, usual.look_ahead)
     if "order" in table.values:
         table.read("order", read_order_of_all, "")
         return ScoreOrder(admission, look_ahead)
@@ -318,14 +225,7 @@ def _order_of_all(table: _Table) -> ScoreOrder | None:
 
 def _grid(table: _Table) -> GridTerms:
     table.refuse_unknown(GRID_KEYS)
-    usual = GridTerms()
-    return GridTerms(
-        mode=table.read("mode", read_mode, usual.mode),
-        placement=table.read("placement", read_placement, usual.placement),
-        lease=table.read("lease", read_lease, usual.lease),
-        audit=table.read("audit", read_audit, usual.audit),
-        reference=table.read("reference", read_reference, usual.reference),
-    )
+    return GridTerms(**table.read_given(GRID_READERS))
 
 
 def _sites(table: _Table, own_bandwidth: BytesPerSecond | Timetable | None) -> tuple[Site, ...]:
@@ -348,56 +248,23 @@ def _site(table: _Table, name: str) -> Site:
     if table.values.get("order") == TOPIC and not table.values.keys() & {"focus", "focus_pages"}:
         raise table.error('the order "topic" needs a topic; add focus = "food safety"', "order")
     return Site(
-        name,
-        seeds=table.read("seeds", read_seeds, ()),
-        include=table.read("include", read_patterns, ()),
-        exclude=table.read("exclude", read_patterns, ()),
-        depth=table.read("depth", read_depth, None),
-        deadline=table.read("deadline", read_deadline, None),
-        on_deadline=table.read("on_deadline", read_on_deadline, OnDeadline.GO_ON),
-        expect=table.read("expect", read_size, None),
-        max_rate=table.read("max_rate", read_cap, None),
-        max_pages=table.read("max_pages", read_pages, None),
-        max_bytes=table.read("max_bytes", read_bound, None),
-        max_time=table.read("max_time", read_time, None),
-        max_page_size=table.read("max_page_size", read_bound, None),
-        max_queries=table.read("max_queries", read_queries, None),
-        fetch=table.read("fetch", read_types, ()),
-        store=table.read("store", read_store, ()),
-        requisites=table.read("requisites", read_requisites, Requisites.NONE),
-        connections=table.read("connections", read_connections, None),
-        delay=table.read("delay", read_delay, None),
-        nodes_at_once=table.read("nodes_at_once", read_nodes_at_once, 1),
-        focus=table.read("focus", read_focus, ""),
-        focus_pages=table.read("focus_pages", read_files, ()),
-        order=table.read("order", read_order, ""),
-        access=_access(table),
-        keeping=_keeping(table),
+        name, access=_access(table), keeping=_keeping(table), **table.read_given(SITE_READERS)
     )
 
 
 def _access(table: _Table) -> Access:
-    given = table.values.keys() & ACCESS_READERS.keys()
-    if not given:
-        return _USUAL_ACCESS
-    values: dict[str, Any] = {key: table.read(key, ACCESS_READERS[key], None) for key in given}
+    given = table.read_given(ACCESS_READERS)
     if ("login" in given) != ("login_fields" in given):
         key, other = ("login", "login_fields") if "login" in given else ("login_fields", "login")
         raise table.error(f"it needs {other} beside it", key)
-    return Access(**values)
+    return Access(**given) if given else _USUAL_ACCESS
 
 
 def _keeping(table: _Table) -> Keeping:
-    if not table.values.keys() & _KEEPING_KEYS:
+    given = table.read_given(KEEPING_READERS)
+    if not given:
         return _USUAL_KEEPING
-    keeping = Keeping(
-        importance=table.read("importance", read_importance, _USUAL_KEEPING.importance),
-        fresh_within=table.read("fresh_within", read_fresh_within, None),
-        min_interval=table.read("min_interval", read_min_interval, _USUAL_KEEPING.min_interval),
-        ignore=table.read("ignore", read_ignore, ()),
-        on_change=table.read("on_change", read_on_change, ""),
-        keep_versions=table.read("keep_versions", read_keep_versions, ALL_VERSIONS),
-    )
+    keeping = Keeping(**given)
     if problem := promise_problem(keeping):
         raise table.error(problem, "fresh_within")
     return keeping
@@ -405,7 +272,6 @@ def _keeping(table: _Table) -> Keeping:
 
 _USUAL_ACCESS = Access()
 _USUAL_KEEPING = Keeping()
-_KEEPING_KEYS = frozenset(Keeping.__slots__)
 
 
 def _refuse_idle_cap(

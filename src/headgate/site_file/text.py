@@ -1,6 +1,6 @@
-"""The text of a site file: parsed as TOML, and the source of every error's place.
+"""The text of a site file: parses it as TOML, and finds the line that an error is about.
 
-Places are looked up when there is an error to report and at no other time.
+Lines are looked up only when there is an error to report.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _SITE_BEGINS = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-"""A header of a site, or an inline table: no key of ours takes one, so that is a site as well."""
+"""A site's table header or an inline table: no key takes one, so that is a site as well."""
 
 _LONGEST_PROBLEM = 300
 
 
 @dataclass(frozen=True, slots=True)
 class SiteFileText:
-    """A site file before it is understood."""
+    """A site file before its values are read."""
 
     text: str
     path: str
@@ -69,9 +69,9 @@ class SiteFileText:
         return self.error_on(line, f"more than {MOST_SITES:,} sites; split the file")
 
     def _refuse_too_many_sites(self) -> None:
-        """By a look at the lines, since parsing so many would take minutes.
+        """By counting lines, because parsing so many would take minutes.
 
-        A multi-line string may hold lines that look like sites, so with one this is left undone.
+        A multi-line string may hold lines that look like sites, so a text with one is not checked.
         """
         if '"""' in self.text or "'''" in self.text:
             return
@@ -103,9 +103,9 @@ class SiteFileText:
 
 
 def _as_written(path: Path) -> str:
-    """A path as the user writes it: ``[site.docs] deadline``; an element goes by its list."""
+    """A path as the user writes it: ``[site.docs] deadline``; elements go by their list."""
     names = [name for name in path if isinstance(name, str)]
-    table_length = {"budget": 1, "site": 2}.get(names[0], 0) if names else 0
+    table_length = {"budget": 1, "grid": 1, "site": 2}.get(names[0], 0) if names else 0
     table = ".".join(_name_as_written(name) for name in names[:table_length])
     return " ".join([f"[{table}]" if table else "", *names[table_length:]]).strip()
 

@@ -1,9 +1,9 @@
-"""Where in a TOML text each table, key and array element stands.
+"""The line of each table, key and array element of a TOML text.
 
-The standard parser gives values without places; an error message needs the place. This walks the
-text once more, by tokens, and remembers lines; it judges nothing. It is run only when there is
-something to report, so a good file pays nothing for it. On a text that is not TOML it remembers
-what it could make out and never fails: nesting is held on a stack of its own, not the program's.
+The standard parser gives values without lines, and error messages need them. This walks the tokens
+of the text once more and records lines; it validates nothing. It is run only when there is an error
+to report, so a valid file pays nothing for it. On a text that is not TOML it records what it can
+and never fails: nesting is kept on a stack of its own, not by recursion.
 
 A path is a tuple of names, with numbers for array elements: the second seed of site docs is
 ``("site", "docs", "seeds", 1)``.
@@ -23,7 +23,7 @@ __all__ = ["DEEPEST", "Path", "Statement", "TomlPositions"]
 Path: TypeAlias = tuple[str | int, ...]
 
 DEEPEST = 50
-"""No site file nests values deeper than this; where one does, their places are not kept."""
+"""No site file nests values deeper than this; where one does, their lines are not recorded."""
 
 _TOKEN = re.compile(
     r"""
@@ -58,14 +58,14 @@ class _Level:
     path: Path
     is_array: bool
     index: int = 0
-    """Of the element: an array's are known by it."""
+    """Of the current element, if this is an array."""
     awaits_key: bool = True
-    """In a table: what comes next is a key, not the rest of a value."""
+    """Whether a key comes next, if this is a table."""
 
 
 @dataclass(slots=True)
 class TomlPositions:
-    """The places found in one text."""
+    """The lines found in one text."""
 
     lines: dict[Path, int] = field(default_factory=dict)
     """The line on which each path is first named; a table that is only implied counts as named."""

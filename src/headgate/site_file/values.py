@@ -1,8 +1,8 @@
-"""What one value in a site file may be: from what TOML gives to what a site or budget holds.
+"""Readers of single values of a site file.
 
-Each reader takes any TOML value and returns the value it stands for, or raises `UserMistake` with
-what is wrong and what to write instead. Readers do not know where the value stands; the caller
-adds the place. An `ElementMistake` also says which element of a list is meant.
+Each takes any TOML value and returns what it stands for, or raises `UserMistake` with what is wrong
+and what to write instead. Readers do not know where the value stands in the file; the caller adds
+that. An `ElementMistake` also says which element of a list is meant.
 """
 
 from __future__ import annotations
@@ -39,23 +39,22 @@ __all__ = [
     "quantity",
     "read_admission",
     "read_bandwidth",
-    "read_bound",
     "read_cap",
     "read_connections",
     "read_contact",
+    "read_count",
     "read_country",
-    "read_crawlers",
     "read_deadline",
     "read_delay",
     "read_depth",
     "read_files",
     "read_floor",
     "read_focus",
+    "read_limit",
     "read_make_way",
     "read_on_deadline",
     "read_order",
     "read_order_of_all",
-    "read_pages",
     "read_patterns",
     "read_policy",
     "read_queries",
@@ -84,11 +83,11 @@ _ORDER_NAME = re.compile(r"[\w.-]+(?::[\w.]+)?")
 """One of Headgate's, an entry point's name, or module:function."""
 
 _LARGEST = {"size": 1e18, "rate": 1e18, "duration": 100 * 365 * 86400.0}
-"""An exabyte, that much in a second, and a century: more is a slip of the pen."""
+"""An exabyte, an exabyte per second, and a century: more must be a mistake."""
 
 _LONGEST_DELAY = 3600.0
 _MOST_QUERIES = 1_000_000_000
-"""Of one path: as good as no bound."""
+"""Per path: as good as no limit."""
 
 _Number = TypeVar("_Number", Bytes, BytesPerSecond, Seconds)
 
@@ -139,7 +138,7 @@ def read_make_way(value: object) -> bool:
 def read_floor(value: object) -> BytesPerSecond:
     rate = quantity(parse_rate, value, "rate", "20 KB/s")
     if not rate or math.isinf(rate):
-        raise UserMistake("what is kept of the line is a rate like '20 KB/s'; give one")
+        raise UserMistake("the floor must be above 0 and finite; give a rate like '20 KB/s'")
     return rate
 
 
@@ -151,7 +150,7 @@ def read_deadline(value: object) -> Seconds:
 
 
 MOST_CONNECTIONS = 100
-"""To one host: more is an attack, also on one's own."""
+"""To one host: more would be an attack."""
 
 
 def read_connections(value: object) -> int:
@@ -164,22 +163,18 @@ def read_connections(value: object) -> int:
 def read_delay(value: object) -> Seconds:
     delay = quantity(parse_duration, value, "duration", "500ms")
     if delay > _LONGEST_DELAY:
-        raise UserMistake(f"{value!r} between two requests is never done; say an hour or less")
+        raise UserMistake(f"{value!r} between two requests is too long; say an hour or less")
     return delay
-
-
-def read_pages(value: object) -> int:
-    return whole_number(value, least=1)
 
 
 def read_queries(value: object) -> int:
     return min(whole_number(value, least=0), _MOST_QUERIES)
 
 
-def read_bound(value: object) -> Bytes:
+def read_limit(value: object) -> Bytes:
     size = quantity(parse_size, value, "size", "50 MB")
     if size < 1:
-        raise UserMistake("a bound of 0 lets nothing through; give more or drop the key")
+        raise UserMistake("a limit of 0 lets nothing through; give more or drop the key")
     return size
 
 
@@ -216,7 +211,7 @@ def read_store(value: object) -> tuple[str, ...]:
     return words
 
 
-def read_crawlers(value: object) -> int:
+def read_count(value: object) -> int:
     return whole_number(value, least=1)
 
 
@@ -238,14 +233,14 @@ def read_on_deadline(value: object) -> OnDeadline:
     names = [str(choice) for choice in OnDeadline]
     if value in names:
         return OnDeadline(value)
-    raise UserMistake(f"{shown(value)} is nothing to do; {did_you_mean(value, names)}")
+    raise UserMistake(f"{shown(value)} is not a choice; {did_you_mean(value, names)}")
 
 
 def read_requisites(value: object) -> Requisites:
     names = [str(choice) for choice in Requisites]
     if value in names:
         return Requisites(value)
-    raise UserMistake(f"{shown(value)} is no such word; {did_you_mean(value, names)}")
+    raise UserMistake(f"{shown(value)} is not a choice; {did_you_mean(value, names)}")
 
 
 def read_focus(value: object) -> str:
@@ -265,7 +260,8 @@ def read_files(value: object) -> tuple[str, ...]:
 
 
 def read_order(value: object) -> str:
-    """Scorers of the user's own are known by name only where they are installed."""
+    """Names of the user's own scorers are not checked here: only where they are installed are they
+    known."""
     if value == SCORE:
         raise UserMistake(f"the order {SCORE!r} is of all sites together; write it under [budget]")
     if isinstance(value, str) and _ORDER_NAME.fullmatch(value):
@@ -287,11 +283,11 @@ def read_admission(value: object) -> str:
     if value in ADMISSIONS:
         return str(value)
     near = did_you_mean(str(value), ADMISSIONS)
-    raise UserMistake(f"{shown(value)} is not a way to let pages in; {near}")
+    raise UserMistake(f"{shown(value)} is not a choice; {near}")
 
 
 def read_policy(value: object) -> str:
-    """Policies of the user's own are known by name only where they are installed."""
+    """Any name: the user's own policies are known only where they are installed."""
     if isinstance(value, str) and value:
         return value
     raise UserMistake(f"{shown(value)} is not a policy; write its name, like 'ReAlloc-MAXT'")
@@ -309,7 +305,7 @@ def read_zone(value: object) -> ZoneInfo:
 
 
 def read_country(value: object, zone: ZoneInfo) -> Calendar:
-    """The calendar of a country, in the zone that goes with it."""
+    """The calendar of a country, in a time zone."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Z]{2}", value):
         raise UserMistake(f"{shown(value)} is not a country; write its two letters, like 'KE'")
     return Calendar.of(zone, value)
@@ -324,7 +320,7 @@ def read_timetable(value: object, zone: ZoneInfo) -> Timetable:
 
 
 def _first_bad_entry(entries: list[str], problem: str) -> int:
-    """The index of the entry that brings a problem: no shorter beginning of the list has it."""
+    """The index of the entry that causes a problem: the list up to it has it, none shorter does."""
 
     def has_problem(length: int) -> bool:
         try:
@@ -364,7 +360,7 @@ def read_patterns(value: object) -> tuple[str, ...]:
 
 
 def did_you_mean(written: object, known: Iterable[str], otherwise: str = "") -> str:
-    """A remedy for a name that is not known: the nearest one, or else all of them."""
+    """A suggestion for an unknown name: the nearest known one, or else all of them."""
     by_lower_case = {name.lower(): name for name in known}
     near = difflib.get_close_matches(str(written).lower(), by_lower_case, n=1)
     if near:
@@ -385,7 +381,7 @@ def quantity(
 
 
 def whole_number(value: object, least: int) -> int:
-    """One that is ``least`` or more."""
+    """An integer that is ``least`` or more."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise UserMistake(f"{shown(value)} is not a whole number")
     if value < least:
@@ -394,7 +390,7 @@ def whole_number(value: object, least: int) -> int:
 
 
 def strings(value: object, example: str) -> list[str]:
-    """A list of them."""
+    """A list of strings."""
     if not isinstance(value, list):
         raise UserMistake(f"{shown(value)} is not a list; write it like {example}")
     for index, element in enumerate(value):
@@ -406,7 +402,7 @@ def strings(value: object, example: str) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """A value nearly as it stands in the file."""
+    """A value as it stands in the file, or nearly."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, date | time) else repr(value)

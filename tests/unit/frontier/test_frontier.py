@@ -229,6 +229,17 @@ def test_each_origin_has_its_own_robots() -> None:
     assert driver.send(RobotsLearned("http://b.org", lambda _: True)) == [Fetch("http://b.org/", 0)]
 
 
+def test_rules_of_an_origin_hold_for_it_alone() -> None:
+    driver = Driver(Scope([HOME, "http://b.org/"]), rules(robots=True))
+    driver.send(Seeds([HOME, "http://b.org/"]))
+    driver.send(RobotsLearned("http://a.org", lambda url: not url.endswith("x")))
+    driver.send(RobotsLearned("http://b.org", lambda url: not url.endswith("y")))
+    driver.send(PageFetched("http://b.org/"))
+    commands = driver.send(PageFetched(HOME, [*urls("x", "y"), "http://b.org/x", "http://b.org/y"]))
+    assert set(commands) == {Fetch(HOME + "y", 1), Fetch("http://b.org/x", 1)}
+    assert driver.frontier.tally.dropped == {"robots.txt": 2}
+
+
 def test_a_site_closed_by_robots_ends_in_portions() -> None:
     driver = Driver(site_rules=rules(robots=True))
     driver.send(Seeds([f"{HOME}{k}" for k in range(65)]))

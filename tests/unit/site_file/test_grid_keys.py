@@ -1,4 +1,4 @@
-"""What `[grid]` may say, and what it is told where it says something else."""
+"""The keys of `[grid]`, and errors about them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from headgate.model.errors import UserMistake
 from headgate.site_file.grid_values import read_reference
+from headgate.site_file.parsing import parse_grid
 
 
 def test_a_reference_is_a_url() -> None:
@@ -16,3 +17,8 @@ def test_a_reference_is_a_url() -> None:
 def test_anything_else_is_told_how_to_write_one(value: object) -> None:
     with pytest.raises(UserMistake, match="write one like"):
         read_reference(value)
+
+
+def test_an_error_names_the_table_and_the_key() -> None:
+    with pytest.raises(UserMistake, match=r"^sites\.toml:2: \[grid\] lease: "):
+        parse_grid('[grid]\nlease = "1s"', "sites.toml")

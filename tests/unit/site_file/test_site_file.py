@@ -21,13 +21,8 @@ from headgate.model.site import Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 from headgate.site_file import parsing
-from headgate.site_file.parsing import (
-    BUDGET_KEYS,
-    MOST_SITES,
-    SITE_KEYS,
-    parse_site_file,
-    site_error,
-)
+from headgate.site_file.keys import BUDGET_KEYS, SITE_KEYS
+from headgate.site_file.parsing import MOST_SITES, parse_site_file, site_error
 
 EXAMPLES = sorted(Path(parsing.__file__).with_name("examples").glob("*.toml"))
 BUDGET = '[budget]\nbandwidth = "1 MB/s"\n'
