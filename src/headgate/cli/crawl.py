@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 
 import msgspec
@@ -160,7 +161,7 @@ def _abandon(args: argparse.Namespace) -> int:
         raise UserMistake("--resume goes on with a run, --abandon gives it up; say one of them")
     if args.what:
         raise UserMistake("--abandon takes no FILE or URL; name the folder with --out DIR")
-    run, report = abandon(args.out)
+    run, report = abandon(args.out, time.time())
     if report is None:
         show(f"Abandoned: {run.stamp} in {args.out}.")
         return 0

@@ -128,7 +128,7 @@ def _introduction(places: Sequence[DemoPlace], bandwidth: BytesPerSecond) -> str
 
 def _job(places: Sequence[DemoPlace], bandwidth: BytesPerSecond, out: Path) -> CrawlJob:
     from headgate.jobs.crawl import CrawlJob
-    from headgate.jobs.from_python import fetcher_settings
+    from headgate.jobs.ready_sites import fetcher_settings
 
     sites = tuple(
         Site(

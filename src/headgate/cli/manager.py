@@ -159,8 +159,8 @@ def _job(args: argparse.Namespace) -> ManagerJob:
     import msgspec
 
     from headgate.jobs.crawl_request import CrawlRequest
-    from headgate.jobs.from_python import ready_sites
     from headgate.jobs.managing.manager import ManagerJob
+    from headgate.jobs.ready_sites import ready_sites
 
     request = CrawlRequest(
         path=args.what, text=read_text(args.what), bandwidth=args.bandwidth, quota=args.quota,

@@ -254,7 +254,7 @@ def _forecasts(
 
     from headgate.control.forecast import Source
     from headgate.jobs.forecasting import forecast_sites, scouted_sites
-    from headgate.jobs.from_python import fetcher_settings, ready_sites
+    from headgate.jobs.ready_sites import fetcher_settings, ready_sites
     from headgate.jobs.real_parts import real_parts
     from headgate.storage.catalog.opened import opened_catalog
     from headgate.storage.collection import Collection

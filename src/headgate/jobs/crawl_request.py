@@ -82,7 +82,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
     def job(self, out: Path, *, resume: bool = False) -> CrawlJob:
         """The job of what was asked."""
         from headgate.jobs.crawl import CrawlJob
-        from headgate.jobs.from_python import fetcher_settings, ready_sites
+        from headgate.jobs.ready_sites import fetcher_settings, ready_sites
 
         contents = self.contents()
         sites = ready_sites(contents.sites)

@@ -1,13 +1,12 @@
-"""Runs that are not finished: how far one came, read without touching it, and giving one up.
+"""Unfinished runs: how far one came, read without touching it, and giving one up.
 
-What a run stored is in its journals; what it promised, and when what came, in the report that it
-saves while it goes on (`storage/run_state.py`), which may be some seconds older. A resumed run goes
-on from both: a site that it never takes up again, for its deadline has passed, is told as stored.
+What a run stored is in its journals; what it promised and its timeline are in the report that it
+saves while it runs (`storage/run_state.py`), which may be some seconds older. A resumed run starts
+from both: a site that it does not continue, since its deadline has passed, is reported as stored.
 """
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import msgspec
@@ -31,9 +30,9 @@ __all__ = ["abandon", "report_so_far"]
 
 
 def report_so_far(run: RunFolder, *, under_way: bool) -> RunReport | None:
-    """With everything that is stored; None: it ended before it had begun.
+    """The saved report, brought up to date with the journals; None: nothing was saved.
 
-    What is told of a site that is done was all stored before: its journal need not be read."""
+    A site that is done is in the saved report already, so its journal is not read."""
     saved = load_report(run)
     if saved is None:
         return None
@@ -92,14 +91,14 @@ def _with_stored(
 
 
 def _dropped(site: SiteReport) -> int:
-    """URLs let in and then not asked for; no journal has them, for they are judged anew."""
+    """URLs accepted and then dropped; not in journals, since a resumed run decides again."""
     found = (site.left_out.get(why) for why in (Reason.ROBOTS, Reason.HOST_GIVEN_UP))
     return sum(left.count for left in found if left is not None)
 
 
-def abandon(out: Path) -> tuple[RunFolder, RunReport | None]:
-    """Give up the unfinished run of a collection: what is stored is sealed and kept. The report is
-    None where there is none to make: of a survey, and of a run that left none so far."""
+def abandon(out: Path, wall: float) -> tuple[RunFolder, RunReport | None]:
+    """Give up the unfinished run of a collection: what is stored is sealed and kept. There is no
+    report of a survey, nor of a run that saved none."""
     collection = Collection(out)
     if not out.is_dir():
         raise UserMistake(f"{out}: no unfinished run to abandon")
@@ -112,26 +111,25 @@ def abandon(out: Path) -> tuple[RunFolder, RunReport | None]:
         if report is not None:
             sites = tuple(map(_given_up, report.sites))
             report = msgspec.structs.replace(report, sites=sites, interrupted=False, abandoned=True)
-        _keep(collection, run, report)
+        _keep(collection, run, report, wall)
         run.finish()
     return run, report
 
 
 def _given_up(site: SiteReport) -> SiteReport:
-    """A deadline that was still open is open no more."""
+    """With an open deadline counted as missed."""
     if site.deadline is None or site.met is not None:
         return site
     return msgspec.structs.replace(site, met=False)
 
 
-def _keep(collection: Collection, run: RunFolder, report: RunReport | None) -> None:
+def _keep(collection: Collection, run: RunFolder, report: RunReport | None, wall: float) -> None:
     from headgate.jobs.report_pages import write_report_page
     from headgate.storage.sealing import seal
 
     if report is not None or site_journals(run):
         seal(run)  # the tables of a survey are made with every leg
     with SqliteCatalog(collection.catalog) as catalog:
-        wall = time.time()
         if report is not None:
             write_whole(run.path / "report.json", msgspec.json.encode(report))
             write_report_page(report, run.path)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.limits import Limits
 from headgate.jobs.crawl_request import CrawlRequest
-from headgate.jobs.from_python import fetcher_settings, ready_sites
+from headgate.jobs.ready_sites import fetcher_settings, ready_sites
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.site import Site

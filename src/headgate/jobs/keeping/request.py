@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from headgate.jobs.access_files import access_beside
-from headgate.jobs.from_python import ready_sites
 from headgate.jobs.keeping.file import read_keep_file
 from headgate.jobs.keeping.job import KeepJob
+from headgate.jobs.ready_sites import ready_sites
 from headgate.model.access import Access
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake

@@ -30,10 +30,10 @@ from headgate.jobs.lending.guest_rules import GuestRules
 from headgate.jobs.lending.holdings import Holdings, Stage, Work
 from headgate.jobs.lending.leg import WorkerLeg
 from headgate.jobs.lending.owner_bounds import OwnerBounds
+from headgate.jobs.lending.reference_visit import ReferenceVisit
 from headgate.jobs.lending.tally import WorkerTally
 from headgate.jobs.lending.waking import Waking
 from headgate.jobs.parts import Parts
-from headgate.jobs.reference_visit import ReferenceVisit
 from headgate.model.budget import Budget
 from headgate.model.errors import HeadgateError
 from headgate.model.node_status import NodeStatus
