@@ -53,7 +53,7 @@ def plan_ahead(
     servers are of another speed then, a second plan is made for that. Where something is guessed,
     it is also asked whether the deadlines can be met with all guesses at their best and worst.
     """
-    from headgate.planning.planner import plan  # with it comes SciPy
+    from headgate.planning.planner import plan  # here: it brings NumPy
 
     foresight = Foresight(forecasts, budget, start, quota_used)
     caps = {site.name: forecasts[site.name].cap for site in sites}

@@ -1,4 +1,4 @@
-"""Files that say who asks lie beside the site file that names them."""
+"""Files named by a site's access settings are relative to the site file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["access_beside"]
 
 
 def access_beside(access: Access, folder: Path) -> Access:
-    """The same with every file's name from here."""
+    """The settings with every file name joined to the folder."""
     if access == Access():
         return access
     return replace(
@@ -28,7 +28,7 @@ def access_beside(access: Access, folder: Path) -> Access:
 
 
 def _within(words: str, before: str, folder: Path) -> str:
-    """``file:NAME`` at the end of some words, where there is one."""
+    """``file:NAME`` after ``before``, if it is there, with the name joined to the folder."""
     start, found, name = words.partition(f"{before}file:")
     if not found or (not before and start):
         return words

@@ -1,7 +1,7 @@
-"""The budget while a crawl runs: the timetable by the hour, the user's last word and the quota.
+"""The budget while a crawl runs: the timetable, the rate set by `headgate budget`, and the quota.
 
-Looked at twice a second. `headgate budget` leaves a rate in the run's folder; what came over the
-line is counted for the quota and saved in the catalog every few seconds, and before a pause.
+Checked twice a second. `headgate budget` leaves a rate in the run's folder; wire bytes are counted
+for the quota and saved in the catalog every few seconds, and before a pause.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ __all__ = ["BudgetKeeping", "is_unlimited"]
 
 _SAVE_SECONDS = 5.0
 _CRAWL_WEEKS = 104
-"""How far a timetable is unrolled."""
+"""How far ahead a timetable is unrolled."""
 
 
 def is_unlimited(budget: Budget) -> bool:
-    """Whether no rate is ever set; there may be a quota."""
+    """Whether there is no rate limit; there may be a quota."""
     bandwidth = budget.bandwidth
     return not isinstance(bandwidth, Timetable) and math.isinf(bandwidth)
 
 
 @dataclass(slots=True)
 class BudgetKeeping:
-    """Of one leg. ``allowance`` says what may pass from now on."""
+    """The budget of one leg. ``allowance`` says what may pass from now on."""
 
     budget: Budget
     run: RunFolder
     catalog: Catalog
     clock: Clock
     tell: Callable[[Sequence[str]], None]
-    """Of what somebody should know, a sentence each."""
+    """Shows remarks to the user, one sentence each."""
     allowance: Allowance = field(init=False)
     _line: LineUse = field(init=False)
     _told_rate: float | None = None
-    """By `headgate budget`, last."""
+    """The last rate from `headgate budget`."""
     _problem: str = ""
     _paused: bool = False
     _saved: float = -math.inf
@@ -67,7 +67,7 @@ class BudgetKeeping:
 
     @property
     def use(self) -> QuotaUse | None:
-        """How the quota stood at the last look; None: there is none."""
+        """The quota's use at the last check; None: there is no quota."""
         return self.allowance.use
 
     def quota_use(self) -> QuotaUse | None:
@@ -75,22 +75,22 @@ class BudgetKeeping:
         return None if quota is None else self._line.of_quota(quota, self.clock.wall())
 
     def rate_at(self, now: float) -> float | None:
-        """Bytes per second, ``now`` since the leg began; None: unlimited."""
+        """Bytes per second, ``now`` seconds after the leg began; None: unlimited."""
         return None if self.capacity is None else self.capacity.rate_at(now)
 
     def least_rate(self, now: float, seconds: float) -> float | None:
-        """In the time that comes: the least at its quarters."""
+        """The lowest rate in the next ``seconds``, sampled at their quarters; None: unlimited."""
         rates = [self.rate_at(now + part * seconds) for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
         return None if rates[0] is None else min(rate for rate in rates if rate is not None)
 
     def look(self, now: float, reports: Sequence[Progress]) -> bool:
-        """Count what came; whether the budget is another one now."""
+        """Count what arrived; whether the budget has changed."""
         self._line.look(reports, self.clock.wall())
         self._obey_new_rate()
         return self.allowance.look(now, self.clock.wall(), self.quota_use())
 
     def save(self, now: float) -> None:
-        """What came over the line, now and then."""
+        """Save the use of the line, every few seconds."""
         if now - self._saved >= _SAVE_SECONDS:
             self._saved = now
             self.save_use()
@@ -99,7 +99,7 @@ class BudgetKeeping:
         self.catalog.add_line_use(self._line.unsaved())
 
     def pause_began(self) -> QuotaUse | None:
-        """The quota that was found used up since the last call; None: none was."""
+        """The quota, if it was used up since the last call."""
         use = self.use
         paused = use is not None and use.spent
         began = paused and not self._paused
@@ -113,13 +113,13 @@ class BudgetKeeping:
         return {} if quota is None else self.catalog.line_use(first_slot(quota, self.clock.wall()))
 
     def _unroll(self, start: datetime) -> Capacity | None:
-        """The budget's rates from a moment on; None: unlimited for ever."""
+        """The budget's rates from a moment on; None: unlimited."""
         if is_unlimited(self.budget):
             return None
         return budget_capacity(self.budget, start, _CRAWL_WEEKS)
 
     def _obey_new_rate(self) -> None:
-        """Whatever else is in the folder is no reason to end a crawl that runs."""
+        """A damaged file does not end a running crawl."""
         try:
             rate = load_budget(self.run)
         except HeadgateError as fault:

@@ -1,8 +1,8 @@
-"""A program of the user's that takes part in a crawl: told of pages and progress, asked for links.
+"""Callbacks of a user's program: it is told of pages and progress, and chooses links.
 
-Pages and progress are told in a thread of their own, in order, so that a program that takes its
-time holds up nothing. A program that raises ends the crawl: what it stored is stored, it can be
-resumed, and the error is raised again once it has ended.
+``on_page`` and ``on_progress`` are called in a thread of their own, in order, so a slow callback
+does not hold up the crawl. An exception in a callback ends the crawl in order, so that it can be
+resumed, and is raised again once it has ended.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from headgate.views.report_words import why_missed
 __all__ = ["Callbacks", "Participant"]
 
 _MOST_CHOOSING = 64
-"""Calls of ``follow`` at once; each may be for ever."""
+"""Concurrent calls of ``follow``, any of which may never return."""
 
 
 class Callbacks(TypedDict, total=False):
-    """All of them may be left out."""
+    """All optional."""
 
     follow: Callable[[str, Sequence[str]], Iterable[str]]
-    """Given a page's URL and its links, those to follow."""
+    """Takes a page's URL and its links; returns the links to follow."""
     on_page: Callable[[StoredPage], object]
-    """Told of each page once it is stored."""
+    """Called with each page once it is stored."""
     on_progress: Callable[[Snapshot], object]
-    """Told how the crawl stands, some times a second; a slow one misses some."""
+    """Called with the state of the crawl a few times a second; a slow callback misses some."""
 
 
 class Participant(Nobody):
-    """The adapter of `headgate.jobs.crawl.Watcher` for a program; used for one crawl."""
+    """The `headgate.jobs.crawl.Watcher` that calls a user's callbacks; used for one crawl."""
 
     def __init__(self, callbacks: Callbacks) -> None:
         self._follow = callbacks.get("follow")
@@ -68,14 +68,14 @@ class Participant(Nobody):
         )
 
     def stop(self) -> None:
-        """From any thread: end in order; the run can be resumed."""
+        """End the crawl in order, from any thread; the run can be resumed."""
         self._stopped = True
         loop, conducting = self._loop, self._conducting
         if loop is not None and conducting is not None:
             loop.call_soon_threadsafe(conducting.interrupt, "interrupted")
 
     def finish(self) -> None:
-        """The crawl has ended: wait until all was told, and raise what went wrong there."""
+        """After the crawl: wait for pending callbacks, and raise the error of one that failed."""
         self._choosing.shutdown(wait=False)
         if self._thread is not None:
             self._calls.put(None)
@@ -101,8 +101,8 @@ class Participant(Nobody):
             conducting.interrupt("interrupted")
 
     async def _choose(self, url: str, links: Sequence[str]) -> Sequence[str]:
-        """In a thread, for it may take long, or for ever: it takes none of those that commits and
-        plans need. What it adds to the links is not followed."""
+        """In a thread of an executor of its own, because ``follow`` may take long or hang, and
+        commits need threads, too. Links that it adds are not followed."""
         assert self._follow is not None
         loop = asyncio.get_running_loop()
         chosen = await loop.run_in_executor(self._choosing, self._follow, url, links)

@@ -1,8 +1,8 @@
-"""The policy that a user chose to plan or to crawl by: a published one, or one of their own.
+"""The policy that a user chose to plan or crawl by: a published one, or their own.
 
-A policy of one's own is a function ``(problem, rng) -> schedule`` (headgate.planning.problem,
+A user's own policy is a function ``(problem, rng) -> schedule`` (headgate.planning.problem,
 headgate.planning.schedule), installed as an entry point of the group ``headgate.policies``. It runs
-inside Headgate, as code does that its user installed.
+inside Headgate's process.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["GROUP", "chosen_policy", "followed_policy"]
 
 GROUP = "headgate.policies"
 _MOST_IN_ONE_QUEUE = 1_000
-"""Sites; each has URLs in memory and files open."""
+"""Sites, each with URLs in memory and open files."""
 _SEED = 1
-"""Of the policies that draw: the same crawl is given the same rates."""
+"""For randomised policies: the same crawl gets the same rates."""
 
 
 def chosen_policy(name: str) -> Policy:
-    """By its name; empty: Headgate's own."""
+    """The policy of that name; empty: Headgate's own."""
     from importlib.metadata import entry_points
 
     from headgate.planning.policies import DEFAULT_POLICY, Policy, find_policy
@@ -47,7 +47,7 @@ def chosen_policy(name: str) -> Policy:
 
 
 def followed_policy(budget: Budget, sites: Sequence[Site], processes: int = 1) -> Following | None:
-    """What sets the rates of a crawl; None: Headgate's own way."""
+    """What sets the rates of a crawl; None: Headgate's own policy."""
     if budget.order is not None:
         _refuse_order(budget.order, budget, sites, processes)
         from headgate.control.one_queue import OneQueue
@@ -77,7 +77,7 @@ def followed_policy(budget: Budget, sites: Sequence[Site], processes: int = 1) -
 
 
 def _refuse_order(order: ScoreOrder, budget: Budget, sites: Sequence[Site], processes: int) -> None:
-    """What one queue over all sites cannot be had with."""
+    """Raise `UserMistake` for settings that exclude one queue over all sites."""
     plain = [site.name for site in sites if site.url_order == BREADTH_FIRST]
     if plain:
         raise UserMistake(

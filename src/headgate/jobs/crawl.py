@@ -3,11 +3,11 @@
     lock the collection ─► new run, or the unfinished one ─► forecasts (history, or a guess)
       ─► plan ─► node or processes under the manager ─► catalog, index, tables, report
 
-Everything that outlives the process is in the collection; `crawl` may be called again after a crash
-with ``resume`` and goes on where the journals stand.
+Everything that outlives the process is in the collection; after a crash, `crawl` with ``resume``
+continues from the journals.
 
-The planner and the sealing are imported where they are called: with them come SciPy and pyarrow,
-90 MB together, and most of the time that a start takes.
+The planner and the sealing are imported where they are called: they bring NumPy and pyarrow, most
+of the memory and of the time that a start takes.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ if TYPE_CHECKING:  # few crawls have one queue
 __all__ = ["CrawlJob", "Watcher", "crawl"]
 
 _FEW_SITES = 100
-"""Each of so many has journal and WARC files of its own; of more, small ones share them."""
+"""Up to so many sites have journal and WARC files of their own; among more, small ones share."""
 _OPENING_SECONDS = 0.25
-"""In which the first connections open; another process is begun when the line is full."""
+"""The first connections open in this time; the planning process is started after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,32 +78,32 @@ class CrawlJob:
     processes: int = 1
     resume: bool = False
     request: bytes = b""
-    """Whatever the caller needs to ask the same again; kept with the run for ``resume``."""
+    """The caller's own description of the job, kept with the run for ``resume``."""
 
 
 class Watcher(Protocol):
-    """Who looks on. Called from the event loop, so it must not take long."""
+    """An observer of a crawl. Called from the event loop, so it must return quickly."""
 
     def opened(self) -> None:
-        """The collection is ours; what comes first is to find out and to plan."""
+        """The collection is locked; next come forecasts and the plan."""
         ...
 
     def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
-        """None: the crawl has no limit, or was over before there was a plan."""
+        """``plan`` is None for a crawl without a limit, or one that ended before it was made."""
         ...
 
     def look(self, look: Look) -> None: ...
 
     def mended(self, remarks: Sequence[str]) -> None:
-        """Something in the collection was lost or damaged and is made again; a sentence each."""
+        """Something in the collection was lost or damaged and was repaired; a sentence each."""
         ...
 
     def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
-        """The quota is used up; so many deadlines come before the next period."""
+        """The quota is used up; ``too_late`` are sites with deadlines before the next period."""
         ...
 
     def attach(self, conducting: Conducting) -> None:
-        """The crawl begins; it can be interrupted from now on."""
+        """The crawl starts; it can be interrupted from now on."""
         ...
 
 
@@ -145,7 +145,7 @@ class _Crawl:
         self._named = {site.name: site for site in job.sites}
         earlier = report_so_far(run, under_way=False)
         self._time = RunTime(parts.clock, load_elapsed(run))
-        load_budget(run)
+        load_budget(run)  # refuses a damaged file before anything is fetched
         self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
         self._log.policy = "" if following is None else following.name
         self._log.order, self._log.zone = job.budget.order, job.budget.timetable_zone
@@ -201,7 +201,7 @@ class _Crawl:
             learning.finish(fleet.servers(), self._time.awake(conducting.now), clock.wall())
 
     def _open_sites(self) -> list[Site]:
-        """Those that an earlier leg did not settle; a new deadline opens one stopped at its old."""
+        """Sites that an earlier leg did not settle; a later deadline reopens a stopped one."""
         settled = {
             site.name: site.state for site in self._log.earlier_sites.values() if site.settled
         }
@@ -221,8 +221,8 @@ class _Crawl:
         return make_report(self._job.sites, self._job.budget.crawlers, self._plan, self._log)
 
     async def _plan_beside(self, leg: Upkeep, forecasts: Mapping[str, Forecast]) -> None:
-        """The crawl begins with the sites in order of deadline; the plan takes a second, and waits
-        for the first looks at sites nobody knows."""
+        """Plan while the crawl runs. It starts with the sites in order of deadline, since planning
+        takes a second and waits for first looks at unknown sites."""
         conducting, manager = leg.conducting, leg.conducting.manager
         while not (manager.sites.looks.over or conducting.interrupted):
             await asyncio.sleep(LOOK_SECONDS)
@@ -330,7 +330,7 @@ class _Crawl:
 
 
 def _known_speeds(job: CrawlJob, catalog: Catalog) -> tuple[KnownSpeed, ...]:
-    """Of the hosts that are asked first, where pages go by what their servers give."""
+    """Speeds of the seeds' hosts, for one queue over all sites."""
     if job.budget.order is None:
         return ()
     hosts = dict.fromkeys(host_of(seed) for site in job.sites for seed in site.seeds)
@@ -340,8 +340,8 @@ def _known_speeds(job: CrawlJob, catalog: Catalog) -> tuple[KnownSpeed, ...]:
 
 
 def _load_weighing(job: CrawlJob) -> None:
-    """Weighing sites against each other takes NumPy: a quarter of a second to load, in which the
-    event loop would stand still. So it comes before the run, where anything is to be weighed."""
+    """Load NumPy before the event loop starts, if rates of several sites are to be weighed: it
+    takes a quarter of a second, in which the loop would stand still."""
     several = len(job.sites) > 1 or any(site.deadline is not None for site in job.sites)
     if several and not is_unlimited(job.budget):
         import headgate.planning.foreseen

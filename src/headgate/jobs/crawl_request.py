@@ -1,4 +1,4 @@
-"""What a user asked ``headgate crawl`` for, kept with the run so that --resume can go on."""
+"""What a user asked ``headgate crawl`` for; kept with the run for --resume."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["CrawlRequest", "sites_of_urls", "unfinished_request"]
 
 
 class CrawlRequest(msgspec.Struct, frozen=True):
-    """A site file's text or some URLs, and what the options said instead."""
+    """A site file's text or URLs, and the options that override it."""
 
     path: str = ""
     """Of the site file; empty when URLs were given."""
@@ -49,7 +49,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
     site_options: dict[str, str | int | list[str]] = {}
 
     def contents(self) -> SiteFile:
-        """Sites and budget, checked."""
+        """Sites and budget after all checks."""
         asked = None if self.bandwidth is None else parse_rate(self.bandwidth)
         if asked is not None and asked <= 0:
             raise UserMistake("--bandwidth must be more than 0, like '1.5 MB/s', or 'unlimited'")
@@ -80,7 +80,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
         return SiteFile(budget, sites, contents.grid)
 
     def job(self, out: Path, *, resume: bool = False) -> CrawlJob:
-        """The job of what was asked."""
+        """The job that performs the request."""
         from headgate.jobs.crawl import CrawlJob
         from headgate.jobs.ready_sites import fetcher_settings, ready_sites
 
@@ -101,7 +101,8 @@ class CrawlRequest(msgspec.Struct, frozen=True):
         return self._with_focus(replace(site, access=access))
 
     def _with_focus(self, site: Site) -> Site:
-        """The options, where the site itself says nothing; its files lie beside the site file."""
+        """With the options' focus if the site has none; the site's own files are relative to the
+        site file."""
         beside = Path(self.path).parent
         if not site.has_topic:
             focus = "" if self.focus is None else read_focus(self.focus)
@@ -114,7 +115,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
         return replace(site, order=read_order(self.order))
 
     def _order_of_all(self, own: ScoreOrder | None) -> ScoreOrder | None:
-        """The file's, or what the options say instead."""
+        """The site file's order over all sites, or that of the options."""
         if self.order != SCORE and own is None:
             if self.admission is not None or self.look_ahead is not None:
                 raise UserMistake(
@@ -137,7 +138,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
 
 
 def unfinished_request(out: Path) -> CrawlRequest:
-    """What the unfinished run of a collection was asked."""
+    """The request of the unfinished run of a collection."""
     from headgate.storage.collection import Collection
 
     run = Collection(out).unfinished_run()
@@ -154,7 +155,7 @@ def unfinished_request(out: Path) -> CrawlRequest:
 
 
 def sites_of_urls(urls: tuple[str, ...]) -> tuple[Site, ...]:
-    """A site for each host among the URLs, named after it; a port of its own is part of it."""
+    """A site for each host among the URLs, named after it, with its port if it has one."""
     from headgate.reading.urls import normalise, origin
 
     sites: dict[str, Site] = {}

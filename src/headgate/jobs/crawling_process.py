@@ -1,4 +1,4 @@
-"""A process of a crawl, wired: it loads no more than a node needs, for the crawl waits for it."""
+"""A worker process, wired up. It imports no more than a node needs, because the crawl waits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["crawling_process"]
 
 
 def crawling_process(job: NodeJob, end: socket.socket) -> None:
-    """The whole life of a process with a node in it, which is told what cores there are."""
-    gc.freeze()  # what is loaded stays; nobody need look through it again
+    """The main function of a worker process; it is told how many cores it may use."""
+    gc.freeze()  # modules stay: the collector need not traverse them again
     parts = NodeParts(SystemClock(), HttpFetcher, partial(SecondReader, cores=1))
     work(partial(open_node, job, parts), end)

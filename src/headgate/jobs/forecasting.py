@@ -1,6 +1,7 @@
-"""What each site of a crawl or a plan will take, from all that is at hand.
+"""Forecasts of what each site of a crawl or a plan will take.
 
-The user's word, what the collection remembers, and for a plan that asks for it a first look.
+They come from the site file, from what the collection remembers, and for ``plan --scout`` from a
+first look at the site.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def forecast_sites(
     start: datetime,
     scouted: dict[str, Scouted] | None = None,
 ) -> dict[str, Forecast]:
-    """For a crawl from ``start`` on. What nobody knows is taken for the middle of others."""
+    """For a crawl from ``start`` on. A site of unknown size is taken for a typical one of the
+    others."""
     past = pasts(catalog, sites, budget.crawlers, partial(_remembered, collection))
     instant = start.timestamp()
 
@@ -59,7 +61,7 @@ async def scouted_sites(
     catalog: Catalog | None,
     parts: Parts,
 ) -> dict[str, Scouted]:
-    """A first look, within the budget, at those of which neither the user nor a run knows."""
+    """A first look, within the budget, at sites whose size neither the user nor a run knows."""
     past = pasts(catalog, sites, budget.crawlers)
     unknown = [site for site in sites if site.expect is None and not past[site.name].visits]
     if not unknown:

@@ -1,4 +1,4 @@
-"""The servers of a collection, at this hour of the place they were measured by."""
+"""The servers that a collection knows, with their speeds at a given time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["known_servers"]
 
 
 def known_servers(folder: Path, wall: float, *, containing: str = "") -> list[KnownServer]:
-    """The last measured first; ``wall`` is the time, in seconds since 1970."""
+    """Most recently measured first; ``wall`` is the time in seconds since 1970."""
     with opened_catalog(folder) as catalog:
         calendar = _calendar(catalog)
         now = calendar.moment(wall)
@@ -29,7 +29,7 @@ def known_servers(folder: Path, wall: float, *, containing: str = "") -> list[Kn
 
 
 def _calendar(catalog: Catalog) -> Calendar:
-    """Of the newest crawl: whose hours the estimates are by."""
+    """The calendar of the newest crawl, by whose hours the estimates were made."""
     for run in catalog.runs():
         try:
             request = msgspec.json.decode(run.settings, type=CrawlRequest)

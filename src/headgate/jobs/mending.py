@@ -1,4 +1,4 @@
-"""What is known of sites' pages, made whole before a crawl relies on it."""
+"""Repairs the memories of sites before a crawl relies on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["mend_crawl_memories"]
 def mend_crawl_memories(
     collection: Collection, run: RunFolder, catalog: Catalog, sites: Sequence[Site]
 ) -> list[str]:
-    """Before anything relies on them. Without a catalog, any site may have been visited."""
+    """What was repaired, a sentence each. Without a catalog, any site may have been visited."""
     known = any(known.stamp != run.stamp for known in catalog.runs())
     others = len(collection.runs()) > 1
 

@@ -1,4 +1,4 @@
-"""Who looks on where nobody does."""
+"""The watcher of a crawl that nobody watches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger("headgate")
 
 
 class Nobody:
-    """A `headgate.jobs.crawl.Watcher` that logs what somebody should know."""
+    """A `headgate.jobs.crawl.Watcher` that only logs repairs."""
 
     def opened(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""A node, put together from its parts: a fetcher, files and a clock for the sites it runs."""
+"""A node wired up: fetcher, files and clock for the sites that it runs."""
 
 from __future__ import annotations
 
@@ -58,62 +58,62 @@ class NodeJob:
 
     collection: Path
     stamp: str
-    """The run's; of a keeper, whose tasks name theirs, empty."""
+    """Of the run; empty for a keeper, whose tasks name theirs."""
     fetcher: FetcherSettings
     warcinfo: tuple[tuple[str, str], ...] = field(default=())
     many_sites: bool = False
-    """So many that small ones share files."""
+    """Whether there are so many sites that small ones share files."""
     borrowing: bool = True
-    """Whether a site may take a little more than its rate where others leave some of theirs."""
+    """Whether a site may use a little more than its rate where others use less."""
     order: ScoreOrder | None = None
-    """How pages of all sites go through one queue; None: each site has its own."""
+    """The order of the queue that all sites share; None: each site has its own queue."""
     calendar: Calendar = field(default=Calendar())
-    """Whose hours and holidays servers are busy by."""
+    """The zone and holidays by which servers are busy or idle."""
     servers: tuple[KnownSpeed, ...] = ()
-    """What earlier runs learned of hosts, for that queue."""
+    """Speeds of servers from earlier runs, for that queue."""
     remembering: bool = True
-    """Of each site, what it had, as it ends; else whoever seals the run does."""
+    """Whether a site's memory is written as the site ends, not when the run is sealed."""
 
     @property
     def run(self) -> RunFolder:
         return RunFolder(self.collection, self.stamp)
 
     def collection_of(self, task: Task) -> Collection:
-        """That holds what is known of its site."""
+        """The collection with the site's memory."""
         apart = task.apart
         return Collection(self.collection if apart is None else self.collection / apart.folder)
 
     def run_of(self, task: Task) -> RunFolder:
-        """That holds what a task stores."""
+        """The run that a task's pages are stored in."""
         if task.apart is not None:
             return RunFolder(self.collection_of(task).path, task.apart.stamp)
         return self.run if task.kept is None else RunFolder(self.collection, task.kept.volume)
 
     def shares(self, task: Task) -> bool:
-        """Whether it shares files with others while it is small. Visits of a keeper all do."""
+        """Whether it shares files with others while it is small, as all visits of a keeper do."""
         if task.apart is not None:
             return False
         return task.kept is not None or self.many_sites or bool(self.run.shared_numbers())
 
     def may_move(self, task: Task) -> bool:
-        """Whether another process can go on with it: all that it stored is in files of its own, and
-        nothing is made of it before its end."""
+        """Whether another process can continue it: all that it stored is in files of its own, and
+        nothing is derived from them before its end."""
         return task.kept is None and task.survey is None and not self.shares(task)
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """A program of the user's that takes part, in this process."""
+    """Callbacks of the user's program, in this process."""
 
     choose: Choose | None = None
-    """Which links are followed; None: all that page and site allow."""
+    """Chooses the links to follow; None: all that page and site allow."""
     stored: Callable[[RunFolder, str, Sequence[PageRow]], None] | None = None
-    """Told of pages of a site as they are stored, in whichever thread does it."""
+    """Called with pages of a site as they are stored, in the thread that does it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeParts:
-    """What a node does not make itself: the web, the time, and who helps it to read."""
+    """What a node is given: clock, fetcher, a process that helps to read."""
 
     clock: Clock
     open_fetcher: OpenFetcher
@@ -124,74 +124,13 @@ class NodeParts:
 @asynccontextmanager
 async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
     """A node in this event loop."""
-    clock = parts.clock
-    opened: dict[str, ExitStack] = {}
     second = parts.second_reader()
-    shared = SharedByRun(job.warcinfo)
-    together = GroupCommit(begin_together)
-    robots = RobotsCache()
     async with parts.open_fetcher(job.fetcher) as fetcher:
-        queue = None if job.order is None else _queue(job, job.order, fetcher, clock)
-
-        def open_run(task: Task, started: float | None) -> NodeRun:
-            files = opened[task.name] = ExitStack()
-            if task.survey is None:
-                return open_site(task, started, files)
-            from headgate.jobs.surveys.task_run import open_survey_task  # few nodes have one
-
-            log = job.run_of(task).place(task.name).journal
-            return open_survey_task(task, task.survey, log, fetcher, clock, started, files)
-
-        def open_site(task: Task, started: float | None, files: ExitStack) -> SiteRun:
-            site, name = task.site, task.name
-            run = job.run_of(task)
-            owner = Owner(name, task.visit if task.kept is not None else 0)
-            sharing = files.enter_context(shared.by(run)) if job.shares(task) else None
-            spool = SiteSpool(run.place(name, job.warcinfo, visit=owner.visit), sharing)
-            files.callback(spool.close)
-            if parts.listening.stored is not None:
-                spool.on_stored = partial(parts.listening.stored, run, name)
-            known = _known(task, job.collection_of(task))
-            files.callback(known.close)
-            spill = DiskSpill(run.spool)
-            files.callback(spill.close)
-            focus = focus_of(site)
-            _close_scorer(focus, files)
-            scored = focus is not None and focus.scorer is not None
-            rules = _rules(site, clock, scored=scored, in_turns=queue is not None)
-            scope = _scope(task, known)
-            frontier = Frontier(scope, spill, rules, _waits(task, known))
-            needed = _requisites(site, scope)
-            # Of a site that is kept it is asked whether pages changed, noise left out.
-            ignore = None if task.kept is None else site.keeping.ignore
-            agent = site.access.robots_agent or ROBOTS_AGENT
-            reader = PageReader(
-                agent,
-                with_words=focus is not None,
-                with_requisites=needed is not None,
-                ignore=ignore,
-            )
-            tools = Tools(
-                frontier, fetcher, spool, known, reader, clock,
-                remember=partial(_remember, job, owner, spool, task, clock),
-                focus=focus,
-                second_reader=second if needed is None else None,  # which reads links only
-                requisites=needed,
-                commit=partial(_commit, together, spool),
-                robots_cache=None if task.kept is None else robots,
-                queue=queue,
-                choose=parts.listening.choose,
-            )  # fmt: skip
-            return SiteRun(task, tools, started)
-
-        def close_run(name: str) -> None:
-            files = opened.pop(name, None)  # a run that fails as the node closes is closed twice
-            if files is not None:
-                files.close()
-
+        queue = None if job.order is None else _queue(job, job.order, fetcher, parts.clock)
+        runs = _Runs(job, parts, fetcher, queue, second)
         try:
             yield Node(
-                open_run, fetcher, close_run,
+                runs.open, fetcher, runs.close,
                 borrowing=job.borrowing, queue=queue, second_reader=second,
             )  # fmt: skip
         finally:
@@ -199,9 +138,93 @@ async def open_node(job: NodeJob, parts: NodeParts) -> AsyncIterator[Node]:
                 queue.close()
             if second is not None:
                 second.close()
-            for name in list(opened):
-                close_run(name)
-            shared.close()
+            runs.close_all()
+
+
+class _Runs:
+    """Opens the runs of a node, and closes the files that each has open."""
+
+    def __init__(
+        self,
+        job: NodeJob,
+        parts: NodeParts,
+        fetcher: Fetcher,
+        queue: CommonQueue | None,
+        second_reader: SecondReader | None,
+    ) -> None:
+        self._job = job
+        self._fetcher = fetcher
+        self._clock = parts.clock
+        self._listening = parts.listening
+        self._queue = queue
+        self._second_reader = second_reader
+        self._shared = SharedByRun(job.warcinfo)
+        self._together = GroupCommit(begin_together)
+        self._robots = RobotsCache()
+        self._files: dict[str, ExitStack] = {}
+        """By task."""
+
+    def open(self, task: Task, started: float | None) -> NodeRun:
+        files = self._files[task.name] = ExitStack()
+        if task.survey is None:
+            return SiteRun(task, self._tools(task, files), started)
+        from headgate.jobs.surveys.task_run import open_survey_task  # few nodes have one
+
+        log = self._job.run_of(task).place(task.name).journal
+        return open_survey_task(task, task.survey, log, self._fetcher, self._clock, started, files)
+
+    def close(self, name: str) -> None:
+        files = self._files.pop(name, None)  # a run that fails as the node closes is closed twice
+        if files is not None:
+            files.close()
+
+    def close_all(self) -> None:
+        for name in list(self._files):
+            self.close(name)
+        self._shared.close()
+
+    def _tools(self, task: Task, files: ExitStack) -> Tools:
+        site, job, clock = task.site, self._job, self._clock
+        owner = Owner(task.name, task.visit if task.kept is not None else 0)
+        spool = self._spool(task, owner, files)
+        known = _known(task, job.collection_of(task))
+        files.callback(known.close)
+        focus = focus_of(site)
+        _close_scorer(focus, files)
+        scope = _scope(task, known)
+        scored = focus is not None and focus.scorer is not None
+        rules = _rules(site, clock, scored=scored, in_turns=self._queue is not None)
+        spill = DiskSpill(job.run_of(task).spool)
+        files.callback(spill.close)
+        needed = _requisites(site, scope)
+        reader = PageReader(
+            site.access.robots_agent or ROBOTS_AGENT,
+            with_words=focus is not None,
+            with_requisites=needed is not None,
+            # A keeper asks whether pages changed, ignoring noise.
+            ignore=None if task.kept is None else site.keeping.ignore,
+        )
+        return Tools(
+            Frontier(scope, spill, rules, _waits(task, known)),
+            self._fetcher, spool, known, reader, clock,
+            remember=partial(_remember, job, owner, spool, task, clock),
+            focus=focus,
+            second_reader=self._second_reader if needed is None else None,  # it reads links only
+            requisites=needed,
+            commit=partial(_commit, self._together, spool),
+            robots_cache=None if task.kept is None else self._robots,
+            queue=self._queue,
+            choose=self._listening.choose,
+        )  # fmt: skip
+
+    def _spool(self, task: Task, owner: Owner, files: ExitStack) -> SiteSpool:
+        run = self._job.run_of(task)
+        shared = files.enter_context(self._shared.by(run)) if self._job.shares(task) else None
+        spool = SiteSpool(run.place(task.name, self._job.warcinfo, visit=owner.visit), shared)
+        files.callback(spool.close)
+        if self._listening.stored is not None:
+            spool.on_stored = partial(self._listening.stored, run, task.name)
+        return spool
 
 
 def _queue(job: NodeJob, order: ScoreOrder, fetcher: Fetcher, clock: Clock) -> CommonQueue:
@@ -211,14 +234,14 @@ def _queue(job: NodeJob, order: ScoreOrder, fetcher: Fetcher, clock: Clock) -> C
 
 
 def _close_scorer(focus: Focusing | None, files: ExitStack) -> None:
-    """With the files, if it has a process of its own."""
+    """Together with the files, if it has a process of its own."""
     if focus is not None and isinstance(focus.scorer, OwnScorer):
         files.callback(focus.scorer.close)
 
 
 def _known(task: Task, collection: Collection) -> KnownPages:
-    """Of a visit for somebody else, the memory came with it, and the archive did not. With a focus
-    every page of a crawl is to be read."""
+    """What is known of the site's pages. A task run for somebody else has the site's memory but not
+    its archive; a crawl with a focus reads every page."""
     site = task.site
     unread = not site.focus and not site.focus_pages and site.url_order == BREADTH_FIRST
     if task.apart is not None and (unread or task.kept is not None):
@@ -229,10 +252,10 @@ def _known(task: Task, collection: Collection) -> KnownPages:
 
 
 def _remember(job: NodeJob, owner: Owner, spool: SiteSpool, task: Task, clock: Clock) -> bool:
-    """What a site run met."""
+    """Merge what a site run found into the site's memory; whether that was done."""
     kept, site, run = task.kept, task.site, job.run_of(task)
     if task.apart is not None or not job.remembering:
-        return False  # whoever takes the files does, or seals the run
+        return False  # done by whoever takes the files, or seals the run
     if kept is None:
         return remember(run, owner, spool.commits())
     from headgate.jobs.keeping.visit_remembering import remember_kept  # here: only keepers do
@@ -248,7 +271,7 @@ def _requisites(site: Site, scope: Scope) -> Requisites | None:
 
 
 def _scope(task: Task, known: KnownPages) -> Scope:
-    """Hosts that seeds redirected to were found by visits before."""
+    """The site's scope, with hosts that seeds redirected to in earlier visits."""
     scope = Scope.of(task.site)
     if task.asks and len(scope.candidates(task.asks)) < len(task.asks):
         for depth, urls in known.pages():
@@ -258,8 +281,8 @@ def _scope(task: Task, known: KnownPages) -> Scope:
 
 
 def _waits(task: Task, known: KnownPages) -> Callable[[str], bool]:
-    """Which URLs come after others: in a crawl those asked for before, in a visit all but its own.
-    What a first visit finds, it is for."""
+    """Which URLs are fetched last: in a crawl those known from earlier runs, in a visit all but
+    those that it was asked for. A first visit has no such order."""
     if task.kept is None:
         return known.asked
     asks = frozenset(task.asks or ())
@@ -267,7 +290,7 @@ def _waits(task: Task, known: KnownPages) -> Callable[[str], bool]:
 
 
 async def _commit(together: GroupCommit[SiteSpool], spool: SiteSpool) -> None:
-    """A site with files of its own waits for nobody else's."""
+    """Commits of sites that share files are grouped; others need not wait for each other."""
     if spool.files.shared:
         await together.commit(spool)
     else:

@@ -1,7 +1,7 @@
 """The run that a job fills: a new one, or the unfinished one of its collection.
 
-A collection has one unfinished run at the most, a crawl's or a survey's, and whoever comes goes on
-with it, gives it up, or goes elsewhere. What was asked is kept with the run.
+A collection has at most one unfinished run, of any kind of job; it has to be resumed or given up
+before another can start. The request is kept with the run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["JobKind", "kind_of", "open_run", "refuse_unfinished"]
 
 
 class JobKind(StrEnum):
-    """Named as its command is."""
+    """By the name of its command."""
 
     CRAWL = "crawl"
     SURVEY = "survey"
@@ -26,17 +26,17 @@ class JobKind(StrEnum):
 
     @property
     def state(self) -> str:
-        """Under which name what was asked is kept."""
+        """The name under which the request is kept."""
         return "request" if self is JobKind.CRAWL else self.value
 
 
 def kind_of(run: RunFolder) -> JobKind | None:
-    """Of a run that is not finished; None: it was killed at birth, before it was anything."""
+    """The kind of an unfinished run; None: it was killed before its request was saved."""
     return next((kind for kind in JobKind if run.load(kind.state) is not None), None)
 
 
 def refuse_unfinished(collection: Collection, kind: JobKind) -> None:
-    """Raises `UserMistake` where somebody of another kind has to finish first."""
+    """Raise `UserMistake` if a job of another kind has to be finished first."""
     unfinished = collection.unfinished_run()
     found = None if unfinished is None else kind_of(unfinished)
     if unfinished is None or found in (None, kind):
@@ -64,7 +64,7 @@ def _giving_up(collection: Collection) -> str:
 def open_run(
     collection: Collection, kind: JobKind, request: bytes, started: datetime, *, resume: bool
 ) -> RunFolder:
-    """Needs the collection's lock. A manager always goes on with its own."""
+    """The caller holds the collection's lock. A manager always continues its own run."""
     refuse_unfinished(collection, kind)
     unfinished = collection.unfinished_run()
     found = None if unfinished is None else kind_of(unfinished)

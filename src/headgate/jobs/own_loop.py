@@ -1,7 +1,7 @@
-"""A job in an event loop of its own, called from a program that may have one already.
+"""Runs a job in an event loop of its own, for callers that may already have one.
 
-In a thread beside the caller's loop a notebook can call what blocks, and a program whose own loop
-stands still does not hold up a crawl.
+The loop runs in a thread, so that a notebook can make a blocking call, and a caller whose own loop
+is blocked does not hold up the crawl.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Make = Callable[[], Coroutine[Any, Any, _Result]]
 
 
 def run_blocking(make: _Make[_Result]) -> _Result:
-    """Here where no loop runs, else in a thread; returns when it is done."""
+    """In this thread if no loop runs here, else in another; returns when it is done."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -30,7 +30,7 @@ def run_blocking(make: _Make[_Result]) -> _Result:
 
 
 async def run_beside(make: _Make[_Result], stop: Callable[[], None]) -> _Result:
-    """In a thread, awaited. Cancelled, it calls ``stop`` and waits for the end that follows."""
+    """In another thread, awaited. When cancelled, it calls ``stop`` and waits for the end."""
     running = asyncio.wrap_future(_in_thread(make))
     try:
         return await asyncio.shield(running)

@@ -1,7 +1,7 @@
-"""What a job is made of besides what the user asked for: the time, the web, and who does the work.
+"""What a job depends on besides the request: clock, fetcher, catalog, fleet, planner.
 
-`real_parts` makes the ones of this machine, and nobody else does. A simulated world gives others
-(`virtual_parts`), and the same job runs in it.
+Only `real_parts` makes those of this machine. `virtual_parts` makes those of a simulated world, in
+which the same job runs unchanged.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ OpenFleet = Callable[
     [NodeJob, Callable[[str], float], int],
     AbstractAsyncContextManager[MeasuredFleet],
 ]
-"""(what its nodes need to know; how many bytes of a site are still to come; in how many
-processes)."""
+"""Takes the job of its nodes, a function for the bytes left of a site, and a number of
+processes."""
 
 MakePlan = Callable[
     [Sequence[Site], Budget, Mapping[str, Forecast], datetime, float, float], Awaitable[Plan]
 ]
-"""`headgate.control.planning_ahead.plan_the_rest`, done elsewhere."""
+"""`headgate.control.planning_ahead.plan_the_rest`, in another process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The event loop is one more: what is done beside it, in threads or in the process that reads
-    large pages, goes through its ``run_in_executor``."""
+    """The event loop is one more part: work in threads, or in the process that reads large pages,
+    goes through its ``run_in_executor``."""
 
     clock: MachineClock
     open_fetcher: OpenFetcher
@@ -52,12 +52,12 @@ class Parts:
     open_prober: Callable[[Heard], Prober]
     make_plan: MakePlan
     seal_volume: Callable[[RunFolder], Awaitable[None]]
-    """`headgate.jobs.keeping.sealing_child.seal_here`, done elsewhere."""
+    """`headgate.jobs.keeping.sealing_child.seal_here`, in another process."""
     apply_retention: Callable[[Path, float], Awaitable[Freed]]
     """`headgate.storage.retention.removing.apply_retention` of a collection, as of a moment."""
     second_reader: Callable[[], SecondReader | None] = lambda: None
     tables_beside: Callable[[RunFolder], TablesBeside] = lambda run: TablesBeside(run, 1)
-    """On one core there is nobody beside."""
+    """By default for one core, where nothing is done in parallel."""
     listening: Listening = field(default=Listening())
 
     @property

@@ -1,10 +1,9 @@
-"""The plan, made in a process of its own: a running crawl neither waits for it nor shares its
-interpreter with it, and SciPy's 50 MB are gone when it is done.
+"""Makes the plan in a process of its own, so that a running crawl neither waits for it nor shares
+its interpreter, and its memory is freed when it is done.
 
-It gives way to the crawl, which would wait for it on a machine with few processors: a plan a little
-later does no harm.
+The process has a lower priority than the crawl: a plan a little later does no harm.
 
-The question comes in on standard input and the plan goes out on standard output, both pickled:
+The question is read from standard input and the plan written to standard output, both pickled:
 parent and child are the same program.
 """
 
@@ -39,7 +38,7 @@ async def plan_in_child(
     seconds: float,
     quota_used: float,
 ) -> Plan:
-    """`plan_the_rest`, elsewhere; cancelled, the process is ended."""
+    """`plan_the_rest` in another process, which is killed on cancellation."""
     question = pickle.dumps((tuple(sites), budget, dict(forecasts), start, seconds, quota_used))
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "headgate.jobs.planning_child", str(os.getpid()),
@@ -61,7 +60,7 @@ async def plan_in_child(
 
 
 def give_way() -> None:
-    """Also where the crawl was put before all other programs: nice means nothing among those."""
+    """Lower the priority of this process, also from a real-time class, where nice has no effect."""
     if os.sched_getscheduler(0) in (os.SCHED_RR, os.SCHED_FIFO):
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.nice(_NICE)

@@ -1,4 +1,4 @@
-"""The parts of a job on this machine: the one place that makes them."""
+"""Makes the parts of a job on this machine; no other place does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["real_parts"]
 
 
 def real_parts(listening: Listening | None = None) -> Parts:
-    """``listening``: a program of the user's takes part, in a node that is in this process."""
+    """``listening``: callbacks of the user, for a node in this process."""
     listening = listening or Listening()
     return Parts(
         clock=SystemClock(),
@@ -47,7 +47,7 @@ def real_parts(listening: Listening | None = None) -> Parts:
 async def _open_fleet(
     listening: Listening, job: NodeJob, left: Callable[[str], float], processes: int
 ) -> AsyncIterator[MeasuredFleet]:
-    gc.freeze()  # what ten thousand sites are known by stays; nobody need look through it again
+    gc.freeze()  # what is known of ten thousand sites stays: the collector need not traverse it
     if processes > 1:
         spawned = spawning(partial(crawling_process, job))
         async with open_processes(

@@ -1,6 +1,6 @@
-"""The report as a page, in the folder of its run: whoever asked for the run finds the same.
+"""Writes ``report.html`` into the folder of a run, whichever door the run was started through.
 
-What draws it is imported when it is drawn: a crawl need not load a survey's charts, nor its own
+The views are imported when the page is made: a crawl loads neither a survey's charts, nor its own
 before it has ended.
 """
 
@@ -24,7 +24,7 @@ def write_report_page(report: RunReport, folder: Path) -> None:
 
 
 def write_survey_page(report: SurveyReport, folder: Path) -> None:
-    """Of what the log in that folder says."""
+    """From the survey's log in the folder."""
     from headgate.storage.journals.survey_log import SURVEY_LOG, read_survey
     from headgate.surveying.facts import SurveyFacts
     from headgate.views.survey_page import survey_page

@@ -1,8 +1,8 @@
-"""When a running crawl saves its time and its report so far.
+"""Decides when a running crawl saves its elapsed time and its report so far.
 
-The time every second; the report where a site began or ended, and now and then while bytes come, so
-seldom that making it takes one part in a hundred of the time: for ten thousand sites it takes half
-a second. In a pause of hours it would say the same again.
+The time is saved every second. The report is saved when a site begins or ends, and from time to
+time while bytes arrive, but so rarely that making it takes at most 1 % of the time: for ten
+thousand sites it takes half a second.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _MOST_SAVING = 0.01
 
 @dataclass(slots=True)
 class ReportSaving:
-    """Of one leg."""
+    """The saving of one leg."""
 
     state: RunState
     make_report: Callable[[], RunReport]
     cpu: Callable[[], float]
-    """Seconds that this process has used."""
+    """CPU seconds that this process has used."""
     _saved: float = -math.inf
     _report_saved: float = -math.inf
     _report_cost: float = 0.0
     _told: tuple[int, int] = (0, 0)
-    """Sites' starts and ends that the report saved last tells of, and bytes that came."""
+    """Starts and ends of sites in the report saved last, and bytes that had arrived."""
 
     def look(self, now: float, events: int, came: int) -> bool:
-        """Save what is due, ``events`` being the starts and ends of sites and ``came`` the bytes so
-        far; whether anything was."""
+        """Save what is due; whether anything was. ``events`` counts starts and ends of sites,
+        ``came`` bytes."""
         if now - self._saved < SAVE_SECONDS:
             return False
         self._saved = now

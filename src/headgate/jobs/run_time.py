@@ -1,6 +1,6 @@
 """The time of a run: seconds of crawling since its first start, over all its legs.
 
-Deadlines count in it. Pauses between legs are left out; the sleep of a machine is not.
+Deadlines are in this time. Pauses between legs do not count; suspension of the machine does.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from headgate.model.units import Seconds
 __all__ = ["RunTime", "time_left"]
 
 _AT_LEAST_SECONDS = 0.001
-"""A deadline that has passed is one that passes now."""
+"""What is left of a deadline that has passed."""
 
 
 @dataclass(slots=True)
 class RunTime:
-    """Made when a leg begins."""
+    """Created when a leg begins."""
 
     clock: MachineClock
     earlier: float
@@ -38,20 +38,20 @@ class RunTime:
 
     @property
     def start(self) -> float:
-        """Of the run by its clock, had it never been interrupted."""
+        """The clock's time at which the run would have started without interruptions."""
         return self._began - self.earlier
 
     def clocks(self) -> Clocks:
         return Clocks(self.now, self.clock.asleep() - self._asleep, self.clock.cpu())
 
     def awake(self, seconds: float) -> float:
-        """Less the time that the machine slept: no server is slow for that."""
+        """Without the time that the machine was suspended, which is not the server's fault."""
         return seconds - (self.clock.asleep() - self._asleep)
 
 
 def time_left(site: Site, elapsed: float, started: float | None) -> Site:
-    """The site with what is left of its deadline after so many seconds of the run, and of its own
-    time since it ``started``."""
+    """The site with what is left of its deadline after ``elapsed`` seconds of the run, and of its
+    ``max_time`` since it ``started``."""
     if site.deadline is not None and elapsed:
         left = max(site.deadline - elapsed, _AT_LEAST_SECONDS)
         site = dataclasses.replace(site, deadline=Seconds(left))

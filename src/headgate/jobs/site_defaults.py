@@ -1,4 +1,4 @@
-"""What a request says of all sites; it holds for those that do not say it themselves."""
+"""Options of a request for all sites; a site's own settings take precedence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headgate.site_file.keys import SITE_READERS
 __all__ = ["SITE_DEFAULTS", "SiteDefaults", "with_defaults"]
 
 SiteDefaults = Mapping[str, str | int | list[str]]
-"""By key, as they were written."""
+"""By key, as the user wrote them."""
 
 SITE_DEFAULTS = (
     "include",
@@ -38,7 +38,7 @@ SITE_DEFAULTS = (
 
 
 def with_defaults(site: Site, defaults: SiteDefaults) -> Site:
-    """The site with what it does not say itself."""
+    """The site with the defaults for what it does not set itself."""
     changes: dict[str, Any] = {}
     for key in SITE_DEFAULTS:
         if key in defaults and getattr(site, key) in (None, (), OnDeadline.GO_ON, Requisites.NONE):

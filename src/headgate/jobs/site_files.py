@@ -1,4 +1,4 @@
-"""Site files as they lie on disk, or come by stdin."""
+"""Reads site files from disk or stdin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headgate.site_file.parsing import SiteFile
 __all__ = ["read_site_file", "read_text", "shown"]
 
 MOST_BYTES = 256_000_000
-"""More than the largest file that could pass, so that an endless one is not read to its end."""
+"""Larger than any valid file, so that an endless one is not read to its end."""
 
 
 def read_site_file(path: str | Path) -> SiteFile:
@@ -22,7 +22,7 @@ def read_site_file(path: str | Path) -> SiteFile:
 
 
 def read_text(name: str) -> str:
-    """A site file's text, not yet understood; ``-`` is stdin."""
+    """A site file's text, not yet parsed; ``-`` is stdin."""
     return _decoded(_bytes_of(name), shown(name))
 
 

@@ -1,9 +1,9 @@
-"""The tables of a large crawl, written in a process of its own while the index is made: at its end
-nobody fetches any more, and a core would stand still.
+"""Writes the tables of a large crawl in a process of its own while the index is made, because a
+core would be idle otherwise.
 
-The process starts when the end is near and loads what writes tables before it is asked to, a third
-of a second and 60 MB. A small crawl has no need of it. Whatever becomes of it, the tables are made:
-where it ended without them, or stands still, by whoever waits for it.
+The process is started when the end of the crawl is near, so that it has imported Arrow (a third of
+a second, 60 MB) when it is needed. A small crawl does without it. If the process fails or hangs,
+its parent writes the tables.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ __all__ = ["TablesBeside"]
 
 _WORTH_PAGES = 1_000
 _NEAR_SECONDS = 3.0
-"""On a busy machine the process takes a second or two to be ready."""
+"""On a busy machine the process needs a second or two to be ready."""
 _PATIENCE_SECONDS, _PATIENCE = 10.0, 10.0
-"""How long it may take, and how many times as long as the rest of the end."""
+"""It may take this long, plus this many times as long as the index."""
 _WORD = b"."
-"""Of the process when it is ready, and to it when it may begin."""
+"""Sent by the process when it is ready, and to it when it may begin."""
 
 
 class TablesBeside:
-    """Of one run, whose process ends with `close`."""
+    """The process for one run; `close` ends it."""
 
     def __init__(self, run: RunFolder, cores: int | None = None) -> None:
         self._run = run
@@ -46,7 +46,7 @@ class TablesBeside:
         self._process: subprocess.Popen[bytes] | None = None
 
     def look(self, sites: Collection[Progress], seconds: float) -> None:
-        """All sites were begun, and stand like this after so many seconds."""
+        """Start the process if the end is near. All sites have begun; ``seconds`` have passed."""
         if self._process is not None or self._cores == 1:
             return
         pages = sum(site.pages for site in sites)
@@ -56,13 +56,13 @@ class TablesBeside:
                 self._process = _start(self._run)
 
     def begin(self) -> Callable[[], bool] | None:
-        """All is stored that the tables are made of. The answer waits until they are written, and
-        says whether they are; None: the process is not there, or not ready."""
+        """Begin to write; everything is stored. Returns a function that waits for the tables and
+        says whether they were written; None: the process is not there, or not ready."""
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             return None
         if not select.select([process.stdout], [], [], 0)[0]:
-            self.close()  # it would be in the way
+            self.close()  # it would only take CPU time from its parent
             return None
         try:
             process.stdin.write(_WORD)
@@ -93,7 +93,7 @@ def _start(run: RunFolder) -> subprocess.Popen[bytes]:
         [*here, str(run.collection), run.stamp],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # what goes wrong will go wrong again for who can tell of it
+        stderr=subprocess.DEVNULL,  # the parent will meet the same error and report it
         bufsize=0,
     )
 

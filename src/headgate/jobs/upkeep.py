@@ -1,5 +1,5 @@
-"""What is kept true while sites are visited, by a crawl or a keeper: the budget of the moment,
-what is learned of servers, and stepping back where others need the line."""
+"""What a crawl and a keeper do alike while sites are visited: apply the current budget, learn the
+speeds of servers, and yield to others on the line."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ __all__ = ["FleetTerms", "Upkeep", "open_working_fleet"]
 
 @dataclass(frozen=True, slots=True)
 class FleetTerms:
-    """What a fleet is for."""
+    """What a fleet needs to know of its run."""
 
     collection: Path
     stamp: str
-    """The run's; empty: tasks name theirs."""
+    """Of the run; empty: tasks name theirs."""
     fetcher: FetcherSettings
     many_sites: bool = False
     processes: int = 1
     borrowing: bool = True
-    """Whether a site may take a little more than its rate where others leave some of theirs."""
+    """Whether a site may use a little more than its rate where others use less."""
     one_queue: bool = False
-    """Whether the budget's order over all sites is kept to."""
+    """Whether the budget's order over all sites applies."""
     servers: tuple[KnownSpeed, ...] = ()
-    """What earlier runs learned of hosts."""
+    """Speeds of servers from earlier runs."""
     remembering: bool = True
-    """Whether sites are remembered as they end."""
+    """Whether a site's memory is written as the site ends."""
 
 
 @contextlib.asynccontextmanager
@@ -56,8 +56,8 @@ async def open_working_fleet(
     bytes_left: Callable[[str], float],
     tell_line: Callable[[float, bool], None],
 ) -> AsyncIterator[Fleet]:
-    """Those who crawl, made to step back for others where that is wanted; then ``tell_line`` hears
-    what the line has for us, and whether it has less still at the moment."""
+    """A fleet that yields to others on the line if the budget says so. Then ``tell_line`` is called
+    with the rate that the line has for us, and whether we are held below it at the moment."""
     node = NodeJob(
         terms.collection,
         terms.stamp,
@@ -81,14 +81,14 @@ async def open_working_fleet(
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """From the first fetch of a leg to its last."""
+    """One leg, from its first fetch to its last."""
 
     conducting: Conducting
     keeping: BudgetKeeping
     learning: Learning
 
     async def conduct(self) -> None:
-        """To the end of the leg; where that is a fault, those who crawl are stopped first."""
+        """Run to the end of the leg; after a fault the fleet is closed first."""
         try:
             await self.conducting.run()
         except BaseException:
@@ -106,14 +106,14 @@ class Upkeep:
         return self.way is not None and self.way.making_way
 
     def keep_budget(self, now: float, reports: Sequence[Progress]) -> None:
-        """Count what came; where the budget is another one now, everybody is told."""
+        """Count what arrived, and pass on the budget if it has changed."""
         if self.keeping.look(now, reports) and not self.over:
             self.conducting.set_budget(self.keeping.capacity)
 
     def learn(
         self, reports: Sequence[Progress], granted: Mapping[str, float], awake: float, wall: float
     ) -> None:
-        """``awake``: seconds since the start, less those that the machine slept."""
+        """``awake``: seconds since the start, without those that the machine was suspended."""
         self.learning.look(self.conducting.fleet.servers(), reports, granted, awake, wall)
 
     def tell_line(self, rate: float, held_back: bool) -> None:
@@ -122,6 +122,6 @@ class Upkeep:
 
     @property
     def over(self) -> bool:
-        """Nobody is left who could be told anything."""
+        """Whether the leg has ended, so that nothing can be passed on any more."""
         done = self.conducting.manager.done and not self.conducting.endless
         return done or bool(self.conducting.interrupted)

@@ -1,4 +1,4 @@
-"""The parts of a job in a simulated world: its web, its clock, and nobody beside the event loop.
+"""The parts of a job in a simulated world: its web, its clock, and no other processes or threads.
 
 Storage and catalog are the real ones, so a folder is needed; everything else is virtual.
 """
@@ -35,7 +35,7 @@ _SEAL_SECONDS = 2.0
 
 
 def virtual_parts(clock: VirtualClock, answering: Answering, line: Line) -> Parts:
-    """``line`` notes what passes."""
+    """``line`` records what passes."""
 
     def open_fetcher(settings: FetcherSettings) -> SimulatedWeb:
         return SimulatedWeb(settings, answering, clock, line)
@@ -77,7 +77,7 @@ async def _retain(collection: Path, now: float) -> Freed:
 
 
 class _Silence:
-    """A prober on a line where nobody answers."""
+    """A prober that never gets an answer."""
 
     def __init__(self, heard: Heard) -> None: ...
 

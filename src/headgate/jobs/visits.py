@@ -1,4 +1,4 @@
-"""What the catalog learns of a run's visits to its sites."""
+"""Records a run's visits of its sites in the catalog."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["record_visits", "visit_of"]
 def record_visits(
     catalog: Catalog, report: RunReport, wall: float, fresh: Mapping[str, Visit]
 ) -> None:
-    """Tell the catalog of each site that was begun: ``fresh`` ones, and those of earlier legs that
-    were not told of when they ended."""
+    """Record each site that was begun: the ``fresh`` visits, and those of earlier legs that were
+    not recorded then."""
     catalog.record_visits(
         fresh[site.name] if site.name in fresh else visit_of(report, site, wall)
         for site in report.sites

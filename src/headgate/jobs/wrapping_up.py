@@ -1,6 +1,6 @@
-"""The end of a crawl: everything that is made of what was stored.
+"""The end of a crawl: index, tables, memories, catalog and report are made of what was stored.
 
-Done again after a crash, it is the same.
+Idempotent, so that it can be repeated after a crash.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _UNFINISHED = ("waiting", "crawling")
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What the last leg leaves."""
+    """The outcome of the last leg."""
 
     report: RunReport
     progress: Mapping[str, Progress]
-    """Of the sites that it began."""
+    """Of the sites that this leg began."""
     alpha: Callable[[str], float | None]
 
     def visits(self, wall: float) -> dict[str, Visit]:
@@ -61,10 +61,10 @@ def wrap_up(
     complete: Complete | None = None,
     tables_written: Callable[[], bool] | None = None,
 ) -> list[str]:
-    """Index, tables, memories, catalog and report; what had to be mended, a sentence each.
+    """Returns what had to be repaired, a sentence each.
 
-    ``complete``: adds what journals lack. ``tables_written``: waits for whoever writes the tables
-    meanwhile, and says whether he did."""
+    ``complete`` adds what journals lack. ``tables_written`` waits for the process that writes the
+    tables meanwhile, and says whether it did."""
     from headgate.jobs.report_pages import write_report_page
     from headgate.storage.sealing import seal  # here: it brings 50 MB
 

@@ -1,1 +1,1 @@
-"""A survey from end to end: asked for, begun, resumed and wrapped up."""
+"""A survey from end to end: request, start, resumption, results."""

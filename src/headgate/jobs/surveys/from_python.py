@@ -37,8 +37,8 @@ def survey(
 ) -> SurveyReport:
     """Survey servers into a collection and return the report; blocks until the survey has ended.
 
-    Without a budget the line is not limited; the rules' defaults suit weak servers. Called again
-    with ``resume`` after a crash, it goes on.
+    Without a budget the bandwidth is not limited; the default rules suit weak servers. After a
+    crash, call it again with ``resume``.
     """
     urls = tuple(dict.fromkeys(map(_start, starts)))
     if not urls:
@@ -55,7 +55,7 @@ def survey(
 
 
 def survey_settings(starts: Sequence[str], contact: str) -> FetcherSettings:
-    """How to behave on the web; hosts of starts are named by the user, so they may be private."""
+    """Hosts of starts may have private addresses, because the user named them."""
     named = frozenset(map(host, starts))
     return FetcherSettings(contact or "no contact given", SURVEY_LIMITS, named)
 
@@ -68,7 +68,7 @@ def _start(word: str) -> str:
 
 
 class _Nobody:
-    """Looks on, and logs what somebody should know."""
+    """A watcher that only logs repairs and pauses."""
 
     def attach(self, run: SurveyUnderWay) -> None:
         pass

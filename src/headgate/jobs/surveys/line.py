@@ -1,10 +1,10 @@
 """What a survey may use of the line: the same allowance as a crawl's, for all servers together.
 
-    timetable, quota, the user's last word ──► BudgetKeeping ──ceiling──► MakingWay ──► the total
-    what came ──► the ledger of the quota       what servers did ──► server speeds
+    timetable, quota, `headgate budget` ──► BudgetKeeping ──ceiling──► MakingWay ──► total rate
+    bytes that arrived ──► quota        responses of servers ──► server speeds
 
 Where others use the line too, the total follows its delay twenty times a second, as a crawl's does.
-A quota that is used up holds the survey: nothing new is asked for until the next period.
+While the quota is used up, nothing is requested.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = ["SurveyLine"]
 
 _SITE = "survey"
 _PROBED = 8
-"""Servers of the list whose answers tell how long the line's queue is."""
+"""Servers of the list that are probed for the line's delay."""
 
 
 class SurveyLine:
-    """Of one leg. Invariant: the fetcher's total is never above what the budget allows now."""
+    """The line of one leg. Invariant: the fetcher's total never exceeds what the budget allows."""
 
     def __init__(
         self, fetcher: Fetcher, keeping: BudgetKeeping, learning: Learning, time: RunTime
@@ -45,7 +45,7 @@ class SurveyLine:
 
     @property
     def held(self) -> bool:
-        """Nothing may pass at this moment."""
+        """Whether nothing may pass at the moment."""
         return self._keeping.rate_at(self._leg_now) == 0.0
 
     @property
@@ -53,7 +53,7 @@ class SurveyLine:
         return self._time.now - self._time.earlier
 
     def look(self) -> None:
-        """Count what came, and keep to what is left."""
+        """Count what arrived, and set the total rate anew."""
         now, wall = self._leg_now, self._time.clock.wall()
         came = Progress(_SITE, TaskState.CRAWLING, wire_bytes=self._fetcher.carried())
         self._keeping.look(now, [came])
@@ -62,7 +62,7 @@ class SurveyLine:
         self._set_total()
 
     def finish(self) -> None:
-        """The leg is over: what came and what was learned is kept."""
+        """At the end of the leg: save the use of the line and what was learned."""
         self.look()
         self._keeping.save_use()
         awake = self._time.awake(self._leg_now)
@@ -72,7 +72,7 @@ class SurveyLine:
     async def making_way(
         self, open_prober: Callable[[Heard], Prober], starts: Sequence[str], floor: float | None
     ) -> AsyncIterator[None]:
-        """Inside, the total follows what others leave of the line."""
+        """Within the context, the total follows what others leave of the line."""
         self._way = way = MakingWay(asyncio.get_running_loop().time(), floor)
         self._set_total()
         prober = open_prober(way.heard)

@@ -1,4 +1,4 @@
-"""Which domain a host was registered under."""
+"""The registered domain of a host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["registrable_domain"]
 
 
 def registrable_domain() -> RegistrableDomain:
-    """The public suffix list's answer, by the list that comes with its library."""
+    """By the public suffix list that comes with its library."""
     from publicsuffixlist import PublicSuffixList
 
     listed = PublicSuffixList()

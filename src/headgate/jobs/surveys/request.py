@@ -1,4 +1,4 @@
-"""What a user asked ``headgate survey`` for, kept with the run so that --resume can go on."""
+"""What a user asked ``headgate survey`` for; kept with the run for --resume."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FEWEST_REQUESTS = 2
 
 
 class SurveyRequest(msgspec.Struct, frozen=True):
-    """Starting URLs, and what the options said."""
+    """Starting URLs and options."""
 
     starts: tuple[str, ...]
     depth: int = 8
@@ -47,7 +47,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
     quota: str | None = None
     make_way: bool | None = None
     budget_path: str = ""
-    """Of the site file whose [budget] holds where the options say nothing; empty: none."""
+    """The site file whose [budget] holds where no option overrides it; empty: none."""
     budget_text: str = ""
     contact: str = ""
 
@@ -56,7 +56,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         return cls(starts).changed(options)
 
     def changed(self, options: Mapping[str, Any]) -> Self:
-        """With those options that were given."""
+        """The request with the options that were given."""
         given = {
             name: options[name]
             for name in self.__struct_fields__
@@ -65,7 +65,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, **given)
 
     def budget(self) -> Budget:
-        """What it may use of the line, checked."""
+        """The budget after all checks."""
         own = Budget(UNLIMITED)
         if self.budget_path:
             own = parse_budget(self.budget_text, self.budget_path, UNLIMITED)
@@ -81,11 +81,11 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         )
 
     def grid(self) -> GridTerms:
-        """How nodes share the servers, where some come."""
+        """The settings of a grid, for a survey by nodes."""
         return parse_grid(self.budget_text, self.budget_path) if self.budget_path else GridTerms()
 
     def job(self, out: Path, *, resume: bool = False) -> SurveyJob:
-        """The job of what was asked."""
+        """The job that performs the request."""
         from headgate.jobs.surveys.from_python import survey_settings
         from headgate.jobs.surveys.survey import SurveyJob
 
@@ -95,7 +95,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         return SurveyJob(self.starts, self.rules(), budget, out, settings, resume, request)
 
     def rules(self) -> SurveyRules:
-        """Checked."""
+        """The rules after all checks."""
         _check("--depth", self.depth, 0, DEEPEST)
         _check("--rounds", self.rounds, 0, math.inf)
         _check("--until", self.until, 0.01, 1.0)
@@ -128,7 +128,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
 
 
 def unfinished_request(out: Path) -> SurveyRequest:
-    """What the unfinished survey of a collection was asked."""
+    """The request of the unfinished survey of a collection."""
     from headgate.storage.collection import Collection
 
     run = Collection(out).unfinished_run()

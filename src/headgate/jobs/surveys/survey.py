@@ -3,9 +3,9 @@
     lock the collection ─► new run, or the unfinished one ─► walk, within the budget's allowance
       ─► tables, catalog, report
 
-Everything is in a run of a collection, like a crawl's: the log while it goes on, the tables at the
+Everything is in a run of a collection, as for a crawl: the log while it runs, the tables at the
 end. The newest finished survey of the collection tells which pages have not changed. What it may
-use of the line is a crawl's allowance (`survey_line`).
+use of the line is a crawl's allowance (`headgate.jobs.surveys.line`).
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ __all__ = [
 ]
 
 SURVEY_LIMITS = Limits(connect_seconds=10.0, first_byte_seconds=20.0, total_seconds=120.0)
-"""A server that takes longer has said what a survey wants to know."""
+"""A survey need not wait longer for a server."""
 BY_NODES = "by-nodes"
-"""Under which name a run says that its servers are asked by nodes of a grid."""
+"""The name of the state by which a run is marked as done by nodes of a grid."""
 _LOOK_SECONDS = 0.5
 
 
@@ -68,11 +68,11 @@ class SurveyJob:
     fetcher: FetcherSettings
     resume: bool = False
     request: bytes = b""
-    """Whatever the caller needs to ask the same again; kept with the run for ``resume``."""
+    """The caller's own description of the job, kept with the run for ``resume``."""
 
 
 class SurveyUnderWay(Protocol):
-    """What somebody who looks on sees of a survey, and can do."""
+    """A running survey as its watcher sees it."""
 
     @property
     def surveyor(self) -> Surveyor: ...
@@ -88,7 +88,7 @@ class SurveyUnderWay(Protocol):
 
 
 class SurveyWatcher(Protocol):
-    """Who looks on; called from the event loop."""
+    """An observer of a survey; called from the event loop."""
 
     def attach(self, run: SurveyUnderWay) -> None: ...
 
@@ -97,7 +97,7 @@ class SurveyWatcher(Protocol):
         ...
 
     def mended(self, remarks: Sequence[str]) -> None:
-        """What somebody should know, a sentence each."""
+        """Remarks for the user, one sentence each."""
         ...
 
     def paused(self, use: QuotaUse) -> None:
@@ -136,11 +136,11 @@ class _Survey:
         self._watcher = watcher
         self._time = RunTime(parts.clock, load_elapsed(run))
         self._state = RunState(run)
-        load_budget(run)
+        load_budget(run)  # refuses a damaged file before anything is fetched
         self._keeping = BudgetKeeping(job.budget, run, catalog, parts.clock, watcher.mended)
 
     async def run(self, before: Path | None) -> SurveyReport:
-        """``before``: the log of the survey before this one."""
+        """``before``: the log of the previous survey."""
         earlier = NO_MEMORY if before is None else SurveyIndex(before)
         path = self._folder.path / SURVEY_LOG
         stored = SurveyIndex(path) if path.exists() else NO_MEMORY
@@ -185,7 +185,7 @@ class _Survey:
 
     @contextlib.asynccontextmanager
     async def _looked_at(self, run: SurveyRun, line: SurveyLine) -> AsyncIterator[None]:
-        """Inside, twice a second: the budget is kept, the time saved, and the watcher told."""
+        """Within the context, twice a second: apply the budget, save the time, tell the watcher."""
 
         async def look_on() -> None:
             while True:
@@ -215,7 +215,7 @@ class _Survey:
 
 
 def _earlier_log(collection: Collection) -> Path | None:
-    """Of the newest survey that was finished."""
+    """The log of the newest finished survey."""
     for run in collection.runs() if collection.path.is_dir() else ():
         path = run.path / SURVEY_LOG
         if not run.unfinished and path.exists():

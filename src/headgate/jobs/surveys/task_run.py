@@ -1,4 +1,4 @@
-"""A survey of a few servers as one task of a node: made from the task, its log beside its files."""
+"""A survey of a few servers as one task of a node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["open_survey_task", "task_rules"]
 
 
 def task_rules(servers: SurveyedServers) -> SurveyRules:
-    """All of its servers are asked at once: each has one request at a time."""
+    """All of its servers at once, with one request at a time to each."""
     return SurveyRules(
         depth=servers.depth,
         rounds=0,
@@ -43,12 +43,12 @@ def open_survey_task(
     started: float | None,
     files: ExitStack,
 ) -> SurveyTaskRun:
-    """Goes on where ``log`` stands; ``files`` closes it."""
+    """Continues from ``log``, which ``files`` will close."""
     stored = SurveyIndex(log) if log.exists() else NO_MEMORY
     surveyor = Surveyor(task_rules(servers), registrable_domain(), stored)
     surveyor.territory.leave(servers.others)
     surveyor.start(servers.starts)
-    log.touch()  # a survey that never came to ask is a result, too
+    log.touch()  # a survey without a single request is a result, too
     file = SurveyFile(log)
     files.callback(file.close)
     tools = SurveyTools(fetcher, file, clock, NO_MEMORY, site=task.name)

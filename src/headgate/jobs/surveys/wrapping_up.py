@@ -1,6 +1,6 @@
-"""The end of a survey: everything that is made of its log.
+"""The end of a survey: tables, catalog and report are made of its log.
 
-Done again after a crash, it is the same.
+Idempotent, so that it can be repeated after a crash.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ def wrap_up_survey(
     wall: float,
     grid: GridReport | None = None,
 ) -> SurveyReport:
-    """Tables, catalog, report and its page. ``seconds``: of the run, all its legs; ``grid``: who
-    asked, if not this machine."""
+    """``seconds`` counts all legs of the run; ``grid`` is given for a survey by nodes."""
     from headgate.jobs.report_pages import write_survey_page
     from headgate.storage.tables.survey_tables import write_survey_tables  # here: it brings 50 MB
 
