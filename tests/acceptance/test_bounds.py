@@ -86,4 +86,4 @@ def test_queries_of_one_path_are_bounded_as_told(tmp_path: Path) -> None:
 def test_a_bound_that_cannot_be_is_refused_by_its_name(tmp_path: Path) -> None:
     done = headgate("crawl", "http://127.0.0.1:1/", "--out", tmp_path, "--max-bytes", "0")
     assert done.returncode == 2
-    assert done.stderr.startswith("headgate: --max-bytes: a bound of 0")
+    assert done.stderr.startswith("headgate: --max-bytes: a limit of 0")

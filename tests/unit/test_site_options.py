@@ -76,7 +76,7 @@ def test_nothing_said_changes_nothing() -> None:
     [
         ("--max-pages 0", "--max-pages: 0 is too small"),
         ("--include (", "is not a regular expression"),
-        ("--max-bytes 0", "--max-bytes: a bound of 0"),
+        ("--max-bytes 0", "--max-bytes: a limit of 0"),
         ("--max-bytes 5Mb", "--max-bytes: "),
         ("--max-time 0s", "--max-time: a time of 0"),
         ("--max-page-size big", "--max-page-size: "),

@@ -38,7 +38,7 @@ class ScoreOrder:
             raise UserMistake(f"{order!r} is no order of all sites together; write {SCORE!r}")
         if admission is not None and admission not in ADMISSIONS:
             known = ", ".join(map(repr, ADMISSIONS))
-            raise UserMistake(f"{admission!r} is no way to let pages in; write one of {known}")
+            raise UserMistake(f"{admission!r} is not an admission; write one of {known}")
         if look_ahead is not None and look_ahead < 1:
             raise UserMistake("to look ahead at less than one page lets none in; write 1 or more")
         return cls(admission or ADMISSIONS[0], look_ahead or LOOK_AHEAD)

@@ -31,7 +31,7 @@ def test_what_is_said_is_kept_as_words() -> None:
     [
         ('headers = ["X-A: b\\r\\nHost: c"]', "is no header"),
         ("headers = ['X A: b']", "is no header"),
-        ("headers = ['Host: b']", "Host is Headgate's to say"),
+        ("headers = ['Host: b']", "Host is set by Headgate itself"),
         ("headers = ['Authorization: Basic c2VjcmV0']", "is a secret; write 'Authorization: env:"),
         ('user_agent = "a\\nb"', "write one line"),
         ("robots_agent = 'my bot/1'", "is no product token"),
