@@ -1,10 +1,10 @@
-"""What may pass from now on: the budget by the clock on the wall, a user's word, and the quota.
+"""What may pass from now on: the timetable, the rate set by the user, and the quota.
 
-The planner counts seconds from the start of the run by a clock that never jumps; a timetable goes
-by the one on the wall. When the two part (a machine that slept, a clock set right), the timetable
-is unrolled anew from the hour that it is now. A quota cuts the budget to what is left of it, anew
-at every look, since a line that is not used fully spends it later. What later periods will allow is
-reckoned once in each period, and a budget that turns at the same moments as before is the same.
+The planner counts seconds from the start of the run by a monotonic clock; a timetable goes by the
+wall clock. When the two diverge (the machine was suspended, the clock was set), the timetable is
+unrolled again from the present hour. A quota limits the budget to what is left of it, computed
+again at every look, since a line that is not fully used spends it later. What later periods will
+allow is computed once per period. A budget that turns at the same times as before has not changed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from headgate.planning.quota import within_quota
 __all__ = ["Allowance"]
 
 _JUMP_SECONDS = 1.0
-"""By which the clocks may part, or a turn of the budget move, before it counts."""
+"""Tolerance for the clocks' divergence, and for the times at which the budget changes."""
 _NO_LIMIT = Capacity.constant(1e12)
 _AMPLE_BYTES = 2e9
 """With more left of a quota, an unlimited line stays unlimited."""
 _LOOK_AHEAD_SECONDS = 5 * 7 * 86400.0
-"""How far a quota's periods are reckoned ahead."""
+"""How far ahead a quota's periods are computed."""
 _TAIL_SECONDS = 2.0
-"""How long the bound by the last bytes of a quota is foreseen to hold."""
+"""How long the bound by the last bytes of a quota is expected to hold."""
 
 Unroll = Callable[[datetime], Capacity | None]
 """The budget from a moment on, without its quota; None: unlimited."""
@@ -41,24 +41,24 @@ class Allowance:
     wall: float
     """Seconds since 1970 at the start of the run."""
     use: QuotaUse | None = None
-    """How the quota stood at the last look; None: there is none."""
+    """The quota's use at the last look; None: there is no quota."""
     capacity: Capacity | None = field(init=False)
     _base: Capacity | None = field(init=False)
     _later: _LaterPeriods | None = None
     _reckoned: _Reckoned | None = None
     _fixed: bool = False
-    """The user set a rate: no timetable any more."""
+    """The user set a rate, which replaces the timetable."""
 
     def __post_init__(self) -> None:
         self._base = self.unroll(datetime.fromtimestamp(self.wall, UTC))
         self.capacity = self._within_quota(0.0)
 
     def fix(self, rate: Capacity | None) -> None:
-        """The user's word replaces the timetable, from the next look on."""
+        """The user's rate replaces the timetable, from the next look on."""
         self._base, self._fixed = rate, True
 
     def look(self, now: float, wall: float, use: QuotaUse | None) -> bool:
-        """Whether ``capacity`` is another one now; ``now`` in seconds from the start of the run."""
+        """Whether ``capacity`` has changed; ``now`` in seconds from the start of the run."""
         before, self.use = self.capacity, use
         if not self._fixed and abs(wall - now - self.wall) > _JUMP_SECONDS:
             self.wall = wall - now
@@ -73,8 +73,8 @@ class Allowance:
         return True
 
     def _as_foreseen(self, now: float, use: QuotaUse) -> bool:
-        """Whether as much came since the quota was last reckoned with as was thought then, give or
-        take a second's worth: then it will last as long."""
+        """Whether the quota was used as expected since it was last computed, within one second's
+        worth: then it will last as long."""
         then, capacity = self._reckoned, self.capacity
         if then is None or capacity is None or then.base is not self._base:
             return False
@@ -103,7 +103,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class _Reckoned:
-    """When a quota was last reckoned with, over which budget, and how it stood."""
+    """When the capacity was last computed, for which budget and use of the quota."""
 
     at: float
     base: Capacity | None
@@ -112,7 +112,7 @@ class _Reckoned:
 
 @dataclass(frozen=True, slots=True)
 class _LaterPeriods:
-    """What a quota lets pass after this period, from its end on."""
+    """What a quota allows after this period."""
 
     base: Capacity
     begin: float
@@ -130,14 +130,14 @@ class _LaterPeriods:
 
 
 def _alike(capacity: Capacity | None, before: Capacity | None, now: float) -> bool:
-    """Whether what is to come of two budgets turns at the same moments to the same rates."""
+    """Whether two budgets change at the same times to the same rates, from ``now`` on."""
     if capacity is None or before is None:
         return False
     return capacity.from_time(now).is_near(before.from_time(now), _JUMP_SECONDS)
 
 
 def _slow_at_the_end(pieces: list[tuple[float, float]], use: QuotaUse) -> list[tuple[float, float]]:
-    """With the rate of now bounded by the last bytes of the quota."""
+    """With the present rate limited by the last bytes of the quota."""
     (_, rate), *later = pieces
     bound = use.rate_bound
     if bound >= rate:

@@ -1,8 +1,8 @@
 """How much longer each site takes than its bytes would: alpha of Zhu 2020, Eq. 17, in this run.
 
-While a server or the site's own pauses set the pace, what the server gives at this hour is summed
-up against the bytes that came: the visit's alpha. While our own grant does, nothing is learned.
-`planning.alpha` fits over visits.
+A visit's alpha is what the server could have delivered over the bytes that came, summed up while
+the server or the site's own delay is the bottleneck. While our own rate is, nothing is learned.
+`planning.alpha` fits it over visits.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _USED_UP = 0.9
 
 @dataclass(slots=True)
 class AlphaWatch:
-    """``_came`` has what each site had got at the last look, ``_granted`` the rates since then."""
+    """``_came`` has the bytes of each site at the last look, ``_granted`` the rates since then."""
 
     servers: ServerWatch
     hosts: Mapping[str, str]
-    """Of each site's first seed."""
+    """The host of each site's first seed."""
     _offered: dict[str, Offered] = field(default_factory=dict)
     _came: dict[str, int] = field(default_factory=dict)
     _granted: Mapping[str, float] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class AlphaWatch:
         addresses = {report.site: self._address(report.site) for report in running}
         sharing = Counter(address for address in addresses.values() if address)
         for report, came in served:
-            # Rates may have changed in between; so much it had all the time.
+            # Rates may have changed in between; it had at least this much all the time.
             least = min(granted[report.site], before.get(report.site, 0.0))
             grant = least * seconds if seconds > 0 else 0.0
             self.servers.note_use(self.hosts[report.site], grant, came)
@@ -76,7 +76,7 @@ class AlphaWatch:
                 offered.add(seconds, rate, came)
 
     def _fresh(self, report: Progress) -> int:
-        """What came of a site since the last look."""
+        """Bytes of a site since the last look."""
         arrived = report.arrived_bytes
         known = self._came.get(report.site)
         if arrived == known:
@@ -85,7 +85,7 @@ class AlphaWatch:
         return 0 if known is None else max(arrived - known, 0)  # less than known: begun anew
 
     def alpha(self, site: str) -> float | None:
-        """Of this visit; None: not enough is known."""
+        """The alpha of this visit; None: not enough is known."""
         offered = self._offered.setdefault(site, Offered())
         if site in self._unrated:
             seconds, came, moment = self._unrated[site]
@@ -96,7 +96,7 @@ class AlphaWatch:
         return offered.alpha
 
     def _rate(self, site: str, moment: LocalMoment, sharing: int = 1) -> float | None:
-        """What a site's server gives; None: not known yet."""
+        """The speed of a site's server; None: not known yet."""
         address = self._address(site)
         speed = None if address is None else self.servers.speeds.speed(address)
         if speed is None or not speed.bounded:

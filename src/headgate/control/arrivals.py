@@ -1,4 +1,4 @@
-"""What came of each site since it was last looked at: every byte once."""
+"""Bytes of each site since its last report, so that every byte is counted once."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ __all__ = ["Arrivals"]
 
 
 class Arrivals:
-    """Of sites that run: one that has ended is forgotten with its last report."""
+    """For running sites; a site that has ended is forgotten with its last report."""
 
     def __init__(self) -> None:
         self._counted: dict[str, tuple[int, int, int]] = {}
-        """Which life of the site, and what had come in it up to the last look."""
+        """The visit, its restarts, and the bytes counted in it so far."""
 
     def fresh(self, report: Progress) -> int:
-        """Bytes on the line since the last report of the site. A life counts from its own
-        beginning: what it found stored came in another, or in another leg."""
-        # Of thousands of sites, several times a second: what costs a call is written out.
+        """Wire bytes since the last report of the site. After a restart they count from its
+        beginning: what it found stored was counted before, or in another leg."""
+        # Called for thousands of sites, several times a second: so no further calls.
         came = report.wire_bytes + report.under_way_bytes - report.earlier_wire_bytes
         now = report.visit, report.restarts, came
         before = self._counted.get(report.site)
-        if report.ended is not None:  # told once; the site may come again, in another run even
+        if report.ended is not None:  # reported once; the site may come again
             self._counted.pop(report.site, None)
         elif now == before:
             return 0

@@ -1,4 +1,4 @@
-"""What may pass from now on: the user's budget over time, cut to what the line has for us."""
+"""What may pass from now on: the user's budget over time, limited to what the line has for us."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ __all__ = ["BudgetNow"]
 
 @dataclass(slots=True)
 class BudgetNow:
-    """The plan is made for no more than the line has; the total that nodes are told is the
-    user's, for who measures the line holds them to it."""
+    """The plan is made for what the line has; nodes are told the user's total, since whoever
+    measures the line limits them further."""
 
     capacity: Capacity | None
     """None: unlimited."""
     line: float = math.inf
-    """What the line has for us where others use it too."""
+    """What the line has for us if others use it too."""
     held_back: bool = False
-    """At this moment it has even less: how fast a server is cannot be told now."""
+    """We are held below that at the moment, so servers cannot be measured."""
     told: float | None = None
-    """The total that nodes were told last."""
+    """The total that nodes were last told."""
 
     def rate(self, now: float) -> float:
-        """Bytes per second to plan for; there is a budget."""
+        """Bytes per second to plan for; only with a limited budget."""
         assert self.capacity is not None
         return min(self.capacity.rate_at(now), self.line)
 
     def part_of(self, given: float, now: float) -> float:
-        """What sites get of their rates, ``given`` in all, if all want theirs: where some of them
-        are lent, rates add up to more than the line, and a server is not slow that gives no more
-        than this."""
+        """The share of its rate that each site gets if all use theirs, ``given`` in total. With
+        loans, rates add up to more than the line, and a server that delivers only this share is
+        not slow."""
         return 1.0 if self.capacity is None or not given else min(self.rate(now) / given, 1.0)
 
     def pausing(self, now: float) -> bool:
-        """Whether nothing may pass, and all know it."""
+        """Whether nothing may pass, and nodes were told so."""
         return self.capacity is not None and self.rate(now) == 0 == self.told
 
     def next_turn(self, now: float) -> float:
-        """When it changes by itself; infinity: never."""
+        """When the budget changes by itself; infinity: never."""
         return math.inf if self.capacity is None else self.capacity.next_turn(now)
 
     def changed(self, now: float) -> BudgetChanged:
-        """As the planner is told of it."""
+        """The event for the planner."""
         capacity = self.capacity or Capacity.constant(1.0)
         return BudgetChanged(now, capacity.at_most(self.line))
 
     def news(self, now: float) -> float | None:
-        """The total, where nodes do not know it yet; from now on they do. To be asked at any event,
-        since a turn may have passed while others were waited for."""
+        """The total if nodes do not know it yet; they are taken to know it from now on. To be asked
+        at any event, since the budget may have changed in the meantime."""
         total = math.inf if self.capacity is None else self.capacity.rate_at(now)
         if total == self.told:
             return None

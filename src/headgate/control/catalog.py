@@ -1,4 +1,4 @@
-"""The catalog: what past runs taught about sites and servers. Its values, and the port to it.
+"""The catalog: what past runs learned of sites and servers. Its values, and the port to it.
 
 It holds sites and runs, never pages.
 """
@@ -16,13 +16,13 @@ __all__ = ["Catalog", "KeptPromise", "Outcome", "Run", "Server", "SiteState", "V
 
 
 class Outcome(StrEnum):
-    """How far a run came."""
+    """How a run ended, if it did."""
 
     RUNNING = "running"
     FINISHED = "finished"
     INTERRUPTED = "interrupted"
     ABANDONED = "abandoned"
-    """By the user, before its end."""
+    """Given up by the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,40 +33,40 @@ class Run:
     finished: float | None
     outcome: Outcome
     settings: str
-    """JSON: what the run was asked to do."""
+    """The request of the run, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A visit to one site. Times are seconds since 1970."""
+    """A visit of one site. Times are seconds since 1970."""
 
     site: str
     run: str
     started: float
     finished: float
     seconds: float
-    """Spent crawling, pauses left out."""
+    """Time spent crawling, without pauses."""
     pages: int
     payload_bytes: int
     wire_bytes: int
     alpha: float | None = None
     """Zhu 2020, Eq. 17; None: not measured."""
     complete: bool = True
-    """False: stopped with URLs left to do."""
+    """False: it was stopped with URLs left."""
     errors: Mapping[str, int] = field(default_factory=dict)
     """By failure kind, or by status such as "404"."""
     visit: int = 0
-    """Which of the site's, in a volume of a keeper; 0: the run has one."""
+    """Its number among the site's visits in a keeper's volume; 0: the run has only one."""
     why: str = ""
-    """A keeper made it: index, promise, first or user."""
+    """Why a keeper made it: index, promise, first or user."""
     asked: int = 0
-    """Pages looked at, and what was found of them."""
+    """Pages requested; the next four say what was found."""
     changed: int = 0
     same: int = 0
     new: int = 0
     gone: int = 0
     saved_bytes: int = 0
-    """That pages not modified did not need."""
+    """Not transferred because pages were unchanged."""
 
     @property
     def mean_page_bytes(self) -> float | None:
@@ -88,32 +88,32 @@ class SiteState:
 
     site: str
     visit: int
-    """The last that was made."""
+    """Number of the last visit."""
     asked: float
-    """When."""
+    """Time of the last visit."""
     outlook: bytes = b""
     """What the board knows of it, as `headgate.jobs.keeping.kept_memory` encodes it; empty: to be
-    made anew."""
+    computed again."""
     costs: tuple[float, float, float] | None = None
-    """Learned of its servers: bytes of a connection and of a request, seconds of a look."""
+    """Measured costs: bytes of a connection and of a request, seconds of a fetch."""
     paused_until: float = 0.0
     down: int = 0
-    """Visits in a row to which nobody answered."""
+    """Consecutive visits without any answer."""
     suspicions: int = 0
-    """Visits in a row that were not believed."""
+    """Consecutive visits whose results were implausible."""
     trouble: str = ""
-    """What a person should know, in words."""
+    """A message for the user; empty: none."""
     trouble_since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class KeptPromise:
-    """Every page of a site was to be looked at again by ``due``."""
+    """A promise that every page of a site is fetched again by ``due``."""
 
     site: str
     due: float
     settled: float
-    """When it was, or when it was found to be late."""
+    """When it was kept, or found to be late."""
 
     @property
     def late_seconds(self) -> float:
@@ -124,7 +124,7 @@ class Catalog(Protocol):
     """Every change is durable when the call returns."""
 
     def begin_run(self, stamp: str, started: float, settings: str) -> None:
-        """A run starts, or goes on after an interruption."""
+        """A run starts, or is resumed."""
         ...
 
     def end_run(self, stamp: str, finished: float, outcome: Outcome) -> None: ...
@@ -134,12 +134,12 @@ class Catalog(Protocol):
         ...
 
     def record_visits(self, visits: Iterable[Visit]) -> None:
-        """Of a run that was begun here, all or none; replaces what was recorded of the same visits
-        before."""
+        """Visits of a run that was begun here, all or none; replaces earlier records of the same
+        visits."""
         ...
 
     def record_kept(self, visit: Visit, state: SiteState, promise: KeptPromise | None) -> None:
-        """A keeper's visit, what it leaves of the site, and the promise that it settled: all or
+        """A keeper's visit, the site's state after it, and the promise that it settled: all or
         none."""
         ...
 
@@ -150,42 +150,42 @@ class Catalog(Protocol):
         ...
 
     def promises(self, since: float) -> Sequence[KeptPromise]:
-        """Settled since then, the oldest first."""
+        """Those settled since then, the oldest first."""
         ...
 
     def forget_before(self, moment: float) -> None:
-        """Promises and line use that are older, and a keeper's visits, but for the last to each
-        site, in runs that ended earlier."""
+        """Delete older promises and line use, and a keeper's visits in runs that ended earlier,
+        except the last visit of each site."""
         ...
 
     def history(self, site: str, limit: int = 10) -> Sequence[Visit]:
-        """The last visits to a site, the newest first."""
+        """The last visits of a site, the newest first."""
         ...
 
     def visits_of(self, run: str) -> Sequence[Visit]:
-        """All that a run recorded, in the order of sites and numbers; without their errors."""
+        """All visits of a run, by site and number, without their errors."""
         ...
 
     def add_line_use(self, bytes_by_slot: Mapping[int, int]) -> None:
-        """What came over the line since the last time, by quarter of an hour."""
+        """Add wire bytes since the last call, by quarter of an hour."""
         ...
 
     def line_use(self, first: int) -> Mapping[int, int]:
-        """Bytes by quarter of an hour, from the quarter ``first`` on."""
+        """Wire bytes by quarter of an hour, from the quarter ``first`` on."""
         ...
 
     def record_servers(self, servers: Iterable[Server]) -> None:
-        """As known now, in place of what was; hosts are added to those an address had."""
+        """Replaces the speeds of these servers; hosts are added to those of an address."""
         ...
 
     def server(self, address: str) -> ServerSpeed | None:
-        """What is known of an address; None: nothing."""
+        """The speed of the server at an address; None: unknown."""
         ...
 
     def address(self, host: str) -> str | None:
-        """Where a host was found last; None: it never was."""
+        """The last known address of a host; None: unknown."""
         ...
 
     def servers(self) -> Sequence[Server]:
-        """All of them, the last measured first."""
+        """All servers, the last measured first."""
         ...

@@ -1,9 +1,9 @@
-"""The loop that performs the manager's decisions: waits, asks, tells. It decides nothing itself.
+"""The loop that performs the manager's decisions. It decides nothing itself.
 
-A decision may take some hundredths of a second where deadlines are in danger. If the event loop did
-nothing else meanwhile, the line would stand still for as long, twice a second. So decisions may be
-made ``beside`` it, in a thread: one after the other, and nobody else touches the manager; what
-others wish for in the meantime waits for the next round.
+A decision may take some hundredths of a second when deadlines are in danger, and the event loop,
+and with it the line, would stand still for as long, twice a second. So decisions may be made
+``beside`` the loop, in a thread: one after the other, and nobody else touches the manager. Requests
+that come in the meantime wait for the next round.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from headgate.planning.capacity import Capacity
 __all__ = ["Beside", "Conducting", "Observe"]
 
 _SELDOM = 2.0
-"""Times as long between two looks, in a pause: it may last for hours, and nothing can come."""
+"""Factor on the time between two looks in a pause, which may last for hours."""
 
 Decision = Callable[[], list[Command]]
 Beside = Callable[[Decision], Awaitable[list[Command]]]
 """Where decisions are made."""
 
 Observe = Callable[[float, Sequence[Progress], Mapping[str, float]], None]
-"""(seconds since the start; progress of the sites that run, and once of each that ended; rates of
-those that run)."""
+"""Called with the seconds since the start, the progress of sites that run (and once of each that
+ended), and the rates of those that run."""
 
 
 async def _here(decision: Decision) -> list[Command]:
@@ -51,7 +51,7 @@ async def _here(decision: Decision) -> list[Command]:
 
 @dataclass(slots=True)
 class Conducting:
-    """One crawl, from its first site to its last; or whatever tasks arrive, without an end."""
+    """One crawl from its first site to its last, or an endless sequence of tasks."""
 
     manager: Manager
     fleet: Fleet
@@ -60,14 +60,14 @@ class Conducting:
     look_seconds: float = LOOK_SECONDS
     beside: Beside = _here
     endless: bool = False
-    """It goes on without a site, until it is interrupted."""
+    """It continues without any site until it is interrupted."""
     interrupted: str = ""
-    """Why the crawl was broken off; empty: it was not."""
+    """Why the crawl was interrupted; empty: it was not."""
     begun: dict[str, float] = field(default_factory=dict)
-    """When tasks were started, by the clock; a task's end is observed before it is forgotten."""
+    """Start times of tasks, by the clock; a task is forgotten once its end was observed."""
     _began: float = 0.0
     _ended: list[Progress] = field(default_factory=list)
-    """Since the last look; those that were never begun, and never will be, are among them."""
+    """Tasks that ended since the last look, including those dropped before they began."""
     _wishes: deque[Decision] = field(default_factory=deque)
     _next_look: float = 0.0
     _waiting: asyncio.Timeout | None = None
@@ -76,12 +76,12 @@ class Conducting:
         self._began = self.clock.now()
         turn = self.manager.next_turn(0.0)
         self._perform(self.manager.begin(0.0))
-        await self._wait(0.0)  # the first connections open while their rates are weighed up
+        await self._wait(0.0)  # the first connections open while their rates are computed
         while (self.endless or not self.manager.done) and not self.interrupted:
             if self.now >= turn:
                 await self._decide(lambda: self.manager.decide(self.now))
             if self.now >= min(self._next_look, turn):
-                self._next_look = math.inf  # unless one is wanted meanwhile
+                self._next_look = math.inf  # unless one is requested meanwhile
                 await self._look()
                 pausing = self.manager.pausing(self.now)
                 after = self.look_seconds * (_SELDOM if pausing else 1.0)
@@ -91,7 +91,7 @@ class Conducting:
             turn = self.manager.next_turn(self.now)
             until = min(self._next_look, turn, self.now + self.look_seconds)
             await self._wait(until - self.now)
-        # Whatever came last, an interrupt among it: a fleet has told all once it is closed.
+        # Also after an interrupt: a fleet that is closed has reported everything.
         await self.fleet.close(self.interrupted or "finished")
         self._ended += await self.fleet.wait(0.0)
         self._tell()
@@ -101,33 +101,33 @@ class Conducting:
         return self.clock.now() - self._began
 
     def interrupt(self, reason: str) -> None:
-        """Break off: state is saved, and the crawl can go on later."""
+        """End the crawl in order; it can be resumed."""
         self.interrupted = reason
 
     def look_now(self) -> None:
-        """Something happened that need not wait for the next look."""
+        """Look at once: something happened that need not wait."""
         self._next_look = -math.inf
         if self._waiting is not None:
             self._waiting.reschedule(-math.inf)
             self._waiting = None
 
     def arrive(self, task: Task, known: Forecast) -> None:
-        """Of a site that has no task, or whose last one was observed to end."""
+        """Add a task of a site that has none, or whose last one was observed to end."""
         self._wishes.append(lambda: self.manager.arrive(task, known, self.now))
 
     def set_budget(self, capacity: Capacity | None) -> None:
         self._wishes.append(lambda: self.manager.set_budget(capacity, self.now))
 
     def follow(self, order: Sequence[str]) -> None:
-        """A new plan was made while the crawl runs."""
+        """Serve sites in the order of a new plan."""
         self._wishes.append(lambda: self.manager.follow(order, self.now))
 
     def set_line(self, rate: float, *, held_back: bool) -> None:
-        """What the line has for us now, and whether it has less still at this moment."""
+        """What the line has for us, and whether we are held below it at the moment."""
         self._wishes.append(lambda: self.manager.set_line(rate, self.now, held_back=held_back))
 
     async def _wait(self, seconds: float) -> None:
-        """Until a site ends or a look is wanted, or for so long."""
+        """Wait until a site ends or a look is requested, at most for so long."""
         ended: Sequence[Progress] = ()
         waiting = asyncio.timeout(None)
         try:
@@ -135,7 +135,7 @@ class Conducting:
                 self._waiting = waiting
                 ended = await self.fleet.wait(seconds)
         except TimeoutError:
-            if not waiting.expired():  # a disk may have one, too
+            if not waiting.expired():  # a time-out of something else, a disk perhaps
                 raise
         finally:
             self._waiting = None
@@ -152,7 +152,7 @@ class Conducting:
     def _tell(self) -> None:
         running = self.fleet.progress()
         ended, self._ended = self._ended, []
-        # A task may have ended that the fleet has not told of: it is observed with its end.
+        # A task may have ended without the fleet having reported it: observed with its end.
         going_on = [progress for progress in running if progress.ended is None]
         self.observe(self.now, [*going_on, *ended], dict(self.manager.rates))
         for progress in ended:

@@ -1,8 +1,8 @@
-"""What a site will take: bytes to come, the rate its server can give, and how we know.
+"""Predicts a site: its bytes, the rate its server can deliver, and the source of both.
 
-Before the crawl, from the best source there is: the user's word, earlier visits (`visits`), a first
-look (`scouting`). How fast the server is comes from its own history (`traffic.server_speed`), by
-the hour. While the crawl runs, its size comes from the crawl itself (`sizing`).
+Before the crawl, from the best source there is: the site file, earlier visits (`visits`), a first
+look (`scouting`). The server's speed by the hour comes from its history (`traffic.server_speed`).
+While the crawl runs, the size comes from the crawl itself (`sizing`).
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ __all__ = [
 ]
 
 _UNKNOWN_SITE_BYTES = 8e6
-"""A site nobody knows anything about: a few hundred pages."""
+"""An unknown site: a few hundred pages."""
 _GUESS_SPREAD = 30.0
-"""It may be so many times smaller or larger."""
+"""An unknown site may be this many times smaller or larger."""
 _HOUR = 3600.0
 _MOST_SAMPLES = 24 * 14
-"""Hours looked at to tell a server's mean speed; a fortnight has seen everything."""
+"""Most samples for a server's mean speed: two weeks of hours."""
 _ENOUGH_KNOWN = 3
 
 
 class Source(StrEnum):
-    """How we know, best first."""
+    """Where a forecast comes from, the best first."""
 
     USER = "the site file"
     HISTORY = "earlier visits"
@@ -52,11 +52,11 @@ class Source(StrEnum):
 
 
 _SCOUTED_SLOWER, _SCOUTED_FASTER = 2.0, 5.0
-"""One connection's speed at a few pages, against what the whole crawl will get."""
+"""What a crawl may get, relative to one connection's speed over a few pages."""
 _SEEN_SPREAD, _UNSEEN_SPREAD = 1.05, 2.0
-"""The same for a server whose history knows the hour, and for one whose history does not."""
+"""The same for a server whose history covers the hour, and for one whose history does not."""
 _SLOW_SERVER = 100e3
-"""Bytes per second: a server nobody knows may be as slow, where a range is asked for."""
+"""Bytes per second of an unknown server in the worst case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class Past:
     visits: tuple[PastVisit, ...] = ()
     """The newest first."""
     server: ServerSpeed | None = None
-    """Of the address that its first seed's host was last found at."""
+    """The server at the last known address of its first seed's host."""
     sharing: int = 1
-    """Sites that will be crawled from that address at once."""
+    """Number of sites that will be crawled from that address at once."""
     memory: Remembered | None = None
-    """Of its pages; None: nothing."""
+    """What is known of its pages; None: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,42 +79,42 @@ class Scouted:
 
     size: SizeRange
     by_sitemap: bool = False
-    """A sitemap named its pages."""
+    """The size comes from a sitemap."""
     bytes_per_second: float | None = None
-    """What one connection got from the server; None: too little came to tell."""
+    """The speed of one connection; None: too little came to tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Of one visit."""
+    """The forecast of one visit."""
 
     bytes: float
     source: Source
     cap: float | None = None
-    """Bytes per second that the site can take, c_i: what its server gives, less the site's pauses,
-    or the user's bound; None: unknown."""
+    """Most bytes per second of the site, c_i: its server's speed over alpha, or the user's bound;
+    None: unknown."""
     alpha: float = 1.0
-    """Zhu 2020, Eq. 17: the pauses are in it, so the server's speed over alpha is the cap."""
+    """Zhu 2020, Eq. 17: it includes delays, so the cap is the server's speed over alpha."""
     bytes_range: tuple[float, float] | None = None
-    """The size lies in it, most likely; None: it is certain."""
+    """The likely range of the size; None: it is certain."""
     server: ServerSpeed | None = None
-    """By which the cap changes with the hour; None: it does not."""
+    """Gives the cap by the hour; None: it is constant."""
     sharing: int = 1
     most: float | None = None
     """The user's own bound on the rate."""
 
     @property
     def mere_guess(self) -> bool:
-        """Whether nothing is known of the size, neither by an earlier visit nor by a bound."""
+        """Whether nothing is known of the size, neither from an earlier visit nor by a bound."""
         guessed = self.source is Source.GUESS and self.bytes_range is not None
         return guessed and self.bytes_range == _guessed_range(self.bytes)
 
     def cap_between(
         self, calendar: Calendar, start: float, end: float, luck: int = 0
     ) -> float | None:
-        """The mean of the cap from one instant to another (seconds since 1970).
+        """The mean cap between two instants (seconds since 1970).
 
-        ``luck`` is 1 for as fast and -1 for as slow as it may be; 0: as is most likely."""
+        ``luck`` is 1 for the best case, -1 for the worst, 0 for the likely one."""
         if self.server is None:
             return self._unmeasured_cap(luck)
         samples = min(max(int((end - start) / (_HOUR / 4)), 1), _MOST_SAMPLES)
@@ -146,9 +146,9 @@ def forecast(
     instant: float = 0.0,
     unknown_bytes: float = _UNKNOWN_SITE_BYTES,
 ) -> Forecast:
-    """The best that can be said of a visit before it begins, for its first ``instant``.
+    """The forecast of a visit that begins at ``instant``.
 
-    ``unknown_bytes`` is what a site of which nothing is known is taken for."""
+    ``unknown_bytes`` is assumed for a site of which nothing is known."""
     size, source = _size(site, past, scouted, unknown_bytes)
     size = within_bounds(size, site, _page_bytes(past))
     server = past.server if past.server is not None and past.server.bounded else None
@@ -175,7 +175,7 @@ def forecast(
 
 
 def unknown_site_bytes(known: Iterable[Forecast]) -> float:
-    """What to take a site for of which nothing is known: the middle of those that are known."""
+    """The size to assume for an unknown site: the median of the known ones."""
     sizes = [
         forecast.bytes for forecast in known if forecast.source in (Source.USER, Source.HISTORY)
     ]
@@ -192,7 +192,7 @@ def _size(
         return told, Source.HISTORY
     if scouted is not None:
         return scouted.size, Source.SITEMAP if scouted.by_sitemap else Source.SCOUT
-    # What a visit moved that was broken off is there at least.
+    # The site is at least as large as what an interrupted visit fetched.
     seen = max((visit.wire_bytes for visit in past.visits), default=0.0)
     likely = max(unknown_bytes, 2 * seen)
     low, high = _guessed_range(likely)
@@ -204,8 +204,8 @@ def _guessed_range(likely: float) -> tuple[float, float]:
 
 
 def _by_its_delay(site: Site, past: Past) -> float | None:
-    """What a response in every ``delay`` comes to; None: there is none, or only the server's own
-    answers set the pace, which its visits tell of (alpha)."""
+    """The rate at one response per ``delay``; None: no delay is set. Delays that follow from the
+    server's response times are in alpha."""
     if not site.delay:
         return None
     return _page_bytes(past) / site.delay

@@ -1,8 +1,7 @@
-"""When the sites of a crawl will end, by what is known of their sizes and their servers.
+"""Predicts when the sites of a crawl will end, from what is known of their sizes and servers.
 
-Each end has an earliest, a likely and a latest time: the same outlook (`planning.outlook`) for
-sizes and speeds at their best, as foretold, and at their worst. With a history the three lie close
-together; without one they are honest about it.
+Each end has an earliest, a likely and a latest time: the outlook (`planning.outlook`) for sizes and
+speeds in the best, the likely and the worst case. With a history the three lie close together.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from headgate.planning.outlook import Expected, Stretch, outlook
 __all__ = ["Foresight", "plan_ahead", "with_guesses"]
 
 _WEEKS = 104
-"""How far a timetable is unrolled."""
+"""How far ahead a timetable is unrolled."""
 _WORTH_PLANNING = 0.05
-"""Relative change of a cap from which on the plan is made anew."""
+"""A second plan is made if a cap differs by more than this."""
 _AROUND = 900.0
 """Seconds over which a server's speed is averaged when the outlook asks."""
 
@@ -47,11 +46,11 @@ def plan_ahead(
     start: datetime,
     quota_used: float = 0.0,
 ) -> Plan:
-    """A plan by the forecasts, with each server as fast as it is at the hours it will be needed.
+    """A plan by the forecasts, with the speed of each server at the hours it will be needed.
 
-    The planner takes a cap for good, so a first plan tells when each site has its turn; where the
-    servers are of another speed then, a second plan is made for that. Where something is guessed,
-    it is also asked whether the deadlines can be met with all guesses at their best and worst.
+    The planner takes constant caps, so a first plan tells when each site has its turn; if servers
+    have another speed then, a second plan is made with that. If something is estimated, the
+    deadlines are also checked with all estimates at their best and at their worst.
     """
     from headgate.planning.planner import plan  # here: it brings NumPy
 
@@ -66,7 +65,7 @@ def plan_ahead(
 
 
 def with_guesses(plan: Plan, forecasts: Mapping[str, Forecast]) -> Plan:
-    """The plan, with what of its numbers nobody told."""
+    """The plan, with its estimates marked."""
     return replace(
         plan,
         sites=tuple(
@@ -110,7 +109,7 @@ def _differ(one: float | None, other: float | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """Of one crawl."""
+    """The predictions for one crawl."""
 
     forecasts: Mapping[str, Forecast]
     budget: Budget
@@ -123,7 +122,7 @@ class Foresight:
         return self.start.timestamp()
 
     def of(self, plan: Plan, sites: Sequence[Site]) -> Plan:
-        """The plan, with what is foreseen of each site's end."""
+        """The plan, with the predicted end of each site."""
         in_order = _in_order(plan, sites)
         best, likely, worst = (self._outlook(in_order, case) for case in _Case)
 
@@ -135,7 +134,7 @@ class Foresight:
         return replace(plan, sites=named)
 
     def judged(self, plan: Plan, sites: Sequence[Site]) -> Plan:
-        """The plan, with the verdicts at the best and at the worst of what is guessed."""
+        """The plan, with the verdicts for the best and the worst case of its estimates."""
         if not plan.guessed:
             return plan
         at_best, at_worst = (self._verdict(plan, sites, case) for case in (_Case.BEST, _Case.WORST))
@@ -144,7 +143,7 @@ class Foresight:
     def caps(
         self, plan: Plan, sites: Sequence[Site], case: _Case = _Case.LIKELY
     ) -> dict[str, float | None]:
-        """What each server gives on average while its site is crawled in this plan's order."""
+        """The mean speed of each server while its site is crawled by this plan."""
         stretches = self._outlook(_in_order(plan, sites), case)
         return {
             name: self._cap_between(self.forecasts[name], stretch, case)
@@ -160,7 +159,7 @@ class Foresight:
 
     def _cap_between(self, known: Forecast, stretch: Stretch, case: _Case) -> float | None:
         if known.cap is None or (known.server is None and known.cap == known.most):
-            return known.cap  # of a server that nobody has seen, plans say nothing
+            return known.cap  # nothing is known of this server by the hour
         start, end = self.began + stretch.start, self.began + stretch.end
         return known.cap_between(self.budget.calendar, start, end, case)
 
@@ -174,8 +173,8 @@ class Foresight:
         return {site.name: _stopped(site, ends[site.name]) for site in sites}
 
     def _capacity(self, expected: Mapping[str, Expected]) -> Capacity:
-        """The budget, cut to its quota, of which no more can be used than the servers give at
-        their best hours."""
+        """The budget within its quota. No more of it can be used than the servers deliver at their
+        best hours."""
         if self.budget.quota is None:
             return budget_capacity(self.budget, self.start, _WEEKS)
         hours = [hour * 3600.0 for hour in range(24)]
@@ -198,7 +197,7 @@ class Foresight:
 
 
 def _stopped(site: Site, stretch: Stretch) -> Stretch:
-    """A site that stops at its deadline ends there at the latest."""
+    """With the end moved to the deadline if the site stops there."""
     if site.on_deadline is OnDeadline.GO_ON or site.deadline is None:
         return stretch
     end = min(stretch.end, max(float(site.deadline), 0.0))

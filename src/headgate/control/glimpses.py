@@ -1,9 +1,9 @@
-"""A trickle for sites of which too little is known, while others have all of the line.
+"""A small rate for sites of which too little is known, while others have the rest of the line.
 
-A deadline may depend on a site that nobody has seen a page of, whatever was told of its size, or
-whose size lies within a wide range. Parked until its likely bytes are due, it would show too late
-that they are many. So it gets a small part of the line, which the others give in proportion; what
-it fetches is stored like every other page, and nothing is fetched twice.
+A deadline may depend on a site of which no page was fetched yet, or whose size is very uncertain.
+Parked until its likely bytes are due, it would show too late that there are more. So it gets a
+small part of the line, which the others give up in proportion; its pages are stored like all
+others, and nothing is fetched twice.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 __all__ = ["in_want", "with_glimpses"]
 
 _PART = 0.03
-"""Of the budget, for each."""
+"""Part of the budget for each such site."""
 _AT_ONCE = 4
 """A trickle for hundreds would show nothing of any, and each page of one that is due late is taken
 from those that are due soon."""
@@ -22,7 +22,7 @@ from those that are due soon."""
 def with_glimpses(
     rates: Mapping[str, float], little_known: Sequence[str], budget: float
 ) -> dict[str, float]:
-    """Rates of the same sum in which the first of ``little_known`` have their trickle.
+    """Rates with the same sum in which the first of ``little_known`` have their small rate.
 
     >>> rates = with_glimpses({"a": 60.0, "b": 40.0, "c": 0.0}, ["b", "c"], 100.0)
     >>> {site: round(rate, 1) for site, rate in rates.items()}
@@ -43,5 +43,5 @@ def with_glimpses(
 
 
 def in_want(rates: Mapping[str, float], little_known: Sequence[str], budget: float) -> list[str]:
-    """Those that are to have a trickle and do not; ``little_known`` is in order of priority."""
+    """The sites that should have a small rate and have less; ``little_known`` is by priority."""
     return [site for site in little_known if rates.get(site, 0.0) < _PART * budget][:_AT_ONCE]

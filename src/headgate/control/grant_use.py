@@ -1,7 +1,7 @@
-"""How fast a site's server is, by what came of what was granted.
+"""Measures a site's server by how much of the granted bytes arrived.
 
-Looks come twice a second, and rates change in between: what was granted is summed up from look to
-look, so that a server is judged by the rate it had and not by the last one.
+Looks come twice a second, and rates change in between: granted bytes are summed up from look to
+look, so that a server is judged by the rates it had and not by the last one.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from headgate.crawling.progress import Progress
 __all__ = ["PAGES_JUDGED", "GrantUse"]
 
 _OPENING_SECONDS = 1.0
-"""A site's speed says nothing while its connections open, or when it goes on after it was parked;
-at a first look, for half as long."""
+"""A site is not judged while its connections open, or just after it was parked; at a first look,
+for half as long."""
 PAGES_JUDGED = 2.0
-"""Of the mean size: what must have been granted before it says how fast a server is."""
+"""This many mean page sizes must have been granted before a server is judged."""
 _UNSEEN_PAGE_BYTES = 15_000.0
-"""Of one that has yet to come: robots.txt may have come, and says nothing of it."""
+"""Assumed page size before the first page; the size of robots.txt says nothing of it."""
 _AT_ITS_PACE = 0.5
-"""Of the requests that politeness allows: where so many ended, it set the pace, not the server."""
+"""Where this part of the requests that politeness allows was made, politeness was the limit, not
+the server."""
 
 
 @dataclass(slots=True)
 class GrantUse:
-    """Of one site; ``speed`` is told what looks show."""
+    """The grants of one site; ``speed`` takes the measurements."""
 
     speed: SpeedWatch
     _started: float | None = None
-    """Or went on after it was parked."""
+    """When it started, or went on after it was parked."""
     _arrived_bytes: int = 0
     _fetches: int = 0
     _looked: float = 0.0
@@ -48,7 +49,7 @@ class GrantUse:
         held_back: bool,
         lent: bool,
     ) -> None:
-        """``rate`` is that of now; ``lent``: others may have taken a part of it."""
+        """``rate`` is the present one; ``lent``: others may have used a part of it."""
         seconds = now - self._looked
         opening = _OPENING_SECONDS / 2 if first_look else _OPENING_SECONDS
         begun_anew = report.arrived_bytes < self._arrived_bytes  # its process died
@@ -57,7 +58,7 @@ class GrantUse:
         elif seconds > 0 and not held_back and now - self._started >= opening:
             self.note(rate, now)
             if 0 < self._granted_bytes < PAGES_JUDGED * _page_bytes(report):
-                return  # too little for a page to come: counted on until it is enough
+                return  # too little for a page: keep counting until it is enough
             came = (report.arrived_bytes - self._arrived_bytes) / seconds
             fetches = report.fetches - self._fetches
             paced = 0 < _AT_ITS_PACE * seconds <= fetches * report.seconds_per_request
@@ -67,7 +68,7 @@ class GrantUse:
         self._granted_bytes, self._granted_at = 0.0, now
 
     def note(self, rate: float, now: float) -> None:
-        """The rate that held until now is about to change."""
+        """The rate that held until now is about to change; count what it granted."""
         if rate == 0 and self._started is not None:
             self._started = now
         self._granted_bytes += rate * max(now - self._granted_at, 0.0)

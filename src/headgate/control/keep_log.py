@@ -1,12 +1,11 @@
-"""A keeper's life by the hour: what it did, how fresh its pages were thought to be, and how far
-that was true.
+"""The hourly log of a keeper: what it did, the estimated freshness of its pages, and how well
+predicted changes were calibrated.
 
-Whoever keeps tells what happened (`visited`, `looked`, `promised`, `estimated`); `turn` gives the
-hours that are over, once each, for whoever stores them. Memory holds a day of hours and no more
-than some sites of each.
+Events are added by `visited`, `looked`, `promised` and `estimated`; `turn` returns each hour once
+when it is over, to be stored.
 
-A clock that is set back does not open an hour twice: until it has caught up, what happens counts
-for the open hour.
+A clock that is set back does not open an hour twice: until it has caught up, events count for the
+open hour.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ HOUR = 3_600.0
 _DAY_HOURS = 24
 _CHECKED_HOURS = 30 * _DAY_HOURS
 _MOST_SITES = 20
-"""Told by name in an hour."""
+"""Sites listed by name in an hour."""
 
 
 @dataclass(slots=True)
@@ -68,7 +67,7 @@ class _OpenHour:
 
 
 class KeepLog:
-    """``before`` are the hours that were stored, the oldest first; the last may be the open one."""
+    """``before`` are the stored hours, the oldest first; the last may be the open one."""
 
     def __init__(self, now: float, before: Iterable[KeepHour] = ()) -> None:
         self._past: deque[KeepHour] = deque(before, maxlen=_CHECKED_HOURS)
@@ -76,7 +75,7 @@ class KeepLog:
         if self._past and self._past[-1].start >= self._open.start:
             self._open = _OpenHour.of(self._past.pop())
         self._past_checked: Checked | None = None
-        """Of the hours that are over; None: to be added up."""
+        """Sum over past hours; None: to be computed."""
 
     def visited(self, site: str, counts: KeepCounts) -> None:
         """A visit has ended."""
@@ -84,7 +83,7 @@ class KeepLog:
         self._open.by_site[site] += counts.wire_bytes
 
     def looked(self, probability: float, *, changed: bool) -> None:
-        """A page that was thought to have changed with this probability was looked at."""
+        """A page that had changed with this probability was fetched."""
         place = min(int(probability * CHECK_BINS), CHECK_BINS - 1)
         self._open.looks[place] += 1
         self._open.said[place] += probability
@@ -101,7 +100,7 @@ class KeepLog:
         self._open.fresh = fresh
 
     def turn(self, now: float) -> list[KeepHour]:
-        """The hour that is over, if it is; what comes belongs to the next."""
+        """The open hour, if it is over; later events count for the next."""
         start = _hour_of(now)
         if start <= self._open.start:
             return []
@@ -115,7 +114,7 @@ class KeepLog:
         return self._open.hour()
 
     def last_day(self, now: float) -> KeepCounts:
-        """Of the open hour and the 24 before it."""
+        """The open hour and the 24 before it."""
         total = self._open.counts
         for hour in self._past:
             if hour.start >= _hour_of(now) - _DAY_HOURS * HOUR:
@@ -123,7 +122,7 @@ class KeepLog:
         return total
 
     def checked(self) -> Checked:
-        """Of the last thirty days."""
+        """The calibration over the last thirty days."""
         if self._past_checked is None:
             total = Checked()
             for hour in self._past:

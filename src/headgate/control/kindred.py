@@ -1,13 +1,12 @@
-"""What a site is taken for of which nobody has seen a page: sites of one crawl are of a kind.
+"""Estimates an unknown site's size from the other sites of the crawl.
 
 Of a hundred unknown sites only a few can be looked at before the first deadlines come near. If
-those turn out to have three pages each, the others are hardly as large as the guess (`forecast`)
-has every site: by that all deadlines would be hopeless, and some be given up that can be kept. So
-the guess is weighed against the sizes of those that were seen, in logarithms, and its range against
-how far they lie from their mean. What counts of a site is what its own crawl shows, not what was
-supposed of it: otherwise a guess would bear itself out.
+those have three pages each, the others are hardly as large as the default guess (`forecast`), by
+which all deadlines would be hopeless and some would be given up that can be kept. So the guess is
+averaged with the sizes seen so far, in logarithms, and its range with their spread. Only what a
+site's own crawl shows counts, not what was assumed of it: a guess must not confirm itself.
 
-Cost: O(1) per look at a site, two numbers kept for each.
+Cost: O(1) per look at a site, with two numbers kept for each.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from headgate.model.size_range import SizeRange
 __all__ = ["Kindred"]
 
 _GUESS_WEIGHT = 1.0
-"""So many sites that were seen weigh as much as the guess."""
+"""The guess weighs as much as this many sites."""
 _RANGE = 1.645
 """Standard deviations: 90 % of a normal distribution lie within."""
 _WORTH_TELLING = 0.05
@@ -29,7 +28,7 @@ _WORTH_TELLING = 0.05
 
 @dataclass(slots=True)
 class Kindred:
-    """Sizes of the sites of one crawl, as far as their pages show them."""
+    """Sizes of the sites of one crawl, as estimated from their own pages."""
 
     _logs: dict[str, float] = field(default_factory=dict)
     _sum: float = 0.0
@@ -37,7 +36,7 @@ class Kindred:
     _told: tuple[int, float] = (0, 0.0)
 
     def note(self, site: str, bytes_: float) -> None:
-        """A site is thought to have so many bytes; replaces what was thought of it before."""
+        """Set the estimate of a site; replaces an earlier one."""
         before = self._logs.get(site)
         if before is not None:
             self._sum -= before
@@ -47,7 +46,7 @@ class Kindred:
         self._squares += log * log
 
     def news(self) -> bool:
-        """Whether a size supposed now would be another than at the last time this was asked."""
+        """Whether the estimate has changed noticeably since this last returned True."""
         count = len(self._logs)
         if not count:
             return False
@@ -59,7 +58,8 @@ class Kindred:
         return True
 
     def like_these(self, guess: SizeRange) -> SizeRange:
-        """
+        """The estimate for an unknown site.
+
         >>> seen = Kindred()
         >>> for k in range(9):
         ...     seen.note(f"site-{k}", 100e3)

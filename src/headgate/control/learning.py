@@ -1,7 +1,7 @@
-"""What a run learns while it goes on: server speeds into the catalog, alpha beside the visits.
+"""What a run learns: server speeds, which go into the catalog, and each visit's alpha.
 
-Server speeds are written every minute and at the end, all that changed in one transaction: a crash
-costs a minute of learning, and nothing that was stored before.
+Server speeds are written every minute and at the end, all changes in one transaction: a crash costs
+at most a minute of learning.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SAVE_EVERY_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Learning:
-    """Of one run. ``now`` is seconds since its start, ``wall`` since 1970."""
+    """The learning of one run. ``now`` is seconds since its start, ``wall`` since 1970."""
 
     catalog: Catalog
     servers: ServerWatch

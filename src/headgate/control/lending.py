@@ -1,9 +1,9 @@
-"""What some sites leave of their rates, lent to others from one look to the next.
+"""Lends unused parts of sites' rates to other sites, from one look to the next.
 
-How fast a server is shows within seconds; until then a site may hold a rate that it cannot use, and
-the line would stand still for it. So what sites left unused at the last look goes, in order, to
-those that used all they had, or had nothing. The rates then add up to more than the budget; the
-total holds the line, and as soon as a site uses its own again nothing of it is lent any more.
+It takes seconds to see how fast a server is; until then a site may hold a rate that it cannot use,
+and the line would be idle. So what sites left unused at the last look goes, in order, to those that
+used all they had, or had nothing. The rates then add up to more than the budget, but the total
+still holds; as soon as a site uses its own rate again, nothing of it is lent any more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 __all__ = ["lent_rates", "worth_lending"]
 
 _WORTH_LENDING = 0.05
-"""Of the budget; less is not worth a change of rates."""
+"""Part of the budget; less is not worth a change of rates."""
 
 
 def worth_lending(rate: float, budget: float) -> bool:
@@ -23,8 +23,8 @@ def worth_lending(rate: float, budget: float) -> bool:
 def lent_rates(
     unused: Mapping[str, float], room: Mapping[str, float], budget: float
 ) -> dict[str, float]:
-    """What each site is lent, bytes per second. ``unused`` says what sites leave of their rates,
-    ``room`` what others could take beside theirs, in order.
+    """The loan of each site in bytes per second. ``unused`` is what sites leave of their rates,
+    ``room`` what others could use in addition to theirs, in order.
 
     >>> lent_rates({"slow": 40.0}, {"a": 30.0, "slow": 90.0, "b": 50.0}, 100.0)
     {'a': 30.0, 'b': 10.0}

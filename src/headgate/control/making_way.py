@@ -1,10 +1,10 @@
-"""Making way: what a crawl's total is while others use the line, and what the plan hears of it.
+"""Making way: a crawl's total rate while others use the line, and the rate that the plan uses.
 
     the line's delay ──► Yielding ──rate, 20 times a second──► the fleet's total
                                   └──rate, smoothed──────────► the manager's plan
 
-The plan follows at once where the line has more again, and over some seconds where it has less; in
-the meantime the total holds. Pure: the caller measures delay and bytes, and acts.
+The plan follows at once when the line has more, and over some seconds when it has less; meanwhile
+the total holds. Pure: the caller measures delay and bytes, and acts.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _HELD_BACK = 0.9
 
 
 class MakingWay:
-    """Stepped at even intervals, by a clock that stands still while the machine sleeps."""
+    """Stepped at even intervals, by a clock that stops while the machine is suspended."""
 
     def __init__(self, now: float, floor: float | None = None) -> None:
         self.given_bytes = self.given_seconds = 0.0
-        """What was left to others so far."""
+        """What was left to others so far: bytes, and the time in which we yielded."""
         self._yielding = Yielding(math.inf, floor)
         self._stepped = now
         self._carried: deque[tuple[float, float]] = deque(((now, 0.0),))
@@ -40,21 +40,21 @@ class MakingWay:
 
     @property
     def rate(self) -> float:
-        """What may pass now, all sites together."""
+        """The total rate now."""
         return self._yielding.rate
 
     def heard(self, address: str, trip_seconds: float, at: float) -> None:
-        """A server answered."""
+        """A probe came back."""
         self._yielding.delay.add(address, trip_seconds, at)
 
     def set_ceiling(self, rate: float) -> None:
-        """The budget: however free the line is, no more passes."""
+        """The budget, which holds however free the line is."""
         self._yielding.ceiling = rate
 
     def step(self, now: float, carried: int) -> tuple[float, bool] | None:
-        """A new rate, by what the line carried for us until now. The answer is what the plan should
-        hear: what the line has for us, and whether it has less still at this moment; None: nothing
-        new that is worth it."""
+        """Compute the rate, from the bytes ``carried`` for us so far. Returns news for the plan:
+        what the line has for us, and whether we are held below it at the moment; None: no change
+        worth planning for."""
         seconds, self._stepped = now - self._stepped, now
         rate = self._yielding.step(now, self._own_rate(now, carried))
         if self._yielding.making_way:

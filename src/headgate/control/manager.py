@@ -1,15 +1,14 @@
 """The manager's decisions: events in, commands out; no clock, no I/O.
 
-It keeps the planner's state of the crawl (planning/replan.py) true to what nodes report: bytes that
-came, what is still to come and how sure that is, servers slower or faster than thought, sites that
-wait for their own delay. At every event it asks the planner for rates and passes on those that
-changed (rate_setting.py). To `look` is quick; to `decide` may take some hundredths of a second. A
-task is started when its site gets its first rate; a site that is given 0 is parked. Tasks may
-`arrive` at any time, also of a site that has ended; a crawl has all of its tasks from the
-beginning.
+It updates the planner's state of the crawl (planning/replan.py) from what nodes report: bytes that
+came, bytes still to come and their range, the speeds of servers, sites that wait for their own
+delay. At every event it asks the planner for rates and passes on those that changed
+(rate_setting.py). `look` is quick; `decide` may take some hundredths of a second. A task is started
+when its site gets its first rate; a site with rate 0 is parked. Tasks may `arrive` at any time,
+also for a site that has ended; a crawl has all of its tasks from the beginning.
 
-Sites nobody knows are looked at first and join the plan when their look is over (open_sites.py).
-An unlimited budget needs no planner: m sites run without limit, in the order of the plan.
+Unknown sites are looked at first and join the plan when their look is over (open_sites.py). An
+unlimited budget needs no planner: m sites run without limit, in the order of the plan.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ __all__ = [
 ]
 
 LOOK_SECONDS = 0.5
-"""Between two looks at how sites fare."""
+"""Between two looks at the progress of sites."""
 _WORTH_TELLING = 0.01
-"""Relative gain of a rate below which nobody is told."""
+"""A smaller relative increase of a rate is not passed on."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartTask:
-    """Its first rate comes with it."""
+    """Start a task; its first rate follows in the same list of commands."""
 
     task: Task
 
@@ -69,7 +68,7 @@ class StopSite:
 
 @dataclass(frozen=True, slots=True)
 class DropSite:
-    """A site that was never started will not be."""
+    """Give up a site that was never started."""
 
     site: str
     reason: str
@@ -77,7 +76,7 @@ class DropSite:
 
 @dataclass(frozen=True, slots=True)
 class SetTotal:
-    """The budget of now, bytes per second; infinity: none."""
+    """The present budget in bytes per second; infinity: unlimited."""
 
     rate: float
 
@@ -88,7 +87,7 @@ _PlannerEvent = Started | SiteEnded | BudgetChanged
 
 @dataclass(slots=True)
 class Manager:
-    """``_told`` has the rates that nodes were given last, of every site started."""
+    """``_told`` has the rates that nodes were last told, of every site started."""
 
     budget: BudgetNow
     sites: OpenSites
@@ -105,8 +104,8 @@ class Manager:
         slots: int,
         following: Following | None = None,
     ) -> Manager:
-        """``sites`` in the order of the plan, each to be visited once and whole. ``following``:
-        what sets their rates; None: Headgate's own."""
+        """``sites`` are in the order of the plan, each to be visited once and whole. ``following``
+        sets their rates; None: Headgate's own policy does."""
         budget = capacity or Capacity.constant(1.0)
         state = CrawlState({}, deque(), budget, slots, look_seconds=LOOK_SECONDS, may_park=True)
         watched = {site.name: SiteWatch.of(site, forecasts[site.name]) for site in sites}
@@ -124,16 +123,16 @@ class Manager:
 
     @property
     def rates(self) -> Mapping[str, float]:
-        """What the sites that were started have now."""
+        """The present rates of the sites that were started."""
         return self._told
 
     def begin(self, now: float) -> list[Command]:
-        """The crawl begins: rates by the order alone, at once. What they mean for deadlines is
-        weighed up at the first look, while connections open."""
+        """Start the crawl at once, with rates by order alone. Deadlines are taken into account at
+        the first look, while connections open."""
         return self._stops(now) + self._rates_after(Started(now), weigh=False)
 
     def arrive(self, task: Task, known: Forecast, now: float) -> list[Command]:
-        """A task of a site that has none, or none any more."""
+        """Add a task of a site that has none at the moment."""
         watched = SiteWatch.of(task.site, known, now)
         self.sites.arrive(watched, known, now, limited=self.budget.capacity is not None)
         self._to_start[task.name] = task
@@ -141,16 +140,16 @@ class Manager:
         return self._rates_after(Started(now))
 
     def decide(self, now: float) -> list[Command]:
-        """Sites were looked at, or a moment that `next_turn` told of has come."""
+        """To be called after `look`, and at the time given by `next_turn`."""
         stops = self._stops(now)
         return stops if self.pausing(now) else stops + self._rates_after(Started(now))
 
     def pausing(self, now: float) -> bool:
-        """Whether nothing may pass, and all have been told: then there is nothing to decide."""
+        """Whether nothing may pass and all nodes know it, so that there is nothing to decide."""
         return self.budget.pausing(now) and not any(self._told.values())
 
     def next_turn(self, now: float) -> float:
-        """When the budget changes or a site's time is up; infinity: never."""
+        """When the budget changes or a site is to be stopped; infinity: never."""
         return min(self.budget.next_turn(now), self._to_stop.next())
 
     def set_budget(self, capacity: Capacity | None, now: float) -> list[Command]:
@@ -159,24 +158,24 @@ class Manager:
         return self._rates_after(self.budget.changed(now))
 
     def set_line(self, rate: float, now: float, *, held_back: bool) -> list[Command]:
-        """The line has another rate for us; the total of the moment is held by who measures it."""
+        """The line has another rate for us; whoever measures the line enforces the total."""
         self.budget.line, self.budget.held_back = rate, held_back
         return self._rates_after(self.budget.changed(now))
 
     def follow(self, order: Sequence[str], now: float) -> list[Command]:
-        """A new plan was made: serve in its order from now on."""
+        """Serve sites in the order of a new plan."""
         self.sites.follow(order)
         return self._rates_after(Started(now))
 
     def ended(self, site: str, now: float, whole: float | None = None) -> list[Command]:
-        """``whole``: the bytes that it had; None: it was cut short, and nobody knows."""
+        """``whole``: the site's bytes; None: unknown, because it was stopped early."""
         self._told.pop(site, None)
         self._to_start.pop(site, None)
         return self._rates_after(self.sites.leave(site, now, whole))
 
     def look(self, reports: Sequence[Progress], now: float) -> None:
-        """Correct what is thought of the sites that run; `decide` says what follows. In a pause
-        nothing does, and what still comes in its first moments is seen after it."""
+        """Update the estimates of running sites; `decide` says what follows. In a pause nothing
+        does; bytes of its first moments are seen after it."""
         if not self.pausing(now):
             part = self.budget.part_of(sum(self._told.values()), now)
             self.sites.look(reports, self._told, part, now, held_back=self.budget.held_back)
@@ -214,5 +213,5 @@ class Manager:
 
 
 def _differs(rate: float, told: float) -> bool:
-    """Less is always told, lest the sum pass the budget; more when it is worth it."""
+    """A decrease always counts, lest the sum exceed the budget; an increase if it is worth it."""
     return rate < told or rate > told * (1 + _WORTH_TELLING)

@@ -1,4 +1,4 @@
-"""A catalog that lasts as long as its process: the twin of the one on disk."""
+"""An in-memory catalog: the twin of the one on disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MemoryCatalog:
     _line: Counter[int] = field(default_factory=Counter)
     _speeds: dict[str, ServerSpeed] = field(default_factory=dict)
     _seen: dict[tuple[str, str], float] = field(default_factory=dict)
-    """When a host was last found at an address."""
+    """When a host was last seen at an address."""
 
     def __enter__(self) -> Self:
         return self
@@ -130,5 +130,5 @@ class MemoryCatalog:
 
 
 def _copied(speed: ServerSpeed) -> ServerSpeed:
-    """What was recorded does not change when whoever recorded it learns more."""
+    """A copy, so that a record does not change with the original."""
     return ServerSpeed.decode(speed.encode(), speed.measures, speed.latest)

@@ -1,9 +1,9 @@
-"""Who is to be told of which change, and when to try: pure, time is an argument.
+"""Which change notice to deliver next, and when: pure, time is an argument.
 
-Each of those told has a queue of their own, one notice under way at a time, so that notices come in
-order and a slow listener holds up nobody else. One that fails is tried again after a pause that
-grows with the failures in a row, since it is mostly the listener that is down and not the notice;
-after some tries the notice is given up. What comes while too many wait is dropped, and counted.
+Each listener has a queue of its own with one delivery at a time, so that notices come in order and
+a slow listener holds up nobody else. A failed delivery is retried after a pause that grows with the
+listener's consecutive failures, since mostly the listener is down; after some tries the notice is
+given up. Notices that come while too many wait are dropped and counted.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _GROWTH = 4.0
 class Outcome(Enum):
     TOLD = auto()
     REFUSED = auto()
-    """The listener wants none of it; another try would be the same."""
+    """The listener rejects it; another try would not help."""
     FAILED = auto()
-    """It may be well the next time."""
+    """Another try may succeed."""
 
 
 def pause_after(failures: int) -> float:
@@ -41,7 +41,7 @@ def pause_after(failures: int) -> float:
 
 @dataclass(slots=True)
 class _Listener:
-    """Notices by number, the oldest first; the first is the one under way, if one is."""
+    """Notices by number, the oldest first; if ``busy``, the first is being delivered."""
 
     waiting: deque[int] = field(default_factory=deque)
     busy: bool = False
@@ -62,7 +62,7 @@ class NoticeQueue:
     _busy: int = 0
 
     def add(self, number: int, to: str) -> bool:
-        """Whether it waits now; False: it is dropped."""
+        """Whether it was queued; False: it was dropped."""
         if self.waiting >= MOST_WAITING:
             self.dropped += 1
             return False
@@ -71,7 +71,7 @@ class NoticeQueue:
         return True
 
     def start(self, now: float) -> Iterator[tuple[str, int]]:
-        """Notices to be tried now; each is under way until `ended`."""
+        """Notices to deliver now; each is in progress until `ended`."""
         for to, listener in list(self._listeners.items()):
             if self._busy >= _AT_ONCE:
                 return
@@ -83,7 +83,7 @@ class NoticeQueue:
                 yield to, listener.waiting[0]
 
     def ended(self, to: str, outcome: Outcome, now: float) -> bool:
-        """How a try went; whether the notice is done with."""
+        """Record the outcome of a delivery; whether the notice is done."""
         listener = self._listeners[to]
         listener.busy = False
         self._busy -= 1
@@ -105,7 +105,7 @@ class NoticeQueue:
         return True
 
     def next_try(self) -> float | None:
-        """When `start` has something again; None: not before something is added or ended."""
+        """When `start` has something again; None: not until something is added or ended."""
         if self._busy >= _AT_ONCE:
             return None
         moments = [

@@ -1,5 +1,5 @@
-"""All sites are open at once, and each may have the whole line: which page goes next is decided by
-its score, in one queue over all of them, where they are crawled (`crawling/common_queue.py`)."""
+"""One queue instead of rates: all sites are open at once, each with the whole line, and the node
+decides by score which page of all goes next (`crawling/common_queue.py`)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["OneQueue"]
 
 @dataclass(frozen=True, slots=True)
 class OneQueue:
-    """In the place of a policy that sets rates."""
+    """Takes the place of a policy that sets rates."""
 
     name: str = SCORE
     fault: str = ""
     by_page: bool = True
-    """A site's rate says nothing of its server: its pages may have had to wait for better ones."""
+    """A site's speed says nothing of its server: its pages may have waited for better ones."""
 
     def rates(self, state: CrawlState) -> dict[str, float]:
         state.running += state.waiting

@@ -1,7 +1,7 @@
-"""The sites that have not ended, as the manager sees them: what is known of each, and its place.
+"""The unfinished sites as the manager sees them: what is known of each, and its place in the plan.
 
-Each is planned for (in the planner's state), or nobody knows it yet: then it waits for its first
-look or is being looked at (first_looks.py), and joins the plan when that is over.
+A site is either planned for (in the planner's state) or unknown: then it waits for its first look,
+or is being looked at (first_looks.py), and joins the plan when that is over.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from headgate.planning.replan import CrawlState, SiteArrived, SiteEnded, Started
 __all__ = ["Following", "OpenSites"]
 
 _LOOKS_PART = 0.5
-"""Of the budget: for first looks while sites that are known are crawled."""
+"""Part of the budget for first looks while known sites are crawled."""
 _LAST_PLACE = 1e-6
-"""Of the budget: what a site has that runs and was given nothing. Nobody notices; but it may take
-what no other wants, as one that is parked may not."""
+"""Part of the budget for a running site that was given nothing: next to nothing, but unlike a
+parked site it may use what no other site wants."""
 
 
 class Following(Protocol):
-    """What sets the rates in Headgate's place: a policy of the user's choice
+    """What sets the rates instead of Headgate's own policy: one of the user's choice
     (`headgate.planning.following`), or one queue over all sites (`headgate.control.one_queue`)."""
 
     @property
@@ -39,12 +39,12 @@ class Following(Protocol):
 
     @property
     def fault(self) -> str:
-        """Why it has no word any more; empty: it has."""
+        """Why it sets no rates any more; empty: it does."""
         ...
 
     @property
     def by_page(self) -> bool:
-        """Whether pages wait for those of other sites, so that what a site gets says nothing of its
+        """Whether pages wait for those of other sites, so that a site's speed says nothing of its
         server."""
         ...
 
@@ -60,40 +60,40 @@ class OpenSites:
     setting: RateSetting
     looks: FirstLooks = field(default_factory=FirstLooks)
     following: Following | None = None
-    """Sets the rates as long as it has a word; nobody is looked at first then."""
+    """Sets the rates until it fails; there are no first looks then."""
     kindred: Kindred = field(default_factory=Kindred)
     _sharing: int = 1
-    """Sites that can be crawled at once."""
+    """Number of sites that can be crawled at once."""
     _last: frozenset[str] = frozenset()
-    """Sites that run and were given nothing."""
+    """Running sites that were given nothing."""
 
     @property
     def left(self) -> Mapping[str, SizeRange]:
-        """What is still to come of each; may be asked while a decision is made."""
+        """Bytes still to come of each site; may be called while a decision is made."""
         return {name: watched.left for name, watched in list(self.watched.items())}
 
     @property
     def caps(self) -> Mapping[str, float]:
-        """Bytes per second that each one's server is thought to give."""
+        """Estimated speed of each site's server, in bytes per second."""
         return {name: watched.cap for name, watched in list(self.watched.items())}
 
     @property
     def loans(self) -> Mapping[str, float]:
-        """What sites have beyond what the planner gave them, from what others leave of theirs."""
+        """What sites have beyond the planner's rates, from what others leave unused."""
         return self.setting.loans
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """When sites will end, by the last decision; of those that it cannot tell, nothing."""
+        """Predicted ends of sites by the last decision, as far as known."""
         return self.setting.ends
 
     def bytes_left(self, site: str) -> float:
-        """What is likely still to come of a site; nothing of one that has ended."""
+        """Likely bytes still to come of a site; 0 for one that has ended."""
         watched = self.watched.get(site)
         return 0.0 if watched is None else watched.left.likely
 
     def begin(self, forecasts: Mapping[str, Forecast], *, limited: bool) -> None:
-        """Give those that are watched their places, in the order of the plan."""
+        """Give the watched sites their places, in the order of the plan."""
         self._sharing = max(min(self.state.slots, len(self.watched)), 1)
         looks = limited and _any_deadline(self.watched) and self.following is None
         for name, watched in self.watched.items():
@@ -104,8 +104,8 @@ class OpenSites:
                 self.state.waiting.append(name)
 
     def arrive(self, watched: SiteWatch, known: Forecast, now: float, *, limited: bool) -> None:
-        """It is looked at first where there is a budget, and deadlines that may depend on what is
-        not known of it."""
+        """Add a site. It is looked at first if the budget is limited and deadlines may depend on
+        what is unknown of it."""
         name = watched.site.name
         assert name not in self.watched, f"{name} has a task"
         self.watched[name] = watched
@@ -116,7 +116,8 @@ class OpenSites:
             self._join(name, now)
 
     def leave(self, name: str, now: float, whole: float | None) -> SiteEnded | Started:
-        """It has ended, and had so many bytes, unless it was cut short; as the planner is told."""
+        """Remove a site that has ended, with ``whole`` bytes unless it was stopped early. Returns
+        the event for the planner."""
         self.watched.pop(name)
         if whole is not None:
             self.kindred.note(name, whole)
@@ -126,7 +127,7 @@ class OpenSites:
         return Started(now)
 
     def follow(self, order: Sequence[str]) -> None:
-        """Serve in this order from now on."""
+        """Serve sites in this order from now on."""
         places = {name: place for place, name in enumerate(order)}
 
         def place(name: str) -> int:
@@ -144,8 +145,8 @@ class OpenSites:
         *,
         held_back: bool,
     ) -> None:
-        """Correct what is thought of sites by how they fare with their ``rates``, of which they can
-        get this ``part``. ``held_back``: how fast a server is cannot be told now."""
+        """Update the estimates of sites from their progress with these ``rates``, of which they can
+        get this ``part``. ``held_back``: servers cannot be measured at the moment."""
         own = _own(rates, self._last)
         held_back = held_back or (self.following is not None and self.following.by_page)
         for report in reports:
@@ -174,12 +175,12 @@ class OpenSites:
         self.setting.refresh(reports, own, self._equal_share)
 
     def note_grants(self, rates: Mapping[str, float], part: float, now: float) -> None:
-        """The rates that held until now are about to change."""
+        """The rates that held until now are about to change; count what they granted."""
         for site, rate in _own(rates, self._last).items():
             self.watched[site].grants.note(rate * part, now)
 
     def rates(self, budget: float, now: float, *, weigh: bool) -> dict[str, float]:
-        """Of those that run from now on under a budget."""
+        """The rates of the sites that run from now on, under a limited budget."""
         if self.following is not None:
             followed = self.following.rates(self.state)
             if followed is not None:
@@ -194,7 +195,7 @@ class OpenSites:
         return _with_last_places(rates, self._last, budget)
 
     def _with_looks(self, rates: dict[str, float], budget: float, now: float) -> dict[str, float]:
-        """First looks share a part of the budget while others run, all of it while none does."""
+        """First looks share a part of the budget while other sites run, else all of it."""
         self.setting.loans = {}
         busy = sum(rate > 0 and not self.state.sites[site].idle for site, rate in rates.items())
         self.looks.begin(max(self.state.slots - busy, 1), now)
@@ -210,7 +211,7 @@ class OpenSites:
         return shared | looks
 
     def _join(self, name: str, now: float) -> None:
-        """A site takes its place in the plan."""
+        """Add a site to the plan."""
         self.looks.end(name)
         state = self.watched[name].state(self._equal_share)
         take_in(self.state, SiteArrived(now, name, state))
@@ -223,14 +224,14 @@ class OpenSites:
 def _with_last_places(
     rates: Mapping[str, float], last: Collection[str], budget: float
 ) -> dict[str, float]:
-    """Rates of the same sum in which those in ``last`` have their place."""
+    """Rates with the same sum in which the sites in ``last`` have next to nothing."""
     others = 1.0 - _LAST_PLACE * len(last)
     placed = {site: rate * others for site, rate in rates.items()}
     return placed | dict.fromkeys(last, _LAST_PLACE * budget)
 
 
 def _own(rates: Mapping[str, float], last: Collection[str]) -> dict[str, float]:
-    """What sites were given: a last place is nothing to judge a server by."""
+    """The rates by which servers are judged: 0 for the sites in ``last``."""
     return {site: 0.0 if site in last else rate for site, rate in rates.items()}
 
 
@@ -239,5 +240,5 @@ def _any_deadline(watched: Mapping[str, SiteWatch]) -> bool:
 
 
 def _is_unknown(watched: SiteWatch, known: Forecast) -> bool:
-    """Whether a deadline may depend on what is not known of a site."""
+    """Whether a deadline may depend on what is unknown of a site."""
     return known.source is Source.GUESS or (known.cap is None and math.isfinite(watched.deadline))

@@ -1,7 +1,7 @@
-"""The plan that a running crawl is held against, made beside it: the crawl need not wait for it.
+"""The plan of a running crawl, made while it runs.
 
-Where all sites are known it is made for the start of the run. Where some had to be looked at first,
-it is made for what is left once the looks are over; its times count from the start all the same.
+If all sites are known it is made for the start of the run. If some had to be looked at first, it is
+made for what is left after the looks; its times count from the start of the run all the same.
 """
 
 from __future__ import annotations
@@ -17,18 +17,14 @@ from headgate.model.budget import Budget
 from headgate.model.plan import Foreseen, Plan, PlannedSite, RateSegment
 from headgate.model.site import Site
 from headgate.model.size_range import SizeRange
-from headgate.model.units import Seconds
 
 __all__ = ["plan_the_rest", "with_what_is_left"]
-
-_AT_LEAST_SECONDS = 0.001
-"""A deadline that has passed is one that passes now."""
 
 
 def with_what_is_left(
     forecasts: Mapping[str, Forecast], left: Mapping[str, SizeRange], caps: Mapping[str, float]
 ) -> dict[str, Forecast]:
-    """The forecasts of unfinished sites, by what their crawl has shown so far."""
+    """The forecasts of unfinished sites, updated by what their crawl has shown so far."""
     return {
         name: replace(
             forecasts[name],
@@ -51,19 +47,13 @@ def plan_the_rest(
 ) -> Plan:
     """A plan for those ``sites`` that have forecasts, from ``start`` on, ``seconds`` into the run;
     its times count from the start of the run."""
-    unfinished = [_due_in(site, seconds) for site in sites if site.name in forecasts]
+    unfinished = [site.as_of(seconds) for site in sites if site.name in forecasts]
     made = plan_ahead(unfinished, budget, forecasts, start, quota_used)
     return made if seconds <= 0 else _later(made, seconds)
 
 
 def _better(source: Source) -> Source:
     return Source.SCOUT if source is Source.GUESS else source
-
-
-def _due_in(site: Site, seconds: float) -> Site:
-    if site.deadline is None or seconds <= 0:
-        return site
-    return replace(site, deadline=Seconds(max(site.deadline - seconds, _AT_LEAST_SECONDS)))
 
 
 def _later(plan: Plan, seconds: float) -> Plan:

@@ -1,8 +1,8 @@
-"""What each site that runs gets of the budget: by the planner, and then by what was seen.
+"""The rate of each running site: by the planner, then adjusted by observations.
 
 The planner's rates go by priority, deadlines and caps (planning/replan.py). Sites of which little
-is known get a glimpse (glimpses.py), what caps leave is offered to all who run, and what some were
-seen to leave of theirs is lent to others (lending.py).
+is known get a small rate (glimpses.py), what caps leave over is offered to all running sites, and
+what some leave unused is lent to others (lending.py).
 """
 
 from __future__ import annotations
@@ -28,28 +28,27 @@ from headgate.planning.replan import (
 __all__ = ["RateSetting"]
 
 _SLOW = 0.05
-"""Of an equal share: a server that gives no more keeps no crawler from others."""
+"""Part of an equal share: a slower server does not occupy a crawler."""
 _MOST_LENT = 200
-"""Sites beyond the number of crawlers that may be open for others' idleness: memory is bounded."""
+"""Most sites open beyond the number of crawlers while others are idle: memory is bounded."""
 
 
 @dataclass(slots=True)
 class RateSetting:
-    """Over the planner's state, which its owner keeps true to events; ``watched`` has every
-    unfinished site."""
+    """Works on the planner's state, which its owner updates; ``watched`` has every unfinished
+    site."""
 
     state: CrawlState
     watched: Mapping[str, SiteWatch]
     loans: Mapping[str, float] = field(default_factory=dict)
-    """What sites have beyond what the planner gave them, from what others leave of theirs."""
+    """What sites have beyond the planner's rates, from what others leave unused."""
     ends: Mapping[str, float] = field(default_factory=dict)
-    """When sites will end, by the last decision; of those that it cannot tell, nothing."""
+    """Predicted ends of sites by the last decision, as far as known."""
 
     def refresh(
         self, reports: Sequence[Progress], told: Mapping[str, float], equal_share: float
     ) -> None:
-        """Sites were looked at: correct what the planner has of them. ``told``: the rates that
-        they have."""
+        """After a look: update the planner's state of these sites. ``told``: their rates."""
         state = self.state
         slow = _SLOW * state.capacity.rate_at(state.now) / state.slots
         running = frozenset(state.running)
@@ -63,8 +62,8 @@ class RateSetting:
                 lent += (report.site in running and self._lends(report.site)) - lends
 
     def rates(self, budget: float, *, weigh: bool) -> dict[str, float]:
-        """Of those that run from now on; others are started where there is room. Unless deadlines
-        are weighed up, sites are served in their order."""
+        """The rates of the sites that run from now on; others are started if there is room. Without
+        ``weigh``, deadlines are ignored and sites are served in order."""
         state = self.state
         if not weigh:
             serve_in_order(state)
@@ -80,7 +79,7 @@ class RateSetting:
         return self._with_the_rest(self._with_glimpses(budget), budget)
 
     def unlimited(self) -> dict[str, float]:
-        """Without a budget as many run as there are crawlers, in the order of the plan."""
+        """Without a limit as many sites run as there are crawlers, in the order of the plan."""
         free = self.state.free_crawlers
         while self.state.waiting and free > 0:
             name = self.state.waiting.popleft()
@@ -89,7 +88,7 @@ class RateSetting:
         return dict.fromkeys(self.state.running, math.inf)
 
     def with_loans(self, rates: dict[str, float], budget: float) -> dict[str, float]:
-        """What some leave of their rates, as was seen at the last look, for others to use."""
+        """Lend what some sites left unused at the last look to others."""
         busy = self._busy(rates)
         speeds = {site: self.watched[site].speed for site in busy}
         unused = {site: part for site in busy if (part := speeds[site].unused(rates[site])) > 0}
@@ -104,16 +103,16 @@ class RateSetting:
     def _note_idleness(
         self, report: Progress, rate: float, slow_cap: float, *, may_lend: bool
     ) -> None:
-        """``slow_cap``: bytes per second below which a server is too slow to be waited for."""
+        """``slow_cap``: bytes per second below which a server is too slow to wait for."""
         site = self.state.sites[report.site]
-        # One that was given nothing waits for us: its robots.txt, say, cannot come.
+        # A site without a rate waits for us: its robots.txt, say, cannot arrive.
         waits = report.pausing and (site.idle or rate > 0)
         slow = site.cap < slow_cap
         site.idle = may_lend and waits
         site.slow = may_lend and slow
 
     def _lends(self, name: str) -> bool:
-        """Whether a running site leaves its crawler to others."""
+        """Whether a running site does not occupy a crawler."""
         site = self.state.sites[name]
         return site.idle or site.slow
 
@@ -124,7 +123,7 @@ class RateSetting:
         return {name: self.state.sites[name].rate for name in self.state.running}
 
     def _foreseen_ends(self) -> Mapping[str, float]:
-        """Of one site alone, its rate says as much, and NumPy need not be loaded."""
+        """Not for a single site: its rate says as much, and NumPy need not be loaded."""
         if len(self.state.sites) <= 1:
             return {}
         from headgate.planning.foreseen import foreseen_ends
@@ -140,7 +139,8 @@ class RateSetting:
         return with_glimpses(rates, self._little_known(list(rates)), budget)
 
     def _little_known(self, names: Sequence[str]) -> list[str]:
-        """What was told of sizes is tried unless it leaves just enough time; a range always is."""
+        """Sites with a wide range, and those of given size without a page so far, unless time is
+        just enough."""
         busy = self._busy(names)
         unseen = [name for name in busy if self.watched[name].unseen]
         if unseen and self.state.is_tight(busy):
@@ -148,8 +148,8 @@ class RateSetting:
         return [name for name in busy if self.watched[name].vague or name in unseen]
 
     def _with_the_rest(self, rates: dict[str, float], budget: float) -> dict[str, float]:
-        """Caps are mostly estimates. What they leave of the budget is offered to those who run, up
-        to the user's own bounds: a server faster than thought is found out, and none is wasted."""
+        """Caps are mostly estimates. What they leave of the budget is offered to the running sites,
+        up to the user's own bounds, so that faster servers are found and nothing is wasted."""
         busy = self._busy(rates)
         rest = budget - sum(rates[site] for site in busy)
         served = sorted(

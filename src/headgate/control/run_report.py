@@ -1,4 +1,4 @@
-"""The report of a run, from what was planned and what came: pure.
+"""Makes the report of a run from its plan and what came: pure.
 
 All times are those of the run: seconds of crawling since its first start, over all its legs.
 """
@@ -40,13 +40,13 @@ _OWN_POLICY = "headgate"
 
 @dataclass(slots=True)
 class RunLog:
-    """What a run's observer notes down, in the time of the run."""
+    """What is recorded while a run goes on, in the time of the run."""
 
     stamp: str
     legs: tuple[Leg, ...]
-    """The one that is under way included."""
+    """Including the present one."""
     earlier: RunReport | None = None
-    """Of the legs before; None: there was none, or nothing was saved of it."""
+    """The report of the legs before; None: there was none, or nothing was saved."""
     samples: Samples = field(default_factory=Samples)
     budget_changes: list[tuple[float, float | None]] = field(default_factory=list)
     started: dict[str, float] = field(default_factory=dict)
@@ -56,21 +56,21 @@ class RunLog:
     seconds: float = 0.0
     made_way_seconds: float = 0.0
     left_to_others: float = 0.0
-    """Bytes, both since this leg began."""
+    """Bytes; both count from the start of this leg."""
     interrupted: bool = False
     quota: QuotaUse | None = None
-    """As it stood at the last look; None: there is none."""
+    """Its use at the last look; None: there is no quota."""
     stalls: Sequence[Stall] = ()
     """In this leg."""
     policy: str = ""
-    """That the user chose to set the rates; empty: none."""
+    """The policy that the user chose; empty: none."""
     policy_fault: str = ""
     order: ScoreOrder | None = None
-    """That pages of all sites went by; None: none."""
+    """The order of the common queue; None: there is none."""
     zone: str | None = None
-    """By whose hours the budget's timetable goes; None: it has none."""
+    """The time zone of the budget's timetable; None: there is none."""
     earlier_sites: Mapping[str, SiteReport] = field(init=False)
-    """Of ``earlier``, by name."""
+    """The sites of ``earlier``, by name."""
 
     def __post_init__(self) -> None:
         self.earlier_sites = (
@@ -79,7 +79,7 @@ class RunLog:
 
     @classmethod
     def of(cls, stamp: str, wall: float, earlier: RunReport | None, elapsed: float) -> Self:
-        """A leg begins at a moment of the wall's clock, after ``elapsed`` seconds of crawling."""
+        """For a leg that begins at ``wall``, after ``elapsed`` seconds of crawling."""
         leg = Leg(wall, elapsed)
         if earlier is None:
             return cls(stamp, (leg,), samples=Samples(start=elapsed), seconds=elapsed)
@@ -99,14 +99,14 @@ class RunLog:
 
     @property
     def began(self) -> float:
-        """When this leg did."""
+        """When this leg began."""
         return self.legs[-1].start
 
     def look(
         self, now: float, reports: Sequence[Progress], begun: Mapping[str, float]
     ) -> dict[str, float]:
-        """Note a look; the sites' rates since the last one. ``begun``: when their tasks were
-        started."""
+        """Record a look; returns the rates of sites since the last one. ``begun``: when their tasks
+        were started."""
         for report in reports:
             self.progress[report.site] = report
             if report.started is not None:
@@ -117,13 +117,13 @@ class RunLog:
         return self.samples.take(now, reports, self.left_to_others)
 
     def budget_is(self, now: float, rate: float | None) -> None:
-        """Note a change of the budget, if it is one."""
+        """Record the budget, if it has changed."""
         if not self.budget_changes or self.budget_changes[-1][1] != rate:
             self.budget_changes.append((now, rate))
 
 
 def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: RunLog) -> RunReport:
-    """``plan`` is that of the leg under way; what an earlier one promised stays promised."""
+    """``plan`` is that of the present leg; what an earlier leg promised stays promised."""
     planned = {site.name: site for site in plan.sites} if plan else {}
     reports = tuple(_site_report(site, planned.get(site.name), log) for site in sites)
     ended = all(site.finished is not None for site in reports)
@@ -161,13 +161,13 @@ def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: Ru
 
 
 def standing(sites: Sequence[Site], log: RunLog) -> list[SiteReport]:
-    """How each of these stands, without what was planned: what a look on is shown."""
+    """The present state of these sites, without the plan, for display."""
     return [_site_report(site, None, log) for site in sites]
 
 
 def deadline_met(site: SiteReport, now: float) -> bool | None:
-    """Whether a site's deadline was: it came to its end by then, something was fetched, and no
-    host of it was given up. None: it has none, or it is still open."""
+    """Whether a site was complete by its deadline, with pages and no host given up. None: it has no
+    deadline, or it is still open."""
     if site.deadline is None:
         return None
     in_time = (now if site.finished is None else site.finished) <= (
@@ -206,8 +206,8 @@ def _order(order: ScoreOrder | None, sites: Sequence[SiteReport]) -> ScoreOrderR
 
 
 def _focus(before: SiteReport | None, progress: Progress) -> FocusReport | None:
-    """Pages of earlier legs were judged anew from what is stored; their scorers' faults were not,
-    and a trouble of theirs is still one of the run."""
+    """Pages of earlier legs were judged again from what is stored; faults of their scorers are
+    added."""
     earlier, now = None if before is None else before.focus, progress.focus
     if earlier is None or now is None:
         return now or earlier
@@ -217,7 +217,7 @@ def _focus(before: SiteReport | None, progress: Progress) -> FocusReport | None:
 
 
 def _queue(before: SiteReport | None, progress: Progress) -> QueueTally | None:
-    """Of all legs."""
+    """The sum of all legs."""
     earlier, now = None if before is None else before.queue, progress.queue
     if earlier is None or now is None:
         return now or earlier
@@ -264,7 +264,7 @@ def _site_report(site: Site, planned: PlannedSite | None, log: RunLog) -> SiteRe
 
 
 def _as_it_stands(site: Site, before: SiteReport | None, log: RunLog) -> SiteReport:
-    """What came of a site, without what was planned; ``before`` is how an earlier leg left it."""
+    """The state of a site without the plan; ``before`` is how an earlier leg left it."""
     progress = log.progress.get(site.name, Progress(site.name))
     if before is not None and progress.started is None:
         return _not_taken_up(site, before, progress, log.finished.get(site.name))
@@ -303,15 +303,14 @@ def _left_out(progress: Progress) -> dict[str, LeftOut]:
 
 
 def left_by_stop(reason: str, to_do: int) -> dict[str, LeftOut]:
-    """What a stop leaves to do is left out, too, unless the site is gone on with."""
+    """URLs that a final stop leaves unfetched are left out, too."""
     return {reason: LeftOut(to_do)} if to_do and reason in ENDS_AS_TOLD else {}
 
 
 def _not_taken_up(
     site: Site, before: SiteReport, progress: Progress, finished: float | None
 ) -> SiteReport:
-    """As an earlier leg left it: it was settled there, waits for its turn, or was dropped before
-    that came."""
+    """A site that this leg did not begin: it was settled before, is waiting, or was dropped."""
     report = msgspec.structs.replace(before, deadline=site.deadline)
     if before.settled:
         return report
@@ -329,7 +328,7 @@ def _not_taken_up(
 
 
 def _utilisation(log: RunLog, last: float) -> float | None:
-    """Bytes that came against those the budget allowed, up to the end of the last site."""
+    """Wire bytes over those that the budget allowed, up to the end of the last site."""
     allowed = 0.0
     changes = [*log.budget_changes, (last, None)]
     for (start, rate), (end, _) in pairwise(changes):
@@ -340,7 +339,7 @@ def _utilisation(log: RunLog, last: float) -> float | None:
 
 
 def _came(log: RunLog) -> int:
-    """Wire bytes of all legs, also of fetches that were broken off."""
+    """Wire bytes of all legs, including fetches that broke off."""
     return sum(log.samples.bytes_by_site.values())
 
 

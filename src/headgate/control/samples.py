@@ -1,12 +1,12 @@
-"""What came when: the timeline that the report draws, in bounded memory.
+"""The timeline of the report, in bounded memory.
 
-One point per look, wire bytes by site. When there are twice as many points as wanted, neighbours
-are put together two by two: a run of any length keeps between `_WANTED` and twice that many, and no
-byte is lost. The worst second is kept beside them, since putting points together would blur it.
+There is one point per look, with wire bytes by site. When there are twice as many points as wanted,
+neighbours are merged in pairs: a run of any length keeps between `_WANTED` and twice that many, and
+no byte is lost. The worst second is kept separately, since merging would blur it.
 
-A resumed run goes on with the points of its earlier legs. What the journals hold of an earlier leg
-and its points do not (it was killed before they were saved) is put into one more point between the
-legs: those bytes came before this leg began, and none of its seconds may be charged with them.
+A resumed run continues the points of its earlier legs. Bytes that are in the journals of an earlier
+leg but not in its points (it was killed before they were saved) become one more point between the
+legs: they came before this leg began, and none of its seconds may be charged with them.
 """
 
 from __future__ import annotations
@@ -22,40 +22,41 @@ __all__ = ["SECOND", "Samples"]
 
 _WANTED = 1000
 SECOND = 1.0 - 1e-6
-"""What counts as a second: moments are sums of floats."""
+"""What counts as one second: times are sums of floats."""
 
 
 class Samples:
-    """Points in order of time; each holds what came since the one before."""
+    """Points in order of time; each holds the bytes since the one before."""
 
     def __init__(
         self, earlier: Sequence[TimelinePoint] = (), start: float = 0.0, peak_rate: float = 0.0
     ) -> None:
-        """``earlier`` legs took until ``start`` and had ``peak_rate`` in their worst second."""
+        """``earlier`` are the points of earlier legs, which took until ``start`` and had
+        ``peak_rate`` in their worst second."""
         self.peak_rate = peak_rate
-        """The highest mean over a stretch of a second or a little longer, within one leg."""
+        """The highest mean over one second or a little longer, within one leg."""
         self._points = list(earlier)
         self._start = start
         self._booked: Counter[str] = Counter()
         for point in earlier:
             self._booked.update(point.bytes)
         self._unlogged: dict[str, int] = {}
-        """Of earlier legs: stored, but in none of their points."""
+        """Bytes of earlier legs that are stored but in none of their points."""
         self._taken_up: set[str] = set()
         """Sites whose earlier bytes are known."""
         self._counted = Arrivals()
         self._last_time = start
         self._left_before = 0.0
         self.came = 0
-        """Bytes, in this leg."""
+        """Bytes of this leg."""
         self._recent = deque(((start, 0),))
-        """(moment, bytes until then) of this leg, as far back as a stretch of a second needs."""
+        """(time, bytes until then) of this leg, over the last second."""
 
     def take(
         self, time: float, reports: Sequence[Progress], left_to_others: float = 0.0
     ) -> dict[str, float]:
-        """Add a look; the rates of the sites since the last one. What was left to others is
-        counted from the beginning of the leg, as arrived bytes are."""
+        """Add a point; returns the rates of sites since the last one. ``left_to_others`` counts
+        from the beginning of the leg."""
         seconds = time - self._last_time
         if seconds <= 0:
             return {}
@@ -81,11 +82,11 @@ class Samples:
 
     @property
     def bytes_by_site(self) -> Mapping[str, int]:
-        """All that came over the line in this run, pages that were broken off included."""
+        """Wire bytes of this run, including fetches that broke off."""
         return self._booked
 
     def _fresh(self, reports: Sequence[Progress]) -> dict[str, int]:
-        """What came since the last look."""
+        """Bytes by site since the last look."""
         came: dict[str, int] = {}
         for report in reports:
             self._find_unlogged(report)

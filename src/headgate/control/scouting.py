@@ -1,12 +1,12 @@
-"""A first look at a site nobody knows, for a plan: how large it is, and how fast its server.
+"""A first look at an unknown site, for a plan: its size and its server's speed.
 
 The paper's master and task configuration (Zhu 2020): robots.txt, a sitemap of the same server, and
 pages breadth first, spread over what is known, one request at a time under the site's robots rules.
-What they show is weighed as a crawl weighs it (`control.sizing`). A crawl itself takes no such
-look: it learns from the pages it stores.
+Sizes are estimated as in a crawl (`control.sizing`). A crawl itself takes no such look: it learns
+from the pages it stores.
 
-A look is bounded in bytes and seconds, per site and in all; what it has seen until then counts. No
-page is read beyond that; its length is then told by its head.
+A look is bounded in bytes and seconds, per site and in total. A page that is cut off counts with
+the length in its header.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from headgate.model.site import Site
 __all__ = ["scout", "scout_all"]
 
 _LOOK_RATE = 4.0 * LOOK_BYTES
-"""Bytes per second: a connection without limit has a megabyte on its way before it can be ended."""
+"""Bytes per second: an unlimited connection has a megabyte in flight before it can be closed."""
 _LOOK_SECONDS = 5.0
 _SECONDS_IN_ALL = 60.0
 _PAGES = 24
 _SITEMAPS = 3
 _SITEMAP_BYTES = LOOK_BYTES // 2
 _ASKED_AT_A_TIME = 50
-"""URLs that robots rules are asked of; others have their turn in between."""
+"""URLs checked against robots rules before the event loop gets its turn."""
 _EXPECTED_BYTES = 20_000
 _TELLING_BYTES = 4_000
-"""A shorter response says nothing about the rate."""
+"""A shorter response says nothing about the server's speed."""
 
 
 async def scout_all(
     sites: Sequence[Site], fetcher: Fetcher, reader: PageReader, at_once: int
 ) -> dict[str, Scouted]:
-    """Look at several sites; those that do not answer in time are left out."""
+    """Look at several sites; those that do not answer in time are omitted."""
     turns = asyncio.Semaphore(at_once)
     found: dict[str, Scouted] = {}
 
@@ -68,7 +68,7 @@ async def scout_all(
 
 
 async def scout(site: Site, fetcher: Fetcher, reader: PageReader) -> Scouted | None:
-    """What a few fetches tell; None when the site does not answer."""
+    """The result of a few fetches; None: the site does not answer."""
     look = _Look(site, fetcher, reader, Scope.of(site))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_LOOK_SECONDS):
@@ -125,7 +125,7 @@ class _Look:
         return LOOK_BYTES - self.report.wire_bytes
 
     async def _meet(self, robots: RobotsFile, urls: Sequence[str], depth: int) -> int:
-        """Queue up what is new; the number of it."""
+        """Queue new URLs; returns their number."""
         new = [url for url in dict.fromkeys(urls) if url not in self.seen]
         self.seen.update(new)
         allowed: list[str] = []
@@ -139,7 +139,7 @@ class _Look:
         return len(allowed)
 
     async def _page(self, url: str, depth: int) -> Sequence[str]:
-        """Fetch a page; the links of the site on it."""
+        """Fetch a page; returns its links within the site."""
         fetched = await self._fetch(url, self._left)
         if fetched is None:
             return ()
@@ -180,7 +180,7 @@ class _Look:
 
 
 def _whole_bytes(fetched: Fetched) -> int:
-    """What the response would have taken, had it been read to its end."""
+    """The size of the response had it been read to its end."""
     length = fetched.header("content-length") if fetched.truncated else None
     return max(fetched.wire_bytes, int(length) if length and length.isdecimal() else 0)
 

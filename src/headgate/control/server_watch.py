@@ -1,13 +1,13 @@
-"""From what servers did to how fast they are: measures out of the fetchers' counters.
+"""Makes measures of server speeds from the fetchers' counters.
 
-Every ten seconds the growth of an address's counters is one measure, learned for the local hour of
-that moment. How long something took goes by the run's own clock, which hour it was by the wall: a
-wall clock that is put right can name a wrong hour, never a wrong speed.
+Every ten seconds the growth of an address's counters becomes one measure for the local hour of that
+moment. Durations are by the run's own clock, the hour by the wall clock: setting the wall clock can
+give a wrong hour, never a wrong speed.
 
-Where we held responses back and the sites there used up what they were granted, the measure says
-"at least" (`Measure.at_least`): our limit must not be learned as the server's. Holding back alone
-proves nothing, since a grant that is not used up still comes in small portions. Nor does a grant
-that is too small for a page to come.
+If we held responses back and the sites there used up their grants, the measure is a lower bound
+(`Measure.at_least`): our limit must not be taken for the server's. Holding back alone proves
+nothing, since a grant that is not used up still arrives in small portions; nor does a grant too
+small for a page.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ __all__ = ["ServerWatch"]
 
 _MEASURE_SECONDS = 10.0
 _LEAST_BUSY_SECONDS = 0.2
-"""Of less, more is awaited: page by page, a slow crawl would be noise."""
+"""A measure needs at least this much: page by page, those of a slow crawl would be noise."""
 _USED_UP = 0.9
 _HELD_BACK = 0.05
-"""The share of waiting for our own credit from which on we set the pace."""
+"""Where responses waited for our credit for more than this share, we were the bottleneck."""
 _PAGES_GRANTED = 2.0
 _TYPICAL_BYTES = 10_000.0
-"""So many pages, of this size or of those that came, must have been granted for what came to say
-anything: robots.txt alone takes as long as the way to the server and back."""
+"""A server is measured once this many pages, of this size or of those that came, were granted:
+robots.txt alone takes no longer than a round trip."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """A tally as it stood."""
+    """Counters of an address at one moment."""
 
     requests: int = 0
     bytes: int = 0
@@ -47,20 +47,20 @@ class _Counted:
 
 @dataclass(slots=True)
 class ServerWatch:
-    """``hosts`` has the address that each host was last seen at."""
+    """``hosts`` has the last address of each host."""
 
     speeds: ServerSpeeds
     calendar: Calendar
     hosts: dict[str, str] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
-    """Addresses with measures that were not taken away by `take_changed`."""
+    """Addresses measured since the last `take_changed`."""
     _counted: dict[str, _Counted] = field(default_factory=dict)
     _use: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """By host, bytes granted and bytes that came since its address was last measured."""
+    """By host, bytes granted and bytes received since its address was last measured."""
     _looked: float = 0.0
 
     def note_use(self, host: str, granted: float, came: float) -> None:
-        """A site that begins at a host was granted so many bytes since the last look."""
+        """Bytes granted to a site that starts at a host, and received, since the last look."""
         before = self._use.get(host, (0.0, 0.0))
         self._use[host] = before[0] + granted, before[1] + came
 
@@ -70,11 +70,11 @@ class ServerWatch:
             self._measure(tallies, now, wall, least=_LEAST_BUSY_SECONDS)
 
     def finish(self, tallies: Mapping[str, ServerTally], now: float, wall: float) -> None:
-        """The run is over: whatever was counted is a measure now."""
+        """At the end of the run: measure whatever was counted."""
         self._measure(tallies, now, wall, least=0.0)
 
     def take_changed(self) -> dict[str, frozenset[str]]:
-        """Addresses that learned something since the last call, with the hosts seen at them."""
+        """Addresses measured since the last call, with their hosts."""
         found: dict[str, set[str]] = {address: set() for address in self.changed}
         self.changed.clear()
         for host, address in self.hosts.items():
@@ -103,7 +103,7 @@ class ServerWatch:
             self.hosts.update(dict.fromkeys(tally.hosts, address))
 
     def _use_of(self, hosts: Iterable[str]) -> tuple[float, float] | None:
-        """Bytes granted to the sites there, and bytes that came; None: nobody knows."""
+        """Bytes granted to the sites at these hosts, and received; None: unknown."""
         uses = [self._use.pop(host) for host in hosts if host in self._use]
         if not uses:
             return None

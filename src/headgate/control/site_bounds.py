@@ -1,4 +1,4 @@
-"""What the user's own bounds leave of a site's size: a plan need not make room for more."""
+"""Limits a site's estimated size to the user's own bounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["within_bounds"]
 def within_bounds(
     size: SizeRange, site: Site, page_bytes: float, *, came: float = 0.0, pages: int = 0
 ) -> SizeRange:
-    """What is still to come, of pages of about this size, after so many bytes and pages.
+    """The bytes still to come after ``came`` bytes and ``pages``, with pages of about this size.
 
     >>> within_bounds(SizeRange(1e6, 2e6, 9e6), Site("a", max_pages=100), 3e4, pages=50)
     SizeRange(low=1000000.0, likely=1500000.0, high=1500000.0)

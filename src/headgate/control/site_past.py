@@ -1,4 +1,4 @@
-"""What the catalog knows of sites that are to be crawled, as forecasts need it."""
+"""Gathers from the catalog what forecasts need to know of sites."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["pasts"]
 
 _VISITS = 10
 _TROUBLES = ("5", "429", "408")
-"""Statuses of the moment begin like this; others stay as they are."""
+"""Prefixes of temporary error statuses."""
 
 
 def pasts(
@@ -24,9 +24,8 @@ def pasts(
     crawlers: int,
     remembered: Callable[[str], Remembered | None] = lambda _: None,
 ) -> dict[str, Past]:
-    """By site. A host that moved is looked up at its newest address; sites that live at one
-    address share it, as far as they are crawled at once. ``remembered``
-    tells what is known of a site's pages."""
+    """By site. A host that moved is looked up at its newest address; sites at one address share it,
+    as far as they are crawled at once. ``remembered`` returns what is known of a site's pages."""
     if catalog is None:
         return {site.name: Past() for site in sites}
     addresses = {site.name: catalog.address(host_of(site.seeds[0])) for site in sites if site.seeds}

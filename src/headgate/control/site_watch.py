@@ -1,4 +1,4 @@
-"""What the manager thinks of one site: what is still to come, how fast its server is, how sure."""
+"""The manager's estimates of one site: bytes still to come, the server's speed, their ranges."""
 
 from __future__ import annotations
 
@@ -19,41 +19,40 @@ from headgate.planning.replan import OpenSite
 __all__ = ["SiteWatch"]
 
 _WIDE = 10.0
-"""Times what is likely: of a site that may be larger, too little is known."""
+"""A site that may be this many times its likely size is too little known."""
 _PAGES_KNOWN = 5
-"""So many show how large pages are; fewer may be small for being the first."""
+"""This many pages show the typical size; the very first may be small."""
 _RESERVE_SECONDS = 0.25
 _RESERVE_PART = 0.02
-"""Of a deadline: what may go wrong before it is missed, however well sizes are known."""
+"""Reserve before a deadline, in seconds and as a part of it, however well sizes are known."""
 
 
 @dataclass(slots=True)
 class SiteWatch:
-    """Of one unfinished site."""
+    """One unfinished site."""
 
     site: Site
     size: SizeWatch
     speed: SpeedWatch
     left: SizeRange
-    """What is still to come, by the last look."""
+    """Bytes still to come, as of the last look."""
     speed_known: bool
-    """From earlier visits; what the user told is a bound."""
+    """From earlier visits; the user's ``max_rate`` is only a bound."""
     mere_guess: SizeRange | None = None
-    """What the site was taken for, where nothing was known of it."""
+    """The assumed size, if nothing was known of the site."""
     arrived: float = 0.0
     """Seconds from the start of the run; its deadline counts from then."""
     grants: GrantUse = field(init=False)
-    """What its server made of what was granted."""
+    """Measures its server by what came of the granted bytes."""
     _to_plan_for: float = field(init=False)
     _pages: int = 0
-    """Responses that its size was last judged by."""
+    """Number of responses at the last look."""
     _seen: tuple[int, ...] = ()
-    """What the size was last judged by."""
+    """Counters at the last look."""
     _polite_cap: float = math.inf
-    """Bytes per second that politeness to its servers allows, by what pages still to come may
-    have ..."""
+    """Bytes per second that politeness allows, by the likely size of pages to come ..."""
     _least_polite_cap: float = math.inf
-    """... and by those that came."""
+    """... and by that of pages that came."""
 
     def __post_init__(self) -> None:
         self._to_plan_for = self.left.likely
@@ -86,7 +85,7 @@ class SiteWatch:
 
     @property
     def cap(self) -> float:
-        """Bytes per second that its server is thought to give, asked as is polite."""
+        """Estimated bytes per second of its server under polite requests."""
         return min(self.speed.cap, self._polite_cap)
 
     @property
@@ -95,12 +94,12 @@ class SiteWatch:
 
     @property
     def vague(self) -> bool:
-        """Whether its deadline depends on what nobody can say yet."""
+        """Whether its deadline depends on a very uncertain size."""
         return self.left.high > _WIDE * self.left.likely and self._may_be_late
 
     @property
     def unseen(self) -> bool:
-        """Whether its deadline depends on a size that was told, and no page has borne out."""
+        """Whether its deadline depends on a given size that no page has confirmed yet."""
         return not self._pages and self._may_be_late
 
     @property
@@ -108,7 +107,7 @@ class SiteWatch:
         return not self.stops and not math.isinf(self.deadline)
 
     def suppose(self, others: Kindred) -> bool:
-        """Take the site for one like these, if nobody has seen or told anything of it."""
+        """Estimate the size from other sites, if nothing is known of this one; whether it was."""
         if self.mere_guess is None or self.size.shown is not None:
             return False
         self.left = others.like_these(self.mere_guess)
@@ -117,7 +116,7 @@ class SiteWatch:
         return True
 
     def look(self, report: Progress) -> None:
-        """What is still to come, by what has come since the last look, if anything."""
+        """Update the bytes still to come, if anything came since the last look."""
         seen = (report.fetches, report.arrived_bytes, report.announced_bytes, report.to_do,
                 report.pages)  # fmt: skip
         if seen == self._seen:
@@ -129,8 +128,8 @@ class SiteWatch:
             self.left = within_bounds(
                 self.left, self.site, mean, came=report.arrived_bytes, pages=report.pages
             )
-        # The likely size is right in the middle of cases; a deadline is kept by the mean, which few
-        # large pages make: what is known to be to do at the mean size so far, within the range.
+        # The likely size is a median; a deadline needs the mean, which a few large pages make:
+        # known URLs at the mean size so far, within the range.
         known = report.to_do * mean
         self._to_plan_for = max(self.left.likely, min(known, self.left.high))
         if report.seconds_per_request and report.growth.responses:
@@ -142,14 +141,13 @@ class SiteWatch:
             self._polite_cap = max(mean, under_way) / report.seconds_per_request
 
     def look_bytes(self, report: Progress) -> float:
-        """So much may a first look take: of a site whose size is known, as much as shows how fast
-        its server answers."""
+        """Bytes of a first look: if the size is known, enough to see how fast the server is."""
         if self.size.guessed:
             return self.size.look_bytes
         return PAGES_JUDGED * (report.mean_wire_bytes or math.inf)
 
     def state(self, equal_share: float) -> OpenSite:
-        """As the planner has it."""
+        """The planner's state of the site."""
         reserve = _RESERVE_SECONDS + _RESERVE_PART * self.time_allowed
         return OpenSite(
             self._to_plan_for,
@@ -163,19 +161,19 @@ class SiteWatch:
         )
 
     def refresh(self, state: OpenSite, equal_share: float) -> None:
-        """Correct what the planner has."""
+        """Update the planner's state of the site."""
         state.least, state.most = self.left.low, _cautious(self.left)
         state.remaining = self._to_plan_for
         state.cap, state.least_cap = self.cap, self._least_cap(equal_share)
 
     def _least_cap(self, equal_share: float) -> float:
-        """A server that nobody knows gives an equal share at the least, or what it gave lately."""
+        """An unknown server delivers at least an equal share, or what it delivered lately."""
         if self.speed_known:
             return self.cap
         return min(max(equal_share, self.speed.seen), self._least_polite_cap)
 
 
 def _cautious(left: SizeRange) -> float:
-    """Half way, in proportion, to the largest that is thought of: all sites at their largest at
-    once is more than any reserve can be kept for."""
+    """The geometric mean of the likely and the largest size: no reserve would be enough for all
+    sites at their largest."""
     return math.sqrt(left.likely * max(left.high, left.likely))

@@ -1,22 +1,21 @@
-"""How large a site is: foretold from what its crawl has shown so far, as a range.
+"""Estimates the size of a site, as a range, from what its crawl has shown so far.
 
     bytes still to come = announced + (known and not fetched + not yet known) * mean size
 
-Announced is what responses under way have told by their Content-Length. URLs not yet known are
-foretold level by level: pages of a depth bring new URLs at the rate that those fetched there did,
-less where the latest brought less; a depth nobody has looked at brings few, more where depth after
-depth has gone on. A chain, where each page leads to one more, may go on as long as it has.
+Announced bytes are those of responses in progress, by their Content-Length. URLs not yet known are
+estimated level by level: pages of a depth bring new URLs at the rate of those fetched there, less
+if the latest brought less; a depth without a fetched page brings few, more if the depths so far
+have gone on. A chain, where each page leads to one more, may go on as long as it has.
 
-The mean size is that of each depth to come, since a crawl meets large pages first (indexes). Pages
-of a depth that was looked at have about the arithmetic mean of those there, large ones included. A
-depth that nobody has looked at has the geometric mean of all that came: the few very large pages
-above it are the site's indexes, and it is the leaves.
+The mean size is taken by depth, since a crawl meets large pages (indexes) first. A depth with
+fetched pages has about their arithmetic mean. A depth without has the geometric mean of all pages
+so far: the few very large pages above it are the site's indexes, and it has the leaves.
 
-What was thought before (`Forecast`) counts as much as it is sure, fully as long as true sizes often
-enough lie so far from what the crawl shows, and not at all where they hardly ever do. Each look
-judges anew: in half of all crawls the truth is out of the range once, so a word that was given up
-for good would be given up in half of them. So a user's word stands as long as the crawl does not
-contradict it, and a guess is gone after a few pages.
+The forecast (`Forecast`) is weighted by how certain it is: fully as long as true sizes often enough
+lie as far from what the crawl shows, and not at all where they hardly ever do. Each look decides
+afresh: in half of all crawls the truth is outside of the range once, so a forecast that was dropped
+for good would be dropped in half of them. So a size given by the user holds as long as the crawl
+does not contradict it, and a guess is gone after a few pages.
 
 The constants were fitted to forty-four sites (`bench/foresight.py`); how well they do on others is
 in docs/algorithms/size-estimates.md.
@@ -38,11 +37,11 @@ __all__ = ["LOOK_BYTES", "SizeRange", "SizeWatch"]
 LOOK_BYTES = 64_000
 _LOOK_PART = 0.03
 _FIRST_YIELD = 1.5
-"""New URLs per page of a depth that no page was fetched of, over the root of all URLs known."""
+"""New URLs per page of a depth without a fetched page, over the root of all known URLs."""
 _FIRST_WEIGHT = 6.0
-"""So many depths of the site itself weigh as much as that."""
+"""That prior weighs as much as this many depths of the site itself."""
 _YIELD_WEIGHT = 0.5
-"""So many pages of a depth weigh as much as the depths before it."""
+"""The depths above weigh as much as this many pages of a depth, for its yield."""
 _LEAST_YIELD = 0.05
 _NO_PAGE = 0.3
 _NO_PART = 1e-3
@@ -50,42 +49,42 @@ _MOST_DEPTHS = 200
 _CHAIN_DEPTHS = 4
 """Many sites have a page or two before the one that leads to all others."""
 _MOST_GROWTH = 1e3
-"""Times the URLs known: nobody can tell more."""
+"""Largest estimate, as a multiple of the known URLs."""
 _TYPICAL_BYTES = 15_000
 _TYPICAL_WEIGHT = 5.0
-"""So many pages of the site weigh as much as the size of a typical one."""
+"""The typical size weighs as much as this many pages of the site."""
 _DEPTH_WEIGHT = 10.0
-"""So many pages of a depth weigh as much as the depths above it."""
+"""The depths above weigh as much as this many pages of a depth, for its page size."""
 _GEOMETRIC = 0.25
-"""Part of the geometric mean in that of a depth: a few very large pages say little of the rest."""
+"""Weight of the geometric mean in a depth's mean: a few very large pages say little of the rest."""
 _BELOW, _BELOW_BY_UNKNOWN, _BELOW_BY_WAY = 1.0, 0.5, 1.8
 _BELOW_KNOWN = 0.7
-"""It goes down by that much from what is known to be there: the unknown may not be."""
+"""The lower bound from known URLs alone: the unknown ones may not exist."""
 _ABOVE, _ABOVE_BY_UNKNOWN, _ABOVE_BY_WAY, _ABOVE_BY_PAGES = 3.6, 1.0, 0.7, 0.32
-"""The range of what is left, in natural logarithms. It is wider where much is unknown, where little
-was seen, and at the end: the last pages are often links that lead nowhere, or a few large files.
+"""The range of what is left, in natural logarithms. It is wider if much is unknown, if few pages
+were fetched, and near the end: the last pages are often dead links, or a few large files.
 """
 _TOO_MUCH, _TOO_LITTLE = (1.25, 1.65), (0.75, 1.25)
-"""How far above or below what the crawl shows something foretold is doubtful, and refuted, in
-lengths of the range on that side. At any one look one true size in thirty lies beyond the first and
-one in fifty beyond the second; below it is one in twenty-five and in fifty-five."""
+"""How far above or below what the crawl shows a forecast is doubtful, and refuted, in lengths of
+the range on that side. At any one look, one true size in thirty lies beyond the first and one in
+fifty beyond the second; below, one in twenty-five and one in fifty-five."""
 _GUESS_PAGES = 1
 _CERTAIN = 0.02
-"""Natural logarithm: where a forecast has no range."""
+"""Range of a forecast without one, as a natural logarithm."""
 _FARTHEST = 50.0
-"""Natural logarithm: of the last few bytes of a forecast a range may be beyond all numbers."""
+"""Largest range, as a natural logarithm, so that exp() does not overflow."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """In logarithms: a value, and how far its range goes down and up."""
+    """A value and its range down and up, in natural logarithms."""
 
     value: float
     below: float
     above: float
 
     def towards(self, other: float) -> float:
-        """How far it goes on the side on which another value lies."""
+        """The range on the side of another value."""
         return self.below if other < self.value else self.above
 
     @property
@@ -98,23 +97,23 @@ class _Estimate:
 
 
 class SizeWatch:
-    """Of one site's visit."""
+    """The size of one site's visit."""
 
     def __init__(self, forecast: Forecast) -> None:
         low, high = forecast.bytes_range or (forecast.bytes, forecast.bytes)
         self._foretold = SizeRange(low, forecast.bytes, high)
         self.guessed = forecast.source is Source.GUESS
         self.whole = self._foretold
-        """Of the whole visit, as it was thought of at the last look."""
+        """Estimate of the whole visit, as of the last look."""
         self.shown: float | None = None
-        """The same by what the crawl alone shows; None: no page was fetched yet."""
+        """The same from the crawl alone; None: no page was fetched yet."""
 
     def suppose(self, size: SizeRange) -> None:
-        """No page was seen yet, and something else is thought of the site."""
+        """Replace the forecast, before any page was fetched."""
         self._foretold = self.whole = size
 
     def look(self, report: Progress) -> SizeRange:
-        """What is still to come. Never nothing: that would mean the site has ended."""
+        """The bytes still to come; never 0, which would mean that the site has ended."""
         seen = _by_the_crawl(report)
         before = self._still_foretold(report.arrived_bytes)
         if seen is None:
@@ -129,12 +128,12 @@ class SizeWatch:
 
     @property
     def look_bytes(self) -> float:
-        """So much may a first look take: then it has seen what a look can see."""
+        """Bytes of a first look."""
         return max(LOOK_BYTES, _LOOK_PART * self.whole.low)
 
     def _both(self, seen: _Estimate, before: _Estimate, report: Progress) -> _Estimate:
-        """Weighed by how sure each is, on the side on which the other lies; as far as the forecast
-        is believed."""
+        """Both estimates, weighted by how certain each is on the side of the other, and by how
+        credible the forecast is."""
         believed = _believed(seen, before.value)
         worth = min(1.0, _GUESS_PAGES / max(report.growth.responses, 1)) if self.guessed else 1.0
         weight_seen = seen.towards(before.value) ** -2
@@ -147,7 +146,7 @@ class SizeWatch:
         )
 
     def _still_foretold(self, arrived: float) -> _Estimate | None:
-        """None: more has come than was foretold."""
+        """What is left of the forecast; None: more has come than was forecast."""
         left = self._foretold.likely - arrived
         if left < 1.0:
             return None
@@ -162,7 +161,7 @@ class SizeWatch:
 
 
 def _by_the_crawl(report: Progress) -> _Estimate | None:
-    """Of what is to come beyond what was announced; None: no page was fetched yet."""
+    """What is to come beyond the announced bytes; None: no page was fetched yet."""
     growth = report.growth
     fetched = growth.responses
     known = max(report.to_do - report.announced_fetches, 0)
@@ -185,7 +184,7 @@ def _by_the_crawl(report: Progress) -> _Estimate | None:
 
 
 def _to_come(growth: Growth, to_do: int) -> tuple[float, list[float]]:
-    """URLs not yet known, level by level from the seeds down; and by depth, with those known."""
+    """Estimated number of URLs not yet known, and of all URLs to come by depth."""
     waiting = sum(growth.known) - sum(growth.settled)
     of_waiting = to_do / waiting if waiting else 0.0  # robots.txt and the like dropped the others
     known = new = total = yields = depths = 0.0
@@ -213,7 +212,7 @@ def _to_come(growth: Growth, to_do: int) -> tuple[float, list[float]]:
 
 
 def _is_chain(growth: Growth) -> bool:
-    """Whether every page led to one more: as far as anybody can tell, half of it is there."""
+    """Whether every page led to one more; the best guess is then that half of it is known."""
     return len(growth.known) > _CHAIN_DEPTHS and all(urls == 1 for urls in growth.known)
 
 
@@ -232,8 +231,8 @@ class _Level:
         return cls(growth.known[depth], growth.settled[depth], growth.brought[depth])
 
     def further_yield(self, lately: float, elsewhere: float) -> float:
-        """New URLs that each further page of the depth will bring: as many as those before it,
-        less as far as the latest brought less."""
+        """New URLs per further page of the depth: as many as before, less if the latest pages
+        brought less."""
         if not self.settled:
             return elsewhere
         mean = self.brought / self.settled
@@ -242,8 +241,8 @@ class _Level:
 
 
 def _mean_bytes(growth: Growth, to_come: Sequence[float]) -> float:
-    """Of pages to come, so many by depth. A depth is like the one above it, as far as its own pages
-    do not show otherwise; one that nobody has looked at is like what is common on the site."""
+    """Mean size of pages to come, given their number by depth. A depth is like the one above it
+    unless its own pages show otherwise; one without fetched pages is like all pages so far."""
     logs = sum(sizes.log_bytes for sizes in growth.sizes)
     common = _weighed(
         math.log(_TYPICAL_BYTES), _TYPICAL_WEIGHT, logs / growth.responses, growth.responses
@@ -261,7 +260,7 @@ def _mean_bytes(growth: Growth, to_come: Sequence[float]) -> float:
 
 
 def _own_mean(sizes: Sizes) -> float:
-    """In logarithms, between the geometric and the arithmetic mean."""
+    """Logarithm of a mean between the geometric and the arithmetic one."""
     geometric = sizes.log_bytes / sizes.responses
     arithmetic = math.log(max(sizes.wire_bytes / sizes.responses, 1.0))
     return _GEOMETRIC * geometric + (1 - _GEOMETRIC) * arithmetic
@@ -272,14 +271,14 @@ def _weighed(one: float, weight: float, other: float, other_weight: float) -> fl
 
 
 def _believed(seen: _Estimate, foretold: float) -> float:
-    """How far what was foretold counts, from 0 to 1."""
+    """How credible a forecast is, from 0 to 1."""
     apart = abs(foretold - seen.value) / seen.towards(foretold)
     doubtful, refuted = _TOO_MUCH if foretold > seen.value else _TOO_LITTLE
     return min(max((refuted - apart) / (refuted - doubtful), 0.0), 1.0)
 
 
 def _narrower(seen: float, before: float, believed: float) -> float:
-    """How far the range of both goes, where ``before`` counts so much."""
+    """The range of both estimates together, with the credibility of ``before``."""
     return seen + believed * (1 / math.hypot(1 / seen, 1 / before) - seen)
 
 

@@ -1,4 +1,4 @@
-"""A crawl's looks made into snapshots, for whoever shows them: shares, sizes, ends foreseen."""
+"""Makes snapshots of a running crawl for display: shares, sizes, predicted ends."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Look:
     """Now; None: unlimited."""
     making_way: bool
     quota: QuotaUse | None
-    """How it stands; None: there is none."""
+    """None: there is no quota."""
     standing: Callable[[Sequence[str] | None], Sequence[SiteReport]]
-    """How these sites stand, or all of them, by the rules of the report."""
+    """Returns the state of these sites, or of all, by the rules of the report."""
     ends: Mapping[str, float]
-    """When sites will end, as far as the manager foresees it."""
+    """Predicted ends of sites, as far as known."""
 
     @property
     def paused(self) -> bool:
@@ -40,24 +40,23 @@ class Look:
         return self.quota is not None and self.quota.spent
 
     def may_come(self, bytes_: float) -> bool:
-        """Whether the quota lets so much pass in this period."""
+        """Whether the quota allows so many bytes in this period."""
         return self.quota is None or (not self.quota.spent and bytes_ <= self.quota.left)
 
 
 class Snapshots:
-    """Remembers each site as it was last: of ten thousand, few change between two looks."""
+    """Caches the snapshot of each site: of ten thousand, few change between two looks."""
 
     def __init__(self, why_missed: Callable[[SiteReport, float], str]) -> None:
-        """``why_missed`` has the words for a site that ended and missed its deadline without being
-        late."""
+        """``why_missed`` gives the words for a site that missed its deadline without being late."""
         self._why_missed = why_missed
         self._sizes: dict[str, SizeWatch] = {}
         self._sites: dict[str, SiteSnapshot] = {}
         self._moving: Set[str] = frozenset()
-        """Those that run, or had a rate when they ended, which they have no longer."""
+        """Sites that run, or still had a rate in the last snapshot."""
 
     def planned(self, forecasts: Mapping[str, Forecast]) -> None:
-        """What is known of sizes from now on."""
+        """Set the forecasts of sizes."""
         self._sizes = {name: SizeWatch(known) for name, known in forecasts.items()}
         self._sites.clear()
 
@@ -106,7 +105,7 @@ class Snapshots:
 
 
 def _end(site: SiteReport) -> float | None:
-    """None: it did not come to its end, and its deadline is still open."""
+    """None: the site did not finish, and its deadline is still open."""
     return None if site.deadline is not None and site.met is None else site.finished
 
 

@@ -1,9 +1,9 @@
-"""How fast a server can be: learnt from what it gives against what it was granted.
+"""Estimates a server's speed from what it delivers of what was granted.
 
 A site that uses its whole grant may be able to do more, so its cap rises by half at each look until
-the server, not the grant, sets the pace. A site that leaves part of its grant unused at three looks
-in a row is as fast as it can be: its cap falls to a little above what came, so that others get the
-rest. A user's max_rate is never passed.
+the server, not the grant, is the bottleneck. A site that leaves part of its grant unused at three
+looks in a row is at its limit: its cap falls to a little above what came, so that others get the
+rest. A user's max_rate is never exceeded.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ _HEADROOM = 1.15
 _LOOKS = 3
 _REMEMBERED = 0.5 ** (1 / 20)
 _LEAST_CAP = 1_000.0
-"""Bytes per second: no server is written off as slower."""
+"""Bytes per second: no cap falls below."""
 
 
 @dataclass(slots=True)
 class SpeedWatch:
-    """Of one site. ``cap`` never exceeds ``most``."""
+    """The speed of one site's server. ``cap`` never exceeds ``most``."""
 
     cap: float
     most: float = math.inf
     seen: float = 0.0
-    """The fastest that it was lately: half of it is forgotten after 20 looks without."""
+    """The recent maximum, which decays with a half-life of 20 looks."""
     _slow_looks: int = 0
     _came: float = 0.0
     """At the last look."""
     _fastest_of_slow: float = 0.0
 
     def look(self, came: float, granted: float, *, busy: bool) -> float:
-        """The cap after another look; rates in bytes per second.
+        """Update and return the cap; rates are in bytes per second.
 
-        ``busy``: there was work for all of the time, so that a low rate is the server's doing.
+        ``busy``: there was work all the time, so a low rate is the server's doing.
         """
         self.seen, self._came = max(_REMEMBERED * self.seen, came), came
         if granted <= 0 or not busy:
@@ -52,11 +52,11 @@ class SpeedWatch:
         return self.cap
 
     def unused(self, rate: float) -> float:
-        """What it will leave of a rate, if it goes on as at the last look."""
+        """What it will leave of a rate if it continues as at the last look."""
         return max(rate - _HEADROOM * self._came, 0.0) if self._slow_looks else 0.0
 
     def conclude(self) -> None:
-        """Take the last look for proof if it was a slow one: there will be no other for a while."""
+        """Lower the cap after a slow look at once, since there will be no other for a while."""
         if self._slow_looks:
             self.cap = min(max(self._fastest_of_slow * _HEADROOM, _LEAST_CAP), self.cap, self.most)
             self._slow_looks = 0

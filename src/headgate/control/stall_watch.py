@@ -1,10 +1,10 @@
-"""When the machine itself stood still: noticed by a beat that comes late, and named by its cause.
+"""Detects that the machine or the process stood still, by a late heartbeat, and names the cause.
 
-Somebody beats at even intervals and says what the clocks show. A beat that comes late by more than
-a bound tells of a stall since the one before:
+The caller beats at even intervals and passes the clocks' readings. A beat that is late by more than
+a threshold means a stall since the last one:
 
-suspended  the machine slept: the clock that counts sleep went on, the one that does not stood still
-busy       the process used a CPU meanwhile: its own work kept it from everything else
+suspended  the clock that counts sleep went on, the one that does not stood still
+busy       the process used a CPU meanwhile: its own work blocked the event loop
 starved    it did not: others had the CPU, or the process was stopped
 
 Pure: clocks are read elsewhere (`grid/heartbeat.py`).
@@ -22,33 +22,33 @@ __all__ = ["BEAT_SECONDS", "Clocks", "StallWatch"]
 
 BEAT_SECONDS = 0.25
 _LEAST_SECONDS = 0.25
-"""Beats are late by less on any busy machine."""
+"""On any busy machine, beats are late by less."""
 _OWN_WORK = 0.5
 _MOST_KEPT = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """What they show at one moment, in seconds."""
+    """Readings at one moment, in seconds."""
 
     now: float
-    """Of the run; goes on while the machine sleeps."""
+    """The time of the run, which includes suspension."""
     asleep: float
-    """Until now, since any moment."""
+    """Time suspended, since any fixed moment."""
     cpu: float
-    """That the process used until now."""
+    """CPU time that the process has used."""
 
 
 class StallWatch:
-    """Of one leg."""
+    """The stalls of one leg."""
 
     def __init__(self, clocks: Clocks) -> None:
         self.stalls: list[Stall] = []
-        """In order of time. Stalls of one cause close upon each other are one."""
+        """In order of time. Adjacent stalls with the same cause are merged."""
         self._last = clocks
 
     def beat(self, clocks: Clocks) -> None:
-        """Called a beat after the last one, or later when there was a stall."""
+        """Called one interval after the last beat, or later after a stall."""
         last, self._last = self._last, clocks
         asleep = clocks.asleep - last.asleep
         awake = clocks.now - last.now - asleep
@@ -69,7 +69,7 @@ class StallWatch:
             self._join_nearest()
 
     def _join_nearest(self) -> None:
-        """Two of one cause become one, so that no second is lost from the sums."""
+        """Merge the two nearest with the same cause, so that no second is lost from the sums."""
         gaps = []
         latest: dict[str, int] = {}
         for place, stall in enumerate(self.stalls):

@@ -1,12 +1,12 @@
-"""What earlier visits tell of the next one: how many bytes it will take, as a range.
+"""Estimates the bytes of the next visit, as a range, from earlier ones.
 
-A first visit moves everything, later ones mostly ask whether something changed: the first says
-little of the others. Among those the middle counts, the newest most; a visit that was broken off
-or disturbed by errors counts less, so that one of them does not decide. The range is what the
-visits differ by, and never less than one visit can tell.
+A first visit transfers everything, later ones mostly find pages unchanged, so the first says little
+of the others. Of those the weighted median counts, with newer visits weighing more, and interrupted
+or disturbed ones less. The range is the spread of the visits, and never less than a single visit
+can tell.
 
-Where the site's pages are remembered, the visit lies between asking for all of them in vain and
-moving all of them anew; that also tells of a second visit, before there was one.
+If the site's pages are remembered, the visit lies between finding all of them unchanged and
+transferring all of them again; that also gives an estimate for a second visit.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ __all__ = ["PastVisit", "Remembered", "next_visit"]
 
 _VISITS_LOOKED_AT = 7
 _NEWER = 0.8
-"""The weight of a visit, of that of the next newer one."""
+"""Weight of a visit relative to the next newer one."""
 _DISTURBED, _BROKEN_OFF = 0.25, 0.1
-"""The weight of such a visit, of that of an undisturbed one."""
+"""Weight of such a visit relative to an undisturbed one."""
 _MANY_ERRORS = 0.05
-"""Of a visit's pages."""
+"""Part of a visit's pages."""
 _UNCHANGED_BYTES = 500.0
-"""On the line, to hear that a page has not changed."""
+"""Wire bytes of a 304 response."""
 _CHANGED = 0.1
-"""Of pages that can say so, until visits have told."""
+"""Assumed share of changed pages among those that can be revalidated, before any such visit."""
 _PAGES_CHANGE = 1.1
 _TYPICAL_BYTES = 10_000.0
 _LEAST_SPREAD, _MOST_SPREAD = 0.1, 3.0
 _ONE_VISIT = 0.5
-"""The spread of a single visit's word, in natural logarithms; it falls with their number."""
+"""The spread of a single visit, in natural logarithms; it falls with their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class PastVisit:
     alpha: float | None = None
     pages: int = 0
     troubles: int = 0
-    """Fetches that failed for the moment: no answer, or a server's error."""
+    """Temporary failures: no answer, or a server error."""
     first: bool = False
     """Nothing was known of the site before it."""
 
@@ -64,13 +64,13 @@ class Remembered:
 
     pages: int
     never_asked: int = 0
-    """Of them."""
+    """Of the pages, those never fetched."""
     sized: int = 0
-    """Of them: their sizes are known, ..."""
+    """Of the pages, those of known size, ..."""
     sized_bytes: float = 0.0
-    """... all together."""
+    """... and their total size."""
     revalidatable: int = 0
-    """Of them: can say that they have not changed."""
+    """Of the pages, those with a validator for conditional requests."""
 
     @property
     def mean_bytes(self) -> float:
@@ -78,8 +78,8 @@ class Remembered:
 
     @property
     def bounds(self) -> SizeRange:
-        """Nothing changed, a little, everything; each with all that was never asked for, and a
-        little beyond, for pages come, go and grow."""
+        """Nothing changed, a little, everything; each with all pages never fetched, and a margin,
+        since pages come, go and grow."""
         whole = self.pages * self.mean_bytes
         sure = (self.pages - self.revalidatable) * self.mean_bytes
         least = sure + self.revalidatable * min(_UNCHANGED_BYTES, self.mean_bytes)
@@ -88,7 +88,7 @@ class Remembered:
 
 
 def next_visit(visits: Sequence[PastVisit], memory: Remembered | None) -> SizeRange | None:
-    """The bytes of the next visit; None: nothing can be told of it. ``visits``: the newest first"""
+    """The bytes of the next visit; None: unknown. ``visits`` has the newest first."""
     later = [visit for visit in visits[:_VISITS_LOOKED_AT] if not visit.first]
     told = _by_visits(later) if any(visit.complete for visit in later) else None
     if memory is not None and memory.pages:
@@ -111,7 +111,7 @@ def _by_visits(visits: Sequence[PastVisit]) -> SizeRange:
 
 
 def _within(told: SizeRange, memory: Remembered) -> SizeRange:
-    """As visits told, as far as the pages that are known allow it, and all that is new."""
+    """The estimate from visits within the bounds of the known pages, plus all new ones."""
     bounds, new = memory.bounds, memory.never_asked * memory.mean_bytes
     likely = min(max(told.likely + new, bounds.low), bounds.high)
     return SizeRange(
@@ -122,7 +122,7 @@ def _within(told: SizeRange, memory: Remembered) -> SizeRange:
 
 
 def _after_the_first(visit: PastVisit) -> SizeRange:
-    """Nobody knows yet what its server says to a question whether something has changed."""
+    """It is not known yet whether the server answers conditional requests."""
     least = min(visit.pages * _UNCHANGED_BYTES, visit.wire_bytes)
     return SizeRange(least, visit.wire_bytes, visit.wire_bytes * math.exp(_ONE_VISIT))
 

@@ -15,8 +15,8 @@ from headgate.model.units import Seconds
 
 __all__ = ["RunTime", "time_left"]
 
-_AT_LEAST_SECONDS = 0.001
-"""What is left of a deadline that has passed."""
+_NO_TIME_SECONDS = 0.001
+"""What is left of a ``max_time`` that is used up."""
 
 
 @dataclass(slots=True)
@@ -52,10 +52,8 @@ class RunTime:
 def time_left(site: Site, elapsed: float, started: float | None) -> Site:
     """The site with what is left of its deadline after ``elapsed`` seconds of the run, and of its
     ``max_time`` since it ``started``."""
-    if site.deadline is not None and elapsed:
-        left = max(site.deadline - elapsed, _AT_LEAST_SECONDS)
-        site = dataclasses.replace(site, deadline=Seconds(left))
+    site = site.as_of(elapsed)
     if site.max_time is not None and started is not None:
-        left = max(site.max_time - (elapsed - started), _AT_LEAST_SECONDS)
+        left = max(site.max_time - (elapsed - started), _NO_TIME_SECONDS)
         site = dataclasses.replace(site, max_time=Seconds(left))
     return site

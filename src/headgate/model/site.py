@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
 
@@ -69,6 +69,8 @@ class SiteStatistics:
     """Zhu 2020, Eq. 17: a visit takes ``alpha * bytes / rate`` seconds. Positive."""
 
 
+_PASSED_SECONDS = 0.001
+"""What is left of a deadline that has passed."""
 _LISTS = dict.fromkeys(("seeds", "include", "exclude", "fetch", "store", "focus_pages"), several)
 _QUANTITIES = {
     "deadline": parse_duration,
@@ -143,6 +145,12 @@ class Site:
         as_written(self, where, NUMBERS, _QUANTITIES)
         as_written(self, where, OnDeadline, {"on_deadline": choice(OnDeadline)})
         as_written(self, where, Requisites, {"requisites": choice(Requisites)})
+
+    def as_of(self, seconds: float) -> Site:
+        """The site ``seconds`` into the run: with what is left of its deadline."""
+        if self.deadline is None or seconds <= 0:
+            return self
+        return replace(self, deadline=Seconds(max(self.deadline - seconds, _PASSED_SECONDS)))
 
     @property
     def robots_ignored(self) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from pathlib import Path
 from headgate.control.lease_book import LeaseBook
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Grant, Held, Lease, Orders
-from headgate.jobs.run_time import time_left
 from headgate.model.task import Task
 from headgate.storage.lease_folder import LeaseFolder, SavedGrant, lease_folders
 
@@ -59,7 +58,7 @@ class Work:
     def task(self, wall: float) -> Task:
         """To be crawled from now on; time that passed since it was granted is gone."""
         task = self.folder.task(self.grant)
-        site = time_left(task.site, max(wall - self.saved.wall, 0.0), None)
+        site = task.site.as_of(max(wall - self.saved.wall, 0.0))
         return replace(task, site=site)
 
 
