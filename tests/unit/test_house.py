@@ -7,6 +7,8 @@ reason.
 from __future__ import annotations
 
 import ast
+import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,3 +90,39 @@ def test_every_port_has_a_contract_suite() -> None:
     assert ports == SUITES.keys()
     for suite in SUITES.values():
         assert (ROOT / "tests" / "contract" / f"{suite}.py").exists()
+
+
+def _named_in(path: Path) -> Iterator[str]:
+    """Modules and their members that a docstring or comment refers to, without the package."""
+    rooms = "|".join(room.name for room in SOURCE.iterdir() if room.is_dir())
+    text = path.read_text(encoding="utf-8")
+    for found in re.finditer(rf"`(?:headgate\.)?((?:{rooms})(?:\.\w+)+)`", text):
+        yield found[1]
+    for found in re.finditer(rf"`((?:{rooms})(?:/\w+)+)\.py`", text):
+        yield found[1].replace("/", ".")
+
+
+def _exists(name: str) -> bool:
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(("headgate", *parts[:length])))
+        except ModuleNotFoundError:
+            continue
+        for member in parts[length:]:
+            fields = getattr(found, "__annotations__", {})
+            if not hasattr(found, member) and member not in fields:
+                return False
+            found = getattr(found, member, None)
+        return True
+    return False
+
+
+def test_docstrings_refer_to_what_exists() -> None:
+    stale = [
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for name in _named_in(path)
+        if not _exists(name)
+    ]
+    assert stale == []

@@ -7,22 +7,22 @@ import time
 __all__ = ["SystemClock"]
 
 _COUNTING_SLEEP: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Linux has one."""
+"""A clock that counts suspension; Linux has one."""
 
 
 class SystemClock:
-    """Seconds, as `headgate.crawling.ports.Clock` wants them. ``now`` goes on while the machine is
-    suspended, where the system can tell: a deadline does not wait for a laptop to be opened."""
+    """A `headgate.crawling.ports.MachineClock`. ``now`` goes on while the machine is suspended, if
+    the system supports that: deadlines do not wait for a laptop to be opened."""
 
     def now(self) -> float:
         return time.clock_gettime(_COUNTING_SLEEP)
 
     def asleep(self) -> float:
-        """For how long the machine was suspended until now, since it was started."""
+        """How long the machine was suspended since it was booted."""
         return self.now() - time.monotonic() if _COUNTING_SLEEP != time.CLOCK_MONOTONIC else 0.0
 
     def cpu(self) -> float:
-        """That this process used until now."""
+        """CPU time that this process has used."""
         return time.process_time()
 
     def wall(self) -> float:

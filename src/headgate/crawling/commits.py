@@ -1,8 +1,7 @@
-"""Group commit: what a site run gives is made durable in batches, off the event loop.
+"""Group commit: pages of a site run are made durable in batches, off the event loop.
 
-A batch goes when it is a little old or a little large, so that one sync serves many pages; where
-nothing was given nobody wakes up. When the disk is slower than the line, `room` makes fetches wait:
-memory stays bounded.
+A batch is committed when it is old or large enough, so that one sync serves many pages. When the
+disk is slower than the line, `room` makes fetches wait: memory stays bounded.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _MOST_WAITING_BYTES = 16_000_000
 
 
 class Commits:
-    """Commits of one store: one at a time, and one more at the end."""
+    """The commits of one store, one at a time, and one more at the end."""
 
     def __init__(
         self,
@@ -36,9 +35,9 @@ class Commits:
         self._landed = landed
         self._progress = progress
         self._any = asyncio.Event()
-        """Something was given since the last commit began."""
+        """Something was added since the last commit began."""
         self._wanted = asyncio.Event()
-        """So much that it should not grow old."""
+        """So much was added that it should be committed at once."""
         self._committed = asyncio.Condition()
 
     async def run(self) -> None:
@@ -55,14 +54,14 @@ class Commits:
     async def commit(self) -> None:
         self._any.clear()
         self._wanted.clear()
-        given = self._landed.copy()  # with all that was given up to now, which is about to go
+        given = self._landed.copy()  # the counters of what is about to be committed
         await self._store_all()
         self._progress.keep(given)
         async with self._committed:
             self._committed.notify_all()
 
     def given(self) -> None:
-        """Something was given to the store."""
+        """Something was added to the store."""
         self._any.set()
         if self._store.waiting_bytes >= _BATCH_BYTES:
             self._wanted.set()

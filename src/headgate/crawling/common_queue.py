@@ -1,12 +1,12 @@
-"""One queue over all sites of a node: the best page of all goes next, while there is room on the
-line (`headgate.traffic.fetcher_manager` decides, here it is performed).
+"""One queue over all sites of a node: the best page of all goes next while there is room on the
+line. `headgate.traffic.fetcher_manager` decides; this performs its decisions.
 
-Every site has one place in line, with the best page that its frontier could fetch now. When its
-turn comes, the frontier says which page that is by then, so a page that came to light meanwhile is
-not late, and politeness stays the frontier's. robots.txt is not a page and takes no turn.
+Every site has one place in the queue, with the best page that its frontier could fetch now. When
+its turn comes, the frontier says which page is best by then, so a page found meanwhile is not late,
+and politeness remains with the frontier. robots.txt does not go through the queue.
 
-Where shares are enforced, a site is held to the sum of the shares of its fetches under way, and all
-of them to the total; otherwise nothing is held at all, as in the paper.
+If shares are enforced, a site is limited to the sum of the shares of its fetches in progress, and
+all sites to the total; otherwise nothing is limited, as in the paper.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from headgate.traffic.server_speed import Measure, ServerSpeed, ServerSpeeds
 __all__ = ["CommonQueue", "KnownSpeed", "Place"]
 
 KnownSpeed = tuple[str, str, ServerSpeed]
-"""(host, address, what earlier runs learned of it)."""
+"""(host, address, speed of the server by earlier runs)."""
 
 _BEAT_SECONDS = 1.0
-"""Between two measurements of the rate, and looks at who has waited too long."""
+"""Interval at which the rate is measured and waiting pages are checked."""
 _PER_SERVER = 1
-"""At once from one address: what several take of a server's speed cannot be told beforehand, and
-there are other servers."""
+"""Concurrent fetches from one address: how several would share a server's speed is not known
+beforehand, and there are other servers."""
 
 
 class _Meter(Protocol):
@@ -49,17 +49,17 @@ class _Meter(Protocol):
 
 
 Begin = Callable[[], str | None]
-"""A turn has come: the site begins its best fetch, and tells its URL; None: it has none."""
+"""Called when a site's turn has come: it starts its best fetch and returns the URL, if any."""
 
 
 @dataclass(slots=True)
 class Place:
-    """A site's; ``waiting`` is what it has in line."""
+    """A site's place in the queue; ``waiting`` is its best page."""
 
     site: str
     begin: Begin
     most: float
-    """Bytes per second, by the user's word."""
+    """The site's ``max_rate``, bytes per second."""
     _queue: CommonQueue
     tally: QueueTally = field(default_factory=QueueTally)
     waiting: Download | None = None
@@ -67,11 +67,11 @@ class Place:
     """By URL."""
 
     def ready(self, best: Ready | None) -> None:
-        """What the site could fetch now, if anything."""
+        """Set the best page that the site could fetch now, if any."""
         self._queue.line_up(self, best)
 
     def over(self, url: str, outcome: Fetched | FetchFailure | None = None) -> None:
-        """A fetch has ended; told twice, it is no harm."""
+        """A fetch has ended; idempotent."""
         start = self.under_way.pop(url, None)
         if start is not None:
             self._queue.landed(self, start, outcome)
@@ -84,7 +84,7 @@ class Place:
 
 
 class CommonQueue:
-    """Within one event loop, as long as the node lives."""
+    """The queue of one node, within one event loop."""
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class CommonQueue:
         self._fetcher = fetcher
         self._clock = clock
         self._places: dict[str, Place] = {}
-        """By the key of what they have in line."""
+        """By the key of their waiting page."""
         self._addresses = {host: address for host, address, _ in known}
-        """Of hosts, as far as they have ever answered."""
+        """Last known address of each host."""
         self._number = 0
         self._looking = False
         self._carried = fetcher.carried()
@@ -125,7 +125,7 @@ class CommonQueue:
         self._look_soon()
 
     def line_up(self, place: Place, best: Ready | None) -> None:
-        """Its best is another one now; one of the same score keeps its place."""
+        """Replace the best page of a site; one of the same score keeps its place."""
         before = place.waiting
         if best is None:
             if before is not None:
@@ -162,7 +162,7 @@ class CommonQueue:
         self._timer.cancel()
 
     def _look_soon(self) -> None:
-        """Once for all that happens in this turn of the loop."""
+        """Once per iteration of the event loop."""
         if not self._looking:
             self._looking = True
             asyncio.get_running_loop().call_soon(self._look)
@@ -185,7 +185,8 @@ class CommonQueue:
             )
 
     def _hold(self, place: Place) -> None:
-        """To the shares of what is under way. Without any, robots.txt may still be."""
+        """Limit a site to the shares of its fetches in progress; without any, robots.txt may be
+        fetched all the same."""
         if self._manager.way.enforced:
             shares = math.fsum(start.taken.share for start in place.under_way.values())
             self._fetcher.meter.set_site(place.site, min(shares or math.inf, place.most))
@@ -199,5 +200,5 @@ class CommonQueue:
 
 
 def _score(level: int) -> float:
-    """What an earlier run asked for comes behind all that none did."""
+    """Pages that an earlier run fetched come after all new ones."""
     return score_of(level) - level // LEVELS

@@ -1,7 +1,7 @@
-"""What a site run tells its frontier, and when the frontier wants to be told of the time.
+"""Passes events to a site run's frontier, and wakes it when it has asked to be woken.
 
-What tasks pass on is dropped once the run is over. A frontier that has much to think about is
-given pauses as long as it took, in which others of the event loop have their turn.
+Events from tasks are dropped once the run is over. A frontier that takes long is followed by pauses
+of the same length, in which the rest of the event loop runs.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from headgate.frontier.scored_todo import Scores
 __all__ = ["LINKS_AT_ONCE", "Dialogue"]
 
 LINKS_AT_ONCE = 2_000
-"""Told to the frontier in one go. A link takes it some microseconds, one made to be costly a
+"""Most links per event. A link takes the frontier some microseconds, one made to be expensive a
 tenth of a millisecond."""
 _OTHERS_PART = 1.0
-"""Seconds that others have for each that the frontier takes for very many links."""
+"""Pause after each second that the frontier takes for very many links."""
 _SHORTEST_PAUSE_SECONDS = 0.2
-"""Of a site that waits for its own delay: less is not worth lending what it has."""
+"""A shorter delay of the site is not worth lending its rate to others."""
 
 
 class Dialogue:
-    """Of one site run with its frontier; ``perform`` does what the frontier answers."""
+    """Of one site run with its frontier; ``perform`` executes the frontier's commands."""
 
     def __init__(
         self,
@@ -43,34 +43,34 @@ class Dialogue:
         perform: Callable[[list[Command]], object],
     ) -> None:
         self.news = True
-        """The frontier was told something since somebody last set this to False."""
+        """Whether the frontier got an event since this was last set to False."""
         self._frontier = frontier
         self._clock = clock
         self._focus = focus
         self._tasks = tasks
         self._perform = perform
         self._wakes = -math.inf
-        """When the timer goes off."""
+        """When the timer fires."""
         self._took_seconds = 0.0
-        """The frontier, for the last event."""
+        """Time that the frontier took for the last event."""
 
     @property
     def over(self) -> bool:
-        """Whether the run is."""
+        """Whether the run is over."""
         return self._tasks.over
 
     @property
     def accepted(self) -> int:
-        """URLs that the frontier has taken in."""
+        """Number of URLs that the frontier has accepted."""
         return self._frontier.accepted
 
     @property
     def waits(self) -> bool:
-        """Whether the frontier wants to hear of nothing but the time, and not soon."""
+        """Whether the frontier only waits for a time that is not near."""
         return self._wakes > self._clock.now() + _SHORTEST_PAUSE_SECONDS
 
     def ask(self, event: Event) -> list[Command]:
-        """What the frontier answers, for the caller to perform."""
+        """The frontier's commands, for the caller to perform."""
         self.news = True
         clock = self._clock
         began = clock.now()
@@ -82,15 +82,15 @@ class Dialogue:
         self._perform(self.ask(event))
 
     def pass_on(self, event: Event) -> None:
-        """From a task, which may outlive the run. With a focus, URLs that no page brought are
-        scored by themselves."""
+        """An event from a task, which may outlive the run. With a focus, URLs that were not found
+        on a page are scored by themselves."""
         if self._focus is not None and isinstance(event, Found | Recalled):
             event = structs.replace(event, scores=self._focus.of_urls(event.urls))
         if not self._tasks.over:
             self.tell(event)
 
     async def tell_of(self, urls: Sequence[str], depth: int, scores: Scores | None) -> None:
-        """Of very many, in parts; others have as long in between."""
+        """Pass on very many URLs in parts, with pauses as long as each part took."""
         clock = self._clock
         for start in range(0, len(urls), LINKS_AT_ONCE):
             began = clock.now()
@@ -102,10 +102,10 @@ class Dialogue:
             await asyncio.sleep(_OTHERS_PART * (clock.now() - began))
 
     async def tell_most(self, event: PageFetched, depth: int) -> PageFetched:
-        """Of a page with very many links, all but the last, which go with the page itself.
+        """Pass on most links of a page with very many; returns the event with the last ones.
 
-        Were it the other way round, a crash could leave a page
-        settled whose links nobody knows; so it leaves a page to be asked for again."""
+        In this order, a crash leaves a page to be fetched again, never a settled page whose links
+        are lost."""
         if not self._frontier.follows(event.digest):
             return event
         most = len(event.links) - LINKS_AT_ONCE
@@ -113,7 +113,7 @@ class Dialogue:
         return structs.replace(event, links=event.links[most:])
 
     def wake_at(self, until: float) -> None:
-        """A frontier that has much to do at once goes on when others had as long."""
+        """Wake the frontier then, or once the event loop had as long as the frontier took."""
         self._wakes = until
         wait = max(until - self._clock.now(), _OTHERS_PART * self._took_seconds)
         self._tasks.wake_after(wait, self.tick)

@@ -1,10 +1,10 @@
-"""What a site says of itself before a page of it is asked for: robots.txt, and where sitemaps are.
+"""Fetches robots.txt of an origin before its first page, and finds its sitemaps.
 
-robots.txt that cannot be had forbids everything (RFC 9309), so a moment's failure would cost the
-site: it is tried as often as a page is, and after that the host is given up with the reason. One
-that does not come, or comes in drops, is not waited for longer than a page of its size deserves.
+An unreachable robots.txt forbids everything (RFC 9309), so a temporary failure would cost the whole
+site: it is retried as often as a page, and then the host is given up with the reason. One that does
+not arrive, or arrives very slowly, is not waited for longer than a page of its size.
 
-Where robots.txt names no sitemap, the usual place is looked at.
+If robots.txt names no sitemap, the usual place is tried.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RETRIES = RetryRules()
 
 @dataclass(slots=True)
 class Discovery:
-    """For one site run, which keeps what was fetched and is told what was found."""
+    """For one site run: ``keep`` stores what was fetched, ``tell`` passes on what was found."""
 
     site: str
     fetch: Request
@@ -44,15 +44,15 @@ class Discovery:
     keep: Callable[[Fetched | FetchFailure, Role], Awaitable[None]]
     tell: Callable[[Event], object]
     waiting: set[str] = field(default_factory=set)
-    """Origins that are left alone for a while, or keep us waiting, just now."""
+    """Origins that are paused, or slow to answer, at the moment."""
     cache: RobotsCache | None = None
-    """Of a site that is visited often: what a visit before learned. Its sitemaps are then not
-    looked into either."""
+    """What earlier visits learned, for sites that are visited often; an origin found here has its
+    sitemaps skipped as well."""
     ignored: frozenset[str] = frozenset()
-    """Hosts whose robots.txt is not obeyed, as the user says; it may still name sitemaps."""
+    """Hosts whose robots.txt is not obeyed; it may still name sitemaps."""
 
     async def explore(self, origin: str) -> str:
-        """Learn an origin's rules and tell of its sitemaps; why that failed, or nothing."""
+        """Learn an origin's rules and sitemaps; returns why that failed, or nothing."""
         wall = self.clock.wall()
         cached = None if self.cache is None else self.cache.find(origin, wall)
         if cached is not None:
@@ -93,7 +93,7 @@ class Discovery:
 
     @contextmanager
     def _patience(self, origin: str) -> Iterator[None]:
-        """An origin that takes long to tell its rules keeps no crawler from others."""
+        """An origin that is slow to give its rules does not occupy a crawler."""
         loop = asyncio.get_running_loop()
         timer = loop.call_later(_PATIENCE_SECONDS, self.waiting.add, origin)
         try:

@@ -1,7 +1,7 @@
-"""The focus of one site run: what fetched pages are worth, and what their links promise.
+"""The focus of one site run: the relevance of its pages, and the scores of their links.
 
 A topic judges pages; a scorer gives links the scores that the frontier goes by. Either may be
-missing: with a topic alone the crawl is breadth-first, and the report still says what it harvested.
+missing: with a topic alone the crawl is breadth-first, and the report still has the harvest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Order(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InPlace:
-    """One of Headgate's own orders as a `Scorer`: quick, so it works where it is called."""
+    """One of the built-in orders as a `Scorer`; fast enough for the event loop."""
 
     order: _Order
     faults: int = 0
@@ -54,7 +54,7 @@ class Judgement:
 
 @dataclass(slots=True)
 class Focusing:
-    """Filled by the pages of a site run, the most of them one by one, in the order they come."""
+    """Judges the pages of a site run in the order they come."""
 
     order: str
     words: str
@@ -63,7 +63,7 @@ class Focusing:
     _curve: HarvestCurve = field(default_factory=HarvestCurve)
 
     async def judge(self, url: str, read: ReadPage, came_with: float) -> Judgement:
-        """``came_with`` is the score that brought the page its turn."""
+        """``came_with`` is the score with which the page was queued."""
         if read.links is None:
             return Judgement()
         relevance = None
@@ -78,11 +78,11 @@ class Focusing:
         return Judgement(relevance, await self.scorer.scores(page, relevance or 0.0))
 
     def of_urls(self, urls: Sequence[str]) -> Mapping[str, float] | None:
-        """The scores of URLs that no page brought."""
+        """The scores of URLs that were not found on a page."""
         return None if self.scorer is None else self.scorer.of_urls(urls)
 
     def recall(self, relevance: float | None) -> None:
-        """A page that an interrupted run had stored."""
+        """Count a page that an interrupted run had stored."""
         if relevance is not None:
             self._curve.add(relevance >= RELEVANT)
 

@@ -1,8 +1,7 @@
-"""Commits of many stores in one go, off the event loop.
+"""Commits many stores in one go, off the event loop.
 
-Where hundreds of small sites are crawled at once, each would wait for the disk alone, and their
-threads for each other. Whoever asks while a commit is under way is part of the next one, together
-with all others who did.
+With hundreds of small sites at once, each would wait for the disk alone, and their threads for each
+other. All who ask while a commit is in progress share the next one.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ class GroupCommit(Generic[Store]):
     """Within one event loop."""
 
     def __init__(self, begin: Callable[[Sequence[Store]], Callable[[], object]]) -> None:
-        """``begin`` does what is done quickly and answers with the rest, which may block and is
-        done in a thread. The next commit begins when it is."""
+        """``begin`` does the quick part and returns the rest, which may block and is run in a
+        thread. The next commit begins after it."""
         self._begin = begin
         self._waiting: list[Store] = []
-        """Those who asked since the last commit began."""
+        """Stores to be part of the next commit."""
         self._next: asyncio.Task[None] | None = None
-        """Their commit."""
+        """The next commit."""
         self._last: asyncio.Task[None] | None = None
-        """The one under way, or done."""
+        """The commit in progress, or the last one."""
 
     async def commit(self, store: Store) -> None:
-        """Returns when all that the store was given until now is stored."""
+        """Returns when all that the store was given until now is durable."""
         self._waiting.append(store)
         if self._next is None:
             self._next = asyncio.get_running_loop().create_task(self._commit())
-        await asyncio.shield(self._next)  # whoever leaves does not take the others along
+        await asyncio.shield(self._next)  # cancelling one does not cancel the others
 
     async def _commit(self) -> None:
         if self._last is not None:

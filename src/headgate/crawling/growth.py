@@ -1,9 +1,9 @@
-"""How a site grows while it is crawled: the counters that its size is foretold from.
+"""The counters of a crawl from which the site's size is estimated.
 
-By depth: URLs known, URLs settled, new URLs that the settled ones brought, and how large they were:
-pages of one depth are more like each other than like those above them. Beside them running
-means in which later pages weigh more, for what a crawl meets first (navigation, indexes) is not
-what it will meet. The k-th weight of a mean grows like k**e; it takes one addition per page.
+By depth: URLs known, URLs settled, new URLs found on the settled ones, and their sizes; pages of
+one depth are more alike than those of different depths. In addition there are running means in
+which later pages weigh more, since what a crawl meets first (navigation, indexes) is not typical.
+The k-th weight of a mean grows like k**e; it takes one addition per page.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from headgate.frontier.journal import JournalEntry, Outcome
 __all__ = ["Growth", "Sizes"]
 
 _LEAST_BYTES = 100
-"""A failed fetch may have brought nothing; its logarithm would rule the mean."""
+"""Lower bound for logarithms: that of an empty failed fetch would dominate the mean."""
 
 
 @dataclass(slots=True)
 class Sizes:
-    """Of the responses of one depth."""
+    """Sizes of the responses of one depth."""
 
     responses: int = 0
     wire_bytes: int = 0
@@ -36,12 +36,12 @@ class Sizes:
 
 @dataclass(slots=True)
 class Growth:
-    """Of one site run, what an interrupted run did before included."""
+    """The counters of one site run, including what an interrupted run did before."""
 
     known: list[int] = field(default_factory=list)
     """URLs by depth, settled or to do."""
     settled: list[int] = field(default_factory=list)
-    """The part of them that came to its end."""
+    """Those of them that are done."""
     brought: list[int] = field(default_factory=list)
     """New URLs that the settled ones of each depth linked to."""
     sizes: list[Sizes] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Growth:
     """Pages in that mean."""
 
     def note(self, entry: JournalEntry) -> None:
-        """What the frontier recorded, now or before an interruption."""
+        """Count an entry of the frontier's journal, new or replayed."""
         found = len(entry.found)
         self.found(entry.depth, found)
         if entry.outcome in (Outcome.PAGE, Outcome.DUPLICATE):
@@ -65,12 +65,12 @@ class Growth:
             self.settle(entry.depth)
 
     def found(self, depth: int, urls: int) -> None:
-        """New URLs, whoever named them."""
+        """Count new URLs, from whatever source."""
         self._reach(depth)
         self.known[depth] += urls
 
     def settle(self, depth: int, brought: int = 0) -> None:
-        """A URL came to its end and linked to so many new ones (told to `found` as well)."""
+        """A URL is done and linked to so many new ones (which are counted by `found` as well)."""
         self._reach(depth)
         self.settled[depth] += 1
         self.brought[depth] += brought
@@ -79,7 +79,7 @@ class Growth:
             self.late_brought += (brought - self.late_brought) * min(1.0, 4 / (self.below + 3))
 
     def came(self, depth: int, wire_bytes: int) -> None:
-        """The response of a settled URL took so many bytes."""
+        """Count the response of a settled URL."""
         self._reach(depth)
         self.sizes[depth].add(wire_bytes)
         self.responses += 1

@@ -1,4 +1,4 @@
-"""How many pages a site may have in memory at once: large ones come fewer at a time."""
+"""How many pages a site may have in memory at once: fewer if they are large."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from headgate.model.page import Links
 __all__ = ["HeldPages"]
 
 _MOST_HELD_BYTES = 12_000_000
-"""Of pages that are fetched and read at once, roughly."""
+"""Rough limit for the pages being fetched and read at once."""
 _FORGETTING = 0.95
 
 
 class HeldPages:
-    """Goes by the largest of the latest pages."""
+    """By the largest of the latest pages."""
 
     __slots__ = ("_large_bytes",)
 
@@ -21,7 +21,7 @@ class HeldPages:
         self._large_bytes = 1.0
 
     def came(self, fetched: Fetched, links: Links | None) -> bool:
-        """Whether it is so much larger than those before that fewer may come from now on."""
+        """Count a page; whether it is so large that the limit has changed much."""
         held = len(fetched.payload)
         if links is not None:
             held += links.held_bytes
@@ -31,5 +31,5 @@ class HeldPages:
 
     @property
     def most(self) -> int:
-        """At once; one at the least."""
+        """Most pages at once; at least 1."""
         return max(int(_MOST_HELD_BYTES / self._large_bytes), 1)

@@ -1,9 +1,9 @@
-"""What leads to a site's pages besides their links: seeds, what origins say of themselves, and what
-earlier runs knew.
+"""Sources of a site's URLs besides links: seeds, sitemaps, and what earlier runs knew.
 
-While one of these is being told of, more may be to do than the frontier knows: the site is not done
-before all of them were. What the last run left to do goes first, unless a maximum depth forbids: at
-which depth it is, today's links must say. Known pages that no link led to come last.
+While one of these is being followed, more may be to do than the frontier knows, so the site is not
+done before all of them are. What the last run left unfetched goes first, unless there is a maximum
+depth: then today's links must say at which depth it is. Known pages that no link leads to come
+last.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Leads"]
 
 
 class Leads:
-    """Of one site run; what earlier runs knew is told of once."""
+    """Of one site run; what earlier runs knew is passed on once."""
 
     def __init__(
         self,
@@ -42,9 +42,9 @@ class Leads:
         self._tasks = tasks
         self._progress = progress
         self._followed = 0
-        """Leads that are being followed just now."""
+        """Number of sources being followed now."""
         self._explored = False
-        """An origin at least, in this leg."""
+        """Whether an origin was explored in this leg."""
         self._resumed = False
         self._took_up_rest = task.site.depth is not None or task.kept is not None
         self._recalled_all = task.kept is not None
@@ -56,13 +56,12 @@ class Leads:
 
     @property
     def waits(self) -> bool:
-        """Whether none can be followed just now: all are origins to be left alone for a while."""
+        """Whether all sources being followed are origins that are paused at the moment."""
         return self._followed == len(self._discovery.waiting)
 
     def begin(self, *, resumed: bool) -> None:
-        """A visit that asks for some pages meets those and new ones; all others are met already.
-
-        ``resumed``: an interrupted run had begun."""
+        """Pass on the seeds, or the pages that a visit asks for; other known pages of a visit count
+        as met. ``resumed``: an interrupted run is continued."""
         self._resumed = resumed
         if self._task.asks is None:
             self._dialogue.tell(Seeds(self._task.site.seeds))
@@ -75,26 +74,25 @@ class Leads:
             self._dialogue.tell(Seeds(self._task.site.seeds))
 
     def take_up_rest(self) -> None:
-        """What earlier runs left to do, once a page has come: a host that a seed may redirect to
-        has joined the site by then."""
+        """Pass on what earlier runs left unfetched, after the first page: by then a host that a
+        seed redirects to has joined the site."""
         if not self._took_up_rest:
             self._took_up_rest = True
             self._recall(self._known.left_to_do(), unlinked=False)
 
     def follow_last(self) -> None:
-        """The frontier has nothing left to do: what else there is, if anything."""
+        """The frontier has nothing left: follow what else there is, if anything."""
         if self._resumed and not self._explored:
-            # Nothing is left that leads to robots.txt, but a sitemap may have been under way.
+            # Nothing is left that leads to robots.txt, but a sitemap may have been in progress.
             for origin in dict.fromkeys(map(origin_of, self._task.site.seeds)):
                 self.explore(origin)
         elif not self._recalled_all:
             self._recalled_all = True
-            # Of pages that did not change a task for somebody else has no links: it is not known
-            # whether one leads to these.
+            # A task for somebody else has no links of unchanged pages, so one may lead to these.
             self._recall(self._known.pages(), unlinked=self._task.apart is None)
 
     def explore(self, origin: str) -> None:
-        """Learn its robots rules and where its sitemaps are."""
+        """Learn an origin's robots rules and sitemaps."""
         self._explored = True
         self._followed += 1
         self._tasks.spawn(self._explore(origin))
@@ -107,7 +105,7 @@ class Leads:
         self._dialogue.tick()
 
     def _recall(self, known: Iterator[tuple[int, Sequence[str]]], *, unlinked: bool) -> None:
-        """Tell of known pages, batch by batch."""
+        """Pass on known pages, batch by batch."""
 
         async def tell() -> None:
             for depth, urls in known:

@@ -1,6 +1,6 @@
-"""Tasks given out and results taken in, in memory: the twin of the desk on disk.
+"""An in-memory task desk: the twin of the desk on disk.
 
-It knows nothing of order or value: the first task whose host is free goes to whoever asks.
+It has no priorities: the first task whose host is free goes to whoever asks.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class MemoryDesk:
     lease_seconds: float = 60.0
     total: float | None = None
     room: Callable[[], int] = lambda: 2**60
-    """Bytes of results that it has still place for."""
+    """Bytes of results that it has still room for."""
     revoked: set[str] = field(default_factory=set)
     _rows: dict[int, _Row] = field(default_factory=dict)
     _leases: dict[Lease, str] = field(default_factory=dict)
@@ -70,11 +70,11 @@ class MemoryDesk:
         return number
 
     def results(self) -> Mapping[int, Mapping[str, bytes]]:
-        """Committed, by task and file."""
+        """Committed results, by task and file."""
         return {number: row.result for number, row in self._rows.items() if row.winner is not None}
 
     def holder(self, task: int) -> str:
-        """The node whose lease is good now; empty: nobody's is."""
+        """The node with a valid lease; empty: none."""
         row = self._rows[task]
         return row.holder if row.until > self.now() else ""
 
@@ -189,7 +189,7 @@ class MemoryDesk:
         return row.holder == node and row.epoch == lease.epoch and row.winner is None
 
     def _settled(self, node: str, lease: Lease) -> Verdict | None:
-        """None: its result would count."""
+        """The final verdict on a lease; None: its result would count."""
         if self._leases.get(lease) != node:
             return Verdict(word=Word.NEVER_YOURS)
         winner = self._rows[lease.task].winner

@@ -1,7 +1,4 @@
-"""What earlier runs know of a site, given by hand: the twin of the memory on disk.
-
-Empty, it is what a first run knows.
-"""
+"""What earlier runs know of a site, in memory: the twin of the memory on disk."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A site's store that lasts as long as its `Shelf`: the twin of the one on disk.
+"""An in-memory store of a site: the twin of the one on disk.
 
-What a disk keeps is in the shelf; a store opened on it again finds what was committed there and
-nothing else, as after a crash.
+Its `Shelf` stands for the disk: a store opened on it again finds what was committed and nothing
+else, as after a crash.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""A node: several site runs at once in one event loop, under one fetcher.
+"""A node: several site runs at once in one event loop, with one fetcher.
 
-Filled by `start`; emptied as site runs end. A fault of one site run (a full disk, say) is a fault
-of this machine: `wait` raises it.
+A fault of one site run (a full disk, say) is a fault of this machine: `wait` raises it.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class NodeRun(Protocol):
 
     @property
     def max_rate(self) -> float:
-        """Bytes per second, by the user's word."""
+        """The site's ``max_rate``, bytes per second."""
         ...
 
     async def run(self) -> Progress: ...
@@ -50,7 +49,7 @@ class NodeRun(Protocol):
 
 
 class Node:
-    """The adapter of `headgate.crawling.ports.Fleet` in this very event loop."""
+    """A `headgate.crawling.ports.Fleet` within this event loop."""
 
     def __init__(
         self,
@@ -62,11 +61,11 @@ class Node:
         queue: CommonQueue | None = None,
         second_reader: SecondReader | None = None,
     ) -> None:
-        """``open_run`` is also told when the task was started, if not now; ``close_run`` of each
-        site whose run has ended, however it did. ``borrowing``: whether a site may take a little
-        more than its rate where others leave some of theirs. ``queue``: what pages of all sites go
-        through; then it holds sites to their shares, and their rates are nothing to go by.
-        ``second_reader``: who helps the sites' runs to read."""
+        """``open_run`` gets the task and when it was started, if not now; ``close_run`` is called
+        for each site whose run has ended, for whatever reason. ``borrowing``: whether a site may
+        use a little more than its rate if others use less. ``queue``: shared by all sites; it
+        limits them to their shares, and their rates are ignored. ``second_reader``: a process that
+        helps to read."""
         self._queue = queue
         self._second_reader = second_reader
         self._open_run = open_run
@@ -74,16 +73,16 @@ class Node:
         self._fetcher = fetcher
         self._rates = fetcher.meter
         self._runs: dict[str, NodeRun] = {}
-        """Until they end: what is left of them then is their progress, told once by `wait`."""
+        """Those that have not ended; `wait` returns the progress of those that have."""
         self._tasks: dict[str, asyncio.Task[Progress]] = {}
         self._most = _BORROWING if borrowing else 1.0
         self._total = math.inf
         self._ended: list[asyncio.Task[Progress]] = []
         self._news: asyncio.Future[None] | None = None
-        """Of somebody who waits for an end."""
+        """Set while `wait` waits for a run to end."""
 
     def start(self, task: Task, at: float | None = None) -> None:
-        """``at``: when it was started elsewhere, by the clock of the machine; None: here."""
+        """``at``: when it was started, by the machine's clock, if not now."""
         site = task.name
         assert site not in self._runs, f"{site} runs already"
         run = self._runs[site] = self._open_run(task, at)
@@ -102,7 +101,7 @@ class Node:
             run.rate_changed()
 
     def set_total(self, rate: float) -> None:
-        """Site runs hear of it when it is worth another look at their connections."""
+        """Site runs are told if the change is large enough to affect their connections."""
         if self._queue is not None:
             self._queue.set_total(rate)
             return
@@ -124,7 +123,7 @@ class Node:
             self._runs[site].stop(reason)
 
     def progress(self) -> Sequence[Progress]:
-        """Copies: whoever takes them may still be thinking when the next page lands."""
+        """Copies, since the caller may still use them when the next page arrives."""
         return [copy(run.look()) for run in self._runs.values()]
 
     def servers(self) -> Mapping[str, ServerTally]:
@@ -137,7 +136,7 @@ class Node:
         return [task.result() for task in ended]
 
     async def _wait_for_an_end(self, seconds: float) -> None:
-        """Twice a second for hours: a timer and a future cost less than a task to be cancelled."""
+        """A timer and a future: cheaper, twice a second for hours, than a task to be cancelled."""
         loop = asyncio.get_running_loop()
         self._news = news = loop.create_future()
         timer = loop.call_later(seconds, _settle, news)
@@ -161,7 +160,7 @@ class Node:
         if self._news is not None:
             _settle(self._news)
         if not ended.cancelled():
-            ended.exception()  # is told once, though several runs find the same disk full
+            ended.exception()  # retrieved here: several runs may find the same disk full
 
 
 def _settle(news: asyncio.Future[None]) -> None:

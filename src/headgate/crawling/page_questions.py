@@ -1,8 +1,8 @@
-"""What a crawl and its second reader say to each other: a page, and what was read in it.
+"""Messages between a crawl and its second reader: a page, and what was read in it.
 
 A question is two lengths of four bytes, MessagePack, and the page's body as it is: packing it would
-be to copy it twice. An answer is a length and MessagePack. Here, and not beside the event loop that
-asks: the process that answers has none, and starts in half the time.
+copy it twice. An answer is a length and MessagePack. In a module of its own, so that the process
+that answers need not import asyncio and starts in half the time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LENGTH_BYTES = 4
 
 
 class Question(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A page: what of its response is read beside its body."""
+    """What reading a page needs of its response besides the body."""
 
     agent: str
     url: str
@@ -35,7 +35,7 @@ class Question(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """What was read; links to follow are told only where they are not all that there are."""
+    """What was read. ``to_follow`` is None if it is all links."""
 
     title: str
     language: str

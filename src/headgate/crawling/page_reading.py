@@ -1,4 +1,4 @@
-"""From a response to what the crawl needs of it: links to follow, title, language, digest."""
+"""Reads what a crawl needs of a response: links to follow, title, language, digest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from headgate.reading.xml_links import is_xml, xml_links
 __all__ = ["ROBOTS_AGENT", "PageReader", "ReadPage", "is_html"]
 
 ROBOTS_AGENT = "headgate"
-"""The product token that robots rules know us by."""
+"""Our product token in robots.txt."""
 _WITH_RESOURCES = LinkOptions(resources=True)
 _MOST_DECODED_BYTES = 16_000_000
 _HTML = ("text/html", "application/xhtml+xml")
@@ -43,32 +43,32 @@ _HTML_START = re.compile(
 
 
 class ReadPage(msgspec.Struct, frozen=True, gc=False):
-    """What was read; all empty for what is no page of text."""
+    """What was read; all empty if it is no text."""
 
     title: str = ""
     language: str = ""
     links: Links | None = None
     """All links, for the table."""
     to_follow: Sequence[str] = ()
-    """Those that page and server allow to follow."""
+    """Those that page and server allow us to follow."""
     digest: bytes = b""
     text: str = ""
-    """What a reader sees; if asked for, like the next."""
+    """The visible text; only if asked for, like the next two."""
     link_words: LinkWords | None = None
     requisites: Sequence[str] = ()
-    """What a page or style sheet needs to be shown; if asked for."""
+    """URLs of page requisites."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageReader:
-    """Knows us by the product token that robots rules use."""
+    """``agent`` is our product token in robots rules."""
 
     agent: str = field(default=ROBOTS_AGENT)
     with_words: bool = False
-    """There is a focus that wants to know what pages say."""
+    """Whether to read text and anchor texts, for a focus."""
     with_requisites: bool = False
     ignore: tuple[str, ...] | None = None
-    """Rules of what counts for nothing: the digest is of what counts. None: every byte does."""
+    """What the digest leaves out; None: it is over every byte."""
 
     def read(self, fetched: Fetched, body: bytes | None = None) -> ReadPage:
         """Read a response that is neither redirect nor error; its body is decoded if not given."""
@@ -76,43 +76,48 @@ class PageReader:
             return ReadPage()
         if body is None:
             body = decode_content(fetched.payload, fetched.coding, _MOST_DECODED_BYTES).data
-        refresh = self._refresh(fetched)
-        further = (refresh,) if refresh else ()
         kind = fetched.header("content-type") or ""
-        digest = self._digest(body, kind) if body else b""
-        if not body or not is_html(kind, body):
-            needed = self._of_sheet(body, kind, fetched.url)
-            found = [*further, *_other_links(body, kind, fetched.url)]
-            values = [value for name, value in fetched.headers if name == "x-robots-tag"]
-            may_follow = not values or x_robots_tag(values, self.agent).follow
-            followed = found if may_follow else []
-            return ReadPage(
-                links=Links(found), to_follow=followed, digest=digest, requisites=needed
-            )
-        decoded_page = decoded(body, kind)
+        if body and is_html(kind, body):
+            return self._read_html(fetched, body, kind)
+        return self._read_other(fetched, body, kind)
+
+    def _read_html(self, fetched: Fetched, body: bytes, kind: str) -> ReadPage:
+        html = decoded(body, kind)
         options = _WITH_RESOURCES if self.with_requisites else DEFAULT_OPTIONS
-        page = links_in(decoded_page.text, fetched.url, decoded_page.codec, options)
-        values = [value for name, value in fetched.headers if name == "x-robots-tag"]
-        allowed = page.robots & x_robots_tag(values, self.agent) if values else page.robots
+        page = links_in(html.text, fetched.url, html.codec, options)
+        nofollow = page.nofollow
+        rels = ["nofollow" if url in nofollow else "" for url in page.urls] if nofollow else ()
         to_follow: Sequence[str] = ()
-        if allowed.follow:
-            to_follow = page.urls
-            if page.nofollow or refresh:
-                to_follow = [url for url in page.urls if url not in page.nofollow]
-                to_follow += [url for url in further if url not in page.urls]
-        rels: Sequence[str] = ()
-        if page.nofollow:
-            rels = ["nofollow" if url in page.nofollow else "" for url in page.urls]
-        links = Links(page.urls, rels)
+        if page.robots.follow and self._may_follow(fetched):
+            to_follow, refresh = page.urls, _refresh(fetched)
+            if nofollow or refresh:
+                to_follow = [url for url in page.urls if url not in nofollow]
+                to_follow += [refresh] if refresh and refresh not in page.urls else []
+        links, digest = Links(page.urls, rels), self._digest(body, kind)
         read = ReadPage(page.title, page.lang, links, to_follow, digest)
         if self.with_requisites:
-            styles = _joined(style_references(decoded_page.text), page.base)
+            styles = _joined(style_references(html.text), page.base)
             needed = tuple(dict.fromkeys((*page.resources, *styles)))
             read = structs.replace(read, requisites=needed)
-        if not self.with_words:
-            return read
-        text, link_words = page_words(decoded_page.text, page.base, decoded_page.codec)
-        return structs.replace(read, text=text, link_words=link_words)
+        if self.with_words:
+            text, link_words = page_words(html.text, page.base, html.codec)
+            read = structs.replace(read, text=text, link_words=link_words)
+        return read
+
+    def _read_other(self, fetched: Fetched, body: bytes, kind: str) -> ReadPage:
+        """Feeds and other XML, PDF, style sheets; anything else has no links."""
+        refresh = _refresh(fetched)
+        found = [*([refresh] if refresh else ()), *_other_links(body, kind, fetched.url)]
+        return ReadPage(
+            links=Links(found),
+            to_follow=found if self._may_follow(fetched) else [],
+            digest=self._digest(body, kind) if body else b"",
+            requisites=self._of_sheet(body, kind, fetched.url),
+        )
+
+    def _may_follow(self, fetched: Fetched) -> bool:
+        values = [value for name, value in fetched.headers if name == "x-robots-tag"]
+        return not values or x_robots_tag(values, self.agent).follow
 
     def _of_sheet(self, body: bytes, kind: str, url: str) -> Sequence[str]:
         if not self.with_requisites or not kind.lower().lstrip().startswith("text/css"):
@@ -134,23 +139,17 @@ class PageReader:
             body = decode_content(fetched.payload, fetched.coding, MOST_BYTES).data
         return read_sitemap(body, fetched.url)
 
-    def _refresh(self, fetched: Fetched) -> str:
-        """Where a header says that a browser should go on to."""
-        value = fetched.header("refresh")
-        target = refresh_target(in_header(value)) if value else None
-        return (target and join(fetched.url, target[1])) or ""
-
     def moved(self, fetched: Fetched) -> bool:
-        """Whether it is a redirect that says where to: others are read as the pages they are."""
+        """Whether it is a redirect with a Location; others are read as pages."""
         return fetched.status in _MOVED and fetched.header("location") is not None
 
     def redirect_target(self, fetched: Fetched) -> str:
-        """Absolute; empty when there is none or it cannot be understood."""
+        """The absolute target; empty: there is none, or it is not a URL."""
         location = in_header(fetched.header("location"))
         return (location and join(fetched.url, location)) or ""
 
     def retry_after(self, fetched: Fetched, wall: float) -> float | None:
-        """Seconds from now that the server asked to be left alone."""
+        """Seconds from now, by the Retry-After header; None: there is none."""
         value = (fetched.header("retry-after") or "").strip()
         if value.isascii() and value.isdigit() and len(value) < 10:
             return float(value)
@@ -162,8 +161,14 @@ class PageReader:
             return None
 
 
+def _refresh(fetched: Fetched) -> str:
+    """The target of a Refresh header; empty: there is none."""
+    value = fetched.header("refresh")
+    target = refresh_target(in_header(value)) if value else None
+    return (target and join(fetched.url, target[1])) or ""
+
+
 def _other_links(body: bytes, kind: str, url: str) -> Sequence[str]:
-    """Of what is no page: feeds and other XML, PDF."""
     if is_xml(kind):
         return xml_links(body, url, kind)
     return pdf_links(body, url) if is_pdf(kind, body) else ()
@@ -175,7 +180,7 @@ def _joined(references: Sequence[str], base: str) -> Sequence[str]:
 
 
 def is_html(kind: str, body: bytes) -> bool:
-    """By its Content-Type; without one that says something, by what it begins with."""
+    """By the Content-Type, or by the first bytes if that says nothing."""
     if "/" in kind and kind not in _NO_KIND:
         return kind.lower().lstrip().startswith(_HTML)
     return _HTML_START.match(body, 0, _SNIFFED_BYTES) is not None

@@ -1,4 +1,4 @@
-"""Objects from one process of ours to another: a length of eight bytes and a pickle."""
+"""Sends objects from one of our processes to another: a length of eight bytes and a pickle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def send(stream: IO[bytes], thing: object) -> None:
 
 
 def receive(stream: IO[bytes]) -> Any:
-    """The next; raises EOFError where the other end was closed."""
+    """The next object; raises EOFError if the other end was closed."""
     length = stream.read(_LENGTH_BYTES)
     if len(length) < _LENGTH_BYTES:
         raise EOFError

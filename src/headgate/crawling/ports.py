@@ -1,19 +1,21 @@
-"""What crawling needs from outside, as narrow as it can be.
+"""The interfaces that crawling needs, as narrow as they can be.
 
-| port        | adapters                                                       |
-|-------------|----------------------------------------------------------------|
-| `Clock`     | `crawling.clock.SystemClock`; `lab.worlds.virtual_time`        |
-| `Fetcher`   | `fetching.http.HttpFetcher`; `lab.worlds.simulated_web`        |
-| `SiteStore` | `storage.spool.SiteSpool`; `crawling.memory_store`             |
-| `Known`     | `storage.known_pages.KnownPages`; `crawling.memory_known`      |
-| `Scorer`    | `crawling.focusing.InPlace`; `grid.own_scorer`                 |
-| `Fleet`     | `crawling.node.Node`; `grid.processes`; `grid.yielding_fleet`; |
-|             | `grid.grid_fleet`                                              |
-| `SurveyLog` | `storage.survey_log.SurveyFile`; `crawling.memory_survey_log`  |
+| port        | adapters                                                        |
+|-------------|-----------------------------------------------------------------|
+| `Clock`     | `crawling.clock.SystemClock`; `lab.worlds.virtual_time`         |
+| `Fetcher`   | `fetching.http.HttpFetcher`; `lab.worlds.simulated_web`         |
+| `SiteStore` | `storage.journals.spool.SiteSpool`; `crawling.memory_store`     |
+| `Known`     | `storage.memory.known_pages.KnownPages`;                        |
+|             | `crawling.memory_known`                                         |
+| `Scorer`    | `crawling.focusing.InPlace`; `grid.own_scorer`                  |
+| `Fleet`     | `crawling.node.Node`; `grid.processes`; `grid.yielding_fleet`;  |
+|             | `grid.grid_fleet`                                               |
+| `SurveyLog` | `storage.journals.survey_log.SurveyFile`;                       |
+|             | `crawling.memory_survey_log`                                    |
 
 Every adapter of a port passes the port's suite in ``tests/contract``. The catalog's port is
-`headgate.control.catalog`, its twin in memory `headgate.control.memory_catalog`; where a node's
-tasks come from is `headgate.crawling.task_source`, its twin `headgate.crawling.memory_desk`.
+`headgate.control.catalog`, its twin in memory `headgate.control.memory_catalog`; the port of a
+node's tasks is `headgate.crawling.task_source`, its twin `headgate.crawling.memory_desk`.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ __all__ = [
 
 class Clock(Protocol):
     def now(self) -> float:
-        """Seconds of a clock that does not go back."""
+        """Seconds of a monotonic clock."""
         ...
 
     def wall(self) -> float:
@@ -57,27 +59,27 @@ class Clock(Protocol):
 
 
 class MachineClock(Clock, Protocol):
-    """With what it takes to tell why a machine stood still."""
+    """A clock by which stalls of the machine can be explained."""
 
     def asleep(self) -> float:
-        """Seconds for which the machine was suspended until now; ``now`` went on meanwhile."""
+        """Seconds that the machine was suspended so far; ``now`` went on meanwhile."""
         ...
 
     def cpu(self) -> float:
-        """Seconds of a processor that this process used until now."""
+        """CPU seconds that this process has used."""
         ...
 
 
 class Rates(Protocol):
-    """Bytes per second on the line; infinity: no limit. A change holds at once."""
+    """Rate limits in wire bytes per second; infinity: no limit. Changes hold at once."""
 
     def set_total(self, rate: float) -> None: ...
 
     def set_site(
         self, site: str, rate: float, most: float | None = None, bound: float | None = None
     ) -> None:
-        """Its part when all want theirs; ``most``: with what others leave, the rate unless told;
-        ``bound``: with what nobody wants, None: none of that."""
+        """``rate`` is guaranteed; up to ``most`` (default: the rate) may be borrowed from sites
+        that use less, and up to ``bound`` (default: nothing more) of what no site wants."""
         ...
 
     def forget_site(self, site: str) -> None: ...
@@ -91,33 +93,33 @@ class Fetcher(Protocol):
     def servers(self) -> Mapping[str, ServerTally]: ...
 
     async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
-        """One GET, no redirects followed; raises nothing but cancellation."""
+        """One request, without following redirects; raises nothing but cancellation."""
         ...
 
     def under_way(self, site: str) -> int:
-        """Wire bytes of a site that came for responses not yet whole."""
+        """Wire bytes so far of a site's responses in progress."""
         ...
 
     def take_cut_off(self, site: str) -> int:
-        """Wire bytes of a site's fetches that were cancelled since this was last asked: nobody else
-        tells of them."""
+        """Wire bytes of a site's fetches that were cancelled since the last call, which are
+        reported nowhere else."""
         ...
 
     def announced(self, site: str) -> Announced:
-        """What responses of a site under way have still to bring, where they say it."""
+        """What a site's responses in progress have still to deliver, by their Content-Length."""
         ...
 
     def carried(self) -> int:
-        """Wire bytes that came since the beginning, for whomever."""
+        """Wire bytes received since the beginning, for all sites."""
         ...
 
     def connections(self, site: str, url: str, expected_bytes: float) -> int:
-        """How many fetches at once use up the site's rate, within politeness."""
+        """How many concurrent fetches use up the site's rate, within politeness."""
         ...
 
 
 class StoredPage(Protocol):
-    """A page that an interrupted run had stored, as far as its counters need it."""
+    """A page that an interrupted run had stored, with what the counters need."""
 
     @property
     def role(self) -> str: ...
@@ -151,7 +153,7 @@ class StoredPage(Protocol):
 
 
 class SiteStore(Protocol):
-    """One site run's durable state. Given at any time, stored by `commit`, which may block."""
+    """The durable state of one site run. `commit` stores what was added, and may block."""
 
     @property
     def finished(self) -> bool: ...
@@ -168,7 +170,7 @@ class SiteStore(Protocol):
     def finish(self) -> None: ...
 
     def commit(self) -> int:
-        """Store all that waits; the number of pages this process has stored so far."""
+        """Store everything added; returns the number of pages stored by this process."""
         ...
 
     def entries(self) -> Iterator[JournalEntry]: ...
@@ -179,69 +181,69 @@ class SiteStore(Protocol):
 
 
 class Scorer(Protocol):
-    """Gives links their scores, from 0 to 1. Raises nothing but cancellation."""
+    """Scores links from 0 to 1. Raises nothing but cancellation."""
 
     @property
     def faults(self) -> int:
-        """Links it could not score."""
+        """Number of links that it could not score."""
         ...
 
     @property
     def trouble(self) -> str:
-        """What is wrong with it, if anything."""
+        """What is wrong with the scorer, if anything."""
         ...
 
     async def scores(self, page: PageSigns, relevance: float) -> Mapping[str, float]: ...
 
     def of_urls(self, urls: Sequence[str]) -> Mapping[str, float]:
-        """Of URLs that no page says anything about."""
+        """Scores of URLs that were not found on a page."""
         ...
 
 
 class Fleet(Protocol):
-    """Those who crawl: one node, or several."""
+    """One node or several."""
 
     def start(self, task: Task) -> None:
-        """Begin a task; its first rate follows at once. Its site runs no other, and may be started
-        again with the next as soon as `wait` has told of the end of this one."""
+        """Start a task; its first rate follows at once. Its site has no other task, and may have
+        the next one as soon as `wait` has returned the end of this one."""
         ...
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
-        """New rates, from now on. Sites that do not run may be among them, for rates are decided
-        while sites end: nothing is done for these."""
+        """New rates. Sites that do not run any more are ignored, since rates are decided while
+        sites end."""
         ...
 
     def set_total(self, rate: float) -> None:
-        """The budget of all together; no node passes it, whatever its sites' rates add up to."""
+        """The limit of all sites together, whatever their rates add up to."""
         ...
 
     def stop(self, site: str, reason: str) -> None:
-        """No harm where it does not run."""
+        """Does nothing if the site does not run."""
         ...
 
     def progress(self) -> Sequence[Progress]:
-        """Of the sites that run, the newest figures there are."""
+        """The latest progress of the sites that run."""
         ...
 
     def servers(self) -> Mapping[str, ServerTally]:
-        """What each server address did so far, as far as is known."""
+        """Counters of each server address so far."""
         ...
 
     async def wait(self, seconds: float) -> Sequence[Progress]:
-        """The sites that ended since the last call, each told of once and then forgotten; returns
-        at the first, or when time is up."""
+        """The sites that ended since the last call, each returned once and then forgotten; waits
+        for the first, at most for so long."""
         ...
 
     async def close(self, reason: str) -> None:
-        """Stop whatever runs, durably."""
+        """Stop all tasks, with their state durable."""
         ...
 
 
 class MeasuredFleet(Fleet, Protocol):
-    """One that knows at any moment what the line brought it."""
+    """A fleet that counts its wire bytes."""
 
     def carried(self) -> int:
-        """Bytes since the beginning."""
+        """Wire bytes since the beginning."""
         ...
 
 
@@ -249,31 +251,31 @@ class Known(Protocol):
     """What earlier runs know of one site's pages."""
 
     def asked(self, url: str) -> bool:
-        """Whether one of them asked for it."""
+        """Whether an earlier run fetched it."""
         ...
 
     def find(self, url: str) -> Earlier | None:
-        """The archived response that a later one may be the same as; None: there is none."""
+        """The archived response to compare a new one with; None: there is none."""
         ...
 
     def stored(self, url: str, earlier: Earlier) -> Fetched | None:
-        """That response as it came, under this URL; None: the archive cannot give it."""
+        """That response as it came, under this URL; None: it cannot be read."""
         ...
 
     def left_to_do(self) -> Iterator[tuple[int, Sequence[str]]]:
-        """URLs that none of them asked for, in batches with their depth; some may be empty."""
+        """URLs found but never fetched, in batches with their depth; batches may be empty."""
         ...
 
     def pages(self) -> Iterator[tuple[int, Sequence[str]]]:
-        """The same for all that is known and not gone."""
+        """The same for all known pages that are not gone."""
         ...
 
     def by_depth(self, urls: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-        """Those of these that are known, with their depth."""
+        """The known ones among these, in batches with their depth."""
         ...
 
     def hashes(self) -> Hashes:
-        """Of all URLs known, as `headgate.frontier.seen.url_hashes` makes them."""
+        """Hashes of all known URLs, as `headgate.frontier.seen.url_hashes` makes them."""
         ...
 
 
@@ -286,5 +288,5 @@ class SurveyLog(Protocol):
     def put(self, entry: SurveyEntry) -> None: ...
 
     def commit(self) -> int:
-        """Store all that waits, which may block; the number of entries stored so far."""
+        """Store everything added, which may block; returns the number of entries stored."""
         ...

@@ -1,4 +1,4 @@
-"""How a site run fares: counters that its owner keeps and others take copies of."""
+"""The progress of a site run: counters that its owner updates and others copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["HANDED_OVER", "REDIRECTS", "Landed", "Progress", "TaskState"]
 
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 HANDED_OVER = "handed over"
-"""Why a site run ended whose site goes on from its journal in another process."""
+"""Reason of a site run whose site is continued in another process, from its journal."""
 
 
 class TaskState(StrEnum):
@@ -27,12 +27,12 @@ class TaskState(StrEnum):
     CRAWLING = "crawling"
     DONE = "done"
     STOPPED = "stopped"
-    """Ended with URLs left to do: a deadline, a stop, a fault."""
+    """Ended with URLs left: a deadline, a stop, a fault."""
 
 
 @dataclass(slots=True)
 class Landed:
-    """What came in, counted when it lands; `Progress` tells of it once it is durable."""
+    """What was fetched, counted at once; `Progress` has it once it is durable."""
 
     pages: int = 0
     unchanged: int = 0
@@ -42,7 +42,7 @@ class Landed:
     def count(
         self, role: str, status: int, error: str, payload_bytes: int, *, unchanged: bool
     ) -> None:
-        """A fetch's end, whatever came of it."""
+        """Count the end of a fetch, whatever its outcome."""
         self.payload_bytes += payload_bytes
         if error in LEFT_OUT:
             return
@@ -59,64 +59,64 @@ class Landed:
 
 
 class Progress(msgspec.Struct):
-    """Of one site run, what an interrupted run stored before included. A Struct, for it is copied
-    at every look."""
+    """The counters of one site run, including what an interrupted run stored before. A Struct,
+    because it is copied at every look."""
 
     site: str
     state: TaskState = TaskState.WAITING
     started: float | None = None
-    """Seconds after its task was started, like ``ended``; None: it was not begun."""
+    """Seconds since its task was started, like ``ended``; None: it has not begun."""
     ended: float | None = None
     pages: int = 0
-    """Responses that are pages, neither redirects nor errors, and durable."""
+    """Durable responses that are neither redirects nor errors."""
     payload_bytes: int = 0
     """Durable."""
     fetches: int = 0
-    """That ended, for pages and all else, whatever came of them."""
+    """Fetches that ended, whatever their outcome, including robots.txt and sitemaps."""
     wire_bytes: int = 0
-    """Bytes on the line, as near as can be had; what the budget counts."""
+    """Bytes on the line, as near as can be measured; what the budget counts."""
     earlier_wire_bytes: int = 0
-    """The part of ``wire_bytes`` that an interrupted run had moved before."""
+    """The part of ``wire_bytes`` from before an interruption."""
     under_way_bytes: int = 0
-    """On the line for responses not yet whole: counted in ``wire_bytes`` once they are."""
+    """Wire bytes of responses in progress, counted in ``wire_bytes`` once they are whole."""
     announced_bytes: int = 0
-    """Still to come for responses under way, by the lengths they told."""
+    """Still to come of responses in progress, by their Content-Length."""
     announced_fetches: int = 0
-    """Fetches, of those to do, that these bytes belong to."""
+    """Number of responses that these bytes belong to."""
     to_do: int = 0
-    """URLs known and not settled; those under way are among them."""
+    """URLs known and not settled, including those in progress."""
     seen: int = 0
     growth: Growth = msgspec.field(default_factory=Growth)
-    """How many URLs each depth has and brought, and how large they are."""
+    """Number, yield and sizes of URLs by depth."""
     seconds_per_request: float = 0.0
-    """The least from one request to the next, by what is polite to its servers; 0: not known."""
+    """Least time between requests, by politeness to its servers; 0: unknown."""
     pausing: bool = False
-    """It waits for its own delay, and nothing of it is under way."""
+    """It waits for its own delay, with no fetch in progress."""
     errors: Counter[str] = msgspec.field(default_factory=Counter)
-    """By failure kind, or by status such as "404"; durable, too."""
+    """Durable counts by failure kind, or by status such as "404"."""
     fetch_seconds: float = 0.0
     first_byte_seconds: float = 0.0
     reason: str = ""
     """Why it ended."""
     given_up: dict[str, str] = msgspec.field(default_factory=dict)
-    """Hosts, and why."""
+    """Hosts that were given up, and why."""
     left_out: dict[str, LeftOut] = msgspec.field(default_factory=dict)
-    """URLs that were never asked for, or not taken in, by reason."""
+    """URLs that were not fetched or not stored, by reason."""
     focus: FocusReport | None = None
     """None: breadth-first, and no topic."""
     queue: QueueTally | None = None
-    """None: it shares no queue with others."""
+    """None: the site has a queue of its own."""
     restarts: int = 0
-    """In this leg: it went on from its journal, because the process that crawled it died."""
+    """How often, in this leg, it was continued from its journal because its process died."""
     visit: int = 1
-    """The task's."""
+    """The task's number."""
     remembered: bool = False
-    """It is done, and what later runs know of the site has all that this one met."""
+    """It is done, and the site's memory is up to date."""
     unchanged: int = 0
-    """Pages that are as an earlier run archived them; durable."""
+    """Durable pages that are as an earlier run archived them."""
 
     def keep(self, landed: Landed) -> None:
-        """So much is durable now."""
+        """Take over counters of what is durable now."""
         self.pages = landed.pages
         self.unchanged = landed.unchanged
         self.payload_bytes = landed.payload_bytes
@@ -124,10 +124,10 @@ class Progress(msgspec.Struct):
 
     @property
     def arrived_bytes(self) -> int:
-        """All that came over the line until now."""
+        """All wire bytes so far."""
         return self.wire_bytes + self.under_way_bytes
 
     @property
     def mean_wire_bytes(self) -> float | None:
-        """Per fetch; None before the first."""
+        """Mean per fetch; None before the first."""
         return self.wire_bytes / self.fetches if self.fetches else None

@@ -1,17 +1,16 @@
-"""Reading that takes long, beside the event loop: in a process of its own.
+"""Reads large pages in a process of its own, so that the event loop is not blocked.
 
-A page of some kilobytes is read in less time than another process needs to wake up. A page or a
-sitemap of megabytes can take a second, be it by its size or because a stranger made it so, during
-which no other site would get a byte and time-outs would be ours. A thread would not help: most of
-reading holds the interpreter. So such are read in a child process, one at a time, so that just one
-of them is held in its decoded form. The child is started by the first of them, and ends with us.
-Sites take turns: one that has nothing but such pages makes another's wait for one of them, no more.
+A page of some kilobytes is read faster than another process wakes up. A page or sitemap of
+megabytes can take a second, because of its size or because somebody made it so, during which no
+other site would get a byte. A thread would not help, since most of reading holds the interpreter
+lock. So large pages are read in a child process, one at a time, so that only one of them is held
+decoded. The child is started for the first of them and ends with its parent. Sites take turns: a
+page waits for at most one page of each other site.
 
-Work goes there through the event loop's ``run_in_executor``, like everything that is done beside
-it: a loop of virtual time does it itself.
+Work goes through the event loop's ``run_in_executor``, like all work beside the loop: a loop of
+virtual time does it itself.
 
-A child that breaks off, or does not answer for a minute, is replaced, and what it was to read is
-tried once more.
+A child that dies, or does not answer for a minute, is replaced, and its page is tried once more.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ _Work = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...], dict[str, Any]
 async def read_response(
     site: str, read: Callable[[Fetched, bytes | None], _Found], fetched: Fetched
 ) -> _Found:
-    """What ``read`` makes of a site's response, here or beside, by how much there is to read.
+    """The result of ``read`` on a site's response, here or in the child process, by its size.
 
-    It is given the body without its content coding; aside, None: it has to be decoded there, too.
+    ``read`` gets the decoded body; in the child it gets None and has to decode it.
     """
     body = small_body(fetched)
     if body is None:
@@ -60,7 +59,7 @@ async def read_response(
 
 
 def small_body(fetched: Fetched) -> bytes | None:
-    """Without its content coding; None: it is large, and to be read aside."""
+    """The decoded body; None: it is large, and to be read in the child process."""
     if len(fetched.payload) >= _LARGE_BYTES:
         return None
     if not fetched.coding:
@@ -75,13 +74,13 @@ async def read_aside(
     *args: _Arguments.args,
     **kwargs: _Arguments.kwargs,
 ) -> _Found:
-    """What ``read`` answers; other tasks go on meanwhile. All of it goes to another process."""
+    """The result of ``read`` in the child process; its arguments are pickled."""
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_OfSite(site), partial(read, *args, **kwargs))
 
 
 class SiteTurns(Generic[_Thing]):
-    """A queue between threads in which sites take turns, each with its own things in their order.
+    """A queue between threads in which sites take turns; the items of a site keep their order.
 
     >>> turns: SiteTurns[int] = SiteTurns()
     >>> for site, thing in [("a", 1), ("a", 2), ("a", 3), ("b", 4)]:
@@ -92,7 +91,7 @@ class SiteTurns(Generic[_Thing]):
 
     def __init__(self) -> None:
         self._things: dict[str, deque[_Thing]] = {}
-        """Of sites that have any; the one whose turn it is comes first."""
+        """By site, without empty ones; the site whose turn it is comes first."""
         self._changed = threading.Condition()
 
     def put(self, site: str, thing: _Thing) -> None:
@@ -101,7 +100,7 @@ class SiteTurns(Generic[_Thing]):
             self._changed.notify()
 
     def get(self) -> _Thing:
-        """The next; waits until there is one."""
+        """The next item; waits until there is one."""
         with self._changed:
             while not self._things:
                 self._changed.wait()
@@ -114,7 +113,7 @@ class SiteTurns(Generic[_Thing]):
 
 
 class _Aside:
-    """Hands work to the child, from a thread that waits for it and that no exit waits for."""
+    """Passes work to the child process, from a daemon thread that waits for its answers."""
 
     def __init__(self) -> None:
         self._work: SiteTurns[_Work] = SiteTurns()
@@ -142,7 +141,7 @@ class _Aside:
                 future.set_exception(answer)
 
     def _ask(self, call: list[Any]) -> tuple[bool, Any]:
-        """Whether it went well, and the answer or the error."""
+        """Whether it succeeded, and the result or the error."""
         for _ in range(_TRIES):
             child = self._child = self._child or _started()
             assert child.stdin is not None
@@ -172,7 +171,7 @@ _ASIDE = _Aside()
 
 
 class _OfSite(Executor):
-    """As the event loop knows it: whatever is submitted has its site's turn."""
+    """An executor for the work of one site."""
 
     def __init__(self, site: str) -> None:
         self._site = site

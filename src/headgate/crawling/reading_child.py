@@ -27,7 +27,7 @@ def serve(calls: BinaryIO, answers: BinaryIO) -> None:
         except Exception as error:
             answer = False, error
         send(answers, answer)
-        del read, args, kwargs, answer  # megabytes, which the next should not find here
+        del read, args, kwargs, answer  # megabytes, to be freed before the next call
 
 
 def main() -> None:

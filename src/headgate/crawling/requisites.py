@@ -1,8 +1,8 @@
-"""What a page needs to be shown: pictures, style sheets, scripts, fonts, media.
+"""Page requisites: images, style sheets, scripts, fonts, media.
 
-They are found like links, at the depth of their page, and fetched whatever ``include`` and
-``depth`` say, for they are part of a page that was wanted; ``exclude`` holds, and so do robots.txt
-and the pace of each host. With "page" they may be on any host, with "same-site" on the site's own.
+They are found like links, at the depth of their page, and fetched regardless of ``include`` and
+``depth``, because they are part of a wanted page; ``exclude``, robots.txt and the pace of each host
+hold. With "page" they may be on any host, with "same-site" only on the site's own.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ class Requisites:
     anywhere: bool
 
     def wanted(self, urls: Sequence[str]) -> Sequence[str]:
-        """Those among these that are let in; the scope has them from now on."""
+        """Those that are to be fetched; they are in scope from now on."""
         return self.scope.needs(urls, anywhere=self.anywhere)

@@ -1,7 +1,6 @@
-"""robots.txt of sites that are visited again and again: good for a day, as RFC 9309 has it.
+"""Caches robots.txt of sites that are visited often, for a day, as RFC 9309 allows.
 
-Bounded: the origin that was not asked for longest is forgotten first, and its robots.txt fetched
-again. One that could not be had is not kept.
+Bounded: the least recently used origin is dropped first. An unreachable robots.txt is not cached.
 """
 
 from __future__ import annotations
@@ -28,14 +27,13 @@ class CachedRobots:
 
 @dataclass(slots=True)
 class RobotsCache:
-    """Of one node."""
+    """The cache of one node."""
 
     most_origins: int = _MOST_ORIGINS
     _kept: OrderedDict[str, CachedRobots] = field(default_factory=OrderedDict)
 
     def find(self, origin: str, wall: float) -> CachedRobots | None:
-        """None: there is none that is good now. One from the future was fetched by a clock that
-        was wrong."""
+        """None: there is no valid entry. One from the future was stored by a wrong clock."""
         kept = self._kept.get(origin)
         if kept is None or not 0 <= wall - kept.fetched < _GOOD_SECONDS:
             return None

@@ -1,7 +1,7 @@
-"""The tasks of one run, a site's or a survey's: begun together, ended together.
+"""The asyncio tasks of one run, of a site or a survey, which end together.
 
-A run ends once, with a reason or with a fault. Whatever a task breaks off with is the run's fault:
-it is this machine's or ours, not the web's.
+A run ends once, with a reason or with a fault. An exception in any task is the run's fault: it
+comes from this machine or from us, not from the web.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["RunTasks"]
 
 
 class RunTasks:
-    """Within one event loop. Filled by `spawn`, emptied as tasks end and by `wind_down`."""
+    """Filled by `spawn`, emptied as tasks end and by `wind_down`."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -25,11 +25,11 @@ class RunTasks:
         return self._ended.done()
 
     async def reason(self) -> str:
-        """Why the run ended, when it has; raises its fault."""
+        """Wait for the end of the run; returns its reason or raises its fault."""
         return await self._ended
 
     def end(self, reason: str) -> None:
-        """The first word counts."""
+        """Only the first reason counts."""
         if not self._ended.done():
             self._ended.set_result(reason)
 
@@ -39,19 +39,19 @@ class RunTasks:
         task.add_done_callback(self._task_done)
 
     def fail_with(self, task: asyncio.Task[None]) -> None:
-        """The end of a task that is not one of these, but without which the run is nothing."""
+        """Done callback of another task: its exception becomes the run's fault."""
         error = None if task.cancelled() else task.exception()
         if error is not None and not self._ended.done():
             self._ended.set_exception(error)
 
     def wake_after(self, seconds: float, tick: Callable[[], None]) -> None:
-        """In place of what was to wake it before."""
+        """Set the timer; replaces the one before."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(max(seconds, 0.0), tick)
 
     async def wind_down(self) -> None:
-        """Nothing of the run is left when this returns."""
+        """Cancel all tasks and wait for their end."""
         if self._timer is not None:
             self._timer.cancel()
         for task in self._tasks:

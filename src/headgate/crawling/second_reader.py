@@ -1,15 +1,14 @@
-"""A second reader: a process that reads ordinary pages beside the event loop, so that even a single
-site uses two cores.
+"""A second reader: a process that reads ordinary pages in parallel to the event loop, so that even
+a single site uses two cores.
 
 It is started when reading takes a good part of the loop's time, not before: a small crawl, or one
-that its bandwidth slows down, is better off without. From then on it gets each page that it can
-begin with soon. While it is behind, because there is no core for it, the loop reads by itself:
-whoever has time does the work, and on a busy machine little changes. Handing a page over is work,
-too: where other crawling processes have all other cores, it is left alone (`use`).
+limited by its bandwidth, is better off without it. From then on it gets each page that it can begin
+soon. While it is behind, for lack of a core, the loop reads by itself. Handing a page over costs
+CPU time, too, so it is not used if other worker processes have all other cores (`use`).
 
 Pages and answers (`page_questions`) go over a pair of sockets; answers come in the order of the
-pages. An empty one means that the page has to be read here, as have all pages of a process that
-broke off or does not answer.
+pages. An empty answer means that the page has to be read here, as have all pages of a process that
+died or does not answer.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ from headgate.model.fetch import Fetched
 __all__ = ["SecondReader"]
 
 _WINDOW_SECONDS = 0.1
-"""Over which it is seen how much of the time goes into reading."""
+"""Window over which the share of time spent reading is measured."""
 _WORTH_PART = 0.15
 _MOST_WAITING = 4
-"""Pages given and not yet answered: so many that it need not wait for us."""
+"""Pages without an answer yet: enough to keep it busy."""
 _PATIENCE_SECONDS = 10.0
 """An ordinary page takes milliseconds."""
 
@@ -46,7 +45,7 @@ _decode = msgspec.msgpack.Decoder(Answer).decode
 
 
 class SecondReader:
-    """For all sites of one event loop; it and its process end with `close`."""
+    """For all sites of one event loop; `close` ends the process."""
 
     def __init__(
         self,
@@ -60,12 +59,12 @@ class SecondReader:
         self._start = start or _start
         self._window_began = clock()
         self._reading_seconds = 0.0
-        """In this window."""
+        """Time spent reading in this window."""
         self._process: subprocess.Popen[bytes] | None = None
         self._pages: _Pages | None = None
 
     async def read(self, reader: PageReader, fetched: Fetched, body: bytes) -> ReadPage:
-        """There or here; ``body`` is without its content coding."""
+        """Read a page, there or here; ``body`` is decoded."""
         pages = self._pages
         has_core = self._cores > 1
         if pages is not None and has_core and pages.has_room and not reader.with_words:
@@ -84,7 +83,7 @@ class SecondReader:
         return read
 
     def use(self, cores: int) -> None:
-        """From now on, so many in all."""
+        """Set the number of cores that we may use."""
         self._cores = cores
 
     def close(self) -> None:
@@ -110,7 +109,8 @@ class SecondReader:
 
 
 class _Pages(asyncio.Protocol):
-    """Our end. Invariant: ``_waiting`` has one future for each page without an answer."""
+    """Our end of the sockets. Invariant: ``_waiting`` has a future for each page without an
+    answer."""
 
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[Answer | None]] = deque()
@@ -124,7 +124,7 @@ class _Pages(asyncio.Protocol):
         return self._transport is not None and len(self._waiting) < _MOST_WAITING
 
     async def ask(self, question: Question, body: bytes) -> Answer | None:
-        """None: it has to be read here."""
+        """None: the page has to be read here."""
         assert self._transport is not None
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer | None] = loop.create_future()

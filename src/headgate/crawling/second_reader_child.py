@@ -1,7 +1,6 @@
 """The process of a second reader; its arguments are its parent's id and its end of the sockets.
 
-It stands back where there is not a core for everybody: what it does not get done is read by those
-that it would keep from their work.
+It has a lower priority: if there are not enough cores, its parent reads what it does not get done.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from headgate.crawling.with_parent import die_with_parent, leave_signals_to_pare
 
 __all__ = ["serve"]
 
-_STANDING_BACK = 5
+_NICE = 5
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Question).decode
 
 
 def serve(questions: IO[bytes], answers: socket.socket) -> None:
-    """Until the parent has closed its end, be it while an answer is on its way."""
+    """Until the parent closes its end."""
     with suppress(ConnectionError):
         while len(lengths := questions.read(2 * LENGTH_BYTES)) == 2 * LENGTH_BYTES:
             question = questions.read(int.from_bytes(lengths[:LENGTH_BYTES]))
@@ -36,7 +35,7 @@ def serve(questions: IO[bytes], answers: socket.socket) -> None:
 
 
 def _answered(question: bytes, body: bytes) -> bytes:
-    """Empty where it goes wrong, or has no UTF-8, as half a surrogate pair has none."""
+    """Empty on any error, such as a lone surrogate, which UTF-8 cannot encode."""
     try:
         return _encode(Answer.of(_decode(question).read(body)))
     except Exception:
@@ -46,7 +45,7 @@ def _answered(question: bytes, body: bytes) -> bytes:
 def main() -> None:
     leave_signals_to_parent()
     die_with_parent(int(sys.argv[1]))
-    os.nice(_STANDING_BACK)
+    os.nice(_NICE)
     with socket.socket(fileno=int(sys.argv[2])) as end, end.makefile("rb") as questions:
         serve(questions, end)
 

@@ -1,15 +1,15 @@
-"""One site, crawled: performs what its frontier commands and tells it how things ended.
+"""Crawls one site: performs its frontier's commands and passes the outcomes back to it.
 
     frontier ──Fetch──► fetcher ──response──► reading ──links──► frontier
         │                                                            │
         └──Record──► store ◄── page ─────────────────────────────────┘
 
-All decisions are the frontier's, on what earlier runs knew as on what this one finds. Pages are met
-as a crawl that knows nothing would meet them, by today's links, so that depths and scope are
-today's; a page that did not change is read in the archive (`leads` has what else is known).
+The frontier decides everything. Pages are met by today's links, as in a first crawl, so that depths
+and scope are today's; a page that did not change is read from the archive (`leads` has what else
+is known of the site).
 
-A page is given to the store together with the journal entry that settles its URL (`storing`), so
-both become durable at once; a fetch that will be tried again leaves nothing.
+A page is stored together with the journal entry that settles its URL (`storing`), so both become
+durable at once; a fetch that will be retried leaves nothing.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ if TYPE_CHECKING:  # few crawls have one
 __all__ = ["SiteRun", "Tools"]
 
 _FIT_SLOTS_EVERY = 16
-"""Fetches between two looks at how many are needed at once; at first, each teaches something."""
+"""Fetches between two adjustments of the concurrency; at first, it is adjusted after each."""
 _HANDING_OVER_SECONDS = 1.0
-"""For fetches under way to land; they are given up then."""
+"""Time for fetches in progress to end before they are cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,28 +82,29 @@ class Tools:
     reader: PageReader
     clock: Clock
     remember: Callable[[], bool] = lambda: False
-    """Told when all is stored and nothing is left to do; may block. Whether it did."""
+    """Called when everything is stored and nothing is left; may block. Returns whether the site's
+    memory is up to date."""
     focus: Focusing | None = None
-    """Given where the frontier goes by scores, or a topic is to be judged by."""
+    """If the frontier goes by scores, or pages are judged by a topic."""
     second_reader: SecondReader | None = None
     """Shared with other sites."""
     commit: Callable[[], Awaitable[object]] | None = None
-    """Commits the store together with others; None: it is committed alone."""
+    """Commits the store together with others; None: it is committed by itself."""
     robots_cache: RobotsCache | None = None
-    """Given where sites are visited again and again."""
+    """If sites are visited often."""
     requisites: Requisites | None = None
-    """Given where pages are wanted with all that shows them."""
+    """If page requisites are fetched, too."""
     queue: CommonQueue | None = None
-    """Given where pages of all sites go by their scores; the frontier then waits for turns."""
+    """If all sites share one queue; the frontier then waits for its turns."""
     choose: Choose | None = None
-    """Given where the user's program has a say in what is followed."""
+    """If the user's program chooses the links to follow."""
 
 
 class SiteRun:
     """One task, within one event loop."""
 
     def __init__(self, task: Task, tools: Tools, started: float | None = None) -> None:
-        """``started``: when the task was, by the clock; None: now."""
+        """``started``: when the task was started, by the clock; None: now."""
         self._site = site = task.site
         self.progress = progress = Progress(site.name, visit=task.visit)
         self._tools = tools
@@ -154,7 +155,7 @@ class SiteRun:
         self._slots = self._in_flight = 0
 
     async def run(self) -> Progress:
-        """Crawl until nothing is left, a stop, or a fault of this machine, which is raised."""
+        """Crawl until nothing is left or the run is stopped; raises faults of this machine."""
         self._tasks.spawn(self._commits.run())
         time_up: asyncio.TimerHandle | None = None
         if self._site.max_time is not None:
@@ -183,8 +184,8 @@ class SiteRun:
         return self.progress
 
     def stop(self, reason: str) -> None:
-        """End at once: fetches under way are given up, and their URLs stay to do. Where another
-        process is to go on, they land first."""
+        """End at once: fetches in progress are cancelled, and their URLs stay to do. If another
+        process is to continue the site, they may end first."""
         if reason == HANDED_OVER:
             loop = asyncio.get_running_loop()
             loop.call_later(_HANDING_OVER_SECONDS, self._tasks.end, reason)
@@ -219,13 +220,13 @@ class SiteRun:
 
     @property
     def max_rate(self) -> float:
-        """Bytes per second, by the user's word."""
+        """The site's ``max_rate``, bytes per second."""
         return self._site.max_rate or math.inf
 
     def rate_changed(self) -> None:
-        """The site's share is another now: other connections may be needed.
+        """The site's rate has changed, so it may need another number of connections.
 
-        Before the start it tells nothing: a frontier without its seeds would find itself done."""
+        Does nothing before the start: a frontier without its seeds would take itself for done."""
         if self.progress.state is not TaskState.WAITING:
             self._fit_slots()
 
@@ -234,7 +235,7 @@ class SiteRun:
         return self._tools.clock.now() - self._started
 
     def _fit_slots(self) -> None:
-        """As many fetches at once as use up the share, by what is known of server and pages."""
+        """Set the number of concurrent fetches to what uses up the site's rate."""
         if self._place is not None:
             return
         expected = self._requests.response_size.expected
@@ -245,7 +246,7 @@ class SiteRun:
             self._dialogue.tell(Slots(slots))
 
     def _take_up(self) -> None:
-        """Start, or go on where the store stands."""
+        """Start, or continue from the store."""
         self.progress.state = TaskState.CRAWLING
         self.progress.started = self._seconds
         self._storing.recount(self._tools.focus)
@@ -284,14 +285,14 @@ class SiteRun:
         return next_fetch
 
     def _line_up(self, commands: list[Command]) -> None:
-        """In the queue over all sites, if there is one, with what could go now."""
+        """Set the site's best page in the common queue, if there is one."""
         if self._place is not None and not self._tasks.over:
             ready = [command for command in commands if isinstance(command, Ready)]
             room = len(self._place.under_way) < self._held.most
             self._place.ready(ready[0] if ready and room else None)
 
     def _begin_one(self) -> str | None:
-        """A turn has come: the best of now is begun."""
+        """The site's turn has come: start its best fetch, and return its URL."""
         if self._tasks.over:
             return None
         commands = self._dialogue.ask(Turn())
@@ -299,7 +300,7 @@ class SiteRun:
         return next((command.url for command in commands if isinstance(command, Fetch)), None)
 
     def _done(self, reason: str) -> None:
-        """The frontier is; the site is when no lead is left."""
+        """The frontier is done; the site is done when no other source of URLs is left."""
         if self._tasks.over:
             return
         if reason == FINISHED and not self._leads.open:
@@ -308,7 +309,7 @@ class SiteRun:
             self._tasks.end(reason)
 
     async def _fetch(self, first: Fetch) -> None:
-        """A fetch, and as its successor the next that its end lets start: a task serves many."""
+        """A fetch, and then the next one that its end lets start: one task serves many."""
         fetch: Fetch | None = first
         while fetch is not None:
             await self._commits.room()
@@ -317,7 +318,7 @@ class SiteRun:
                 return
             earlier = self._tools.known.find(fetch.url)
             outcome = await self._requests.page(fetch.url, earlier)
-            if self._tasks.over:  # its bytes are used up; the URL stays to do
+            if self._tasks.over:  # stopped by max_bytes; the URL stays to do
                 return
             stored = None
             if not_modified(outcome) and earlier is not None:

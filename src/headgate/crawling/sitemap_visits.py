@@ -1,4 +1,4 @@
-"""Sitemaps that the frontier asks for: fetched, stored, and told of in parts."""
+"""Fetches and stores the sitemaps that the frontier asks for, and passes on their URLs in parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["SitemapVisits"]
 
 @dataclass(frozen=True, slots=True)
 class SitemapVisits:
-    """Of one site run. The frontier hears of a sitemap's end after all that it names."""
+    """Of one site run. The frontier is told of a sitemap's end after all of its URLs."""
 
     requests: SiteRequests
     understanding: Understanding
@@ -30,7 +30,7 @@ class SitemapVisits:
     dialogue: Dialogue
     focus: Focusing | None
     dated: Known | None
-    """Pages whose dates of change are noted; None: nobody wants them."""
+    """Known pages whose dates of change are recorded; None: dates are ignored."""
 
     async def visit(self, fetch: Fetch) -> None:
         outcome = await self.requests.sitemap(fetch.url)
@@ -51,7 +51,7 @@ class SitemapVisits:
             self.dialogue.pass_on(event)
 
     def _note_dates(self, sitemap: Sitemap, known: Known) -> None:
-        """When known pages changed, as a sitemap says."""
+        """Record when known pages changed, according to the sitemap."""
         dates = [(url, at.timestamp()) for url, at in sitemap.modified.items() if known.asked(url)]
         if dates:
             self.storing.put(JournalEntry(Outcome.FOUND, modified=dates))

@@ -1,7 +1,7 @@
-"""What a site run gives to its store, counted in the same moment.
+"""Stores the pages of a site run, and counts them.
 
-A page goes together with the journal entry that settles its URL. The counters tell of it once it is
-durable (`commits`).
+A page is stored together with the journal entry that settles its URL. The counters include it once
+it is durable (`commits`).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Storing:
         progress: Progress,
         rule: StoreRule | None = None,
     ) -> None:
-        """``commit`` commits the store together with others; None: it is committed alone.
-        ``rule``: what of it is kept; None: all is."""
+        """``commit`` commits the store together with others; None: it is committed by itself.
+        ``rule`` says which pages are stored; None: all."""
         self._store = store
         self._rule = rule
         self._not_kept = LeftOut(0)
@@ -68,11 +68,11 @@ class Storing:
 
     @property
     def left_out(self) -> dict[str, LeftOut]:
-        """What was fetched and is not kept."""
+        """Pages that were fetched but are not stored."""
         return {FailureKind.NOT_STORED: self._not_kept} if self._not_kept.count else {}
 
     def kept(self, page: Page) -> Page:
-        """What is to be stored of a page: its row alone, where it is not to be kept."""
+        """What is to be stored of a page: only its row if the site's rule excludes it."""
         fetched = page.outcome
         if self._rule is None or not isinstance(fetched, Fetched) or fetched.status >= 300:
             return page
@@ -88,12 +88,12 @@ class Storing:
         return structs.replace(page, outcome=row, earlier=None)
 
     def settled(self, page: Page) -> None:
-        """Count it; its entry is put in the same moment."""
+        """Count a page; its entry is put at the same time."""
         self._count(page)
         self._progress.growth.came(page.depth, page.outcome.wire_bytes)
 
     def put(self, entry: JournalEntry, page: Page | None = None) -> None:
-        """With ``page``, if it is the one that the entry settles."""
+        """Store an entry, with ``page`` if it is the one that the entry settles."""
         self._progress.growth.note(entry)
         if page is not None and entry.url == page.outcome.url:
             self._store.put(page, entry)
@@ -102,7 +102,7 @@ class Storing:
         self.commits.given()
 
     async def put_other(self, outcome: Fetched | FetchFailure, role: Role) -> None:
-        """What is no page, such as robots.txt."""
+        """Store what is no page, such as robots.txt."""
         await self.commits.room()
         page = Page(outcome, 0, role=role)
         self._count(page)

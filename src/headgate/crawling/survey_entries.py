@@ -1,4 +1,4 @@
-"""What a request leaves in the survey's log, and what an entry of an earlier survey asks for."""
+"""Entries of the survey's log, and conditional headers from those of an earlier survey."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 def entry_of(
     tree: ServerTree, url: str, depth: int, outcome: Fetched | FetchFailure, ending: Ending
 ) -> SurveyEntry:
-    """Before anything was read."""
+    """The entry of a request, before its body is read."""
     plain = SurveyEntry(
         tree.domain, tree.start, tree.round, url, depth, ending, outcome.wall_time,
         wire_bytes=outcome.wire_bytes, seconds=outcome.seconds,
@@ -76,7 +76,7 @@ def _stance(found: RobotsFile, origin: str) -> RobotsStance:
 
 
 def page_entry(entry: SurveyEntry, page: SurveyedPage, harvest: Harvest) -> SurveyEntry:
-    """Of a page that was read; links that nobody wants are left out."""
+    """The entry of a page, without unwanted links."""
     links = page.links
     if harvest.unwanted:
         links = [link for link in links if host(link[0]) not in harvest.unwanted]
@@ -90,7 +90,7 @@ def page_entry(entry: SurveyEntry, page: SurveyedPage, harvest: Harvest) -> Surv
 
 
 def unchanged_entry(entry: SurveyEntry, earlier: SurveyEntry, harvest: Harvest) -> SurveyEntry:
-    """A "not modified" speaks for the page as it was."""
+    """The entry of a 304 response, with the page's earlier contents."""
     return changed(
         entry,
         status=earlier.status,
@@ -105,7 +105,7 @@ def unchanged_entry(entry: SurveyEntry, earlier: SurveyEntry, harvest: Harvest) 
 
 
 def conditions(earlier: SurveyEntry | None) -> tuple[tuple[str, str], ...]:
-    """The headers that let a server say "not modified"."""
+    """The headers of a conditional request."""
     if earlier is None or earlier.ending not in (Ending.PAGE, Ending.UNCHANGED):
         return ()
     pairs = (("If-None-Match", earlier.etag), ("If-Modified-Since", earlier.last_modified))

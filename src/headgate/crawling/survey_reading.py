@@ -1,7 +1,7 @@
-"""From a response to what a survey wants of it: links with anchor texts, language, charset.
+"""Reads what a survey needs of a response: links with anchor texts, language, charset.
 
-Where page or server say nofollow, links to the page's own host are left out: they would be walked.
-Links to other hosts stay, because they are facts and nobody follows them from here.
+If page or server say nofollow, links to the page's own host are left out, since they would be
+followed. Links to other hosts are kept as facts; they are not followed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OPTIONS = LinkOptions(texts=True, max_links=_MOST_LINKS)
 
 @dataclass(frozen=True, slots=True)
 class SurveyedPage:
-    """Empty for what is no page of HTML."""
+    """Empty if it is not HTML."""
 
     links: Sequence[tuple[str, str]] = ()
     language: str = ""

@@ -1,11 +1,11 @@
-"""A survey, performed: fetches what the surveyor asks for and tells it what came.
+"""Performs a survey: fetches what the surveyor asks for and passes the outcomes back to it.
 
     surveyor ──Fetch, LearnRobots──► fetcher ──answer──► reading ──links──► surveyor
                                                             └──entry──► log
 
-All decisions are the surveyor's. Every request leaves one entry in the log; what is in the log is
-never asked for again when an interrupted survey goes on. A page that an earlier survey knows is
-asked for only if it has changed.
+The surveyor decides everything. Every request leaves one entry in the log; what is in the log is
+not requested again when an interrupted survey is resumed. Pages known from an earlier survey are
+requested conditionally.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from headgate.surveying.surveyor import Decision, Surveyor
 __all__ = ["SurveyRun", "SurveyTools"]
 
 SITE = "survey"
-"""All servers share one part of the budget."""
+"""All servers share one rate."""
 _EXPECTED_BYTES = 20_000
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _NOT_MODIFIED = 304
@@ -64,10 +64,10 @@ class SurveyTools:
     log: SurveyLog
     clock: Clock
     earlier: Memory
-    """Of the survey before this one."""
+    """The log of the previous survey."""
     reader: PageReader = field(default_factory=PageReader)
     site: str = SITE
-    """By whose part of the budget it is paid."""
+    """The site whose rate is used."""
 
 
 class SurveyRun:
@@ -80,11 +80,11 @@ class SurveyRun:
         self._tools = tools
         self._held = False
         self._waiting: list[Command] = []
-        """What was asked for while nothing may pass."""
+        """Commands that wait while nothing may pass."""
         self._tasks = RunTasks()
 
     async def run(self) -> str:
-        """Survey until the surveyor has done; answers why it ended."""
+        """Survey until the surveyor is done or the run is stopped; returns the reason."""
         self._tasks.spawn(self._commit_now_and_then())
         try:
             self._tell(Tick())
@@ -94,11 +94,11 @@ class SurveyRun:
             self.stored = await asyncio.to_thread(self._tools.log.commit)
 
     def stop(self, reason: str) -> None:
-        """End at once; what is under way is asked for again when the survey goes on."""
+        """End at once; requests in progress are repeated when the survey is resumed."""
         self._tasks.end(reason)
 
     def hold(self, held: bool) -> None:
-        """While held, nothing new is asked for; what is under way goes on."""
+        """While held, nothing new is requested; requests in progress go on."""
         if held == self._held:
             return
         self._held = held
@@ -108,7 +108,7 @@ class SurveyRun:
             self._tick()
 
     def fail_with(self, task: asyncio.Task[None]) -> None:
-        """Whatever a task broke off with is the survey's end."""
+        """Done callback of another task: its exception ends the survey."""
         self._tasks.fail_with(task)
 
     def _perform(self, commands: Sequence[Command]) -> None:
@@ -196,7 +196,7 @@ class SurveyRun:
         self._perform(self._decide(event).commands)
 
     async def _room(self) -> None:
-        """Where the disk is slower than the line, the line waits: memory stays bounded."""
+        """If the disk is slower than the line, wait: memory stays bounded."""
         while self._tools.log.waiting_bytes > _MOST_WAITING_BYTES:
             await asyncio.sleep(_COMMIT_SECONDS)
 

@@ -1,4 +1,4 @@
-"""A task that surveys servers, run by a node as it runs sites: a rate, a progress, a stop."""
+"""A task that surveys servers, run by a node like a site."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["SurveyTaskRun"]
 
 
 class SurveyTaskRun:
-    """Stands where a `headgate.crawling.site_run.SiteRun` does."""
+    """A `headgate.crawling.node.NodeRun`."""
 
     max_rate = math.inf
 
     def __init__(
         self, task: Task, survey: SurveyRun, fetcher: Fetcher, clock: Clock, started: float | None
     ) -> None:
-        """``started``: when the task was, by the clock; None: now."""
+        """``started``: when the task was started, by the clock; None: now."""
         self.progress = Progress(task.name, visit=task.visit)
         self._survey = survey
         self._fetcher = fetcher
@@ -29,7 +29,7 @@ class SurveyTaskRun:
         self._started = clock.now() if started is None else started
 
     async def run(self) -> Progress:
-        """Until nothing is left, a stop, or a fault of this machine, which is raised."""
+        """Survey until nothing is left or the run is stopped; raises faults of this machine."""
         progress = self.progress
         progress.state, progress.started = TaskState.CRAWLING, self._seconds
         reason = await self._survey.run()
@@ -43,7 +43,7 @@ class SurveyTaskRun:
         self._survey.stop(reason)
 
     def rate_changed(self) -> None:
-        """One request at a time goes to each server, whatever the rate."""
+        """Nothing to do: each server gets one request at a time, whatever the rate."""
 
     def look(self) -> Progress:
         progress, surveyor = self.progress, self._survey.surveyor

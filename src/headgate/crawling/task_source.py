@@ -1,12 +1,11 @@
-"""Where a node's tasks come from and its results go: the port, from both of its sides.
+"""Where a node's tasks come from and its results go: both sides of the port.
 
-`TaskSource` is the node's: whatever carries its questions, it is told who asks when it is made.
-`TaskDesk` is the answering side: the same six verbs, with the name of the node that asks, which is
-known from the way the question came by and never from what it says. Over a network somebody passes
-questions on.
+`TaskSource` is the node's side; it knows the node that it asks for. `TaskDesk` is the answering
+side: the same six verbs, with the name of the node that asks, which is known from the connection
+and never from the message. Over a network, something passes the questions on.
 
-A source never invents an answer. Where none comes, it raises `SourceAway`, and the node asks the
-same again: each question may be asked any number of times.
+A source never invents an answer. If none comes, it raises `SourceAway`, and the node asks again:
+each question may be repeated any number of times.
 """
 
 from __future__ import annotations
@@ -30,35 +29,35 @@ __all__ = ["Refused", "SourceAway", "TaskDesk", "TaskSource"]
 
 
 class SourceAway(WorldFault):
-    """No answer: it may have been heard or not. Ask again."""
+    """No answer; the question may have arrived or not. Ask again."""
 
 
 class Refused(UserMistake):
-    """An answer that asking again does not change: revoked, not understood, another version."""
+    """A final refusal: revoked, not understood, another version."""
 
 
 class TaskSource(Protocol):
-    """One node's. All may raise `SourceAway` and `Refused`."""
+    """The source of one node. All methods may raise `SourceAway` and `Refused`."""
 
     async def claim(self, claim: Claim) -> ClaimAnswer: ...
 
     async def beat(self, beat: Beat) -> Orders: ...
 
     async def known(self, known: Known) -> bytes:
-        """Nothing at the end of the memory, and for a lease that is not this node's."""
+        """Empty at the end of the memory, and for a lease that is not this node's."""
         ...
 
     async def put(self, put: Put) -> Verdict: ...
 
     async def chunk(self, chunk: Chunk, data: bytes) -> bool:
-        """False: nobody waits for it. `put` says why, and may be answered `Word.SEND` again."""
+        """False: it is not expected. `put` says why, and may be answered `Word.SEND` again."""
         ...
 
     async def done(self, manifest: Manifest) -> Verdict: ...
 
 
 class TaskDesk(Protocol):
-    """Answers all nodes. Raises `Refused` where the node should give up."""
+    """Answers all nodes. Raises `Refused` if the node should give up."""
 
     async def claim(self, node: str, claim: Claim) -> ClaimAnswer: ...
 

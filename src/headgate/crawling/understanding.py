@@ -1,4 +1,4 @@
-"""What the end of a fetch means to the frontier, and what was read in it."""
+"""Turns the outcome of a fetch into an event for the frontier, and reads its contents."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ from headgate.reading.sitemaps import Sitemap
 __all__ = ["Choose", "Trouble", "Understanding"]
 
 Choose = Callable[[str, Sequence[str]], Awaitable[Sequence[str]]]
-"""Which links of a page or sitemap are worth following, by a program of the user's."""
+"""The user's choice of the links of a page or sitemap to follow."""
 
 Trouble = FetchFailed | Redirected | ErrorStatus
-"""Anything but what was asked for."""
+"""Events of a fetch that did not bring what was requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """Of one site. Reads here, or beside the loop where it would take long or somebody has the
-    time for it."""
+    """Of one site. Large pages are read in another process, others here or by the second reader."""
 
     site: str
     reader: PageReader
@@ -41,7 +40,7 @@ class Understanding:
     async def page(
         self, fetched: Fetched | FetchFailure, stored: Fetched | None
     ) -> tuple[PageFetched | Trouble, ReadPage]:
-        """Of a page that did not change, what the archive has ``stored`` is read."""
+        """For a page that did not change, the archived response ``stored`` is read."""
         trouble = self.trouble(fetched)
         if trouble is not None or isinstance(fetched, FetchFailure):
             assert trouble is not None
@@ -67,7 +66,7 @@ class Understanding:
         return replace(sitemap, pages=tuple(await self.choose(fetched.url, sitemap.pages)))
 
     def trouble(self, outcome: Fetched | FetchFailure) -> Trouble | None:
-        """None: what was asked for has come."""
+        """None: the fetch brought what was requested."""
         if isinstance(outcome, FetchFailure):
             return FetchFailed(outcome.url, outcome.kind)
         reader, seconds = self.reader, outcome.first_byte_seconds

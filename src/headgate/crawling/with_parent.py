@@ -1,4 +1,4 @@
-"""Processes that belong to the one that started them: it alone decides when they end."""
+"""Ties a child process to its parent, which alone decides when it ends."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import sys
 __all__ = ["die_with_parent", "leave_signals_to_parent"]
 
 _PR_SET_PDEATHSIG = 1
-"""Of Linux: the signal to get when the parent dies."""
-_PARENT_S = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Option of Linux's prctl: the signal to get when the parent dies."""
+_LEFT_TO_PARENT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def die_with_parent(parent: int) -> None:
-    """End when the parent does, at once where the system can see to that."""
+    """End when the parent does."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -23,7 +23,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def leave_signals_to_parent() -> None:
-    """A terminal, or a service manager, asks all processes at once to end; the parent sees to the
-    order of it."""
-    for sign in _PARENT_S:
-        signal.signal(sign, signal.SIG_IGN)
+    """Ignore signals that a terminal or a service manager sends to all processes at once: the
+    parent ends its children in order."""
+    for number in _LEFT_TO_PARENT:
+        signal.signal(number, signal.SIG_IGN)
