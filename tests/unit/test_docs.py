@@ -64,11 +64,8 @@ def test_every_key_of_the_site_file_is_documented(key: str) -> None:
 
 def test_every_documented_key_exists() -> None:
     tables = SITE_FILE.split("## Units")[0]
-    assert re.findall(r"^\| `(\w+)` \|", tables, re.MULTILINE) == [
-        *BUDGET_KEYS,
-        *SITE_KEYS,
-        *GRID_KEYS,
-    ]
+    documented = re.findall(r"^\| `(\w+)` \|", tables, re.MULTILINE)
+    assert sorted(documented) == sorted([*BUDGET_KEYS, *SITE_KEYS, *GRID_KEYS])
 
 
 @pytest.mark.parametrize("page", ["plan.md", "python.md"])

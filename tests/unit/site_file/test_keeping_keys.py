@@ -127,7 +127,7 @@ def test_mistakes_in_a_site(line: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ('volume = "1s"', "volume: a volume of less than a minute"),
+        ('volume = "1s"', "volume: a volume covers a minute or more"),
         ('volume = "1 KB"', "volume: '1 KB' is less than a visit"),
         ('volume = "a lot"', "volume: 'a lot' is not a size"),
         ("volume = 5", 'volume: 5 is no volume; write "1d" or "1 GB"'),
