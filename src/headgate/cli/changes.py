@@ -26,10 +26,10 @@ __all__ = ["configure", "run"]
 FORMATS = ("text", "jsonl", "atom", "html")
 
 _DESCRIPTION = """\
-Tell which pages are new, changed or gone, with the lines of text that went and came: in the newest
-run or a keeper's newest volume against all before it, in the last days, or between two runs. Of a
-page that changed several times every change is told. Markup, dates, times, counters, long tokens
-and what the site file ignores are no changes; docs/changes.md has the rule.
+List pages that are new, changed or gone, with the lines of text removed and added: in the newest
+run or a keeper's newest volume compared with all before it, in the last days, or between two runs.
+If a page changed several times, every change is listed. Markup, dates, times, counters, long tokens
+and what the site file ignores do not count; docs/changes.md has the rule.
 """
 
 _EXAMPLES = """\
@@ -39,7 +39,7 @@ examples:
   headgate changes archive 2026-11-14T03-00-00 2026-11-15T03-00-00
   headgate changes --format atom > changes.xml         for a feed reader
   headgate changes --format html > changes.html        with differences, as a page
-  headgate changes --ignore 'Offer of the day: .*'     your own noise, beside the usual
+  headgate changes --ignore 'Offer of the day: .*'     ignore this, too
 """
 
 
@@ -53,9 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("runs", metavar="RUN", nargs="*", help="two runs by their names")
     parser.add_argument(
-        "--since", metavar="TIME", help="changes found in the last so long, like 12h or 7d"
+        "--since", metavar="TIME", help="changes found within this time, like 12h or 7d"
     )
-    parser.add_argument("--site", metavar="NAME", help="of this site only")
+    parser.add_argument("--site", metavar="NAME", help="this site only")
     parser.add_argument(
         "--ignore", metavar="RULE", action="append", default=[],
         help="text that counts for nothing, as a regular expression, or css: and a selector;"

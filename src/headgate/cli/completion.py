@@ -1,4 +1,4 @@
-"""``headgate completion``: a script by which a shell completes commands and options.
+"""``headgate completion``: a completion script for your shell.
 
 The script has all words in it, as of this Headgate: a shell that would ask Headgate at each key
 would wait for Python to start. Where an option wants a value, or no option is begun, files are

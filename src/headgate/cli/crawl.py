@@ -32,19 +32,19 @@ _REPLACEABLE = (
 """What a resumed run may be told anew."""
 
 _DESCRIPTION = """\
-Crawl sites within a bandwidth and by their deadlines. Pages are archived as WARC with tables and an
-index beside them; a crash or an interruption loses nothing that was stored, and --resume goes on.
+Crawl sites within a bandwidth and by their deadlines. Pages are archived as WARC, with tables and
+an index; a crash or an interruption loses nothing that was stored, and --resume continues.
 """
 
 _EXAMPLES = """\
 examples:
   headgate crawl https://example.org/                       one site, unlimited
-  headgate crawl sites.toml                                 sites, budget and deadlines of a file
+  headgate crawl sites.toml                                 sites, budget and deadlines from a file
   headgate crawl https://a.org/ https://b.org/ --bandwidth 1MB/s --deadline 10m
   headgate crawl https://a.org/ --max-pages 500 --max-page-size 2MB --fetch text/html
   headgate crawl https://a.org/ --focus "food safety"       the promising pages first
-  headgate crawl --resume                                   go on with what was interrupted
-  headgate crawl --abandon                                  or give it up; what is stored is kept
+  headgate crawl --resume                                   continue an interrupted crawl
+  headgate crawl --abandon                                  or give it up; what is stored stays
   headgate crawl sites.toml --policy ReAlloc-MAXT           by a published algorithm
   headgate crawl sites.toml --json | jq .utilisation        for scripts
 
@@ -81,17 +81,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
     )
-    parser.add_argument(
-        "--resume", action="store_true", help="go on with the unfinished run in DIR"
-    )
+    parser.add_argument("--resume", action="store_true", help="continue the unfinished run in DIR")
     parser.add_argument(
         "--abandon", action="store_true", help="give up the unfinished run in DIR; keep its pages"
     )
+    parser.add_argument("--processes", metavar="N", type=at_least_one, help="worker processes (1)")
     parser.add_argument(
-        "--processes", metavar="N", type=at_least_one, help="crawling processes (1)"
-    )
-    parser.add_argument(
-        "--contact", metavar="WHO", help="URL or mail address told to servers: who runs this?"
+        "--contact", metavar="WHO", help="URL or mail address that servers see: who runs this?"
     )
     parser.add_argument(
         "--focus", metavar="WORDS", help="fetch pages about this first, like 'food safety'"

@@ -27,10 +27,10 @@ _FOR_FILES = ("parquet", "sqlite", "wacz")
 FAILED = 1
 
 _DESCRIPTION = """\
-Give out what a crawl stored: the table of its pages or links as CSV, lines of JSON, Parquet or a
-SQLite database; the main text of its pages as text or Markdown; or its records as a WACZ file that
-can be replayed. Of a survey: servers, links or depths. Rows are passed on as they are read, so that
-a table of any size needs little memory. What cannot be read is counted and told, with exit code 1.
+Export what a crawl stored: the table of its pages or links as CSV, JSON lines, Parquet or a SQLite
+database; the main text of its pages as text or Markdown; or its records as a WACZ file for replay.
+Of a survey: servers, links or depths. Rows are streamed, so tables of any size need little memory.
+If something cannot be read, it is counted on stderr, and the exit code is 1.
 """
 
 _EXAMPLES = """\
@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--as",
         dest="form",
         choices=FORMS,
-        help="(default: by the ending of --to; to stdout csv)",
+        help="(default: by the extension of --to; csv on stdout)",
     )
     parser.add_argument(
         "--table", choices=TABLES, help="which table (default: pages; of a survey: servers)"
@@ -70,13 +70,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--where",
         metavar="CONDITION",
         default="",
-        help='only rows that meet it: SQL on the table\'s columns, like "status = 200"',
+        help='only rows that match: SQL on the table\'s columns, like "status = 200"',
     )
     parser.add_argument(
         "--content",
         choices=CONTENTS,
         default="",
-        help="add it as a column to the table of pages; text also to links: their anchor text",
+        help="an additional column of the table of pages; of links: text, their anchor text",
     )
     parser.add_argument(
         "--run", metavar="STAMP", help="which run, or 'all' of them (default: the newest)"
@@ -85,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--to",
         metavar="FILE",
         default="-",
-        help="write there; of text and Markdown also a folder, for a file per page"
+        help="write there; for text and Markdown also a folder, with a file per page"
         " (default: -, to stdout)",
     )
 

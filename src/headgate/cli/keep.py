@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--objective", choices=OBJECTIVES, help="what is made small (age)")
     parser.add_argument(
         "--contact", metavar="WHO", default="",
-        help="URL or mail address told to servers: who runs this?",
+        help="URL or mail address that servers see: who runs this?",
     )  # fmt: skip
     parser.add_argument("--for", metavar="TIME", dest="duration", help="end after so long")
     parser.add_argument("--once", action="store_true", help="end when nothing is due")

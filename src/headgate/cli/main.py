@@ -27,17 +27,17 @@ COMMANDS = {
     "keep": "keep a collection fresh within the budget, for months",
     "manager": "crawl with many machines: tasks to nodes, results into one collection",
     "node": "lend this machine to a manager, within what its owner allows",
-    "survey": "servers and the links between them, for the least load",
+    "survey": "servers and the links between them, with as little load as possible",
     "survey diff": "what has changed between two surveys",
     "plan": "can all deadlines be met, and how? Rates, start and end of every site",
     "budget": "change the bandwidth of a running crawl",
     "servers": "how fast each server is, by the hour, as crawls measured it",
-    "report": "what a run promised and what it kept, in words and as a page",
-    "changes": "which pages are new, changed or gone between crawls, and how",
+    "report": "what a run promised and what happened, in words and as a page",
+    "changes": "which pages are new, changed or gone since earlier crawls",
     "export": "pages as text, Markdown, tables, SQLite or WACZ",
     "demo": "a small web of its own, crawled under a budget with deadlines",
     "lab": "reproduce the papers",
-    "completion": "a script by which a shell completes commands and options",
+    "completion": "a completion script for your shell",
 }
 """Each name, with _ for a blank, is also the name of the command's module beside this one."""
 

@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quota", metavar="SIZE/PERIOD", help="like '20 GB/month' or '500 MB/day'")
     parser.add_argument(
         "--contact", metavar="WHO", default="",
-        help="URL or mail address told to servers: who runs this?",
+        help="URL or mail address that servers see: who runs this?",
     )  # fmt: skip
     parser.add_argument(
         "--keep", action="store_true", help="keep the sites fresh, as headgate keep does"

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["configure", "run"]
 
 _DESCRIPTION = """\
-Say what a run promised and what it kept, or what a survey found, and write it as one page,
-report.html, into the folder of the run. The page needs neither network nor any other file. Of a run
-that is under way or was broken off, it shows what is stored so far. Of a collection that is kept,
-the page is keep.html in the collection, over all its time; --run names one volume.
+Summarise what a run promised and what happened, or what a survey found, and write the
+self-contained page report.html into the folder of the run. For a run that is in progress or was
+interrupted, it shows what is stored so far. For a collection that is kept, the page is keep.html in
+the collection, over all its time; --run names one volume.
 """
 
 _EXAMPLES = """\

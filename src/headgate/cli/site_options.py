@@ -39,36 +39,34 @@ _OPTIONS = (
     _Option(
         "include",
         "REGEX",
-        "crawl only URLs in which it is found, and seeds; repeatable: one is enough",
+        "crawl only URLs that match, and seeds; repeatable: one is enough",
         {"action": "append"},
     ),
-    _Option(
-        "exclude", "REGEX", "leave out URLs in which it is found; repeatable", {"action": "append"}
-    ),
-    _Option("depth", "N", "links followed from a seed at the most", {"type": _whole}),
+    _Option("exclude", "REGEX", "skip URLs that match; repeatable", {"action": "append"}),
+    _Option("depth", "N", "follow at most so many links from a seed", {"type": _whole}),
     _Option("expect", "SIZE", "bytes that each site will take, like '120 MB' (found out)"),
     _Option("max_rate", "RATE", "the most that each server is asked for, like '200 KB/s'"),
     _Option("on_deadline", "WHAT", "go-on (late) or stop"),
-    _Option("max_pages", "N", "end each site with so many pages", {"type": _whole}),
-    _Option("max_bytes", "SIZE", "end each site with so much on the line, like '50 MB'"),
+    _Option("max_pages", "N", "end each site after so many pages", {"type": _whole}),
+    _Option("max_bytes", "SIZE", "end each site after so many bytes on the line, like '50 MB'"),
     _Option("max_time", "TIME", "end each site so long after its start"),
-    _Option("max_page_size", "SIZE", "leave larger pages out, like '2 MB'"),
+    _Option("max_page_size", "SIZE", "skip larger pages, like '2 MB'"),
     _Option(
         "fetch",
         "TYPES",
-        "leave out pages of other types; like 'text/html,image/*'",
+        "skip pages of other types; like 'text/html,image/*'",
         {"type": lambda text: text.split(",")},
     ),
     _Option(
         "store",
         "WHAT",
-        "keep only this of what is fetched; like 'application/pdf,< 5 MB,/reports/'",
+        "store only this of what is fetched; like 'application/pdf,< 5 MB,/reports/'",
         {"type": lambda text: text.split(",")},
     ),
     _Option(
         "requisites",
         "WHICH",
-        "none; same-site or page: fetch the pictures, styles, scripts and fonts of pages, too",
+        "none; same-site or page: fetch the images, styles, scripts and fonts of pages, too",
     ),
     _Option(
         "max_queries",
@@ -84,7 +82,7 @@ _OPTIONS = (
         " at a private address); 0 for servers of your own",
     ),
     _Option("user_agent", "TEXT", "in place of Headgate's own name"),
-    _Option("robots_agent", "NAME", "the product token that robots.txt knows you by (headgate)"),
+    _Option("robots_agent", "NAME", "the product token to look for in robots.txt (headgate)"),
     _Option(
         "headers",
         "'NAME: VALUE'",
@@ -92,7 +90,7 @@ _OPTIONS = (
         {"action": "append"},
     ),
     _Option("auth", "HOW", "'basic env:NAME' (name:password) or 'bearer env:NAME', or file:PATH"),
-    _Option("cookies", "FILE", "cookies.txt in Netscape's format"),
+    _Option("cookies", "FILE", "cookies.txt in Netscape format"),
     _Option("login", "URL", "a page with a login form, filled in and posted once"),
     _Option(
         "login_fields",

@@ -1,4 +1,4 @@
-"""``headgate survey``: servers and the links between them, for the least load."""
+"""``headgate survey``: servers and the links between them, with as little load as possible."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ DEFAULT_OUT = Path("headgate-survey")
 INTERRUPTED, NOTHING_FETCHED = 130, 4
 
 _DESCRIPTION = """\
-Survey servers: which answer, how fast, with what, and which other hosts they link to. Asks each
-server for as little as it can, one request at a time: of each script one URL, pages that promise
-new hosts first, and no more than --max-pages. Pages are not kept; tables and a graph are.
+Survey servers: which answer, how fast, with which software, TLS and robots.txt, and which other
+hosts they link to. It asks as little as possible of each server, one request at a time: one URL of
+each script, pages that promise new hosts first, and at most --max-pages. It keeps no pages, but
+tables and a graph.
 """
 
 _EXAMPLES = """\
@@ -32,7 +33,7 @@ examples:
   headgate survey list.txt --scope .ke,.tz                  a list, and what it links to there
   headgate survey list.txt --until 0.9                      stop when 9 of 10 hosts are found
   headgate survey list.txt --policy depth --depth 8         the plain rule: all pages to depth 8
-  headgate survey --resume                                  go on with what was interrupted
+  headgate survey --resume                                  continue an interrupted survey
   headgate survey list.txt --serve-nats :4222               by many machines: headgate node
   headgate survey diff 2026-01-data 2026-07-data            what has changed between two surveys
 
@@ -94,10 +95,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
     )
     parser.add_argument(
-        "--resume", action="store_true", help="go on with the unfinished survey in DIR"
+        "--resume", action="store_true", help="continue the unfinished survey in DIR"
     )
     parser.add_argument(
-        "--contact", metavar="WHO", help="URL or mail address told to servers: who runs this?"
+        "--contact", metavar="WHO", help="URL or mail address that servers see: who runs this?"
     )
     add_door(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON at the end")

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, build_opener
 
+import pyarrow.parquet as pq
 import pytest
 from tests.acceptance.running import headgate
 from tests.acceptance.small_web import SmallWeb, serving
@@ -43,6 +44,8 @@ def everything_written(folder: Path) -> bytes:
     files = [path for path in folder.rglob("*") if path.is_file()]
     texts = [path.read_bytes() for path in files]
     texts += [gzip.decompress(data) for data in texts if data.startswith(b"\x1f\x8b")]
+    for path in folder.rglob("*.parquet"):
+        texts.append(repr(pq.read_table(path).to_pylist()).encode())
     for path in folder.rglob("*.sqlite"):
         with closing(sqlite3.connect(path)) as database:
             texts.append("\n".join(database.iterdump()).encode())
