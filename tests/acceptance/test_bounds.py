@@ -25,7 +25,7 @@ def test_a_site_ends_with_so_many_pages_and_not_one_more(tmp_path: Path) -> None
     assert site["to_do"] > 0
     done = headgate("report", tmp_path)
     assert "The site is done" in done.stdout
-    assert "Ended as told: " in done.stdout
+    assert "Ended at a limit: " in done.stdout
     assert "(max_pages, " in done.stdout
 
 

@@ -40,7 +40,8 @@ def report_text(report: RunReport, page: str = "", *, linked: bool = True) -> st
     )
     bounded = (site for site in report.sites if site.at_its_bound)
     lines += _listed(
-        "Ended as told", (f"{s.name} ({s.reason}, {plural(s.to_do, 'URL')} left)" for s in bounded)
+        "Ended at a limit",
+        (f"{s.name} ({s.reason}, {plural(s.to_do, 'URL')} left)" for s in bounded),
     )
     if not report.nothing_fetched:
         empty = (s for s in report.sites if s.state == "done" and not s.pages)

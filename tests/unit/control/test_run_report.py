@@ -171,7 +171,7 @@ HEADINGS = (
     "Not finished",
     "Left out",
     "Stopped at the deadline",
-    "Ended as told",
+    "Ended at a limit",
     "Nothing fetched",
     "Stalled",
     "Process died, site went on from what was stored",
@@ -342,7 +342,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         ),
         (
             "The deadline was met; ",
-            "Ended as told: a (max_pages, 4 URLs left), b (max_time, 1 URL left).",
+            "Ended at a limit: a (max_pages, 4 URLs left), b (max_time, 1 URL left).",
             "Left out: 4 left at max_pages, 1 left at max_time.",
         ),
     ),
@@ -352,7 +352,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         (
             "0 of 1 deadline met; ",
             "Late: a by 1.8s.",
-            "Ended as told: a (max_bytes, 4 URLs left).",
+            "Ended at a limit: a (max_bytes, 4 URLs left).",
             "Left out: 4 left at max_bytes.",
         ),
     ),
