@@ -68,10 +68,6 @@ class Visit:
     saved_bytes: int = 0
     """Not transferred because pages were unchanged."""
 
-    @property
-    def mean_page_bytes(self) -> float | None:
-        return self.payload_bytes / self.pages if self.pages else None
-
 
 @dataclass(frozen=True, slots=True)
 class Server:

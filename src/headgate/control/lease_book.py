@@ -59,8 +59,3 @@ class LeaseBook:
         """Whether a request may leave for it."""
         until = min(self._until.get(lease, -math.inf), self._total_until)
         return now < until - _MARGIN_SECONDS
-
-    def next_end(self, now: float) -> float:
-        """Seconds until something that is good now is so no more; infinity: nothing is."""
-        good = [self._until[lease] for lease in self._until if self.is_good(lease, now)]
-        return min([*good, self._total_until]) - _MARGIN_SECONDS - now if good else math.inf

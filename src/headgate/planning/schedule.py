@@ -82,11 +82,6 @@ class Schedule:
     def objective_value(self, objective: Objective) -> float:
         return self.makespan if objective is Objective.MAKESPAN else self.total_time
 
-    def paper_objective(self, problem: Problem) -> float:
-        """ln(makespan or total time) + ln(total lateness), lateness counted as 1 s at the least."""
-        late = max(self.tardiness(problem), 1.0)
-        return float(np.log(self.objective_value(problem.objective)) + np.log(late))
-
 
 @dataclass(slots=True)
 class ScheduleBuilder:

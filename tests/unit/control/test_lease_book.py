@@ -20,8 +20,6 @@ def test_a_lease_counts_from_the_question() -> None:
     book.obey(Orders(good=(ONE,), seconds=60.0, total_seconds=60.0), 101.0)
     assert book.is_good(ONE, 160.0)
     assert not book.is_good(ONE, 161.0)
-    assert 0 < book.next_end(160.0) < 1
-    assert book.next_end(162.0) == math.inf
 
 
 def test_what_was_left_by_an_earlier_life_is_good_only_once_a_beat_says_so() -> None:

@@ -227,10 +227,6 @@ def _node_values(node: NodeRow) -> dict[str, object]:
     return values
 
 
-def _audit(row: Row) -> Audit:
-    return Audit(**{**row, "examples": tuple(msgspec.json.decode(row["examples"]))})
-
-
 def _audit_values(audit: Audit) -> dict[str, object]:
     values = msgspec.structs.asdict(audit)
     return {**values, "examples": msgspec.json.encode(audit.examples).decode()}
