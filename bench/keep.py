@@ -24,10 +24,11 @@ import contextlib
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from headgate.cli.keep_watch import keep_watched
 from headgate.jobs.keeping.request import KeepRequest

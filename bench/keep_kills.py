@@ -29,10 +29,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from msgspec.structs import replace
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from headgate.cli.keep_watch import keep_watched

@@ -23,11 +23,13 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from headgate.jobs.keeping.job import KeepJob, Stoppable
 from headgate.jobs.keeping.keeper import keep

@@ -20,11 +20,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import uvloop
+from msgspec.structs import replace
 
 from headgate.fetching.dns import FixedResolver
 from headgate.fetching.http import FetcherSettings, HttpFetcher

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 from collections.abc import AsyncIterator, Sequence
 
 from bench.cut_line import CutLine
+from msgspec import structs
 
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardTerms, NewTask
@@ -44,7 +44,7 @@ class _Nobody:
 
 
 def _new_task(task: Task) -> NewTask:
-    kept = dataclasses.replace(task, kept=KeptVisit("", 1e9))
+    kept = structs.replace(task, kept=KeptVisit("", 1e9))
     return NewTask(
         run=KEPT, site=task.name, host="small", visit=task.visit, spec=encoded(TaskSpec(task=kept))
     )

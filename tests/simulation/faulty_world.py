@@ -13,7 +13,7 @@ import asyncio
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from unittest.mock import patch
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from msgspec.structs import replace
 from tests.simulation.faulty_disk import FaultyDisk
 from tests.simulation.mortal_workers import MortalWorker, MortalWorkers, acting
 

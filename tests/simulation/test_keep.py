@@ -7,13 +7,13 @@ import errno
 import json
 import os
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.simulation.kept_web import (
     BEGIN,
     DAY,
@@ -290,7 +290,7 @@ def test_sites_and_a_file_that_come_and_go(tmp_path: Path) -> None:
             raise found
         return found if found is None else _file(job.budget, found)
 
-    _, onlooker, _ = keep_virtually(replace(job, reread=reread), web)  # type: ignore[arg-type]
+    _, onlooker, _ = keep_virtually(replace(job, reread=reread), web)
     assert any("no good; the sites stay as they were" in word for word in onlooker.words)
     a, b = ([at for url, ats in web.asked.items() if host in url for at in ats]
             for host in web.hosts)  # fmt: skip

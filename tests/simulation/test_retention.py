@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.simulation.kept_web import ChangingPages, keep_job, keep_virtually, site
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from headgate.cli.keep_watch import KeepWatch, heeding_signals
 from headgate.cli.manager_watch import grid_parts

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from headgate.jobs.site_defaults import SiteDefaults
 
 __all__ = ["add_site_options", "asked_options"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
+class _Option(msgspec.Struct, frozen=True):
     key: str
     """In the site file, and of `Site`."""
     metavar: str
     help: str
-    words: Mapping[str, Any] = field(default_factory=dict)
+    words: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What argparse is told beside."""
 
     @property

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headgate.cli.interrupts import on_interrupt
 from headgate.cli.manager_watch import grid_parts

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from headgate.model.quota import QuotaUse
 from headgate.planning.capacity import Capacity
 from headgate.planning.quota import within_quota
@@ -101,8 +103,7 @@ class Allowance:
         return this_period.until(reset, self._later.capacity).delayed(now)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reckoned:
+class _Reckoned(msgspec.Struct, frozen=True):
     """When the capacity was last computed, for which budget and use of the quota."""
 
     at: float
@@ -110,8 +111,7 @@ class _Reckoned:
     use: QuotaUse
 
 
-@dataclass(frozen=True, slots=True)
-class _LaterPeriods:
+class _LaterPeriods(msgspec.Struct, frozen=True):
     """What a quota allows after this period."""
 
     base: Capacity

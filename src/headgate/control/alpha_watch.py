@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headgate.control.server_watch import ServerWatch
 from headgate.crawling.progress import Progress, TaskState
@@ -23,17 +24,16 @@ __all__ = ["AlphaWatch"]
 _USED_UP = 0.9
 
 
-@dataclass(slots=True)
-class AlphaWatch:
+class AlphaWatch(msgspec.Struct):
     """``_came`` has the bytes of each site at the last look, ``_granted`` the rates since then."""
 
     servers: ServerWatch
     hosts: Mapping[str, str]
     """The host of each site's first seed."""
-    _offered: dict[str, Offered] = field(default_factory=dict)
-    _came: dict[str, int] = field(default_factory=dict)
-    _granted: Mapping[str, float] = field(default_factory=dict)
-    _unrated: dict[str, tuple[float, float, LocalMoment]] = field(default_factory=dict)
+    _offered: dict[str, Offered] = msgspec.field(default_factory=dict)
+    _came: dict[str, int] = msgspec.field(default_factory=dict)
+    _granted: Mapping[str, float] = msgspec.field(default_factory=dict)
+    _unrated: dict[str, tuple[float, float, LocalMoment]] = msgspec.field(default_factory=dict)
     """Seconds and bytes from before the server's speed was known, and when that was."""
     _looked: float = 0.0
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.planning.capacity import Capacity
 from headgate.planning.replan import BudgetChanged
@@ -11,8 +12,7 @@ from headgate.planning.replan import BudgetChanged
 __all__ = ["BudgetNow"]
 
 
-@dataclass(slots=True)
-class BudgetNow:
+class BudgetNow(msgspec.Struct):
     """The plan is made for what the line has; nodes are told the user's total, since whoever
     measures the line limits them further."""
 

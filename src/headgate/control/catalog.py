@@ -6,9 +6,10 @@ It holds sites and runs, never pages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
+
+import msgspec
 
 from headgate.traffic.server_speed import ServerSpeed
 
@@ -25,8 +26,7 @@ class Outcome(StrEnum):
     """Given up by the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     stamp: str
     """The name of its folder."""
     started: float
@@ -36,8 +36,7 @@ class Run:
     """The request of the run, as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True):
     """A visit of one site. Times are seconds since 1970."""
 
     site: str
@@ -53,7 +52,7 @@ class Visit:
     """Zhu 2020, Eq. 17; None: not measured."""
     complete: bool = True
     """False: it was stopped with URLs left."""
-    errors: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[str, int] = msgspec.field(default_factory=dict)
     """By failure kind, or by status such as "404"."""
     visit: int = 0
     """Its number among the site's visits in a keeper's volume; 0: the run has only one."""
@@ -69,8 +68,7 @@ class Visit:
     """Not transferred because pages were unchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(msgspec.Struct, frozen=True):
     """An address and the hosts that were found at it."""
 
     address: str
@@ -78,8 +76,7 @@ class Server:
     speed: ServerSpeed
 
 
-@dataclass(frozen=True, slots=True)
-class SiteState:
+class SiteState(msgspec.Struct, frozen=True):
     """A site of a keeper between two visits. Times are seconds since 1970."""
 
     site: str
@@ -102,8 +99,7 @@ class SiteState:
     trouble_since: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class KeptPromise:
+class KeptPromise(msgspec.Struct, frozen=True):
     """A promise that every page of a site is fetched again by ``due``."""
 
     site: str

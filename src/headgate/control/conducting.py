@@ -12,8 +12,9 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
+
+import msgspec
 
 from headgate.control.forecast import Forecast
 from headgate.control.manager import (
@@ -49,8 +50,7 @@ async def _here(decision: Decision) -> list[Command]:
     return decision()
 
 
-@dataclass(slots=True)
-class Conducting:
+class Conducting(msgspec.Struct):
     """One crawl from its first site to its last, or an endless sequence of tasks."""
 
     manager: Manager
@@ -63,12 +63,12 @@ class Conducting:
     """It continues without any site until it is interrupted."""
     interrupted: str = ""
     """Why the crawl was interrupted; empty: it was not."""
-    begun: dict[str, float] = field(default_factory=dict)
+    begun: dict[str, float] = msgspec.field(default_factory=dict)
     """Start times of tasks, by the clock; a task is forgotten once its end was observed."""
     _began: float = 0.0
-    _ended: list[Progress] = field(default_factory=list)
+    _ended: list[Progress] = msgspec.field(default_factory=list)
     """Tasks that ended since the last look, including those dropped before they began."""
-    _wishes: deque[Decision] = field(default_factory=deque)
+    _wishes: deque[Decision] = msgspec.field(default_factory=deque)
     _next_look: float = 0.0
     _waiting: asyncio.Timeout | None = None
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headgate.crawling.progress import Progress
 
@@ -26,8 +27,7 @@ _PART_OF_TIME = 0.2
 _LEAST_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Unknown:
+class _Unknown(msgspec.Struct, frozen=True):
     site: str
     deadline: float
     stops: bool
@@ -35,13 +35,12 @@ class _Unknown:
     """When looks must be over for the sake of this site's deadline."""
 
 
-@dataclass(slots=True)
-class FirstLooks:
+class FirstLooks(msgspec.Struct):
     """Every unknown site is in ``_waiting`` or in ``under_way`` until its look is over."""
 
-    _waiting: list[_Unknown] = field(default_factory=list)
+    _waiting: list[_Unknown] = msgspec.field(default_factory=list)
     """In order of deadline, after all others those that stop at theirs."""
-    under_way: dict[str, float] = field(default_factory=dict)
+    under_way: dict[str, float] = msgspec.field(default_factory=dict)
     """When each began."""
 
     @property

@@ -8,9 +8,10 @@ While the crawl runs, the size comes from the crawl itself (`sizing`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
+
+import msgspec
 
 from headgate.control.site_bounds import within_bounds
 from headgate.control.visits import PastVisit, Remembered, next_visit
@@ -59,8 +60,7 @@ _SLOW_SERVER = 100e3
 """Bytes per second of an unknown server in the worst case."""
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(msgspec.Struct, frozen=True):
     """What earlier runs know of a site."""
 
     visits: tuple[PastVisit, ...] = ()
@@ -73,8 +73,7 @@ class Past:
     """What is known of its pages; None: nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scouted:
+class Scouted(msgspec.Struct, frozen=True):
     """What a first look found: robots.txt, the sitemap, a few pages."""
 
     size: SizeRange
@@ -84,8 +83,7 @@ class Scouted:
     """The speed of one connection; None: too little came to tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(msgspec.Struct, frozen=True):
     """The forecast of one visit."""
 
     bytes: float

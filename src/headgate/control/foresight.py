@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
+
+from msgspec.structs import replace
 
 from headgate.control.forecast import Forecast, Source
 from headgate.model.budget import Budget

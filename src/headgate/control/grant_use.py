@@ -6,7 +6,7 @@ look, so that a server is judged by the rates it had and not by the last one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from headgate.control.speed_watch import SpeedWatch
 from headgate.crawling.progress import Progress
@@ -25,8 +25,7 @@ _AT_ITS_PACE = 0.5
 the server."""
 
 
-@dataclass(slots=True)
-class GrantUse:
+class GrantUse(msgspec.Struct):
     """The grants of one site; ``speed`` takes the measurements."""
 
     speed: SpeedWatch

@@ -12,7 +12,8 @@ Cost: O(1) per look at a site, with two numbers kept for each.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headgate.model.size_range import SizeRange
 
@@ -26,11 +27,10 @@ _WORTH_TELLING = 0.05
 """Natural logarithm."""
 
 
-@dataclass(slots=True)
-class Kindred:
+class Kindred(msgspec.Struct):
     """Sizes of the sites of one crawl, as estimated from their own pages."""
 
-    _logs: dict[str, float] = field(default_factory=dict)
+    _logs: dict[str, float] = msgspec.field(default_factory=dict)
     _sum: float = 0.0
     _squares: float = 0.0
     _told: tuple[int, float] = (0, 0.0)

@@ -7,7 +7,8 @@ at most a minute of learning.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headgate.control.alpha_watch import AlphaWatch
 from headgate.control.catalog import Catalog, Server
@@ -23,14 +24,13 @@ __all__ = ["Learning"]
 _SAVE_EVERY_SECONDS = 60.0
 
 
-@dataclass(slots=True)
-class Learning:
+class Learning(msgspec.Struct):
     """The learning of one run. ``now`` is seconds since its start, ``wall`` since 1970."""
 
     catalog: Catalog
     servers: ServerWatch
     alphas: AlphaWatch
-    _saved: float = field(default=0.0)
+    _saved: float = msgspec.field(default=0.0)
 
     @classmethod
     def of(cls, catalog: Catalog, calendar: Calendar, sites: Sequence[Site]) -> Learning:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+import msgspec
 
 from headgate.control.arrivals import Arrivals
 from headgate.crawling.progress import Progress
@@ -29,8 +30,7 @@ def _slot(wall: float) -> int:
     return math.floor(wall / SLOT_SECONDS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Period:
+class _Period(msgspec.Struct, frozen=True):
     """Of a quota; in seconds since 1970. Calendars take long, and are asked twice a second."""
 
     quota: Quota
@@ -50,13 +50,12 @@ class _Period:
         return _slot(self.began)
 
 
-@dataclass(slots=True)
-class LineUse:
+class LineUse(msgspec.Struct):
     """``slots`` holds what earlier runs and this one moved; ``_fresh`` what is not saved yet."""
 
     slots: Counter[int]
-    _fresh: Counter[int] = field(default_factory=Counter)
-    _counted: Arrivals = field(default_factory=Arrivals)
+    _fresh: Counter[int] = msgspec.field(default_factory=Counter)
+    _counted: Arrivals = msgspec.field(default_factory=Arrivals)
     _period: _Period | None = None
     """That the quota was last asked about in."""
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headgate.control.budget_now import BudgetNow
 from headgate.control.forecast import Forecast
@@ -46,36 +47,31 @@ _WORTH_TELLING = 0.01
 """A smaller relative increase of a rate is not passed on."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartTask:
+class StartTask(msgspec.Struct, frozen=True):
     """Start a task; its first rate follows in the same list of commands."""
 
     task: Task
 
 
-@dataclass(frozen=True, slots=True)
-class SetRates:
+class SetRates(msgspec.Struct, frozen=True):
     """Bytes per second from now on; 0 parks a site."""
 
     rates: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class StopSite:
+class StopSite(msgspec.Struct, frozen=True):
     site: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class DropSite:
+class DropSite(msgspec.Struct, frozen=True):
     """Give up a site that was never started."""
 
     site: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetTotal:
+class SetTotal(msgspec.Struct, frozen=True):
     """The present budget in bytes per second; infinity: unlimited."""
 
     rate: float
@@ -85,15 +81,14 @@ Command = StartTask | SetRates | SetTotal | StopSite | DropSite
 _PlannerEvent = Started | SiteEnded | BudgetChanged
 
 
-@dataclass(slots=True)
-class Manager:
+class Manager(msgspec.Struct):
     """``_told`` has the rates that nodes were last told, of every site started."""
 
     budget: BudgetNow
     sites: OpenSites
     _to_start: dict[str, Task]
     _to_stop: SiteStops
-    _told: dict[str, float] = field(default_factory=dict)
+    _told: dict[str, float] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self
+
+from msgspec.structs import replace
 
 from headgate.control.catalog import KeptPromise, Outcome, Run, Server, SiteState, Visit
 from headgate.model.errors import WorldFault

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from headgate.control.first_looks import FirstLooks, beside_looks
 from headgate.control.forecast import Forecast, Source
@@ -51,17 +52,16 @@ class Following(Protocol):
     def rates(self, state: CrawlState) -> dict[str, float] | None: ...
 
 
-@dataclass(slots=True)
-class OpenSites:
+class OpenSites(msgspec.Struct):
     """Every site in ``watched`` is either in the planner's state or in ``looks``."""
 
     state: CrawlState
     watched: dict[str, SiteWatch]
     setting: RateSetting
-    looks: FirstLooks = field(default_factory=FirstLooks)
+    looks: FirstLooks = msgspec.field(default_factory=FirstLooks)
     following: Following | None = None
     """Sets the rates until it fails; there are no first looks then."""
-    kindred: Kindred = field(default_factory=Kindred)
+    kindred: Kindred = msgspec.field(default_factory=Kindred)
     _sharing: int = 1
     """Number of sites that can be crawled at once."""
     _last: frozenset[str] = frozenset()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headgate.control.glimpses import in_want, with_glimpses
 from headgate.control.lending import lent_rates, worth_lending
@@ -33,16 +34,15 @@ _MOST_LENT = 200
 """Most sites open beyond the number of crawlers while others are idle: memory is bounded."""
 
 
-@dataclass(slots=True)
-class RateSetting:
+class RateSetting(msgspec.Struct):
     """Works on the planner's state, which its owner updates; ``watched`` has every unfinished
     site."""
 
     state: CrawlState
     watched: Mapping[str, SiteWatch]
-    loans: Mapping[str, float] = field(default_factory=dict)
+    loans: Mapping[str, float] = msgspec.field(default_factory=dict)
     """What sites have beyond the planner's rates, from what others leave unused."""
-    ends: Mapping[str, float] = field(default_factory=dict)
+    ends: Mapping[str, float] = msgspec.field(default_factory=dict)
     """Predicted ends of sites by the last decision, as far as known."""
 
     def refresh(

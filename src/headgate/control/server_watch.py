@@ -13,7 +13,8 @@ small for a page.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headgate.model.local_time import Calendar
 from headgate.traffic.server_speed import Measure, ServerSpeeds
@@ -33,8 +34,7 @@ _TYPICAL_BYTES = 10_000.0
 robots.txt alone takes no longer than a round trip."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counted(msgspec.Struct, frozen=True):
     """Counters of an address at one moment."""
 
     requests: int = 0
@@ -45,17 +45,16 @@ class _Counted:
     held_seconds: float = 0.0
 
 
-@dataclass(slots=True)
-class ServerWatch:
+class ServerWatch(msgspec.Struct):
     """``hosts`` has the last address of each host."""
 
     speeds: ServerSpeeds
     calendar: Calendar
-    hosts: dict[str, str] = field(default_factory=dict)
-    changed: set[str] = field(default_factory=set)
+    hosts: dict[str, str] = msgspec.field(default_factory=dict)
+    changed: set[str] = msgspec.field(default_factory=set)
     """Addresses measured since the last `take_changed`."""
-    _counted: dict[str, _Counted] = field(default_factory=dict)
-    _use: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _counted: dict[str, _Counted] = msgspec.field(default_factory=dict)
+    _use: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     """By host, bytes granted and bytes received since its address was last measured."""
     _looked: float = 0.0
 

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.control.forecast import Forecast, Source
 from headgate.crawling.growth import Growth, Sizes
@@ -75,8 +76,7 @@ _FARTHEST = 50.0
 """Largest range, as a natural logarithm, so that exp() does not overflow."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Estimate:
+class _Estimate(msgspec.Struct, frozen=True):
     """A value and its range down and up, in natural logarithms."""
 
     value: float
@@ -216,8 +216,7 @@ def _is_chain(growth: Growth) -> bool:
     return len(growth.known) > _CHAIN_DEPTHS and all(urls == 1 for urls in growth.known)
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(msgspec.Struct, frozen=True):
     """The pages of one depth."""
 
     known: int = 0

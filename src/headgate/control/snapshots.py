@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.control.forecast import Forecast
 from headgate.control.sizing import SizeWatch
@@ -15,8 +16,7 @@ from headgate.model.snapshot import SiteSnapshot, Snapshot
 __all__ = ["Look", "Snapshots"]
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """A running crawl at one moment; times are those of the run, its earlier legs included."""
 
     now: float

@@ -9,7 +9,8 @@ rest. A user's max_rate is never exceeded.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["SpeedWatch"]
 
@@ -22,8 +23,7 @@ _LEAST_CAP = 1_000.0
 """Bytes per second: no cap falls below."""
 
 
-@dataclass(slots=True)
-class SpeedWatch:
+class SpeedWatch(msgspec.Struct):
     """The speed of one site's server. ``cap`` never exceeds ``most``."""
 
     cap: float

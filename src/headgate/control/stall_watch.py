@@ -12,8 +12,6 @@ Pure: clocks are read elsewhere (`grid/heartbeat.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
 from headgate.model.run_report import Stall
@@ -27,8 +25,7 @@ _OWN_WORK = 0.5
 _MOST_KEPT = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Clocks:
+class Clocks(msgspec.Struct, frozen=True):
     """Readings at one moment, in seconds."""
 
     now: float

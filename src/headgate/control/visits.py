@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.model.size_range import SizeRange
 
@@ -37,8 +38,7 @@ _ONE_VISIT = 0.5
 """The spread of a single visit, in natural logarithms; it falls with their number."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastVisit:
+class PastVisit(msgspec.Struct, frozen=True):
     """What an earlier run measured of a site."""
 
     wire_bytes: float
@@ -58,8 +58,7 @@ class PastVisit:
         return _DISTURBED if self.troubles > _MANY_ERRORS * max(self.pages, 1) else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(msgspec.Struct, frozen=True):
     """What the collection knows of a site's pages."""
 
     pages: int

@@ -12,8 +12,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Clock
@@ -33,8 +35,7 @@ _PACE = PaceRules()
 _RETRIES = RetryRules()
 
 
-@dataclass(slots=True)
-class Discovery:
+class Discovery(msgspec.Struct):
     """For one site run: ``keep`` stores what was fetched, ``tell`` passes on what was found."""
 
     site: str
@@ -43,7 +44,7 @@ class Discovery:
     clock: Clock
     keep: Callable[[Fetched | FetchFailure, Role], Awaitable[None]]
     tell: Callable[[Event], object]
-    waiting: set[str] = field(default_factory=set)
+    waiting: set[str] = msgspec.field(default_factory=set)
     """Origins that are paused, or slow to answer, at the moment."""
     cache: RobotsCache | None = None
     """What earlier visits learned, for sites that are visited often; an origin found here has its

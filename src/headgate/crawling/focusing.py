@@ -7,8 +7,9 @@ missing: with a topic alone the crawl is breadth-first, and the report still has
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from headgate.crawling.page_reading import ReadPage
 from headgate.crawling.ports import Scorer
@@ -28,8 +29,7 @@ class _Order(Protocol):
     def of_url(self, url: str) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
-class InPlace:
+class InPlace(msgspec.Struct, frozen=True):
     """One of the built-in orders as a `Scorer`; fast enough for the event loop."""
 
     order: _Order
@@ -43,8 +43,7 @@ class InPlace:
         return {url: self.order.of_url(url) for url in urls}
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """Of one page."""
 
     relevance: float | None = None
@@ -52,15 +51,14 @@ class Judgement:
     """Of its links."""
 
 
-@dataclass(slots=True)
-class Focusing:
+class Focusing(msgspec.Struct):
     """Judges the pages of a site run in the order they come."""
 
     order: str
     words: str
     topic: Topic | None
     scorer: Scorer | None
-    _curve: HarvestCurve = field(default_factory=HarvestCurve)
+    _curve: HarvestCurve = msgspec.field(default_factory=HarvestCurve)
 
     async def judge(self, url: str, read: ReadPage, came_with: float) -> Judgement:
         """``came_with`` is the score with which the page was queued."""

@@ -9,7 +9,8 @@ The k-th weight of a mean grows like k**e; it takes one addition per page.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headgate.frontier.journal import JournalEntry, Outcome
 
@@ -19,8 +20,7 @@ _LEAST_BYTES = 100
 """Lower bound for logarithms: that of an empty failed fetch would dominate the mean."""
 
 
-@dataclass(slots=True)
-class Sizes:
+class Sizes(msgspec.Struct):
     """Sizes of the responses of one depth."""
 
     responses: int = 0
@@ -34,17 +34,16 @@ class Sizes:
         self.log_bytes += math.log(max(wire_bytes, _LEAST_BYTES))
 
 
-@dataclass(slots=True)
-class Growth:
+class Growth(msgspec.Struct):
     """The counters of one site run, including what an interrupted run did before."""
 
-    known: list[int] = field(default_factory=list)
+    known: list[int] = msgspec.field(default_factory=list)
     """URLs by depth, settled or to do."""
-    settled: list[int] = field(default_factory=list)
+    settled: list[int] = msgspec.field(default_factory=list)
     """Those of them that are done."""
-    brought: list[int] = field(default_factory=list)
+    brought: list[int] = msgspec.field(default_factory=list)
     """New URLs that the settled ones of each depth linked to."""
-    sizes: list[Sizes] = field(default_factory=list)
+    sizes: list[Sizes] = msgspec.field(default_factory=list)
     """By depth, of the responses of settled URLs."""
     responses: int = 0
     """Of all depths."""

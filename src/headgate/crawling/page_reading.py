@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import structs
@@ -59,11 +58,10 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
     """URLs of page requisites."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageReader:
+class PageReader(msgspec.Struct, frozen=True):
     """``agent`` is our product token in robots rules."""
 
-    agent: str = field(default=ROBOTS_AGENT)
+    agent: str = msgspec.field(default=ROBOTS_AGENT)
     with_words: bool = False
     """Whether to read text and anchor texts, for a focus."""
     with_requisites: bool = False

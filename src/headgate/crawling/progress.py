@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 import msgspec
@@ -30,14 +29,13 @@ class TaskState(StrEnum):
     """Ended with URLs left: a deadline, a stop, a fault."""
 
 
-@dataclass(slots=True)
-class Landed:
+class Landed(msgspec.Struct):
     """What was fetched, counted at once; `Progress` has it once it is durable."""
 
     pages: int = 0
     unchanged: int = 0
     payload_bytes: int = 0
-    errors: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = msgspec.field(default_factory=Counter)
 
     def count(
         self, role: str, status: int, error: str, payload_bytes: int, *, unchanged: bool

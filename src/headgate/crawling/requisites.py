@@ -8,15 +8,15 @@ hold. With "page" they may be on any host, with "same-site" only on the site's o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.frontier.scope import Scope
 
 __all__ = ["Requisites"]
 
 
-@dataclass(frozen=True, slots=True)
-class Requisites:
+class Requisites(msgspec.Struct, frozen=True):
     """Of one site run."""
 
     scope: Scope

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+import msgspec
 
 from headgate.crawling.reading_aside import read_aside
 from headgate.frontier.retries import is_busy, is_momentary
@@ -28,12 +29,11 @@ _LARGE_BYTES = 20_000
 """From here on reading takes longer than a few milliseconds: a rule is dearer than a link."""
 
 
-@dataclass(slots=True)
-class RobotsFile:
+class RobotsFile(msgspec.Struct):
     """The rules and the fetches that led to them."""
 
     rules: RobotsRules = NOTHING
-    outcomes: list[Fetched | FetchFailure] = field(default_factory=list)
+    outcomes: list[Fetched | FetchFailure] = msgspec.field(default_factory=list)
 
     @property
     def trouble(self) -> str:

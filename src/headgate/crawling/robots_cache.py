@@ -6,7 +6,8 @@ Bounded: the least recently used origin is dropped first. An unreachable robots.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headgate.reading.robots import RobotsRules
 
@@ -16,8 +17,7 @@ _GOOD_SECONDS = 86_400.0
 _MOST_ORIGINS = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class CachedRobots:
+class CachedRobots(msgspec.Struct, frozen=True):
     rules: RobotsRules
     public: bool
     """The origin is at a public address."""
@@ -25,12 +25,11 @@ class CachedRobots:
     """Seconds since 1970."""
 
 
-@dataclass(slots=True)
-class RobotsCache:
+class RobotsCache(msgspec.Struct):
     """The cache of one node."""
 
     most_origins: int = _MOST_ORIGINS
-    _kept: OrderedDict[str, CachedRobots] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[str, CachedRobots] = msgspec.field(default_factory=OrderedDict)
 
     def find(self, origin: str, wall: float) -> CachedRobots | None:
         """None: there is no valid entry. One from the future was stored by a wrong clock."""

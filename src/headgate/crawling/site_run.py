@@ -17,9 +17,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import structs
 
 from headgate.crawling.dialogue import LINKS_AT_ONCE, Dialogue
@@ -71,8 +71,7 @@ _HANDING_OVER_SECONDS = 1.0
 """Time for fetches in progress to end before they are cancelled."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(msgspec.Struct, frozen=True):
     """What a site run works with."""
 
     frontier: Frontier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from headgate.crawling.dialogue import Dialogue
 from headgate.crawling.focusing import Focusing
@@ -20,8 +20,7 @@ from headgate.reading.sitemaps import Sitemap
 __all__ = ["SitemapVisits"]
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapVisits:
+class SitemapVisits(msgspec.Struct, frozen=True):
     """Of one site run. The frontier is told of a sitemap's end after all of its URLs."""
 
     requests: SiteRequests

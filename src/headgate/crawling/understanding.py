@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from headgate.crawling.page_reading import PageReader, ReadPage
 from headgate.crawling.ports import Clock
@@ -27,8 +29,7 @@ Trouble = FetchFailed | Redirected | ErrorStatus
 """Events of a fetch that did not bring what was requested."""
 
 
-@dataclass(frozen=True, slots=True)
-class Understanding:
+class Understanding(msgspec.Struct, frozen=True):
     """Of one site. Large pages are read in another process, others here or by the second reader."""
 
     site: str

@@ -12,10 +12,11 @@ so many bytes.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
@@ -43,8 +44,7 @@ def names_a_domain(line: str) -> bool:
     return "domain" in line.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class _Cookie:
+class _Cookie(msgspec.Struct, frozen=True):
     value: str
     host_only: bool
     secure: bool

@@ -15,8 +15,9 @@ import socket
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from headgate.fetching.faults import FetchFault
 from headgate.model.fetch import FailureKind
@@ -32,8 +33,7 @@ FAILURE_LIFETIME_SECONDS = 60.0
 REMEMBERED_NAMES = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """Where a name leads."""
 
     addresses: tuple[str, ...]
@@ -102,8 +102,7 @@ class FixedResolver:
         pass
 
 
-@dataclass(frozen=True, slots=True)
-class _Remembered:
+class _Remembered(msgspec.Struct, frozen=True):
     until: float
     answer: Answer | FetchFault
 

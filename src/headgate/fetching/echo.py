@@ -11,7 +11,8 @@ import contextlib
 import os
 import socket
 import struct
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["Echo", "EchoSocket"]
 
@@ -25,8 +26,7 @@ _REPLY = {socket.AF_INET: 0, socket.AF_INET6: 129}
 _PROTOCOL = {socket.AF_INET: socket.IPPROTO_ICMP, socket.AF_INET6: socket.IPPROTO_ICMPV6}
 
 
-@dataclass(frozen=True, slots=True)
-class Echo:
+class Echo(msgspec.Struct, frozen=True):
     """An answer."""
 
     address: str

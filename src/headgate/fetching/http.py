@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
+
+import msgspec
 
 from headgate.fetching.addresses import AddressGuard, leads_to_public
 from headgate.fetching.connection import Connection, Surroundings
@@ -51,13 +52,12 @@ _TICKS_PER_TIMEOUT = 8
 _SLOWEST_TICK_SECONDS = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class FetcherSettings:
+class FetcherSettings(msgspec.Struct, frozen=True):
     """How to behave on the web."""
 
     contact: str
     """Where a webmaster reaches whoever runs this: a URL or a mail address."""
-    limits: Limits = field(default=Limits())
+    limits: Limits = msgspec.field(default=Limits())
     named: frozenset[str] = frozenset()
     """Hosts, addresses and networks that the user named for all sites: these may be private."""
     named_for: frozenset[tuple[str, str]] = frozenset()

@@ -11,11 +11,12 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from headgate.fetching.cookies import CookieJar
 from headgate.fetching.faults import FetchFault

@@ -5,13 +5,12 @@ Time spent waiting for our own credit counts in none of the times: a slow budget
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 __all__ = ["Limits"]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Bounds of every fetch."""
 
     connect_seconds: float = 15.0

@@ -15,7 +15,8 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.fetching.echo import Echo, EchoSocket
 from headgate.fetching.tcp import open_socket, round_trip_seconds
@@ -35,8 +36,7 @@ Heard = Callable[[str, float, float], None]
 """(address, round trip in seconds, monotonic time of the answer)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """A server and a port it listens at."""
 
     address: str
@@ -47,8 +47,7 @@ class Target:
         return socket.AF_INET6 if ":" in self.address else socket.AF_INET
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(msgspec.Struct, frozen=True):
     address: str
     cookie: bytes
     asked: float

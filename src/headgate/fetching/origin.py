@@ -7,7 +7,8 @@ ASCII. This only takes them apart, and refuses what could smuggle a line into a 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.fetching.faults import FetchFault
 from headgate.model.fetch import FailureKind
@@ -20,8 +21,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _REMEMBERED = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Scheme, host, port."""
 
     secure: bool

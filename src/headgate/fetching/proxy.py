@@ -11,8 +11,9 @@ import ipaddress
 import re
 import socket
 from base64 import b64encode
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
+
+import msgspec
 
 from headgate.fetching.faults import FetchFault
 from headgate.fetching.origin import Origin
@@ -30,8 +31,7 @@ _SOCKS_REFUSALS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(msgspec.Struct, frozen=True):
     """``user`` and ``password`` are empty where it wants none."""
 
     socks: bool

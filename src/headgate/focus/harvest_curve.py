@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 __all__ = ["HarvestCurve"]
 
 _MOST_POINTS = 200
 
 
-@dataclass(slots=True)
-class HarvestCurve:
+class HarvestCurve(msgspec.Struct):
     """Filled page by page; when there are too many points every second is let go."""
 
     pages: int = 0
     relevant: int = 0
-    _points: list[tuple[int, int]] = field(default_factory=list)
+    _points: list[tuple[int, int]] = msgspec.field(default_factory=list)
     _stride: int = 1
 
     def add(self, relevant: bool) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headgate.frontier.commands import FINISHED, Command, Done, Fetch, LearnRobots, Ready, Wait
 from headgate.frontier.events import RobotsLearned
@@ -28,8 +29,7 @@ _DROPS_AT_A_TIME = 25
 rules made to be costly take milliseconds to ask."""
 
 
-@dataclass(frozen=True, slots=True)
-class DispatchRules:
+class DispatchRules(msgspec.Struct, frozen=True):
     """How URLs go out."""
 
     slots: int = 6
@@ -40,13 +40,12 @@ class DispatchRules:
     """Learn robots.txt of an origin before its first fetch."""
     scored: bool = False
     """There is a focus: URLs come with scores and go by them."""
-    pace: PaceRules = field(default_factory=PaceRules)
+    pace: PaceRules = msgspec.field(default_factory=PaceRules)
     in_turns: bool = False
     """Fetches wait for turns: Ready says what could go, and each Turn lets one begin."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flight:
+class Flight(msgspec.Struct, frozen=True):
     """A fetch under way."""
 
     fetch: Fetch

@@ -17,8 +17,7 @@ more tries, and GiveUp is said once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from msgspec.structs import replace
 
 from headgate.frontier.commands import Command, GiveUp
@@ -45,8 +44,7 @@ __all__ = ["Ending", "Landing"]
 Ending = PageFetched | SitemapRead | Redirected | ErrorStatus | FetchFailed
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(msgspec.Struct, frozen=True):
     """Empties the flights; fills Pageseen, and URLtodo with what pages bring."""
 
     rules: FrontierRules

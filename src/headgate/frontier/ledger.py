@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.frontier.commands import Record
 from headgate.frontier.journal import JournalEntry, Outcome
@@ -22,8 +23,7 @@ _LEFT_OUT = LEFT_OUT | {FailureKind.FORBIDDEN_ADDRESS, Reason.HOPS}
 """Details of entries."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(msgspec.Struct, frozen=True):
     """Where all URLs of a site run stand. accepted = to do + in flight + outcomes + dropped."""
 
     seen: int

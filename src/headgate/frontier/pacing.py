@@ -31,8 +31,9 @@ server errors (an average that forgets, taken after the first fifty).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Self
+
+import msgspec
 
 from headgate.model.site import NEAR_DELAY, POLITE_DELAY, Site
 
@@ -47,8 +48,7 @@ _MOST_CONNECTIONS = 6
 _POLITE_AT_ONCE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class PaceRules:
+class PaceRules(msgspec.Struct, frozen=True):
     """How hosts are treated. Seconds throughout."""
 
     connections: int = _MOST_CONNECTIONS

@@ -7,7 +7,7 @@ answers or is given up; eight tries are for the single URL that is busy while it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from headgate.model.fetch import LEFT_OUT, FailureKind
 
@@ -28,8 +28,7 @@ _MOMENTARY_STATUSES = frozenset({408, 425, 500, 502, 504})
 _BUSY_STATUSES = frozenset({429, 503})
 
 
-@dataclass(frozen=True, slots=True)
-class RetryRules:
+class RetryRules(msgspec.Struct, frozen=True):
     """Tries of one URL, the first included."""
 
     tries: int = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from headgate.frontier.dispatch import DispatchRules
 from headgate.frontier.retries import RetryRules
@@ -11,13 +11,12 @@ from headgate.frontier.traps import TrapRules
 __all__ = ["FrontierRules"]
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierRules:
+class FrontierRules(msgspec.Struct, frozen=True):
     """The year is the least that must be said: ``FrontierRules(TrapRules(this_year=2026))``."""
 
     traps: TrapRules
-    dispatch: DispatchRules = field(default_factory=DispatchRules)
-    retries: RetryRules = field(default_factory=RetryRules)
+    dispatch: DispatchRules = msgspec.field(default_factory=DispatchRules)
+    retries: RetryRules = msgspec.field(default_factory=RetryRules)
     hops: int = 10
     """Redirects followed in a chain."""
     max_pages: int | None = None

@@ -18,9 +18,9 @@ copies behind.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+import msgspec
 from xxhash import xxh3_64_intdigest
 
 from headgate.frontier.ports import Spill
@@ -71,8 +71,7 @@ def score_of(level: int) -> float:
     return (LEVELS - level % LEVELS - 0.5) / LEVELS
 
 
-@dataclass(frozen=True, slots=True)
-class Lanes:
+class Lanes(msgspec.Struct, frozen=True):
     """How depth and level make the number of a lane."""
 
     depth_first: bool
@@ -87,8 +86,7 @@ class Lanes:
         return lane % _ALL_LEVELS if self.depth_first else lane // _DEPTHS
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """What the journal has to know of places in the queue."""
 
     levels: bytes = b""

@@ -23,9 +23,10 @@ from __future__ import annotations
 from bisect import insort
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from math import gcd
+
+import msgspec
 
 from headgate.frontier.ports import Spill
 
@@ -38,8 +39,7 @@ _FEW = 8
 """So few are taken in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class DepthLanes:
+class DepthLanes(msgspec.Struct, frozen=True):
     """How depth and whether a URL is asked for again make the number of a lane."""
 
     depth_first: bool
@@ -51,12 +51,11 @@ class DepthLanes:
         return lane // 2 if self.depth_first else lane % _DEPTHS
 
 
-@dataclass(slots=True)
-class _Lane:
-    head: deque[str] = field(default_factory=deque)
+class _Lane(msgspec.Struct):
+    head: deque[str] = msgspec.field(default_factory=deque)
     spilled: int = 0
     """URLs in the spill."""
-    tail: list[str] = field(default_factory=list)
+    tail: list[str] = msgspec.field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.head) + self.spilled + len(self.tail)

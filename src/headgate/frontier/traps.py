@@ -26,9 +26,9 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
 from xxhash import xxh3_64_intdigest
 
 from headgate.frontier.calendars import Calendars
@@ -55,8 +55,7 @@ class Trap(StrEnum):
     MANY_VARIANTS = "too many queries of one script"
 
 
-@dataclass(frozen=True, slots=True)
-class TrapRules:
+class TrapRules(msgspec.Struct, frozen=True):
     """Bounds; ``this_year`` is when the crawl runs."""
 
     this_year: int

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from dataclasses import dataclass, field
 
 import msgspec
+from msgspec import structs
 
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardStore, BoardTask, LeaseRow
@@ -115,4 +115,4 @@ class GivenTasks:
         if row.due is None:
             return task
         left = Seconds(max(row.due - self.clock.wall(), _AT_LEAST_SECONDS))
-        return dataclasses.replace(task, site=dataclasses.replace(task.site, deadline=left))
+        return structs.replace(task, site=structs.replace(task.site, deadline=left))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from headgate.crawling.progress import Progress
 from headgate.grid.messages import Start, Stream, Word
@@ -57,20 +59,19 @@ class Activity:
         return self._told[-1][0] - self._told[0][0]
 
 
-@dataclass(slots=True)
-class Worker:
+class Worker(msgspec.Struct):
     """A place for a process: when one dies, another takes it."""
 
     process: Process
     stream: Stream[Word]
-    sites: set[str] = field(default_factory=set)
+    sites: set[str] = msgspec.field(default_factory=set)
     """Running there now."""
-    servers: dict[str, ServerTally] = field(default_factory=dict)
-    servers_before: dict[str, ServerTally] = field(default_factory=dict)
+    servers: dict[str, ServerTally] = msgspec.field(default_factory=dict)
+    servers_before: dict[str, ServerTally] = msgspec.field(default_factory=dict)
     """Of processes that died here, like ``carried_before``."""
     carried: int = 0
     carried_before: int = 0
-    activity: Activity = field(default_factory=Activity)
+    activity: Activity = msgspec.field(default_factory=Activity)
     silence: float = 0.0
     """Seconds since it was heard, as far as we listened: whoever stops all of us for a while, and
     lets us go on, finds nobody stuck."""
@@ -106,8 +107,7 @@ class Worker:
         return f"{self.process.pid}, with {', '.join(sites[:_SITES_NAMED]) or 'no site'}{more}"
 
 
-@dataclass(slots=True)
-class Running:
+class Running(msgspec.Struct):
     """A task from its start until its end is heard."""
 
     task: Task

@@ -17,10 +17,11 @@ import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from headgate.control.catalog import Catalog
 from headgate.control.conducting import Conducting
@@ -67,8 +68,7 @@ _OPENING_SECONDS = 0.25
 """The first connections open in this time; the planning process is started after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlJob:
+class CrawlJob(msgspec.Struct, frozen=True):
     """What is to be crawled, and how."""
 
     sites: tuple[Site, ...]

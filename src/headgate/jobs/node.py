@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from headgate.crawling.focusing import Focusing
 from headgate.crawling.group_commit import GroupCommit
@@ -52,22 +54,21 @@ __all__ = ["Listening", "NodeJob", "NodeParts", "OpenFetcher", "open_node"]
 OpenFetcher = Callable[[FetcherSettings], AbstractAsyncContextManager[Fetcher]]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeJob:
+class NodeJob(msgspec.Struct, frozen=True):
     """What a node needs to know; plain values, so that it can be sent to another process."""
 
     collection: Path
     stamp: str
     """Of the run; empty for a keeper, whose tasks name theirs."""
     fetcher: FetcherSettings
-    warcinfo: tuple[tuple[str, str], ...] = field(default=())
+    warcinfo: tuple[tuple[str, str], ...] = msgspec.field(default=())
     many_sites: bool = False
     """Whether there are so many sites that small ones share files."""
     borrowing: bool = True
     """Whether a site may use a little more than its rate where others use less."""
     order: ScoreOrder | None = None
     """The order of the queue that all sites share; None: each site has its own queue."""
-    calendar: Calendar = field(default=Calendar())
+    calendar: Calendar = msgspec.field(default=Calendar())
     """The zone and holidays by which servers are busy or idle."""
     servers: tuple[KnownSpeed, ...] = ()
     """Speeds of servers from earlier runs, for that queue."""
@@ -101,8 +102,7 @@ class NodeJob:
         return task.kept is None and task.survey is None and not self.shares(task)
 
 
-@dataclass(frozen=True, slots=True)
-class Listening:
+class Listening(msgspec.Struct, frozen=True):
     """Callbacks of the user's program, in this process."""
 
     choose: Choose | None = None
@@ -111,14 +111,13 @@ class Listening:
     """Called with pages of a site as they are stored, in the thread that does it."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeParts:
+class NodeParts(msgspec.Struct, frozen=True):
     """What a node is given: clock, fetcher, a process that helps to read."""
 
     clock: Clock
     open_fetcher: OpenFetcher
     second_reader: Callable[[], SecondReader | None] = lambda: None
-    listening: Listening = field(default=Listening())
+    listening: Listening = msgspec.field(default=Listening())
 
 
 @asynccontextmanager

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from headgate.control.catalog import Catalog
 from headgate.control.forecast import Forecast
@@ -40,8 +41,7 @@ MakePlan = Callable[
 """`headgate.control.planning_ahead.plan_the_rest`, in another process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True):
     """The event loop is one more part: work in threads, or in the process that reads large pages,
     goes through its ``run_in_executor``."""
 
@@ -58,7 +58,7 @@ class Parts:
     second_reader: Callable[[], SecondReader | None] = lambda: None
     tables_beside: Callable[[RunFolder], TablesBeside] = lambda run: TablesBeside(run, 1)
     """By default for one core, where nothing is done in parallel."""
-    listening: Listening = field(default=Listening())
+    listening: Listening = msgspec.field(default=Listening())
 
     @property
     def node(self) -> NodeParts:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from urllib.parse import urlsplit
+
+from msgspec import structs
 
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.identity import identities
@@ -37,7 +38,7 @@ def _ready(site: Site) -> Site:
     exclude = _exclude(site)
     if (seeds, exclude) == (site.seeds, site.exclude):
         return site
-    return dataclasses.replace(site, seeds=seeds, exclude=exclude)
+    return structs.replace(site, seeds=seeds, exclude=exclude)
 
 
 def _check_store(site: Site) -> None:
@@ -85,6 +86,6 @@ def fetcher_settings(sites: Sequence[Site], contact: str) -> FetcherSettings:
     limits = Limits()
     most = max((site.connections or 0 for site in sites), default=0)
     if most > limits.connections_per_host:
-        limits = dataclasses.replace(limits, connections_per_host=most)
+        limits = structs.replace(limits, connections_per_host=most)
     identities(access)  # raises now where a secret or a file cannot be used
     return FetcherSettings(contact or "no contact given", limits, named_for=named, access=access)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 
@@ -23,8 +22,7 @@ _MOST_SAVING = 0.01
 """Share of the time that may go into making reports to save."""
 
 
-@dataclass(slots=True)
-class ReportSaving:
+class ReportSaving(msgspec.Struct):
     """The saving of one leg."""
 
     state: RunState

@@ -5,8 +5,9 @@ Deadlines are in this time. Pauses between legs do not count; suspension of the 
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
+
+from msgspec import structs
 
 from headgate.control.stall_watch import Clocks
 from headgate.crawling.ports import MachineClock
@@ -55,5 +56,5 @@ def time_left(site: Site, elapsed: float, started: float | None) -> Site:
     site = site.as_of(elapsed)
     if site.max_time is not None and started is not None:
         left = max(site.max_time - (elapsed - started), _NO_TIME_SECONDS)
-        site = dataclasses.replace(site, max_time=Seconds(left))
+        site = structs.replace(site, max_time=Seconds(left))
     return site

@@ -4,11 +4,12 @@ speeds of servers, and yield to others on the line."""
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import structs
 
 from headgate.control.conducting import Conducting
 from headgate.control.learning import Learning
@@ -28,8 +29,7 @@ if TYPE_CHECKING:  # few crawls have one queue
 __all__ = ["FleetTerms", "Upkeep", "open_working_fleet"]
 
 
-@dataclass(frozen=True, slots=True)
-class FleetTerms:
+class FleetTerms(msgspec.Struct, frozen=True):
     """What a fleet needs to know of its run."""
 
     collection: Path
@@ -61,7 +61,7 @@ async def open_working_fleet(
     node = NodeJob(
         terms.collection,
         terms.stamp,
-        dataclasses.replace(terms.fetcher, smooth=budget.make_way),
+        structs.replace(terms.fetcher, smooth=budget.make_way),
         (("software", terms.fetcher.user_agent),),
         many_sites=terms.many_sites,
         borrowing=terms.borrowing,
@@ -79,8 +79,7 @@ async def open_working_fleet(
             yield yielding
 
 
-@dataclass(frozen=True, slots=True)
-class Upkeep:
+class Upkeep(msgspec.Struct, frozen=True):
     """One leg, from its first fetch to its last."""
 
     conducting: Conducting

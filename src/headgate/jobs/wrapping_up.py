@@ -5,12 +5,11 @@ Idempotent, so that it can be repeated after a crash.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import structs
 
 from headgate.control.catalog import Catalog, Outcome, Visit
 from headgate.crawling.progress import Progress
@@ -28,8 +27,7 @@ __all__ = ["Finished", "wrap_up"]
 _UNFINISHED = ("waiting", "crawling")
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """The outcome of the last leg."""
 
     report: RunReport
@@ -45,7 +43,7 @@ class Finished:
         }
 
     def _visit(self, site: SiteReport, wall: float) -> Visit:
-        return dataclasses.replace(
+        return structs.replace(
             visit_of(self.report, site, wall),
             wire_bytes=self.progress[site.name].wire_bytes,
             alpha=self.alpha(site.name),

@@ -6,15 +6,14 @@ sends a request reads it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 __all__ = ["IGNORE", "Access"]
 
 IGNORE = "ignore"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(msgspec.Struct, frozen=True):
     """The access settings of one site; every field is optional."""
 
     user_agent: str = ""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+
 from headgate.model.errors import UserMistake
 
 __all__ = ["NUMBERS", "as_written", "choice", "several"]
@@ -20,7 +22,10 @@ _Read = Callable[[Any], Any]
 
 
 def as_written(
-    thing: object, where: str, ready: type | tuple[type, ...], readers: Mapping[str, _Read]
+    thing: msgspec.Struct,
+    where: str,
+    ready: type | tuple[type, ...],
+    readers: Mapping[str, _Read],
 ) -> None:
     """Parse fields of a frozen value in place, except those that already are of a ``ready`` type.
     ``where`` begins the error message."""
@@ -28,7 +33,7 @@ def as_written(
         value = getattr(thing, name)
         if not isinstance(value, ready):
             try:
-                object.__setattr__(thing, name, read(value))
+                msgspec.structs.force_setattr(thing, name, read(value))
             except UserMistake as mistake:
                 raise UserMistake(f"{where}: {name}: {mistake}") from None
 

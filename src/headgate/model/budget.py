@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from headgate.model.as_written import NUMBERS, as_written, choice
 from headgate.model.errors import UserMistake
@@ -29,15 +30,14 @@ class Objective(StrEnum):
     """The sum over sites of the time from start to end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """What the crawl may use. Rates and quotas may be given as people write them, "1 MB/s"."""
 
     bandwidth: BytesPerSecond | Timetable
     crawlers: int = DEFAULT_CRAWLERS
     """Most sites crawled at once: m in the papers."""
     objective: Objective = Objective.MAKESPAN
-    calendar: Calendar = field(default=Calendar())
+    calendar: Calendar = msgspec.field(default=Calendar())
     """The zone and holidays by which servers are busy or idle."""
     quota: Quota | None = None
     """Bytes per day or month, in addition to the rate; None: no quota."""
@@ -51,7 +51,7 @@ class Budget:
     """The rate it never goes below; None: a hundredth of the bandwidth, or of the line."""
     staleness: Staleness = Staleness.AGE
     """What a keeper minimises."""
-    volume: VolumeBounds = field(default=VolumeBounds())
+    volume: VolumeBounds = msgspec.field(default=VolumeBounds())
     processes: int = 1
     """Worker processes."""
     contact: str = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
@@ -40,8 +39,7 @@ class Placement(StrEnum):
     """By whose zone of that space the host lies in."""
 
 
-@dataclass(frozen=True, slots=True)
-class GridTerms:
+class GridTerms(msgspec.Struct, frozen=True):
     mode: Mode = Mode.PULL
     placement: Placement = Placement.MEASURED
     lease: Seconds = A_LEASE

@@ -3,8 +3,9 @@ told of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from headgate.model.units import Bytes, Seconds
 
@@ -34,8 +35,7 @@ class Staleness(StrEnum):
     """The share of pages that have changed since they were fetched."""
 
 
-@dataclass(frozen=True, slots=True)
-class VolumeBounds:
+class VolumeBounds(msgspec.Struct, frozen=True):
     """When a keeper closes a volume and begins the next: at whichever bound comes first."""
 
     seconds: Seconds | None = A_DAY
@@ -43,8 +43,7 @@ class VolumeBounds:
     """On disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeepVersions:
+class KeepVersions(msgspec.Struct, frozen=True):
     """Which versions of a page stay in the archive besides the newest; at most one bound is set."""
 
     newest: int | None = None
@@ -56,8 +55,7 @@ class KeepVersions:
 ALL_VERSIONS = KeepVersions()
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
+class Keeping(msgspec.Struct, frozen=True):
     """The settings of a site for `headgate keep`."""
 
     importance: float = 1.0

@@ -12,6 +12,8 @@ from datetime import date, datetime
 from enum import IntEnum
 from zoneinfo import ZoneInfo
 
+import msgspec
+
 from headgate.model.errors import UserMistake
 from headgate.model.extras import extra
 
@@ -27,8 +29,7 @@ class DayKind(IntEnum):
     WORKING = 1
 
 
-@dataclass(frozen=True, slots=True)
-class LocalMoment:
+class LocalMoment(msgspec.Struct, frozen=True):
     """An instant in the local time of some place."""
 
     minute: float

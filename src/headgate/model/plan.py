@@ -5,8 +5,9 @@ Times are seconds from the start of the run, sizes bytes, rates bytes per second
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from headgate.model.budget import Budget
 from headgate.model.timetable import RatePiece
@@ -37,8 +38,7 @@ class Verdict(StrEnum):
     """This plan does not, and nothing proves that none could."""
 
 
-@dataclass(frozen=True, slots=True)
-class RateSegment:
+class RateSegment(msgspec.Struct, frozen=True):
     """A site is crawled at ``rate`` from ``start`` to ``end``."""
 
     start: float
@@ -46,8 +46,7 @@ class RateSegment:
     rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class Foreseen:
+class Foreseen(msgspec.Struct, frozen=True):
     """When a site will end, by what is known of its size and its server's speed by the hour."""
 
     earliest: float
@@ -60,8 +59,7 @@ class Foreseen:
         return self.latest > 1.25 * self.earliest
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(msgspec.Struct, frozen=True):
     """Which of a site's numbers are estimates."""
 
     size_by: str = ""
@@ -72,8 +70,7 @@ class Guess:
     """Whether its ``max_rate`` was estimated from its server's speed, not given by the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedSite:
+class PlannedSite(msgspec.Struct, frozen=True):
     """One site's part of the plan. Segments are in order and do not overlap."""
 
     name: str
@@ -108,8 +105,7 @@ class PlannedSite:
         return None if self.deadline is None else max(0.0, self.deadline - self.end)
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
+class Remedy(msgspec.Struct, frozen=True):
     """What would make all deadlines hold."""
 
     needed_bandwidth: float | None
@@ -124,8 +120,7 @@ class Remedy:
     stops sites with something left, a plan that stops none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """What `headgate plan` answers."""
 
     policy: str

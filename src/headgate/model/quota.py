@@ -8,10 +8,11 @@ not overrun it. When next to nothing is left, nothing may pass until the next pe
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from headgate.model.errors import UserMistake
 from headgate.model.units import Bytes, format_size, parse_size
@@ -33,8 +34,7 @@ class Period(StrEnum):
     MONTH = "month"
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(msgspec.Struct, frozen=True):
     """``bytes`` may pass in every period; positive."""
 
     bytes: Bytes
@@ -88,8 +88,7 @@ class Quota:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaUse:
+class QuotaUse(msgspec.Struct, frozen=True):
     """The use of a quota at one moment."""
 
     quota: Quota

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 import msgspec
@@ -18,8 +17,7 @@ LOOK_AHEAD = 6
 """maxd in Diligenti et al. 2004."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreOrder:
+class ScoreOrder(msgspec.Struct, frozen=True):
     """The settings of the common queue."""
 
     admission: str = ADMISSIONS[0]

@@ -9,7 +9,8 @@ depend on siblings or on what follows (``+``, ``~``, ``:last-child``) are refuse
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.model.errors import UserMistake
 
@@ -34,8 +35,7 @@ _MOST_STEPS = 8
 _KNOWN = "known are element, #id, .class, [key], [key=value], a blank, > and commas"
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(msgspec.Struct, frozen=True):
     """A condition on one attribute of an element."""
 
     key: str
@@ -62,8 +62,7 @@ class Attribute:
         return value.endswith(self.value) if self.operator == "$=" else self.value in value
 
 
-@dataclass(frozen=True, slots=True)
-class Compound:
+class Compound(msgspec.Struct, frozen=True):
     """All conditions on one element."""
 
     element: str = ""
@@ -71,8 +70,7 @@ class Compound:
     attributes: tuple[Attribute, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(msgspec.Struct, frozen=True):
     """Nested elements; the last step is the one that is selected."""
 
     steps: tuple[Compound, ...]
@@ -97,8 +95,7 @@ def parse_selectors(text: str) -> tuple[Selector, ...]:
     return tuple(selectors)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(msgspec.Struct):
     text: str
     place: int = 0
 

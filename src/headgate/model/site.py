@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from headgate.model.access import IGNORE, Access
 from headgate.model.as_written import NUMBERS, as_written, choice, several
@@ -61,8 +63,7 @@ class Requisites(StrEnum):
     """All, on any host."""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteStatistics:
+class SiteStatistics(msgspec.Struct, frozen=True):
     """What earlier runs measured."""
 
     alpha: float = 1.0
@@ -83,8 +84,7 @@ _QUANTITIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(msgspec.Struct, frozen=True):
     """A host, a folder of a host, or a set of folders, visited as one task. Quantities may be given
     as text, "30m" or "120 MB", and a single seed without a list."""
 
@@ -133,11 +133,11 @@ class Site:
     order: str = ""
     """Which URLs go first: one of `ORDERS` or a scorer's name; empty: by the focus if there is one,
     else breadth-first."""
-    access: Access = field(default=Access())
+    access: Access = msgspec.field(default=Access())
     """Login, headers, proxy."""
-    keeping: Keeping = field(default=Keeping())
+    keeping: Keeping = msgspec.field(default=Keeping())
     """For `headgate keep`."""
-    statistics: SiteStatistics = field(default=SiteStatistics())
+    statistics: SiteStatistics = msgspec.field(default=SiteStatistics())
 
     def __post_init__(self) -> None:
         where = f"site {self.name!r}"

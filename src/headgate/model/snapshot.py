@@ -5,7 +5,7 @@ Times are seconds from the start of the run, sizes bytes on the line, rates byte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from headgate.model.size_range import SizeRange
 
@@ -14,8 +14,7 @@ __all__ = ["SiteSnapshot", "Snapshot"]
 _ENDED = frozenset(("done", "stopped"))
 
 
-@dataclass(frozen=True, slots=True)
-class SiteSnapshot:
+class SiteSnapshot(msgspec.Struct, frozen=True):
     """One site."""
 
     name: str
@@ -61,8 +60,7 @@ class SiteSnapshot:
         return self.eta - self.deadline
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """All sites."""
 
     time: float

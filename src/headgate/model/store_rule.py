@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self
+
+import msgspec
 
 from headgate.model.errors import UserMistake
 from headgate.model.units import parse_size
@@ -21,8 +22,7 @@ __all__ = ["StoreRule"]
 _TYPE = re.compile(r"(?:[\w.+-]+|\*)/(?:[\w.+-]+|\*)")
 
 
-@dataclass(frozen=True, slots=True)
-class StoreRule:
+class StoreRule(msgspec.Struct, frozen=True):
     """The rule of one site."""
 
     types: tuple[str, ...] = ()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from headgate.model.site import Site
 
 __all__ = ["Apart", "KeptVisit", "SurveyedServers", "Task"]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptVisit:
+class KeptVisit(msgspec.Struct, frozen=True):
     """What a keeper's visit has beyond a crawl's."""
 
     volume: str
@@ -21,8 +20,7 @@ class KeptVisit:
     """Accept even implausible results, because an earlier visit had the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyedServers:
+class SurveyedServers(msgspec.Struct, frozen=True):
     """The servers of a task that is a survey. Hosts that they link to are left to whoever gave the
     task."""
 
@@ -41,8 +39,7 @@ class SurveyedServers:
     """A server is everything under its registered domain, not the start's host alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(msgspec.Struct, frozen=True):
     """The folder of a task that is run for somebody else: its files are apart from all others,
     because they are taken away when the task has ended."""
 
@@ -52,8 +49,7 @@ class Apart:
     """The stamp of the run that the files will belong to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(msgspec.Struct, frozen=True):
     """One visit of a site. A site has one task at a time, so a running task is named by its site.
 
     The site's deadline counts from the moment at which the task is given to control."""

@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from headgate.model.errors import UserMistake
 from headgate.model.units import BytesPerSecond, format_rate, parse_rate
@@ -32,16 +33,14 @@ _ENTRY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RatePiece:
+class RatePiece(msgspec.Struct, frozen=True):
     """From ``start`` seconds on, ``rate`` holds, until the next piece."""
 
     start: float
     rate: BytesPerSecond
 
 
-@dataclass(frozen=True, slots=True)
-class Timetable:
+class Timetable(msgspec.Struct, frozen=True):
     """Rates over the week. There is at least one turn; turns are sorted and at distinct times."""
 
     turns: tuple[tuple[int, time, BytesPerSecond], ...]

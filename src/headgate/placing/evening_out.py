@@ -9,7 +9,8 @@ What it costs is a stop, the journal read again and new connections, some tenths
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["Move", "Place", "best_move", "worth_a_look"]
 
@@ -19,8 +20,7 @@ _BUSY, _IDLE = 0.6, 0.3
 """Cores. Between them nobody gives and nobody takes, so no site goes to and fro."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A process and what runs in it."""
 
     left: Mapping[str, float]
@@ -41,8 +41,7 @@ class Place:
         return _busy(len(self.left), self.cores) and self.rate > 0
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     site: str
     source: int
     """Places by their index."""

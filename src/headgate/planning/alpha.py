@@ -14,7 +14,8 @@ the same time where the cap binds, and only the second would keep others from th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["Offered", "fit_alpha"]
 
@@ -22,8 +23,7 @@ _LEAST, _MOST = 0.5, 1000.0
 """Beyond these it is not a site that is strange but a measurement."""
 
 
-@dataclass(slots=True)
-class Offered:
+class Offered(msgspec.Struct):
     """What one visit could have taken, and what it took, over the same stretches."""
 
     bytes: float = 0.0

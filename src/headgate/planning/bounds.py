@@ -17,9 +17,9 @@ Matching and order leave out the sites that stop: they might get nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from headgate.model.extras import MissingExtra
 from headgate.planning.arrays import FloatArray
@@ -30,8 +30,7 @@ from headgate.planning.tardiness import total_tardiness_order
 __all__ = ["Bounds", "lower_bounds", "with_linear_bound"]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True):
     """Values that no schedule goes below."""
 
     shortfall: float

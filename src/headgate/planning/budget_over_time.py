@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
 
 from headgate.model.budget import Budget
 from headgate.model.errors import PlanningError
@@ -20,8 +22,7 @@ _NO_LIMIT = 1e12
 """Bytes per second."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunStart:
+class RunStart(msgspec.Struct, frozen=True):
     """Of the run: when, where that is known, and what of the quota is gone by then."""
 
     moment: datetime | None
@@ -54,8 +55,7 @@ def capacity_for(
     return unrolled(budget, RunStart(start, quota_used), weeks, demand)
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(msgspec.Struct, frozen=True):
     """What all sites together ask of the line."""
 
     work: float

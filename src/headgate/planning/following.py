@@ -9,13 +9,13 @@ carry out, has no word from then on: `rates` gives None, and ``fault`` says why.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import structs
 
 from headgate.model.budget import Objective
 from headgate.planning.capacity import Capacity
@@ -114,7 +114,7 @@ class Following:
         problem = state.problem(names)
         left = [self._work(name, state.sites[name]) for name in names]
         work = np.maximum(left, _LEAST_SECONDS * problem.capacity.peak)
-        return dataclasses.replace(problem, work=work, objective=self.objective)
+        return structs.replace(problem, work=work, objective=self.objective)
 
     def _work(self, name: str, site: OpenSite) -> float:
         """What is left of it: by what was told of its size, as long as that may be true."""

@@ -33,10 +33,10 @@ Cost: a play-through O(n^2), some tens of pourings of O(n * levels) when it show
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
+from msgspec import structs
 
 from headgate.planning.arrays import BoolArray, FloatArray, IntArray
 from headgate.planning.capacity import NOTHING_LEFT
@@ -146,7 +146,7 @@ def _extended(asked: Problem, at_worst: Problem, site: int) -> Problem:
     def with_part(part: float) -> Problem:
         work = asked.work.copy()
         work[site] += part * (at_worst.work[site] - work[site])
-        return dataclasses.replace(asked, work=work)
+        return structs.replace(asked, work=work)
 
     return with_part(_greatest(lambda part: deadlines_can_be_met(with_part(part))))
 
@@ -154,7 +154,7 @@ def _extended(asked: Problem, at_worst: Problem, site: int) -> Problem:
 def _order_keeps(asked: Problem, likely: Problem, look_seconds: float) -> bool:
     """Whether serving in order keeps all deadlines, as far as can be seen, and at the rates that it
     begins with. A server may be faster than the reserve has it, and take more from the others."""
-    as_fast = dataclasses.replace(asked, caps=np.maximum(asked.caps, likely.caps))
+    as_fast = structs.replace(asked, caps=np.maximum(asked.caps, likely.caps))
     if any(_in_order(servers).shortfall(servers).any() for servers in (asked, as_fast)):
         return False
     begun = _first_rates(likely, np.arange(len(likely)))
@@ -188,7 +188,7 @@ def _at_best(problem: _WithReserve, reserve: Reserve, sites: BoolArray) -> Probl
         work = best.work + part * (likely.work - best.work)
         ahead = np.maximum(asked.deadlines, NOTHING_LEFT)
         steady = np.minimum(best.caps, work / (_BUSY_PART * ahead))
-        return dataclasses.replace(
+        return structs.replace(
             asked,
             work=np.where(sites, work, asked.work),
             caps=np.where(sites, steady, asked.caps),
@@ -201,7 +201,7 @@ def _at_best(problem: _WithReserve, reserve: Reserve, sites: BoolArray) -> Probl
 
 def _with_ends(problem: Problem, sites: BoolArray, ends: FloatArray) -> Problem:
     """With these ends as the deadlines of these sites."""
-    return dataclasses.replace(problem, deadlines=np.where(sites, ends, problem.deadlines))
+    return structs.replace(problem, deadlines=np.where(sites, ends, problem.deadlines))
 
 
 def _rates(problem: Problem) -> FloatArray | None:
@@ -265,7 +265,7 @@ def _after(problem: Problem, rates: FloatArray, look_seconds: float) -> Problem:
     left = np.maximum(problem.work - rates * seconds, NOTHING_LEFT)
     deadlines = np.where(left > NOTHING_LEFT, problem.deadlines - seconds, np.inf)
     later = problem.capacity.from_time(seconds)
-    return dataclasses.replace(problem, work=left, deadlines=deadlines, capacity=later)
+    return structs.replace(problem, work=left, deadlines=deadlines, capacity=later)
 
 
 def _eased(problem: Problem) -> Problem | None:
@@ -275,7 +275,7 @@ def _eased(problem: Problem) -> Problem | None:
     order = _in_order(problem)
     fetched = np.maximum(problem.work - order.left(problem), NOTHING_LEFT)
     due = np.where(fetched > NOTHING_LEFT, problem.deadlines, np.inf)
-    within = dataclasses.replace(problem, work=fetched, deadlines=due)
+    within = structs.replace(problem, work=fetched, deadlines=due)
     return relaxed(within, order.lateness(problem))
 
 

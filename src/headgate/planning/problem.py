@@ -10,10 +10,9 @@ site: a site that stops is neither starved for nothing nor preferred.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
+from msgspec import structs
 
 from headgate.model.budget import Objective
 from headgate.planning.arrays import BoolArray, FloatArray
@@ -22,8 +21,7 @@ from headgate.planning.capacity import Capacity
 __all__ = ["Problem"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class Problem(msgspec.Struct, frozen=True, eq=False):
     """One entry per site in each array; sites are known by their index here."""
 
     work: FloatArray
@@ -80,4 +78,4 @@ class Problem:
     @property
     def all_go_on(self) -> Problem:
         """The same, if no site stopped at its deadline."""
-        return dataclasses.replace(self, stops=np.zeros_like(self.stops))
+        return structs.replace(self, stops=np.zeros_like(self.stops))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec import structs
 
 from headgate.model.plan import Remedy
 from headgate.planning.feasibility import some_order_is_on_time
@@ -59,5 +59,5 @@ def _enough(problem: Problem, needed: float, *, on_time_now: bool) -> float | No
 
 
 def _some_order_is_on_time(problem: Problem, scale: float) -> bool:
-    wider = dataclasses.replace(problem, capacity=problem.capacity.scaled(scale))
+    wider = structs.replace(problem, capacity=problem.capacity.scaled(scale))
     return some_order_is_on_time(wider)

@@ -24,6 +24,8 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+
 from headgate.planning.capacity import NOTHING_LEFT, Capacity
 from headgate.planning.reserve import NO_RESERVE, WHOLE_RESERVE, Reserve
 
@@ -68,8 +70,7 @@ _WARM_UP_PART = 0.1
 """... with this part of the budget."""
 
 
-@dataclass(slots=True)
-class OpenSite:
+class OpenSite(msgspec.Struct):
     """One unfinished site. Deadlines are seconds from the start of the run."""
 
     remaining: float
@@ -196,43 +197,37 @@ class CrawlState:
         return site.deadline - reserve.time * min(site.reserve, ahead / 2.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(msgspec.Struct, frozen=True):
     """The crawl begins, or the budget's timetable turned."""
 
     now: float
 
 
-@dataclass(frozen=True, slots=True)
-class SiteEnded:
+class SiteEnded(msgspec.Struct, frozen=True):
     now: float
     site: str
 
 
-@dataclass(frozen=True, slots=True)
-class Progressed:
+class Progressed(msgspec.Struct, frozen=True):
     """Measured: so many bytes remain. Corrects what rates and time predicted."""
 
     now: float
     remaining: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class CapChanged:
+class CapChanged(msgspec.Struct, frozen=True):
     now: float
     site: str
     cap: float
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetChanged:
+class BudgetChanged(msgspec.Struct, frozen=True):
     now: float
     capacity: Capacity
     """From the start of the run on, as before."""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteArrived:
+class SiteArrived(msgspec.Struct, frozen=True):
     """A new site; it waits before the first one that has more slack."""
 
     now: float

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 __all__ = ["NO_RESERVE", "WHOLE_RESERVE", "Reserve"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reserve:
+class Reserve(msgspec.Struct, frozen=True):
     """Parts from 0, what is likely, to 1, the worst that is thought of."""
 
     size: float

@@ -19,12 +19,12 @@ Cost: O(n * levels), levels being the distinct leftovers: few, as every pour mak
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import math
 import operator
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from headgate.planning.arrays import FloatArray, IntArray
@@ -109,7 +109,7 @@ def relaxed(problem: Problem, late: FloatArray) -> Problem | None:
 
 
 def _later(problem: Problem, seconds: FloatArray) -> Problem:
-    return dataclasses.replace(problem, deadlines=problem.deadlines + seconds)
+    return structs.replace(problem, deadlines=problem.deadlines + seconds)
 
 
 def water_filling_schedule(problem: Problem) -> Schedule | None:

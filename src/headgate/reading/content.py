@@ -14,10 +14,10 @@ which RFC 9659 forbids on the web, are refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 from typing import cast
 
 import brotli
+import msgspec
 from isal import isal_zlib
 
 from headgate.reading.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
@@ -41,8 +41,7 @@ Pieces = Callable[[bytes, int], Iterator[bytes]]
 """From a coded payload and how much of it to feed at once, to pieces of output."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """A decoded payload."""
 
     data: bytes

@@ -8,7 +8,8 @@ words that reach us add up, so the strictest wins, whatever place or order they 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["ALL_ALLOWED", "Directives", "meta_directives", "x_robots_tag"]
 
@@ -21,8 +22,7 @@ _LONGEST = 4_096
 """Characters that are read: what comes behind megabytes of other words was not meant for us."""
 
 
-@dataclass(frozen=True, slots=True)
-class Directives:
+class Directives(msgspec.Struct, frozen=True):
     """What may be done with a page."""
 
     index: bool = True

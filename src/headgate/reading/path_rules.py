@@ -26,8 +26,9 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+import msgspec
 
 __all__ = ["MOST_TRIED", "PathRules"]
 
@@ -45,8 +46,7 @@ _OCTET = "latin-1"
 """Octets are kept as a string of the characters with their numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Wildcard:
+class _Wildcard(msgspec.Struct, frozen=True):
     length: int
     allow: bool
     first: str

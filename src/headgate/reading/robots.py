@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.reading.path_rules import PathRules
 
@@ -40,8 +41,7 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RobotsRules:
+class RobotsRules(msgspec.Struct, frozen=True):
     """The rules of one origin for one crawler."""
 
     paths: PathRules

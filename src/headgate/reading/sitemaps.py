@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
+
+import msgspec
 
 from headgate.reading.charset import decoded
 from headgate.reading.content import decode_content
@@ -57,14 +58,13 @@ _TAG = re.compile(
 CDATA behind it. End tags of leaves are mostly passed over here already."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sitemap:
+class Sitemap(msgspec.Struct, frozen=True):
     """All URLs absolute and in normal form, each once."""
 
     pages: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
     """Of an index: where to look further."""
-    modified: dict[str, datetime] = field(default_factory=dict)
+    modified: dict[str, datetime] = msgspec.field(default_factory=dict)
     """When a page or a sitemap last changed, for those that say so; in UTC."""
     whole: bool = True
     """False: broken, refused or cut off."""

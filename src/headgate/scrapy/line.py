@@ -10,11 +10,12 @@ import contextlib
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
+
+from msgspec.structs import replace
 
 from headgate.control.conducting import Conducting
 from headgate.control.manager import Manager

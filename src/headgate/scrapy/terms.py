@@ -6,11 +6,12 @@ deadlines, sizes, rates and who asks hold here. What cannot hold is refused or t
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.limits import Limits
@@ -72,7 +73,7 @@ def read_terms(settings: BaseSettings) -> Terms:
     _refuse(sites, budget)
     _tell(sites)
     usual = fetcher_settings(sites, "")
-    fetcher = dataclasses.replace(
+    fetcher = structs.replace(
         usual,
         named=_ANYWHERE,
         limits=_limits(settings, usual.limits),
@@ -138,7 +139,7 @@ def _limits(settings: BaseSettings, usual: Limits) -> Limits:
     slots = settings.getdict("DOWNLOAD_SLOTS").values()
     at_once = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
     most = max([at_once, *(int(slot.get("concurrency", 1)) for slot in slots), 1])
-    return dataclasses.replace(
+    return structs.replace(
         usual,
         connect_seconds=settings.getfloat("DOWNLOAD_TIMEOUT") or _NO_LIMIT_SECONDS,
         first_byte_seconds=_NO_LIMIT_SECONDS,

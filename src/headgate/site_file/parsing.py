@@ -8,9 +8,10 @@ line do not make a file valid or invalid, except that a bandwidth given there ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from headgate.model.access import Access
 from headgate.model.budget import Budget, Objective
@@ -61,13 +62,12 @@ _Value = TypeVar("_Value")
 _Default = TypeVar("_Default")
 
 
-@dataclass(frozen=True, slots=True)
-class SiteFile:
+class SiteFile(msgspec.Struct, frozen=True):
     """What a site file says. It has at least one site; names are distinct."""
 
     budget: Budget
     sites: tuple[Site, ...]
-    grid: GridTerms = field(default=GridTerms())
+    grid: GridTerms = msgspec.field(default=GridTerms())
 
 
 def parse_site_file(
@@ -129,8 +129,7 @@ def site_error(text: str, path: str, name: str, key: str, problem: str) -> SiteF
     return SiteFileText(text, path).error(problem, ("site", name, key))
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(msgspec.Struct, frozen=True):
     """A table of the file, and its path."""
 
     source: SiteFileText

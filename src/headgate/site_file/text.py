@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from headgate.model.errors import SiteFileError
 from headgate.site_file.toml_positions import Path, Statement, TomlPositions
@@ -29,8 +30,7 @@ _SITE_BEGINS = re.compile(
 _LONGEST_PROBLEM = 300
 
 
-@dataclass(frozen=True, slots=True)
-class SiteFileText:
+class SiteFileText(msgspec.Struct, frozen=True):
     """A site file before its values are read."""
 
     text: str

@@ -15,8 +15,9 @@ import re
 import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
+
+import msgspec
 
 __all__ = ["DEEPEST", "Path", "Statement", "TomlPositions"]
 
@@ -51,8 +52,7 @@ class _Token(NamedTuple):
     line: int
 
 
-@dataclass(slots=True)
-class _Level:
+class _Level(msgspec.Struct):
     """An open array or inline table."""
 
     path: Path
@@ -63,13 +63,12 @@ class _Level:
     """Whether a key comes next, if this is a table."""
 
 
-@dataclass(slots=True)
-class TomlPositions:
+class TomlPositions(msgspec.Struct):
     """The lines found in one text."""
 
-    lines: dict[Path, int] = field(default_factory=dict)
+    lines: dict[Path, int] = msgspec.field(default_factory=dict)
     """The line on which each path is first named; a table that is only implied counts as named."""
-    statements: list[Statement] = field(default_factory=list)
+    statements: list[Statement] = msgspec.field(default_factory=list)
     """In the order of the text."""
     too_deep: int | None = None
     """The first line on which values are nested deeper than `DEEPEST`."""

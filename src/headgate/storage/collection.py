@@ -21,7 +21,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
@@ -50,8 +49,7 @@ _MOST_STATE_BYTES = 1 << 30
 Kind = TypeVar("Kind")
 
 
-@dataclass(frozen=True, slots=True)
-class RunFolder:
+class RunFolder(msgspec.Struct, frozen=True):
     """The two folders of one run."""
 
     collection: Path
@@ -160,8 +158,7 @@ class RunFolder:
         shutil.rmtree(done, ignore_errors=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(msgspec.Struct, frozen=True):
     """Paths only: making one neither reads nor writes."""
 
     path: Path

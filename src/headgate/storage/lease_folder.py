@@ -16,11 +16,12 @@ import os
 import re
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Grant, Lease, decoded, encoded

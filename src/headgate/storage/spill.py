@@ -12,7 +12,6 @@ import os
 import tempfile
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -29,8 +28,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[str]).decode
 
 
-@dataclass(slots=True)
-class _Segment:
+class _Segment(msgspec.Struct):
     fd: int
     """-1 once let go."""
     end: int = 0
@@ -42,8 +40,7 @@ class _Segment:
         self.fd = -1
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunk:
+class _Chunk(msgspec.Struct, frozen=True):
     segment: _Segment
     offset: int
     length: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from headgate.frontier.pacing import PaceRules
 from headgate.surveying.scope import NONE, SurveyScope
@@ -12,8 +12,7 @@ __all__ = ["DEEPEST", "SurveyRules"]
 DEEPEST = 60
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyRules:
+class SurveyRules(msgspec.Struct, frozen=True):
     """What a survey may do. The defaults suit weak servers."""
 
     depth: int = 8
@@ -34,6 +33,6 @@ class SurveyRules:
     most_hosts: int = 100_000
     """New hosts that one server may name: pages are free to make up names."""
     slots: int = 100
-    pace: PaceRules = field(
+    pace: PaceRules = msgspec.field(
         default_factory=lambda: PaceRules(connections=1, delay=1.0, failure_limit=3, busy_limit=3)
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["FullLine"]
 
@@ -14,8 +15,7 @@ SLOWEST_PART = 0.3
 """Of the most that ever came: less than that, when the line is full, is others' doing."""
 
 
-@dataclass(slots=True)
-class FullLine:
+class FullLine(msgspec.Struct):
     """Rates in bytes per second."""
 
     most: float

@@ -25,9 +25,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
+
+import msgspec
 
 from headgate.model.local_time import DayKind, LocalMoment
 from headgate.traffic.hourly_cells import CELLS, MOST_SECONDS, HourlyCells
@@ -42,8 +43,7 @@ _MEDIAN_EVERY = 64
 _LAYOUT = "f"
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(msgspec.Struct, frozen=True):
     """One download, or several of one address put together.
 
     ``seconds`` is time in which the address was busy for us: where several downloads overlap, the

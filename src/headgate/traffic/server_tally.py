@@ -7,7 +7,7 @@ counted twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 __all__ = ["ServerTally"]
 
@@ -15,11 +15,10 @@ _GAPS_REMEMBERED = 64
 """Stretches of busy time kept apart; a response rarely began before so many pauses."""
 
 
-@dataclass(slots=True)
-class ServerTally:
+class ServerTally(msgspec.Struct):
     """Of one address; seconds by a clock that does not jump."""
 
-    hosts: set[str] = field(default_factory=set)
+    hosts: set[str] = msgspec.field(default_factory=set)
     requests: int = 0
     bytes: int = 0
     """On the line."""
@@ -32,7 +31,7 @@ class ServerTally:
     """The part of it in which a response, or its request, waited for our own credit."""
     round_trip_seconds: float = 0.0
     """The shortest way there and back that was seen; 0: none was."""
-    _busy: list[tuple[float, float]] = field(default_factory=list)
+    _busy: list[tuple[float, float]] = msgspec.field(default_factory=list)
     """Disjoint stretches in order."""
 
     def count(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
+
+import msgspec
 
 from headgate.views.markup import Markup, element, joined, raw
 from headgate.views.own_files import own_file
@@ -38,8 +39,7 @@ HATCH = element(
 """What lies after a deadline is filled with; once in every page and file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(msgspec.Struct, frozen=True):
     title: str
     """Read to those who do not see it."""
     width: float

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.views.markup import Markup, element, joined, shortened
 from headgate.views.site_colours import colour_class
@@ -15,8 +16,7 @@ _IN_WORDS = frozenset(("state", "meaning", "on", "site", "reason", "such as", "w
 """Columns that read from the left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """What is shown, and the value by which the column is sorted."""
 
     shown: str

@@ -7,7 +7,8 @@ what is read here is enough when it is done.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.model.budget import Objective
 from headgate.model.plan import Foreseen, Plan, PlannedSite, Verdict
@@ -30,8 +31,7 @@ _CLOSE = 1e-6
 """Two figures that differ by less, relatively, are the same to a reader."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanWords:
+class PlanWords(msgspec.Struct, frozen=True):
     """The sentences about one plan, the most important first."""
 
     headline: str

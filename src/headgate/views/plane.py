@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.views.chart import Chart, for_any_screen
 from headgate.views.markup import Markup, element, joined
@@ -20,8 +21,7 @@ _LETTER = 6.2
 Points = Sequence[tuple[float, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """Where the plane lies in its chart."""
 
     left: float
@@ -45,8 +45,7 @@ WIDE = Frame(left=76.0, width=600.0, right=24.0, height=260.0, most_ticks=10)
 NARROW = Frame(left=60.0, width=322.0, right=18.0, height=230.0, most_ticks=5)
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """From ``low`` to ``high``, evenly or by powers of ten."""
 
     low: float
@@ -95,8 +94,7 @@ class Axis:
         return [(value, self.write(value)) for value in values]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     name: str
     points: Points
     colour: str
@@ -111,8 +109,7 @@ class Line:
     """Of the site that it is of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plane:
+class Plane(msgspec.Struct, frozen=True):
     frame: Frame
     across: Axis
     up: Axis

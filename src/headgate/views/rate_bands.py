@@ -6,8 +6,10 @@ Every rectangle is a stretch of one site's crawl, either wholly on time or wholl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+
+import msgspec
+from msgspec.structs import replace
 
 from headgate.model.plan import Plan, PlannedSite, RateSegment
 from headgate.views.gantt import cell_overlaps
@@ -17,8 +19,7 @@ __all__ = ["Band", "gantt_bands", "stacked_bands", "summed_bands"]
 _THINNEST, _THICKEST = 0.14, 0.84
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(msgspec.Struct, frozen=True):
     """A rectangle; ``row`` is the site's place in the chart, or -1 for all sites together."""
 
     row: int

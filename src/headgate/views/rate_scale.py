@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from headgate.model.units import format_rate
 from headgate.views.markup import Markup, element, joined
@@ -23,8 +24,7 @@ BudgetPieces = Sequence[tuple[float, float | None]]
 """From when on how much may pass; None: no limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class RateScale:
+class RateScale(msgspec.Struct, frozen=True):
     """``highest`` is the rate at the top edge."""
 
     highest: float

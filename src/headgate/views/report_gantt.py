@@ -9,7 +9,8 @@ With very many sites, those that are late or unfinished come before the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.model.plan import RateSegment
 from headgate.model.run_report import RunReport, SiteReport
@@ -30,8 +31,7 @@ _LONGEST_TOLD = 80
 _THINNEST_BAR = 1.5
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(msgspec.Struct, frozen=True):
     """Measures of a row: the plan's outline above, the bar below it."""
 
     height: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from headgate.model.run_report import QuotaReport, RunReport
 from headgate.model.units import format_duration, format_rate, format_size
@@ -19,8 +19,7 @@ _LOW_USE = 0.5
 """Servers and politeness may be the reason; worth a look all the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(msgspec.Struct, frozen=True):
     what: str
     kept: str
     promised: str

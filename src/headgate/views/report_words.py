@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from headgate.model.left_out import Reason
 from headgate.model.run_report import QuotaReport, RunReport, SiteReport, Stall
@@ -53,8 +54,7 @@ _NEAR_ALL = 0.9995
 _MOST_NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ReportWords:
+class ReportWords(msgspec.Struct, frozen=True):
     """The sentences about one run, the most important first."""
 
     headline: str

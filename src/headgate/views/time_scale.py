@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from headgate.model.run_report import RunReport
 from headgate.views.markup import Markup, element, joined
@@ -23,8 +23,7 @@ def report_span(report: RunReport) -> float:
     return max(end, *near) if near else end
 
 
-@dataclass(frozen=True, slots=True)
-class TimeScale:
+class TimeScale(msgspec.Struct, frozen=True):
     """``span`` seconds drawn from ``left`` on, ``width`` wide, with a margin for remarks."""
 
     span: float

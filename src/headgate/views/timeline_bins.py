@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from headgate.model.run_report import TimelinePoint
 
@@ -24,8 +25,7 @@ _LENGTHS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineBins:
+class TimelineBins(msgspec.Struct, frozen=True):
     """Mean rates by site and column; a site without any bytes has none."""
 
     seconds: float

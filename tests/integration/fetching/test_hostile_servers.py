@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import tracemalloc
 
 import pytest
 import uvloop
+from msgspec import structs
 
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 
 from .scripted import PATIENT, Wire, answering, asking, fetch_once, fetching, page, serving
 
-NO_STALLS = dataclasses.replace(PATIENT, stall_seconds=0.3)
-SHORT = dataclasses.replace(PATIENT, total_seconds=0.4)
+NO_STALLS = structs.replace(PATIENT, stall_seconds=0.3)
+SHORT = structs.replace(PATIENT, total_seconds=0.4)
 
 
 def failed(outcome: Fetched | FetchFailure, kind: FailureKind) -> FetchFailure:
@@ -29,7 +29,7 @@ def succeeded(outcome: Fetched | FetchFailure) -> Fetched:
 
 
 def test_no_answer() -> None:
-    limits = dataclasses.replace(PATIENT, first_byte_seconds=0.3)
+    limits = structs.replace(PATIENT, first_byte_seconds=0.3)
     failed(fetch_once(answering(close=False), limits=limits), FailureKind.FIRST_BYTE_TIMEOUT)
 
 
@@ -55,7 +55,7 @@ def test_body_that_stalls() -> None:
 
 @pytest.mark.parametrize(("close", "word"), [(True, "disconnect"), (False, "time")])
 def test_a_broken_body_is_kept_when_asked_for(close: bool, word: str) -> None:
-    limits = PATIENT if close else dataclasses.replace(PATIENT, total_seconds=1.0)
+    limits = PATIENT if close else structs.replace(PATIENT, total_seconds=1.0)
     script = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", close=close)
     fetched = succeeded(fetch_once(script, limits=limits, partial=True))
     assert (fetched.payload, fetched.truncated) == (b"half", word)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import socket
 
 import msgspec
 import pytest
 import uvloop
+from msgspec import structs
 
 from headgate.fetching.http import HttpFetcher
 from headgate.fetching.metering import Meter
@@ -249,7 +249,7 @@ def test_connection_close_is_heeded() -> None:
 
 def test_idle_connections_are_closed_in_time() -> None:
     async def session() -> None:
-        limits = dataclasses.replace(PATIENT, idle_seconds=0.1)
+        limits = structs.replace(PATIENT, idle_seconds=0.1)
         async with serving(echo) as server, fetching(limits) as fetcher:
             await fetched_from(fetcher, asking(server.url()))
             while fetcher._pool._hosts:
@@ -327,7 +327,7 @@ def test_a_server_that_never_accepts_times_out() -> None:
             for filler in fillers:
                 filler.setblocking(False)
                 filler.connect_ex(("127.0.0.1", port))
-            limits = dataclasses.replace(PATIENT, connect_seconds=0.2)
+            limits = structs.replace(PATIENT, connect_seconds=0.2)
             async with fetching(limits) as fetcher:
                 outcome = await fetcher.fetch(asking(f"http://127.0.0.1:{port}/"))
             for filler in fillers:
@@ -344,7 +344,7 @@ def test_a_cancelled_fetch_gives_its_place_back() -> None:
             await wire.said()
             await wire.said()
 
-        limits = dataclasses.replace(PATIENT, connections_per_host=1)
+        limits = structs.replace(PATIENT, connections_per_host=1)
         async with serving(silent) as server, fetching(limits) as fetcher:
             tasks = [asyncio.ensure_future(fetcher.fetch(asking(server.url()))) for _ in range(3)]
             await asyncio.sleep(0.05)

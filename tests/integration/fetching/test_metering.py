@@ -5,13 +5,13 @@ What is said to take at most so long is measured without what others took of the
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import math
 import socket
 import time
 
 import pytest
 import uvloop
+from msgspec import structs
 from tests.machine import Machine
 
 from headgate.fetching.http import HttpFetcher
@@ -150,9 +150,7 @@ def test_a_limit_may_come_and_go_in_the_middle_of_a_response(machine: Machine) -
 
 def test_time_in_line_is_no_time_out() -> None:
     """Four seconds spent waiting for credit, with time-outs of one."""
-    limits = dataclasses.replace(
-        PATIENT, first_byte_seconds=1.0, stall_seconds=1.0, total_seconds=1.0
-    )
+    limits = structs.replace(PATIENT, first_byte_seconds=1.0, stall_seconds=1.0, total_seconds=1.0)
 
     async def session() -> None:
         meter = Meter(30_000.0)

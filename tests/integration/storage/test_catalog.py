@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import sqlite3
 import time
 from contextlib import closing
@@ -9,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from bench.postgres import Postgres
+from msgspec import structs
 from tests.contract.test_catalog import make_visit, measured
 
 from headgate.control.board_rows import NewTask
@@ -77,7 +77,7 @@ def test_a_catalog_of_any_earlier_version_is_brought_up_to_date(
     with SqliteCatalog(path) as catalog:
         (visit,) = catalog.history("docs")
         assert (visit.run, visit.visit, visit.wire_bytes, visit.errors) == ("old", 0, 5, {"404": 6})
-        again = dataclasses.replace(visit, visit=1)
+        again = structs.replace(visit, visit=1)
         catalog.record_kept(again, SiteState("docs", 1, 1.0), None)
         catalog.record_servers([Server("192.0.2.1", ("docs.example",), measured(1e5, 10.0))])
         catalog.add_line_use({1: 5})

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from headgate.control.forecast import Forecast, Source
 from headgate.control.manager import Manager
@@ -36,7 +35,7 @@ def some_sites(seed: int, tightness: float, count: int = 12) -> list[Site]:
     ]
     ends = {site.name: site.end for site in plan(sites, BUDGET).sites}
     return [
-        dataclasses.replace(
+        structs.replace(
             site, deadline=Seconds(tightness * ends[site.name] * rng.uniform(1.0, 1.3) + 1.0)
         )
         for site in sites

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.control.forecast import Forecast, Source
 from headgate.control.foresight import plan_ahead, with_guesses

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
+
+import msgspec
 
 from headgate.frontier.dispatch import DispatchRules
 from headgate.frontier.pacing import PaceRules
@@ -19,10 +20,9 @@ def test_every_bound_is_documented_with_its_default() -> None:
     documented = dict(re.findall(r"^\| `(\w+\.\w+)` \| (\S+) \|", TEXT, re.MULTILINE))
     actual = {}
     for rules in (TrapRules, DispatchRules, PaceRules, RetryRules, FrontierRules):
-        assert is_dataclass(rules)
-        for field in fields(rules):
-            if not str(field.type).endswith("Rules"):
-                default = "–" if field.default is MISSING else str(field.default)
+        for field in msgspec.structs.fields(rules):
+            if not isinstance(field.type, type(msgspec.Struct)):
+                default = "–" if field.default is msgspec.NODEFAULT else str(field.default)
                 actual[f"{rules.__name__}.{field.name}"] = default
     assert documented == actual
 

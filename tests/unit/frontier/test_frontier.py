@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from headgate.frontier.commands import FINISHED, Done, Fetch, GiveUp, LearnRobots, Wait
 from headgate.frontier.events import (

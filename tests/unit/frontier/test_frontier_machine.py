@@ -10,11 +10,11 @@ seed.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from headgate.frontier.commands import Done, Fetch, GiveUp, LearnRobots, Record, Wait
 from headgate.frontier.events import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headgate.frontier.commands import Command, Done, Fetch, LearnRobots, Ready, Wait
 from headgate.frontier.events import PageFetched, Redirected, RobotsLearned, Seeds, Tick, Turn

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from msgspec import structs
 
 from headgate.planning.best_schedule import best_schedule
 from headgate.planning.bounds import lower_bounds
@@ -102,7 +102,7 @@ def lateness_in_order(problem: Problem, order: tuple[int, ...]) -> float:
 @pytest.mark.parametrize("seed", [3, 5, 8, 32, 67, 73, 100, 143, 167, 169, 175, 177])
 def test_with_caps_no_order_is_less_late(seed: int) -> None:
     """Cases in which lateness was given away for the objective, by 1.5 to 5.8 %; not so in 32."""
-    problem = dataclasses.replace(
+    problem = structs.replace(
         random_problem(seed, most_sites=6, timetable=False, tightness=(0.3, 1.0)), slots=2
     )
     late, _, _ = planned(problem)
@@ -150,7 +150,7 @@ def test_search_improves_on_the_simple_orders() -> None:
     """Over many capped problems the search must pay: else it is not worth its second."""
     gained = 0
     for seed in range(30):
-        problem = dataclasses.replace(
+        problem = structs.replace(
             random_problem(seed, most_sites=20, timetable=False, tightness=(0.5, 1.2)), slots=3
         )
         late, _, _ = planned(problem)
@@ -161,6 +161,6 @@ def test_search_improves_on_the_simple_orders() -> None:
 
 
 def test_the_same_seed_gives_the_same_schedule() -> None:
-    problem = dataclasses.replace(random_problem(7, most_sites=20), slots=3)
+    problem = structs.replace(random_problem(7, most_sites=20), slots=3)
     first, second = (best_schedule(problem, np.random.default_rng(5)) for _ in range(2))
     assert first.site_ends.tolist() == second.site_ends.tolist()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from headgate.model.plan import LATE_AFTER_SECONDS, Verdict
 from headgate.planning.best_schedule import best_schedule
@@ -20,7 +19,7 @@ from .problems import problems
 @given(problems(), st.integers(0, 2**8 - 1))
 def test_the_verdict_agrees_with_the_best_schedule(problem: Problem, stopping: int) -> None:
     stops = np.array([bool(stopping >> site & 1) for site in range(len(problem))])
-    problem = dataclasses.replace(problem, stops=stops)
+    problem = structs.replace(problem, stops=stops)
     schedule = best_schedule(problem, np.random.default_rng(0))
     shortfall = float(schedule.shortfall(problem).sum())
     verdict = feasibility(problem)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import deque
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from headgate.planning.capacity import Capacity
 from headgate.planning.guarding import _with_more_reserve, guarded_rates
@@ -89,7 +89,7 @@ def test_the_most_urgent_of_the_vague_gets_the_room_that_others_leave(
     """It is taken to be as large as it may be, or as fits: a chain that was parked until its likely
     bytes were due could not catch up."""
     asked = random_problem(seed, tightness=(1.0, 3.0))
-    at_worst = dataclasses.replace(asked, work=asked.work * factor)
+    at_worst = structs.replace(asked, work=asked.work * factor)
     finite = np.flatnonzero(np.isfinite(asked.deadlines))
     if not len(finite) or not deadlines_can_be_met(asked):
         return
@@ -98,7 +98,7 @@ def test_the_most_urgent_of_the_vague_gets_the_room_that_others_leave(
     extended = _with_more_reserve(asked, at_worst)
     assert deadlines_can_be_met(extended)
     assert (extended.work >= asked.work).all()
-    alone = dataclasses.replace(asked, work=asked.work.copy())
+    alone = structs.replace(asked, work=asked.work.copy())
     alone.work[first] = extended.work[first] + (at_worst.work - asked.work)[first] / 32
     assert alone.work[first] >= at_worst.work[first] or not deadlines_can_be_met(alone)
 

@@ -6,7 +6,6 @@ budget, and tries every order of up to six sites.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from itertools import permutations
 
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from headgate.model.budget import Budget
 from headgate.model.plan import Verdict
@@ -34,7 +34,7 @@ from .problems import random_problem
 def stopping_problem(seed: int, **settings: object) -> Problem:
     problem = random_problem(seed, **settings)  # type: ignore[arg-type]
     stops = np.random.default_rng([seed, 1]).random(len(problem)) < 0.5
-    return dataclasses.replace(problem, stops=stops)
+    return structs.replace(problem, stops=stops)
 
 
 def served(problem: Problem, order: tuple[int, ...]) -> tuple[float, dict[int, float]]:

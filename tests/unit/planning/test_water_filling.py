@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
+from msgspec import structs
 from scipy.optimize import linprog
 
 from headgate.planning.event import event_schedule
@@ -138,4 +138,4 @@ def test_an_overdue_site_cannot_be_saved() -> None:
 def test_is_refused_with_fewer_crawlers_than_sites() -> None:
     problem = Problem.of([5.0, 6.0], [100.0, 100.0], budget=1.0)
     assert water_filling_schedule(problem) is not None
-    assert water_filling_schedule(dataclasses.replace(problem, slots=1)) is None
+    assert water_filling_schedule(structs.replace(problem, slots=1)) is None

@@ -281,10 +281,15 @@ def test_others_can_report_on_a_site() -> None:
 
 
 def test_known_keys_are_those_of_the_values() -> None:
-    assert set(SITE_KEYS) <= {*Site.__slots__, *Keeping.__slots__, *Access.__slots__}
-    order = set(ScoreOrder.__slots__)  # of pages over all sites
-    values = set(Budget.__slots__) - {"calendar", "staleness"}  # zone, country; objective
-    assert set(BUDGET_KEYS) - {"zone", "country"} == values | order
+    assert set(SITE_KEYS) <= {
+        *Site.__struct_fields__,
+        *Keeping.__struct_fields__,
+        *Access.__struct_fields__,
+    }
+    order = set(ScoreOrder.__struct_fields__)  # of pages over all sites
+    others = {"calendar", "staleness"}  # zone, country; objective
+    budget = set(Budget.__struct_fields__) - others
+    assert set(BUDGET_KEYS) - {"zone", "country"} == budget | order
 
 
 pieces = st.sampled_from(

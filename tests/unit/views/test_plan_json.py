@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from typing import NoReturn
 
+from msgspec import structs
 from tests.unit.views.plans import make_plan, make_site, make_timetable_plan
 
 from headgate.model.plan import Foreseen, Remedy
@@ -51,7 +51,7 @@ def test_the_keys_of_the_contract() -> None:
 
 
 def test_what_is_foreseen_has_three_times() -> None:
-    site = dataclasses.replace(SITE, foreseen=Foreseen(5.0, 9.0, math.inf))
+    site = structs.replace(SITE, foreseen=Foreseen(5.0, 9.0, math.inf))
     document = json.loads(plan_as_json(make_plan(site)), parse_constant=refuse)
     assert document["sites"][0]["foreseen_end"] == {"earliest": 5.0, "likely": 9.0, "latest": None}
     assert document["relax"] == {"a": 2.0}

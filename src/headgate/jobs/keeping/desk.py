@@ -8,12 +8,12 @@ pulled the plug between the two, is simply read again.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import structs
 
 from headgate.control.catalog import Catalog, KeptPromise, SiteState
 from headgate.crawling.progress import Progress, TaskState
@@ -96,7 +96,7 @@ class Desk:
         outlook = None if state is None else decode_outlook(state.outlook)
         self.board.put(name, terms_of(site), outlook if summary is not None else None)
         if state is not None and state.asked > now + _AHEAD_SECONDS:
-            state = self.states[name] = dataclasses.replace(state, paused_until=0.0)
+            state = self.states[name] = structs.replace(state, paused_until=0.0)
             outlook = None  # the clock was set back since
         if state is not None:
             self.board.pause(name, state.paused_until)
@@ -113,7 +113,7 @@ class Desk:
         """The clock was set back: what was to come then has no meaning any more."""
         for name, state in self.states.items():
             if state.paused_until > now + LONGEST_PAUSE_SECONDS:
-                self.states[name] = dataclasses.replace(state, paused_until=0.0)
+                self.states[name] = structs.replace(state, paused_until=0.0)
                 self.board.pause(name, 0.0)
         for name in self.sites:
             if self.board.outlook(name) is not None:
@@ -136,7 +136,7 @@ class Desk:
         summary = read_summary(self.collection.memory(name), name)
         if outlook is not None and summary is not None:
             state = self.states.get(name) or SiteState(name, 0, 0.0)
-            state = dataclasses.replace(
+            state = structs.replace(
                 state,
                 visit=max(state.visit, summary.visit),
                 outlook=encode_outlook(outlook),
@@ -218,7 +218,7 @@ class Desk:
             state = with_trouble(state, before, trouble, now)
         outlook = self.board.outlook(name) if name in self.sites else None
         if outlook is not None:
-            state = dataclasses.replace(state, outlook=encode_outlook(outlook))
+            state = structs.replace(state, outlook=encode_outlook(outlook))
             self.prior.visited(name, np.array(outlook.rate_weights))
         self.states[name] = state
         promise = self._settled(planned, now)
@@ -249,7 +249,7 @@ class Desk:
     def pause(self, name: str, until: float) -> None:
         """The user wants it left alone."""
         state = self.states.get(name) or SiteState(name, 0, 0.0)
-        self.states[name] = dataclasses.replace(state, paused_until=until)
+        self.states[name] = structs.replace(state, paused_until=until)
         self.catalog.put_site_state(self.states[name])
         self.board.pause(name, until)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from headgate.model.budget import Budget
 from headgate.model.keep_status import KeepStatus
@@ -17,8 +18,7 @@ from headgate.site_file.parsing import SiteFile
 __all__ = ["KeepJob", "KeepWatcher", "Stoppable"]
 
 
-@dataclass(frozen=True, slots=True)
-class KeepJob:
+class KeepJob(msgspec.Struct, frozen=True):
     """What is to be kept, and how."""
 
     sites: tuple[Site, ...]

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import math
 from collections.abc import Sequence
+
+from msgspec import structs
 
 from headgate.control.catalog import Catalog
 from headgate.control.manager import LOOK_SECONDS
@@ -230,7 +231,7 @@ class Keeper:
         self._take_sites(contents.sites)
         if contents.budget != self._job.budget:
             contact = contents.budget.contact or self._job.contact
-            self._job = dataclasses.replace(self._job, budget=contents.budget, contact=contact)
+            self._job = structs.replace(self._job, budget=contents.budget, contact=contact)
             self.volumes.bounds = contents.budget.volume
             self.legs.interrupt("a new budget")
 
@@ -242,7 +243,7 @@ class Keeper:
         save_ignore_rules(self._collection.path, sites)
         save_retention(self._collection.path, sites)
         self._links.take_sites(sites)
-        self._job = dataclasses.replace(self._job, sites=tuple(sites))
+        self._job = structs.replace(self._job, sites=tuple(sites))
         if before != {site.name: site.seeds for site in sites}:
             self.legs.interrupt("new sites")
 

@@ -3,9 +3,10 @@ site."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from msgspec import structs
 
 from headgate.control.catalog import KeptPromise, SiteState, Visit
 from headgate.crawling.progress import Progress, TaskState
@@ -91,7 +92,7 @@ def with_trouble(state: SiteState, before: SiteState, trouble: str, now: float) 
     if not trouble:
         return state
     since = before.trouble_since if before.trouble else now
-    return dataclasses.replace(state, trouble=trouble, trouble_since=since)
+    return structs.replace(state, trouble=trouble, trouble_since=since)
 
 
 def learned_costs(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from msgspec import structs
 
 from headgate.control.forecast import Forecast, Source
 from headgate.crawling.ports import Clock
@@ -144,7 +145,7 @@ class KeepVisits:
         deadline = None
         if planned.why is Why.PROMISE and planned.due is not None:
             deadline = Seconds(max(planned.due - planned.began, 1.0))
-        site = dataclasses.replace(planned.site, deadline=deadline)
+        site = structs.replace(planned.site, deadline=deadline)
         kept = KeptVisit(volume.stamp, new, planned.believe)
         self.desk.board.begin(site.name, planned.began)
         self._visits[site.name] = _Underway(planned, volume.stamp)

@@ -11,9 +11,11 @@ a whole result may still be the first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from headgate.control.lease_book import LeaseBook
 from headgate.crawling.progress import Progress

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import msgspec
+from msgspec import structs
 
 from headgate.control.catalog import Catalog
 from headgate.control.conducting import Conducting
@@ -75,7 +75,7 @@ class WorkerLeg:
         learning = Learning.of(self.catalog, self.budget.calendar, ())
         self._total, self.interrupted = self.holdings.book.total, ""
         manager = Manager.of((), {}, self._capacity(keeping), self.budget.crawlers)
-        parts = dataclasses.replace(self.parts, open_fleet=self._open_fleet)
+        parts = structs.replace(self.parts, open_fleet=self._open_fleet)
         terms = FleetTerms(home, "", settings)
         async with open_working_fleet(
             parts, terms, self.budget, manager.sites.bytes_left, self._tell_line
@@ -115,7 +115,7 @@ class WorkerLeg:
         open_fetcher = leased(
             self.parts.open_fetcher, lambda site: holdings.may_fetch(site, clock.now())
         )
-        node = dataclasses.replace(self.parts.node, open_fetcher=open_fetcher)
+        node = structs.replace(self.parts.node, open_fetcher=open_fetcher)
         async with open_node(job, node) as fleet:
             yield fleet
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+
+from msgspec import structs
 
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardTerms, NewTask
@@ -108,8 +109,8 @@ class _KeepByNodes:
         self.fleet = GridFleet(self.desk, self._new_task, self._take_in)
         self.desk.committing.tell = self.fleet.stored
         self.keeper = Keeper(
-            dataclasses.replace(self.job, crew=self._crew), self.collection, self.catalog,
-            dataclasses.replace(self.parts, open_fleet=self._open_fleet),
+            structs.replace(self.job, crew=self._crew), self.collection, self.catalog,
+            structs.replace(self.parts, open_fleet=self._open_fleet),
             self.watcher, self.notices,
         )  # fmt: skip
 
@@ -173,7 +174,7 @@ class _KeepByNodes:
         site = task.site
         wall = self.parts.clock.wall()
         spec = TaskSpec(
-            task=dataclasses.replace(task, site=shared_site(site)), contact=self.job.contact
+            task=structs.replace(task, site=shared_site(site)), contact=self.job.contact
         )
         hosts = host_groups(self.keeper.desk.sites.values())
         return NewTask(

@@ -13,10 +13,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from headgate.control.catalog import Catalog
 from headgate.control.learning import Learning
@@ -57,8 +59,7 @@ BY_NODES = "by-nodes"
 _LOOK_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyJob:
+class SurveyJob(msgspec.Struct, frozen=True):
     """Which servers to survey, and how."""
 
     starts: tuple[str, ...]

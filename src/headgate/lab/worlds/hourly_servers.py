@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
+from msgspec.structs import replace
 
 from headgate.control.catalog import Catalog, Outcome, Visit
 from headgate.control.conducting import Conducting

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Self
@@ -19,9 +18,9 @@ _MOST = 2.0**60
 """Of anything that is counted."""
 _QUERIES = load_queries("catalog.sql")
 _VISIT_KEY = ("site", "run", "visit")
-_VISIT_COLUMNS = tuple(column.name for column in fields(Visit) if column.name != "errors")
+_VISIT_COLUMNS = tuple(name for name in Visit.__struct_fields__ if name != "errors")
 _COSTS = ("connection_bytes", "request_bytes", "look_seconds")
-_STATE_COLUMNS = tuple(column.name for column in fields(SiteState) if column.name != "costs")
+_STATE_COLUMNS = tuple(name for name in SiteState.__struct_fields__ if name != "costs")
 
 
 class SqlCatalog:

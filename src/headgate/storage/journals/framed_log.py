@@ -14,7 +14,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -40,8 +39,7 @@ class Frame(NamedTuple):
     sections: Sequence[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class LogKind:
+class LogKind(msgspec.Struct, frozen=True):
     """One kind of log, and how to read it."""
 
     signature: bytes

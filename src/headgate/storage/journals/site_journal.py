@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from headgate.frontier.journal import JournalEntry
 from headgate.storage.collection import RunFolder
@@ -32,8 +33,7 @@ from headgate.storage.page import PageRow
 __all__ = ["Piece", "SiteJournal", "shared_journals", "site_journals"]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """Commits of a site in one file."""
 
     path: Path
@@ -41,11 +41,10 @@ class Piece:
     """Where they begin; None: the whole file is the site's."""
 
 
-@dataclass(slots=True)
-class SiteJournal:
+class SiteJournal(msgspec.Struct):
     """Of one visit; may be read again and again, also while it grows."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[Piece] = msgspec.field(default_factory=list)
     """In the order in which they were written."""
 
     def finished(self) -> bool:

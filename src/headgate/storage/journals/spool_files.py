@@ -12,9 +12,10 @@ commit left them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
+
+import msgspec
 
 from headgate.frontier.journal import JournalEntry
 from headgate.model.errors import WorldFault
@@ -26,8 +27,7 @@ from headgate.storage.warc.writer import NO_FILES, WarcFiles, WarcWriter
 __all__ = ["Batch", "Note", "Part", "Place", "SpoolFiles"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a journal and its WARC files are."""
 
     owner: Owner | None
@@ -36,20 +36,18 @@ class Place:
     warc: WarcFiles
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     url: str
     wall_time: float
     fields: tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(msgspec.Struct):
     """What a site has given, to be stored in one piece."""
 
-    pages: list[Page] = field(default_factory=list)
-    entries: list[JournalEntry] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
+    pages: list[Page] = msgspec.field(default_factory=list)
+    entries: list[JournalEntry] = msgspec.field(default_factory=list)
+    notes: list[Note] = msgspec.field(default_factory=list)
     finished: bool = False
     bytes: int = 0
 
@@ -57,8 +55,7 @@ class Batch:
         return bool(self.pages or self.entries or self.notes or self.finished)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A site's part of a commit."""
 
     owner: Owner

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
@@ -48,8 +47,7 @@ _IDENTITY = re.compile(rb"^WARC-Record-ID: (\S+)", re.M)
 _FIRST_RECORD_BYTES = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(msgspec.Struct, frozen=True):
     """Where a record lies."""
 
     file: str
@@ -67,8 +65,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
 NO_FILES = Mark()
 
 
-@dataclass(frozen=True, slots=True)
-class WarcFiles:
+class WarcFiles(msgspec.Struct, frozen=True):
     """Where a series of files goes and what their warcinfo says."""
 
     folder: Path

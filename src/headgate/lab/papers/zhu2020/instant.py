@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 
 from headgate.model.budget import Objective
 from headgate.planning.policies import DEFAULT_POLICY, POLICIES
