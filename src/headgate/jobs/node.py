@@ -256,7 +256,7 @@ def _remember(job: NodeJob, owner: Owner, spool: SiteSpool, task: Task, clock: C
     if task.apart is not None or not job.remembering:
         return False  # done by whoever takes the files, or seals the run
     if kept is None:
-        return remember(run, owner, spool.commits())
+        return remember(run, owner, spool.commits(links=False))
     from headgate.jobs.keeping.visit_remembering import remember_kept  # here: only keepers do
 
     remember_kept(run, owner, site, spool.commits, clock.wall(), believe=kept.believe)

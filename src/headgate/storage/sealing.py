@@ -119,7 +119,7 @@ def _write_index(run: RunFolder, done: Callable[[Owner, Iterable[Commit]], None]
         for owner, journal in site_journals(run).items():
             for rows in journal.pages():
                 add_lines(index_lines(rows, run.shelf))
-            done(owner, _Rereading(journal))
+            done(owner, _Rereading(journal, links=False))
 
 
 def _commits(journal: SiteJournal) -> Iterable[Commit]:
@@ -130,8 +130,9 @@ def _commits(journal: SiteJournal) -> Iterable[Commit]:
 
 
 class _Rereading:
-    def __init__(self, journal: SiteJournal) -> None:
+    def __init__(self, journal: SiteJournal, *, links: bool = True) -> None:
         self._journal = journal
+        self._links = links
 
     def __iter__(self) -> Iterator[Commit]:
-        return self._journal.commits()
+        return self._journal.commits(links=self._links)

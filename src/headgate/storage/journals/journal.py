@@ -186,12 +186,14 @@ def read_links(path: Path, starts: Starts = None) -> Iterator[list[LinkLines]]:
     return _decoded(path, starts, _LINKS, _decode_links)
 
 
-def read_commits(path: Path, starts: Starts = None) -> Iterator[Commit]:
-    """All of each commit."""
+def read_commits(path: Path, starts: Starts = None, *, links: bool = True) -> Iterator[Commit]:
+    """All of each commit; without ``links``, which are most of it, they are passed over."""
     for frame in _frames(path, starts):
-        group, pages, links = (_KIND.plain(path, section) for section in frame.sections)
+        wanted = frame.sections if links else frame.sections[:_LINKS]
+        group, pages, *rest = (_KIND.plain(path, section) for section in wanted)
         with _KIND.sound(path):
-            commit = _decode_group(group), _decode_pages(pages), _decode_links(links)
+            lines = _decode_links(rest[0]) if rest else []
+            commit = _decode_group(group), _decode_pages(pages), lines
         yield commit
 
 

@@ -72,9 +72,9 @@ class SiteJournal(msgspec.Struct):
         for piece in self.pieces:
             yield from read_links(piece.path, piece.starts)
 
-    def commits(self) -> Iterator[Commit]:
+    def commits(self, *, links: bool = True) -> Iterator[Commit]:
         for piece in self.pieces:
-            yield from read_commits(piece.path, piece.starts)
+            yield from read_commits(piece.path, piece.starts, links=links)
 
     def unpacked_bytes(self) -> int:
         return sum(unpacked_bytes(piece.path, piece.starts) for piece in self.pieces)

@@ -120,9 +120,9 @@ class SiteSpool:
         """The frontier's entries as stored, in order; may be read again and again."""
         return self._journal.entries()
 
-    def commits(self) -> Iterator[Commit]:
-        """All that is stored, in order."""
-        return self._journal.commits() if self._kept is None else iter(self._kept)
+    def commits(self, *, links: bool = True) -> Iterator[Commit]:
+        """All that is stored, in order; the links only if they are wanted."""
+        return self._journal.commits(links=links) if self._kept is None else iter(self._kept)
 
     def pages(self) -> Iterator[PageRow]:
         """The rows of all pages stored. Read before the first `put`, it lets payloads that equal

@@ -115,7 +115,7 @@ def _all_met(runs: Sequence[RunFolder], site: str, files: Files) -> Iterator[Sig
         if run.unfinished:
             for owner, journal in site_journals(run).items():
                 if owner.site == site:
-                    yield from sightings(run, journal.commits(), files)
+                    yield from sightings(run, journal.commits(links=False), files)
         elif (table := run.path / "pages.parquet").exists():
             from headgate.storage.tables.arrow_tables import read_pages_of  # here: it brings 50 MB
 
