@@ -29,7 +29,7 @@ _DESCRIPTION = """\
 List pages that are new, changed or gone, with the lines of text removed and added: in the newest
 run or a keeper's newest volume compared with all before it, in the last days, or between two runs.
 If a page changed several times, every change is listed. Markup, dates, times, counters, long tokens
-and what the site file ignores do not count; docs/changes.md has the rule.
+and what the site file ignores do not count.
 """
 
 _EXAMPLES = """\
