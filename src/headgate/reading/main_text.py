@@ -7,11 +7,12 @@ language is the page's own word for it, or else told from the text by py3langid.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import msgspec
 
 from headgate.model.extras import extra
-from headgate.reading.mended_tree import apart_from_code, mend_tree
+from headgate.reading.mended_tree import apart_from_code, as_article, mend_tree
 from headgate.reading.page_lines import page_lines
 
 __all__ = ["FORMS", "MainText", "check_main_text", "main_text"]
@@ -23,6 +24,8 @@ _LEAST_CHARACTERS = 60
 _DATES = {"extensive_search": False, "original_date": True}
 """What the page says it is from, and no year that its text happens to name."""
 _FEATURES = "main text and Markdown"
+_HEADING = re.compile(r"^#+ .*\n*", re.MULTILINE)
+_LITTLE_MORE = 1.1
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 
 
@@ -51,15 +54,11 @@ def main_text(page: str, url: str, form: str = "text", language: str = "") -> Ma
     # Left to itself, trafilatura joins references to the host, whatever the page's own folder.
     tree.make_links_absolute(url, handle_failures="ignore")
     mend_tree(tree)
-    text = trafilatura.extract(
-        tree,
-        url=url,
-        fast=True,
-        include_comments=False,
-        include_links=form == "markdown",
-        output_format="txt" if form == "text" else "markdown",
-    )
+    whole = as_article(tree) if form == "markdown" else None
+    text = _extracted(trafilatura, tree, url, form)
     if text and form == "markdown":
+        if whole is not None and not _HEADING.search(text):
+            text = _with_headings(text, _extracted(trafilatura, whole, url, form))
         text = apart_from_code(text)
     text = text or "\n".join(page_lines(page))
     return MainText(
@@ -67,6 +66,24 @@ def main_text(page: str, url: str, form: str = "text", language: str = "") -> Ma
         _language(text, language),
         (about and about.date) or "",
     )
+
+
+def _extracted(trafilatura: Any, tree: Any, url: str, form: str) -> str:
+    text: str | None = trafilatura.extract(
+        tree,
+        url=url,
+        fast=True,
+        include_comments=False,
+        include_links=form == "markdown",
+        output_format="txt" if form == "text" else "markdown",
+    )
+    return text or ""
+
+
+def _with_headings(text: str, whole: str) -> str:
+    """The page as one article, unless that brings its margins along."""
+    headings = sum(len(heading) for heading in _HEADING.findall(whole))
+    return whole if headings and len(whole) - headings <= _LITTLE_MORE * len(text) else text
 
 
 def _language(text: str, stated: str) -> str:

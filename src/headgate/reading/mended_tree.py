@@ -7,9 +7,10 @@ that it is, and lines that are broken and indented as somebody's editor did it.
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from typing import Any
 
-__all__ = ["apart_from_code", "mend_tree"]
+__all__ = ["apart_from_code", "as_article", "mend_tree"]
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _KEPT_AS_THEY_ARE = frozenset(("pre", "code", "textarea", "script", "style"))
@@ -35,6 +36,25 @@ def mend_tree(tree: Any) -> None:
         if _is_sentence(division):
             division.tag = "p"
     _collapse(tree)
+
+
+def as_article(tree: Any) -> Any:
+    """A copy in which all of the body is one article; None: it has an article, or no heading.
+
+    Where trafilatura finds no element that holds the main text, it gathers paragraphs from all over
+    the page, without their headings."""
+    body = tree.find("body")
+    if body is None or next(tree.iter("article", "main"), None) is not None:
+        return None
+    if next(body.iter(*_HEADINGS), None) is None:
+        return None
+    whole = deepcopy(tree)
+    body = whole.find("body")
+    article = body.makeelement("article")
+    article.text, body.text = body.text, None
+    article.extend(list(body))
+    body.append(article)
+    return whole
 
 
 def apart_from_code(markdown: str) -> str:

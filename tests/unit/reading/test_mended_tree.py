@@ -44,3 +44,22 @@ def test_lines_are_not_broken_as_the_source_is() -> None:
 def test_a_division_with_words_in_it_is_kept_whole() -> None:
     text = markdown(f"<div class=para>{PROSE} Use <code>apt</code>, not <em>dpkg</em>, here.</div>")
     assert "Use `apt`, not *dpkg*, here." in text
+
+
+def page_in_divisions(margin: str) -> str:
+    parts = "".join(f"<div><h2>Part {k}</h2><p>Of part {k}. {PROSE}</p></div>" for k in range(4))
+    page = f"<html><body><div>{parts}</div>{margin}</body></html>"
+    return main_text(page, "http://example.org/docs/a.html", "markdown").text
+
+
+def test_headings_stay_where_no_element_says_that_it_is_the_main_one() -> None:
+    text = page_in_divisions("")
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        f"## Part {k}" for k in range(4)
+    ]
+    assert text.count(PROSE.strip()) == 4
+
+
+def test_margins_are_not_taken_in_for_the_sake_of_headings() -> None:
+    links = "".join(f"<li><a href=/{k}>Another page number {k}</a></li>" for k in range(60))
+    assert "Another page" not in page_in_divisions(f"<nav><ul>{links}</ul></nav>")
