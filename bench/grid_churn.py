@@ -96,14 +96,15 @@ class Manager:
     @staticmethod
     @contextmanager
     def of(
-        folder: Path, clock: VirtualClock, pages: Mapping[str, int], delay: float, mode: Mode
+        folder: Path, clock: VirtualClock, pages: Mapping[str, int], delay: float, mode: Mode,
+        lease_seconds: float = LEASE_SECONDS,
     ) -> Iterator[Manager]:  # fmt: skip
         collection = Collection(folder)
         with collection.lock(), SqliteCatalog(collection.catalog) as catalog:
             run = collection.new_run(datetime.fromtimestamp(clock.wall(), UTC))
             catalog.begin_run(run.stamp, clock.wall(), "{}")
             store = SqlBoard(catalog.database)
-            terms = BoardTerms(LEASE_SECONDS)
+            terms = BoardTerms(lease_seconds)
             desk = Desk(Board(terms), store, Deliveries(run), clock)
             chosen_by(desk, GridTerms(mode=mode))
             store.add_tasks(

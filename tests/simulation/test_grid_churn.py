@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bench.grid_churn import BEGIN, LEASE_SECONDS, Availability, Churn, Nobody, Way, Web
+import pytest
+from bench.grid_churn import BEGIN, LEASE_SECONDS, Availability, Churn, Manager, Nobody, Way, Web
 
 from headgate.crawling.memory_desk import MemoryDesk
 from headgate.jobs.lending.guest_rules import GuestRules
@@ -15,6 +16,8 @@ from headgate.lab.worlds.simulated_web import Answer, Line
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
+from headgate.model.grid import Mode
+from headgate.model.node_status import NodeStatus
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.model.units import UNLIMITED, Seconds
@@ -94,6 +97,55 @@ def test_a_machine_that_slept_asks_for_nothing_before_it_was_heard(tmp_path: Pat
         assert (await node).committed == 1
         assert len(asked) > before
         assert web.without_lease == 0
+
+    run_virtually(play)
+
+
+@pytest.mark.parametrize("lease", [2.0, 10.0, 30.0])
+@pytest.mark.parametrize("comes_at", [1.0, 4.9])
+def test_the_task_of_a_node_that_is_cut_off_runs_elsewhere_soon_and_one_result_counts(
+    tmp_path: Path, lease: float, comes_at: float
+) -> None:
+    """Also if whoever waits for tasks asked just before the lease ended."""
+    cut_at = 20.2
+
+    async def play(loop: VirtualLoop) -> None:
+        clock = VirtualClock(loop, BEGIN)
+        asked: dict[str, list[float]] = {"anna": [], "ben": []}
+        with Manager.of(
+            tmp_path / "manager", clock, {"a.test": 80}, 1.0, Mode.PULL, lease
+        ) as manager:
+            await manager.desk.open()
+            web = Web({"a.test": 80}, manager)
+            ways = {name: Way(manager.desk, name) for name in asked}
+
+            def living(name: str) -> asyncio.Task[NodeStatus]:
+                def answering(request: FetchRequest, now: float) -> Answer:
+                    asked[name].append(clock.now())
+                    return web.answer(name, request, now)
+
+                job = WorkerJob(
+                    name, tmp_path / name, Budget(UNLIMITED, 1), GuestRules(),
+                    allow_private=True, until_idle=True,
+                )  # fmt: skip
+                parts = virtual_parts(clock, answering, Line())
+                return asyncio.create_task(work(job, parts, ways[name], Nobody()))
+
+            anna = living("anna")
+            await asyncio.sleep(comes_at)
+            ben = living("ben")
+            await asyncio.sleep(cut_at - clock.now())
+            assert asked["anna"]
+            assert not asked["ben"]
+            ways["anna"].cut = True
+            await asyncio.sleep(3 * lease)
+            ways["anna"].cut = False
+            done = [await anna, await ben]
+            assert asked["ben"][0] <= cut_at + lease + 3.0
+            assert max(asked["anna"]) < asked["ben"][0]
+            assert [status.committed for status in done] == [0, 1]
+            assert len(manager.store.done(manager.run)) == 1
+            assert web.without_lease == 0
 
     run_virtually(play)
 

@@ -6,6 +6,7 @@ by itself: until then its place at the host stays taken.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -120,6 +121,11 @@ class OpenLeases:
         free = (number for number in range(places) if number not in taken)
         lapsed = (number for number, held in taken.items() if held.until <= now)
         return next(free, next(lapsed, None))
+
+    def next_end(self, now: float) -> float:
+        """Seconds until a lease ends, if nothing is heard of its node."""
+        return min((held.until - now for held in self._all.values() if held.until > now),
+                   default=math.inf)  # fmt: skip
 
     def lapsed(self, now: float) -> list[OpenLease]:
         """The longest first."""

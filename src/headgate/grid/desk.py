@@ -46,6 +46,8 @@ from headgate.storage.collection import Collection
 __all__ = ["Desk", "DeskTerms"]
 
 _SAVE_NODES_SECONDS = 60.0
+_LONGEST_WAIT_SECONDS, _AFTER_LAPSE_SECONDS = 5.0, 0.05
+"""Of a node for which there is no task at the moment."""
 _HELD_PER_SLOT = 4
 """Tasks that a node has at the most: results that wait to be brought are its own, too."""
 
@@ -169,13 +171,18 @@ class Desk:
             held = self.board.claim(asker, now, self.clock.wall())
         if self.board.changes:
             await self._saving.stored()
-        if held is None:
-            left = self.board.tasks.left + self.terms.more_to_come()
-            lease = self.board.terms.lease_seconds
-            if not left:
-                self._told_end.add(node)
-            return Idle(wait=min(lease / 6, 5.0) if left else lease / 2, left=left)
-        return await self._given.grant(held)
+        return self._idle(node, now) if held is None else await self._given.grant(held)
+
+    def _idle(self, node: str, now: float) -> Idle:
+        """Nothing for it now; it asks again as soon as a node that is silent may be taken for
+        gone."""
+        left = self.board.tasks.left + self.terms.more_to_come()
+        lease = self.board.terms.lease_seconds
+        if not left:
+            self._told_end.add(node)
+            return Idle(wait=lease / 2, left=0)
+        lapse = self.board.leases.next_end(now) + _AFTER_LAPSE_SECONDS
+        return Idle(wait=min(lease / 6, _LONGEST_WAIT_SECONDS, lapse), left=left)
 
     async def beat(self, node: str, beat: Beat) -> Orders:
         self._let_in(node, beat)
