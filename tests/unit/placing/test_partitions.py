@@ -112,12 +112,15 @@ def test_sites_by_a_power_law_are_spread_to_a_thousandth_of_the_bound() -> None:
     assert np.mean(ratios) <= 1.001
 
 
-def test_thousands_of_sites_are_dealt_within_a_second() -> None:
+def test_thousands_of_sites_take_not_much_longer_than_lpt_alone() -> None:
     rng = np.random.default_rng(5)
     work, speeds = rng.uniform(2400.0, 7200.0, 5000), np.array([1.0, 1.3, 0.7, 1.1])
-    began = time.process_time()
-    owners = best_batch(work, speeds)
-    assert time.process_time() - began < 1.0
+    moments = [time.process_time()]
+    for way in (lpt, best_batch):
+        owners = way(work, speeds)
+        moments.append(time.process_time())
+    of_lpt, of_all = np.diff(moments)
+    assert of_all < 30 * of_lpt
     assert makespan(owners, work, speeds) <= lower_bound(work, speeds) * (1 + 1e-6)
 
 
