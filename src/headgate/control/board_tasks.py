@@ -27,14 +27,17 @@ class BoardTasks:
     """At any time, also those that are done."""
     _open: dict[int, BoardTask] = field(default_factory=dict)
     """In the order of adding."""
-    _dropped: int = 0
+    _few: dict[BoardState, dict[int, BoardTask]] = field(
+        default_factory=lambda: {BoardState.RECEIVED: {}, BoardState.DROPPED: {}}
+    )
+    """Those in states in which few are, and for which a manager looks all the time."""
     _silent: dict[int, dict[Lease, str]] = field(default_factory=dict)
     """By task, leases whose node was not heard of, and which."""
 
     @property
     def left(self) -> int:
         """Neither done nor dropped."""
-        return len(self._open) - self._dropped
+        return len(self._open) - len(self._few[BoardState.DROPPED])
 
     def get(self, number: int) -> BoardTask | None:
         """None: done, or there never was one."""
@@ -45,18 +48,23 @@ class BoardTasks:
         return self._open[row.lease.task]
 
     def in_state(self, state: BoardState) -> Sequence[BoardTask]:
+        if state in self._few:
+            return list(self._few[state].values())
         return [task for task in self._open.values() if task.state is state]
 
     def add(self, task: BoardTask) -> None:
         self.added += 1
         if task.state is not BoardState.DONE:
             self._open[task.id] = task
-            self._dropped += task.state is BoardState.DROPPED
+            if task.state in self._few:
+                self._few[task.state][task.id] = task
 
     def put(self, task: BoardTask, state: BoardState) -> None:
         """Into another state."""
         self.changes.touch(task)
-        self._dropped += (state is BoardState.DROPPED) - (task.state is BoardState.DROPPED)
+        self._few.get(task.state, {}).pop(task.id, None)
+        if state in self._few:
+            self._few[state][task.id] = task
         task.state = state
         if state is BoardState.DONE:
             del self._open[task.id]
