@@ -278,6 +278,25 @@ def test_a_second_start_goes_on_where_the_first_ended(tmp_path: Path) -> None:
     assert (status.pages, status.since) == (8, BEGIN)
 
 
+def test_a_catalog_that_is_behind_a_memory_is_told_what_it_missed(tmp_path: Path) -> None:
+    """As after a power cut between the two: the memory is written first."""
+    web = ChangingPages([HOST])
+    catalog = Collection(tmp_path).catalog
+    keep_virtually(keep_job(tmp_path, [site(HOST)], 1.0), web)
+    before = catalog.read_bytes()
+    keep_virtually(keep_job(tmp_path, [site(HOST)], 2.0), web, begin=BEGIN + DAY)
+    looks = {url: len(at) for url, at in web.asked.items()}
+    catalog.write_bytes(before)
+    job = keep_job(tmp_path, [site(HOST)], 0.01)
+    keep_virtually(job, web, begin=BEGIN + 3 * DAY + 60)
+    assert {url: len(at) for url, at in web.asked.items()} == looks, "nothing was due"
+    with (
+        SqliteCatalog(catalog) as opened,
+        SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory,
+    ):
+        assert opened.site_states()[HOST].visit == memory.summary.visit
+
+
 def test_sites_and_a_file_that_come_and_go(tmp_path: Path) -> None:
     web = ChangingPages(["a.example", "b.example"])
     sites = [site(host) for host in web.hosts]

@@ -18,9 +18,13 @@ from headgate.model.keeping import Staleness
 from headgate.recrawl.arrays import FloatArray, as_floats
 from headgate.recrawl.look_value import look_value
 from headgate.recrawl.rate_grid import RateGrid
-from headgate.recrawl.staleness import expected_age, probability_changed
+from headgate.recrawl.staleness import (
+    expected_age,
+    probability_changed,
+    probability_changed_twice,
+)
 
-__all__ = ["averaged", "mean_ages", "mean_changed", "mean_values"]
+__all__ = ["averaged", "mean_ages", "mean_changed", "mean_changed_twice", "mean_values"]
 
 _TIMES = np.geomspace(1e-5, 1e4, 128)
 """Days."""
@@ -33,6 +37,11 @@ _PAGES_AT_ONCE = 4096
 def mean_changed(grid: RateGrid, probabilities: FloatArray, since: FloatArray) -> FloatArray:
     """That each page has changed; ``since`` in days, a column per page."""
     return averaged(_table(grid, probability_changed), probabilities, since)
+
+
+def mean_changed_twice(grid: RateGrid, probabilities: FloatArray, since: FloatArray) -> FloatArray:
+    """That each page has changed at least twice."""
+    return averaged(_table(grid, probability_changed_twice), probabilities, since)
 
 
 def mean_ages(grid: RateGrid, probabilities: FloatArray, since: FloatArray) -> FloatArray:

@@ -1,17 +1,30 @@
-"""What a look at a page is worth now: the index of the pull policy.
+"""What a look at a page is worth now, and what it is charged: the index of the pull policy.
 
-The cost of staleness a(s) at a time s after the last look gives a look at τ the value
+Copies cost a(s) at a time s after the last look. Whoever looks every τ pays, over time,
 
-    V(τ) = μ · [ τ·a(τ) − ∫₀^τ a(s) ds ]
+    [ ∫₀^τ a(s) ds + ν·c(τ) ] / τ
 
-per unit of its cost c. For known rates, looking at the page with the largest V/c whenever there is
-room approaches the optimal periodic schedule (its condition is V_i(τ_i)/c_i = ν for all pages
-looked at, see `periodic`), without knowing the capacity and without intervals to adapt. The rate is
-not known, so V is averaged over what the looks so far leave possible (`rate_posterior`).
+where c(τ) are the bytes of a look and ν is what a byte is worth. At the best τ the derivative is
+zero, which is to say V(τ) / C(τ) = ν with
+
+    V(τ) = μ · [ τ·a(τ) − ∫₀^τ a(s) ds ]        what a look is worth, μ the page's importance
+    C(τ) = c(τ) − τ·c'(τ)                       what it is charged
+
+ν is the same for all pages, so looking at the page with the largest V/C whenever there is room
+approaches the optimal periodic schedule (see `periodic`), without knowing the capacity and without
+intervals to adapt. The rate is not known, so both are averaged over what the looks so far leave
+possible (`rate_posterior`).
+
+**The charge.** A page whose server has no validators is sent at every look, so C = c. Where it has,
+a request of b bytes brings the page's S bytes only if it changed: c = b + S·(1 − e^{−λτ}). A change
+has to be fetched once, sooner or later; bytes are saved by waiting only where a second one comes
+before the look: C = b + S·(1 − (1 + λτ)·e^{−λτ}), with the probability of two changes or more. To
+charge c itself would look too seldom at pages for which looking is cheap.
 
 With the **age** as a(s), V grows without bound: no page is forgotten. With **freshness** a page
 that changes faster than it could be followed is given up: best for the mean freshness, and hard on
-such pages. Age is the default; `headgate lab freshness` shows both on real changes."""
+such pages. Age is the default; `headgate lab freshness` shows both on real changes.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +34,7 @@ import numpy as np
 
 from headgate.model.keeping import Staleness
 from headgate.recrawl.arrays import FloatArray, as_floats
+from headgate.recrawl.staleness import probability_changed_twice
 
 __all__ = ["look_value"]
 
@@ -36,12 +50,10 @@ def look_value(staleness: Staleness, rate: Any, since: Any) -> FloatArray:
     [0.0, 0.3515]
     """
     rate = as_floats(rate)
+    if staleness is Staleness.FRESHNESS:
+        return as_floats(probability_changed_twice(rate, since) / rate)
     x = rate * since
     decay = np.exp(-x)
-    if staleness is Staleness.FRESHNESS:
-        exact = 1 - (1 + x) * decay
-        series = x**2 * (1 / 2 - x / 3 + x**2 / 8)
-        return as_floats(np.where(x < _SMALL, series, exact) / rate)
     exact = x**2 / 2 + x * decay - (1 - decay)
     series = x**3 * (1 / 3 - x / 8 + x**2 / 30)
     return as_floats(np.where(x < _SMALL, series, exact) / rate**2)

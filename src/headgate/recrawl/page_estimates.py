@@ -22,7 +22,12 @@ import numpy as np
 from headgate.model.keeping import Staleness
 from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
 from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite
-from headgate.recrawl.look_tables import mean_ages, mean_changed, mean_values
+from headgate.recrawl.look_tables import (
+    mean_ages,
+    mean_changed,
+    mean_changed_twice,
+    mean_values,
+)
 from headgate.recrawl.page_histories import is_flapping, rate_probabilities
 
 __all__ = ["Moments", "PageEstimates"]
@@ -73,9 +78,23 @@ class PageEstimates:
 
     def cost(self, at: Moments) -> FloatArray:
         """Bytes of a look at each page on a connection that is open."""
+        return self._bytes(self.probability_changed(at))
+
+    def charge(self, at: Moments) -> FloatArray:
+        """Of these bytes, those that would be saved by waiting longer (`look_value`): a change is
+        sent once, sooner or later, unless another one comes before."""
+        since = self.since(at)
+        twice = mean_changed_twice(self._grid, self.probabilities, since)
+        if self._any_told:
+            trust = self.site.trust.probability
+            once = mean_changed(self._grid, self.probabilities, since)
+            twice = np.where(self._told(at), trust * once + (1 - trust) * twice, twice)
+        return self._bytes(as_floats(twice))
+
+    def _bytes(self, sent: FloatArray) -> FloatArray:
+        """``sent``: the probability that a page comes whose server has validators."""
         pages, costs = self.site.pages, self.site.costs
-        sent = np.where(pages.validators, self.probability_changed(at), 1.0)
-        return as_floats(costs.request + sent * pages.sizes)
+        return as_floats(costs.request + np.where(pages.validators, sent, 1.0) * pages.sizes)
 
     def value(self, staleness: Staleness, at: Moments) -> FloatArray:
         """Of a look at each page, importance in."""

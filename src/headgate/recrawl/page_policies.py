@@ -3,8 +3,8 @@
 A policy says from when on each page may be asked, what a visit is worth that opens with it, and
 which other pages ride along. Moments are seconds since 1970.
 
-    index      V per expected byte, connection included; what is worth half as much per byte on an
-               open connection rides along
+    index      V per byte that a look is charged (`look_value`), connection included; what is worth
+               half as much per byte on an open connection rides along
     uniform    the longest unseen; pages nearly as long unseen ride along
     nutch      each page has its interval; all that are due ride along
     channel    the site is one: every page, at every visit (FIXED, IIR, ICR: when is decided by
@@ -81,9 +81,9 @@ class ByIndex:
         return _allowed(known, np.maximum(seldom, terms.min_interval))
 
     def worth(self, known: PageEstimates, at: Moments) -> Worth:
-        value, cost = known.value(self.staleness, at), known.cost(at)
-        opening = value / (cost + known.site.costs.connection)
-        return Worth(as_floats(opening), as_floats(value / cost), cost)
+        value, charge = known.value(self.staleness, at), known.charge(at)
+        opening = value / (charge + known.site.costs.connection)
+        return Worth(as_floats(opening), as_floats(value / charge), known.cost(at))
 
 
 @dataclass(frozen=True, slots=True)

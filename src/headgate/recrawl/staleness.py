@@ -16,9 +16,16 @@ import numpy as np
 
 from headgate.recrawl.arrays import FloatArray, as_floats
 
-__all__ = ["expected_age", "mean_age", "mean_freshness", "probability_changed"]
+__all__ = [
+    "expected_age",
+    "mean_age",
+    "mean_freshness",
+    "probability_changed",
+    "probability_changed_twice",
+]
 
 _SMALL = 1e-3
+_SMALL_FOR_TWO = 1e-2
 """Below, differences of nearly equal numbers are replaced by their series."""
 
 
@@ -29,6 +36,17 @@ def probability_changed(rate: Any, since: Any) -> FloatArray:
     0.0
     """
     return as_floats(-np.expm1(-as_floats(rate) * since))
+
+
+def probability_changed_twice(rate: Any, since: Any) -> FloatArray:
+    """That the page has changed at least twice since it was looked at: 1 − (1 + λs)·e^{−λs}.
+
+    >>> float(probability_changed_twice(2.0, 1.0).round(4))
+    0.594
+    """
+    x = as_floats(rate) * since
+    series = x**2 * (1 / 2 - x / 3 + x**2 / 8)
+    return as_floats(np.where(x < _SMALL_FOR_TWO, series, 1 - (1 + x) * np.exp(-x)))
 
 
 def expected_age(rate: Any, since: Any) -> FloatArray:

@@ -2,7 +2,7 @@
 
 A connection costs bytes and time, so a page that is not worth a visit of its own may be worth a
 request on one. The best page pays for the connection; ν is what its look is worth per byte. Every
-other page of the site with V/c of at least half of ν rides along, the best first, as far as the
+other page of the site with V/C of at least half of ν rides along, the best first, as far as the
 bytes go. (Other policies than the index have other worths, see `page_policies`.)
 
 A visit that keeps a promise asks for the pages longest unseen, as many as it has time for of those

@@ -18,7 +18,12 @@ from headgate.recrawl.page_policies import ByIndex, ByNutch, PagePolicy, Uniform
 from headgate.recrawl.rate_grid import RateGrid
 from headgate.recrawl.rate_prior import RatePrior
 from headgate.recrawl.site_outlook import outlook_of
-from headgate.recrawl.staleness import expected_age, probability_changed
+from headgate.recrawl.staleness import (
+    expected_age,
+    mean_age,
+    mean_freshness,
+    probability_changed,
+)
 from headgate.recrawl.value_curve import KNOTS_SECONDS
 from headgate.recrawl.visit_choice import chosen_visit, promised_visit
 
@@ -51,10 +56,49 @@ def test_the_important_page_goes_first_and_others_ride_along() -> None:
     expected = LookCosts().connection + PageEstimates(kept).cost(now)[visit.pages].sum()
     assert visit.expected_bytes == pytest.approx(expected)
     kept.pages.importances[:] = 1.0
-    together = chosen_visit(kept, INDEX, now)
+    cheap = chosen_visit(kept, INDEX, now)
+    assert cheap is not None
+    assert sorted(cheap.pages.tolist()) == [0, 2, 4]  # the others would be sent again unchanged
+    together = chosen_visit(kept, INDEX, T0 + 300 * DAY_SECONDS)
     assert together is not None
     assert sorted(together.pages.tolist()) == list(range(6))
     assert together.pages[0] in (0, 2, 4)  # the cheap ones first
+
+
+@pytest.mark.parametrize("staleness", list(Staleness))
+@pytest.mark.parametrize("rate_cell", [8, 16, 24])
+@pytest.mark.parametrize("byte_worth", [1e-5, 1e-3])
+def test_looking_when_the_index_says_so_is_the_best_period_of_a_page(
+    staleness: Staleness, rate_cell: int, byte_worth: float
+) -> None:
+    """Bytes that an unchanged page saves are saved by looking often, too."""
+    kept = site(pages=2)
+    kept.prior = np.zeros(len(kept.terms.grid))
+    kept.prior[rate_cell] = 1.0
+    rate = float(kept.terms.grid.rates[rate_cell])
+    periods = np.geomspace(0.01, 1_000.0, 4_000)
+    moments = T0 + periods * DAY_SECONDS
+    known = PageEstimates(kept)
+    of_age = staleness is Staleness.AGE
+    stale = mean_age(rate, periods) if of_age else 1 - mean_freshness(rate, periods)
+    paid = stale[:, None] + byte_worth * known.cost(moments) / periods[:, None]
+    best = paid.argmin(axis=0)
+    index = known.value(staleness, moments) / known.charge(moments)
+    for page, when in enumerate(best):
+        if 0 < when < len(periods) - 1:
+            assert index[when, page] == pytest.approx(byte_worth, rel=0.03)
+        else:
+            assert (index[:-1, page] < byte_worth).all()  # it is given up
+
+
+def test_a_change_told_by_a_sitemap_is_charged_only_where_another_comes() -> None:
+    kept = site(pages=2)
+    now = T0 + 30 * DAY_SECONDS
+    before = PageEstimates(kept).charge(now)
+    kept.pages.told_at[:] = now - DAY_SECONDS
+    known = PageEstimates(kept)
+    assert before[0] < known.charge(now)[0] < known.cost(now)[0]
+    assert before[1] == known.charge(now)[1] == known.cost(now)[1]  # no validator
 
 
 def test_bytes_bound_those_that_ride_along() -> None:
