@@ -49,6 +49,12 @@ class SiteRows:
     """Pages that may be asked and never were."""
     begins: FloatArray
     curves: FloatArray
+    """What the best visit to each is worth, at the knots of `value_curve` from ``begins`` on; so
+    are the next two."""
+    fresh: FloatArray
+    ages: FloatArray
+    pages: npt.NDArray[np.int_]
+    """That may be asked at all."""
     oldest: FloatArray
     visit_seconds: FloatArray
     """Of a look at every page."""
@@ -58,11 +64,14 @@ class SiteRows:
         def zeros() -> FloatArray:
             return np.zeros(places)
 
+        def knots() -> FloatArray:
+            return np.zeros((places, len(KNOTS_SECONDS)))
+
         return cls(
             np.zeros(places, bool), np.zeros(places, bool), np.zeros(places, np.int_),
             zeros(), np.full(places, np.inf), zeros(), np.ones(places), np.ones(places), zeros(),
-            np.zeros(places, np.int_), zeros(),
-            np.zeros((places, len(KNOTS_SECONDS))), np.full(places, np.inf), zeros(),
+            np.zeros(places, np.int_), zeros(), knots(), knots(), knots(),
+            np.zeros(places, np.int_), np.full(places, np.inf), zeros(),
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -85,6 +94,9 @@ class SiteRows:
         self.begins[place] = outlook.begins
         self.unseen[place] = outlook.unseen
         self.curves[place] = outlook.values
+        self.fresh[place] = outlook.fresh
+        self.ages[place] = outlook.ages
+        self.pages[place] = outlook.pages
         self.oldest[place] = outlook.oldest_look
         self.visit_seconds[place] = outlook.promise_seconds
 

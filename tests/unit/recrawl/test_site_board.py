@@ -7,6 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from headgate.recrawl.collection_freshness import collection_freshness
 from headgate.recrawl.kept_site import SiteTerms
 from headgate.recrawl.site_board import SiteBoard, Why
 from headgate.recrawl.site_outlook import Outlook
@@ -34,6 +35,31 @@ def board(**sites: tuple[SiteTerms, Outlook | None]) -> SiteBoard:
 
 
 PLAIN = SiteTerms()
+
+
+def test_how_fresh_all_is_goes_by_pages_and_by_importance() -> None:
+    fading = tuple(np.linspace(1.0, 0.2, len(KNOTS_SECONDS)))
+    ageing = tuple(range(len(KNOTS_SECONDS)))
+    flat = (0.5,) * len(KNOTS_SECONDS)
+    large = Outlook(0.0, flat, fading, ageing, 9, 0.0, 1e4, 1.0, 1e5, 10.0, (1.0,), 0)
+    small = Outlook(0.0, flat, flat, flat, 1, 0.0, 1e4, 1.0, 1e5, 10.0, (1.0,), 0)
+    nothing_to_ask = Outlook(np.inf, flat, flat, flat, 0, 0.0, 0, 0, 0, 0, (1.0,), 0)
+    sites = board(
+        large=(PLAIN, large), small=(SiteTerms(3.0), small),
+        never_seen=(PLAIN, None), forbidden=(PLAIN, nothing_to_ask),
+    )  # fmt: skip
+    now = (KNOTS_SECONDS[3] + KNOTS_SECONDS[4]) / 2
+    found = collection_freshness(sites.places.rows, now)
+    assert found is not None
+    there = (fading[3] + fading[4]) / 2
+    assert found.estimated == pytest.approx((9 * there + 0.5) / 10)
+    assert found.weighted == pytest.approx((9 * there + 3 * 0.5) / 12)
+    assert found.mean_age_seconds == pytest.approx((9 * 3.5 + 0.5) / 10)
+    assert found.p95_age_seconds == 3.5
+    later = collection_freshness(sites.places.rows, 1e12)
+    assert later is not None
+    assert later.mean_age_seconds == pytest.approx((9 * ageing[-1] + 0.5) / 10)
+    assert collection_freshness(board(a=(PLAIN, None)).places.rows, now) is None
 
 
 def test_the_site_worth_most_is_next() -> None:

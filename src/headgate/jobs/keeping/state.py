@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from headgate.control.catalog import Catalog
 from headgate.control.keep_log import KeepLog
 from headgate.crawling.progress import Progress
@@ -22,7 +20,6 @@ from headgate.jobs.keeping.site_troubles import remedy_of
 from headgate.jobs.keeping.volumes import KeepVolumes
 from headgate.model.keep_status import (
     AtRisk,
-    Fresh,
     KeepBudget,
     KeepCounts,
     KeepPromises,
@@ -32,9 +29,7 @@ from headgate.model.keep_status import (
     Visiting,
     Volumes,
 )
-from headgate.recrawl.arrays import FloatArray, as_floats
-from headgate.recrawl.rate_grid import RateGrid
-from headgate.recrawl.value_curve import KNOTS_SECONDS
+from headgate.recrawl.collection_freshness import collection_freshness
 from headgate.storage.collection import Collection
 from headgate.storage.keep_state import add_hours, load_hours, load_status, save_status, save_turns
 from headgate.storage.retention.freed import Freed
@@ -107,7 +102,7 @@ class KeepState:
         """Write it down, and give it."""
         self._wall = now
         log = self._opened(now)
-        fresh = _fresh(self._desk, now)
+        fresh = collection_freshness(self._desk.board.places.rows, now)
         if fresh is not None:
             log.estimated(fresh)
         over = log.turn(now)
@@ -209,41 +204,3 @@ def _budget(keeping: BudgetKeeping | None) -> KeepBudget:
     if use is None:
         return KeepBudget(rate)
     return KeepBudget(rate, use.left, use.resets.timestamp() if use.spent else None)
-
-
-def _fresh(desk: Desk, now: float) -> Fresh | None:
-    """Over all pages that are known."""
-    found = [
-        (site.keeping, outlook)
-        for name, site in desk.sites.items()
-        if (outlook := desk.board.outlook(name)) is not None
-        and outlook.pages
-        and outlook.begins < float("inf")
-    ]
-    if not found:
-        return None
-    outlooks = [outlook for _, outlook in found]
-    pages = np.array([outlook.pages for outlook in outlooks])
-    importance = np.array([keeping.importance for keeping, _ in found])
-    speed = np.array([RateGrid.for_interval(keeping.min_interval).speed for keeping, _ in found])
-    since = np.maximum(now - np.array([outlook.begins for outlook in outlooks]), 0.0) * speed
-    fresh = _at(since, np.array([outlook.fresh for outlook in outlooks]))
-    age = _at(since, np.array([outlook.ages for outlook in outlooks]))
-    order = np.argsort(age)
-    passed = np.cumsum(pages[order]) / pages.sum()
-    return Fresh(
-        float(np.average(fresh, weights=pages)),
-        float(np.average(fresh, weights=pages * importance)),
-        float(np.average(age, weights=pages)),
-        float(age[order][int(np.searchsorted(passed, 0.95))]),
-    )
-
-
-def _at(since: FloatArray, curves: FloatArray) -> FloatArray:
-    """Each site's curve, so many seconds after it begins: as `numpy.interp`, for all at once."""
-    rows, last = np.arange(len(curves)), len(KNOTS_SECONDS) - 2
-    left = np.minimum(np.searchsorted(KNOTS_SECONDS, since, side="right") - 1, last)
-    width = KNOTS_SECONDS[left + 1] - KNOTS_SECONDS[left]
-    place = np.minimum((since - KNOTS_SECONDS[left]) / width, 1.0)
-    low, high = curves[rows, left], curves[rows, left + 1]
-    return as_floats(low + place * (high - low))
