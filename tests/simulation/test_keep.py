@@ -282,13 +282,13 @@ def test_a_catalog_that_is_behind_a_memory_is_told_what_it_missed(tmp_path: Path
     """As after a power cut between the two: the memory is written first."""
     web = ChangingPages([HOST])
     catalog = Collection(tmp_path).catalog
-    keep_virtually(keep_job(tmp_path, [site(HOST)], 1.0), web)
+    keep_virtually(keep_job(tmp_path, [site(HOST)], 0.5), web)
     before = catalog.read_bytes()
-    keep_virtually(keep_job(tmp_path, [site(HOST)], 2.0), web, begin=BEGIN + DAY)
+    keep_virtually(keep_job(tmp_path, [site(HOST)], 1.0), web, begin=BEGIN + 0.5 * DAY)
     looks = {url: len(at) for url, at in web.asked.items()}
     catalog.write_bytes(before)
     job = keep_job(tmp_path, [site(HOST)], 0.01)
-    keep_virtually(job, web, begin=BEGIN + 3 * DAY + 60)
+    keep_virtually(job, web, begin=BEGIN + 1.5 * DAY + 60)
     assert {url: len(at) for url, at in web.asked.items()} == looks, "nothing was due"
     with (
         SqliteCatalog(catalog) as opened,
