@@ -74,6 +74,8 @@ class ServerWatch(msgspec.Struct):
 
     def take_changed(self) -> dict[str, frozenset[str]]:
         """Addresses measured since the last call, with their hosts."""
+        if not self.changed:
+            return {}
         found: dict[str, set[str]] = {address: set() for address in self.changed}
         self.changed.clear()
         for host, address in self.hosts.items():
