@@ -156,7 +156,7 @@ def keep_and_kill(folder: Path, kills: int, seed: int, newest: int | None = None
             process.wait()
             stored |= _stored(out)
         peace = _start(sites, out, "6s")
-        peace.wait(timeout=600)
+        peace.wait()
     problems = [] if peace.returncode == 0 else [f"the last keeper ended with {peace.returncode}"]
     problems += problems_of(out, stored, newest)
     with SqliteCatalog(Collection(out).catalog) as catalog:
