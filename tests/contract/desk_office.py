@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from bench.cut_line import CutLine
-from tests.contract.task_offices import LEASE_SECONDS, MEMORY, HandClock, Office
+from tests.contract.task_offices import HANDED, LEASE_SECONDS, MEMORY, HandClock, Office
 
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardTerms, NewTask
@@ -26,6 +26,7 @@ from headgate.storage.catalog.sql_board import SqlBoard
 from headgate.storage.catalog.sql_catalog import SqlCatalog
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.handout import handout_path, save_handout
 
 __all__ = ["DeskOffice", "at_desk", "at_desk_over_nats", "filled_board", "new_run"]
 
@@ -37,6 +38,7 @@ def new_run(folder: Path, clock: HandClock) -> RunFolder:
     memory = collection.memory("a")
     memory.parent.mkdir()
     memory.write_bytes(MEMORY)
+    save_handout(handout_path(run, "a", 0), HANDED)
     return run
 
 

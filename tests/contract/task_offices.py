@@ -30,6 +30,8 @@ from headgate.model.task import Task
 LEASE_SECONDS = 60.0
 MEMORY = bytes(range(256)) * 4096
 """What is known of the site ``a``: two pieces."""
+HANDED = bytes(range(255, -1, -1)) * 4096
+"""What was left to its task, as to a part of a site."""
 
 
 class Office(Protocol):
@@ -111,7 +113,8 @@ class InMemory:
         )
         for name, host in (("a", "a.test"), ("b", "b.test"), ("c", "b.test")):
             site = Site(name, seeds=(f"http://{host}/{name}/",))
-            self.sites[self.desk.add(Task(site), host, MEMORY if name == "a" else b"")] = name
+            known = (MEMORY, HANDED) if name == "a" else ()
+            self.sites[self.desk.add(Task(site), host, *known)] = name
 
     def source(self, node: str) -> TaskSource:
         return CutLine(self.desk, node)

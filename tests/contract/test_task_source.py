@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.contract.desk_office import at_desk, at_desk_over_nats
-from tests.contract.task_offices import LEASE_SECONDS, MEMORY, OFFICES, Office, OpenOffice
+from tests.contract.task_offices import HANDED, LEASE_SECONDS, MEMORY, OFFICES, Office, OpenOffice
 
 from headgate.crawling.progress import Progress, TaskState
 from headgate.crawling.task_messages import (
     CHUNK_BYTES,
+    KNOWN_BYTES,
     Beat,
     Chunk,
     Claim,
@@ -238,6 +239,13 @@ def test_the_sites_memory_comes_in_pieces(open_office: OpenOffice, tmp_path: Pat
         assert len(pieces) > 1
         assert b"".join(pieces) == MEMORY
         assert await two.known(Known(lease=grant.lease, offset=0)) == b""
+        assert grant.handed_bytes == len(HANDED)
+        handed = [
+            await one.known(Known(lease=grant.lease, offset=offset, handed=True))
+            for offset in range(0, len(HANDED) + 1, KNOWN_BYTES)
+        ]
+        assert b"".join(handed) == HANDED
+        assert await two.known(Known(lease=grant.lease, offset=0, handed=True)) == b""
 
     at(open_office, tmp_path, scene)
 

@@ -51,6 +51,8 @@ class Discovery(msgspec.Struct):
     sitemaps skipped as well."""
     ignored: frozenset[str] = frozenset()
     """Hosts whose robots.txt is not obeyed; it may still name sitemaps."""
+    reads_sitemaps: Callable[[str], bool] = lambda _: True
+    """Whether the sitemaps of an origin are read here and not by another part of the site."""
 
     async def explore(self, origin: str) -> str:
         """Learn an origin's rules and sitemaps; returns why that failed, or nothing."""
@@ -72,7 +74,8 @@ class Discovery(msgspec.Struct):
         if self.cache is not None:
             self.cache.keep(origin, rules, public=public, wall=wall)
         self.tell(RobotsLearned(origin, rules.allows, rules.crawl_delay, public, rules.unreachable))
-        self.tell(SitemapsNamed(sitemaps_of(rules, origin)))
+        if self.reads_sitemaps(origin):
+            self.tell(SitemapsNamed(sitemaps_of(rules, origin)))
         return found.trouble if rules.unreachable else ""
 
     async def _robots(self, origin: str) -> RobotsFile:

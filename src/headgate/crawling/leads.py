@@ -11,16 +11,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from headgate.crawling.dialogue import Dialogue
 from headgate.crawling.discovery import Discovery
 from headgate.crawling.ports import Known
 from headgate.crawling.progress import Progress
 from headgate.crawling.run_tasks import RunTasks
 from headgate.frontier.events import Asked, NotNow, Recalled, Seeds
+from headgate.frontier.hash_set import Hashes
 from headgate.frontier.scope import host_of, origin_of
 from headgate.model.task import Task
 
-__all__ = ["Leads"]
+__all__ = ["Handed", "Leads"]
+
+
+class Handed(msgspec.Struct, frozen=True):
+    """What parts of a site before this one left to it."""
+
+    asks: Sequence[tuple[int, Sequence[str]]]
+    """URLs by depth."""
+    met: Hashes
+    """Those that none of them must be asked for again, these among them."""
 
 
 class Leads:
@@ -34,6 +46,7 @@ class Leads:
         dialogue: Dialogue,
         tasks: RunTasks,
         progress: Progress,
+        handed: Handed | None = None,
     ) -> None:
         self._task = task
         self._known = known
@@ -41,6 +54,7 @@ class Leads:
         self._dialogue = dialogue
         self._tasks = tasks
         self._progress = progress
+        self._handed = handed
         self._followed = 0
         """Number of sources being followed now."""
         self._explored = False
@@ -63,6 +77,11 @@ class Leads:
         """Pass on the seeds, or the pages that a visit asks for; other known pages of a visit count
         as met. ``resumed``: an interrupted run is continued."""
         self._resumed = resumed
+        if self._handed is not None:
+            for depth, urls in self._handed.asks:
+                self._dialogue.tell(Asked(urls, depth))
+            self._dialogue.tell(NotNow(self._handed.met))
+            return
         if self._task.asks is None:
             self._dialogue.tell(Seeds(self._task.site.seeds))
         else:
@@ -82,7 +101,7 @@ class Leads:
 
     def follow_last(self) -> None:
         """The frontier has nothing left: follow what else there is, if anything."""
-        if self._resumed and not self._explored:
+        if self._resumed and not self._explored and self._handed is None:
             # Nothing is left that leads to robots.txt, but a sitemap may have been in progress.
             for origin in dict.fromkeys(map(origin_of, self._task.site.seeds)):
                 self.explore(origin)

@@ -39,6 +39,7 @@ class _Row:
     task: Task
     host: str
     memory: bytes = b""
+    handed: bytes = b""
     epoch: int = 0
     holder: str = ""
     """The node that has it now; empty: nobody."""
@@ -64,9 +65,9 @@ class MemoryDesk:
     """All that were ever given, and to whom."""
     _parts: dict[Lease, tuple[Put, list[bytearray]]] = field(default_factory=dict)
 
-    def add(self, task: Task, host: str, memory: bytes = b"") -> int:
+    def add(self, task: Task, host: str, memory: bytes = b"", handed: bytes = b"") -> int:
         number = len(self._rows) + 1
-        self._rows[number] = _Row(task, host, memory)
+        self._rows[number] = _Row(task, host, memory, handed)
         return number
 
     def results(self) -> Mapping[int, Mapping[str, bytes]]:
@@ -120,8 +121,9 @@ class MemoryDesk:
         self._let_in(node, known)
         if self._leases.get(known.lease) != node:
             return b""
-        memory = self._rows[known.lease.task].memory
-        return memory[known.offset : known.offset + KNOWN_BYTES]
+        row = self._rows[known.lease.task]
+        data = row.handed if known.handed else row.memory
+        return data[known.offset : known.offset + KNOWN_BYTES]
 
     async def put(self, node: str, put: Put) -> Verdict:
         self._let_in(node, put)
@@ -183,6 +185,7 @@ class MemoryDesk:
         return Grant(
             lease=Lease(number, row.epoch), seconds=max(row.until - self.now(), 0.0),
             task=row.task, stamp="2026-01-01T00-00-00", known_bytes=len(row.memory),
+            handed_bytes=len(row.handed),
         )  # fmt: skip
 
     def _holds(self, node: str, lease: Lease, row: _Row) -> bool:

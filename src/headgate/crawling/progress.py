@@ -14,11 +14,13 @@ from headgate.model.page import Role
 from headgate.model.run_report import FocusReport
 from headgate.model.score_order import QueueTally
 
-__all__ = ["HANDED_OVER", "REDIRECTS", "Landed", "Progress", "TaskState"]
+__all__ = ["HANDED_OVER", "REDIRECTS", "SHARED_OUT", "Landed", "Progress", "TaskState"]
 
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 HANDED_OVER = "handed over"
 """Reason of a site run whose site is continued in another process, from its journal."""
+SHARED_OUT = "to be shared out"
+"""Reason of a part of a site that ended because enough URLs wait for several nodes."""
 
 
 class TaskState(StrEnum):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,11 +26,12 @@ from msgspec import structs
 from headgate.crawling.dialogue import LINKS_AT_ONCE, Dialogue
 from headgate.crawling.discovery import Discovery
 from headgate.crawling.focusing import Focusing
+from headgate.crawling.handing_over import HandingOver
 from headgate.crawling.held_pages import HeldPages
-from headgate.crawling.leads import Leads
+from headgate.crawling.leads import Handed, Leads
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Clock, Fetcher, Known, SiteStore
-from headgate.crawling.progress import HANDED_OVER, Progress, TaskState
+from headgate.crawling.progress import HANDED_OVER, SHARED_OUT, Progress, TaskState
 from headgate.crawling.requisites import Requisites
 from headgate.crawling.robots_cache import RobotsCache
 from headgate.crawling.run_tasks import RunTasks
@@ -49,16 +51,17 @@ from headgate.frontier.commands import (
     Record,
     Wait,
 )
-from headgate.frontier.events import Event, PageFetched, Redirected, Slots, Stop, Turn
+from headgate.frontier.events import Event, PageFetched, Redirected, Slots, Turn
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.journal import Outcome
 from headgate.frontier.scored_todo import score_of
+from headgate.frontier.site_parts import Mine, all_mine, urls_of
 from headgate.model.fetch import Fetched
 from headgate.model.left_out import merged
 from headgate.model.page import Page
 from headgate.model.run_report import MAX_TIME
 from headgate.model.store_rule import StoreRule
-from headgate.model.task import Task
+from headgate.model.task import SitePart, Task
 
 if TYPE_CHECKING:  # few crawls have one
     from headgate.crawling.common_queue import CommonQueue
@@ -67,8 +70,6 @@ __all__ = ["SiteRun", "Tools"]
 
 _FIT_SLOTS_EVERY = 16
 """Fetches between two adjustments of the concurrency; at first, it is adjusted after each."""
-_HANDING_OVER_SECONDS = 1.0
-"""Time for fetches in progress to end before they are cancelled."""
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -97,6 +98,8 @@ class Tools(msgspec.Struct, frozen=True):
     """If all sites share one queue; the frontier then waits for its turns."""
     choose: Choose | None = None
     """If the user's program chooses the links to follow."""
+    handed: Handed | None = None
+    """If earlier parts of the site left URLs to this one."""
 
 
 class SiteRun:
@@ -110,9 +113,10 @@ class SiteRun:
         self._started = tools.clock.now() if started is None else started
         self._tasks = tasks = RunTasks()
         self._kept = task.kept is not None
-        self._storing = storing = Storing(
-            tools.store, tools.commit, progress, StoreRule.parse(site.store) if site.store else None
-        )
+        part = task.part
+        mine = all_mine if part is None else urls_of(part)
+        rule = StoreRule.parse(site.store) if site.store else None
+        self._storing = storing = Storing(tools.store, tools.commit, progress, rule, mine)
         self._commits = storing.commits
         queue = tools.queue
         self._place = (
@@ -148,8 +152,11 @@ class SiteRun:
             dialogue.pass_on,
             cache=tools.robots_cache,
             ignored=frozenset(site.robots_ignored),
+            reads_sitemaps=partial(_reads_sitemaps, part, mine),
         )
-        self._leads = Leads(task, tools.known, discovery, dialogue, tasks, progress)
+        self._leads = Leads(task, tools.known, discovery, dialogue, tasks, progress, tools.handed)
+        enough = None if part is None else part.enough
+        self._handing = HandingOver(tools.frontier, self._leads, dialogue, tasks, enough)
         self._held = HeldPages()
         self._slots = self._in_flight = 0
 
@@ -184,11 +191,11 @@ class SiteRun:
 
     def stop(self, reason: str) -> None:
         """End at once: fetches in progress are cancelled, and their URLs stay to do. If another
-        process is to continue the site, they may end first."""
+        process or other nodes are to continue the site, they may end first."""
         if reason == HANDED_OVER:
-            loop = asyncio.get_running_loop()
-            loop.call_later(_HANDING_OVER_SECONDS, self._tasks.end, reason)
-            self._dialogue.pass_on(Stop(reason))
+            self._handing.end(reason)
+        elif reason == SHARED_OUT:
+            self._handing.share_out()
         else:
             self._tasks.end(reason)
 
@@ -252,7 +259,7 @@ class SiteRun:
         self._tools.frontier.replay(self._tools.store.entries)
         resumed = landed = False
         for entry in self._tools.store.entries():
-            self.progress.growth.note(entry)
+            self._storing.note_growth(entry)
             resumed = True
             landed = landed or entry.outcome not in (Outcome.FOUND, Outcome.REDIRECT)
         if landed:  # before the interruption; perhaps nothing is left that will
@@ -354,6 +361,14 @@ class SiteRun:
         next_fetch = self._perform(commands, stored)
         self._requests.keep_to_bytes()
         self._requests.keep_to_new_bytes(outcome)
+        self._handing.look()
         if progress.fetches < _FIT_SLOTS_EVERY or not progress.fetches % _FIT_SLOTS_EVERY:
             self._fit_slots()
         return next_fetch
+
+
+def _reads_sitemaps(part: SitePart | None, mine: Mine, origin: str) -> bool:
+    """A sitemap is for one part to read, in one round."""
+    if part is None:
+        return True
+    return origin not in part.explored and bool(mine([f"{origin}/robots.txt"]))

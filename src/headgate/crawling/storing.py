@@ -17,6 +17,7 @@ from headgate.crawling.focusing import Focusing
 from headgate.crawling.ports import SiteStore
 from headgate.crawling.progress import Landed, Progress
 from headgate.frontier.journal import JournalEntry
+from headgate.frontier.site_parts import Mine, all_mine
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure
 from headgate.model.left_out import MOST_EXAMPLES, LeftOut
 from headgate.model.page import Page, Role
@@ -34,11 +35,14 @@ class Storing:
         commit: Callable[[], Awaitable[object]] | None,
         progress: Progress,
         rule: StoreRule | None = None,
+        mine: Mine = all_mine,
     ) -> None:
         """``commit`` commits the store together with others; None: it is committed by itself.
-        ``rule`` says which pages are stored; None: all."""
+        ``rule`` says which pages are stored; None: all. ``mine`` gives those of
+        the URLs found that this run will fetch."""
         self._store = store
         self._rule = rule
+        self._mine = mine
         self._not_kept = LeftOut(0)
         self._progress = progress
         self._landed = Landed()
@@ -94,12 +98,18 @@ class Storing:
 
     def put(self, entry: JournalEntry, page: Page | None = None) -> None:
         """Store an entry, with ``page`` if it is the one that the entry settles."""
-        self._progress.growth.note(entry)
+        self.note_growth(entry)
         if page is not None and entry.url == page.outcome.url:
             self._store.put(page, entry)
         else:
             self._store.record(entry)
         self.commits.given()
+
+    def note_growth(self, entry: JournalEntry) -> None:
+        """Of what is recorded, now or before an interruption."""
+        if entry.found and self._mine is not all_mine:
+            entry = structs.replace(entry, found=self._mine(entry.found))
+        self._progress.growth.note(entry)
 
     async def put_other(self, outcome: Fetched | FetchFailure, role: Role) -> None:
         """Store what is no page, such as robots.txt."""

@@ -61,7 +61,7 @@ VERSION = 1
 CHUNK_BYTES = 256 << 10
 """Of a file at the most, in one message."""
 KNOWN_BYTES = 512 << 10
-"""The same of a site's memory."""
+"""The same of a site's memory, and of what was left to a part."""
 MOST_FILES = 10_000
 """Of one result."""
 _MOST_TASKS = 1_000
@@ -118,6 +118,8 @@ class Grant(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """Of a result's files: more is refused."""
     known_bytes: Count = 0
     """Of the site's memory, to be asked for by `Known`; 0: there is none."""
+    handed_bytes: Count = 0
+    """The same of what parts of the site in the round before left to this one."""
 
 
 class Idle(msgspec.Struct, frozen=True, tag=True, kw_only=True):
@@ -189,6 +191,8 @@ class Known(Question, frozen=True, kw_only=True):
 
     lease: Lease
     offset: Count
+    handed: bool = False
+    """Of what parts before this one left to it, instead."""
 
 
 class FileSize(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,9 @@ and FetchFailed; each LearnRobots by RobotsLearned. `Wait` asks for a Tick at it
 Durability. Every change that a restart needs is in a Record. `replay` builds the state again from
 the recorded entries; whatever was to do, waiting or in flight is then to do.
 
+Parts. Where several tasks crawl a site, each has a frontier, and is for some of its URLs (`Mine`).
+What pages of one link to and another is for is recorded as found, and left to whoever reads that.
+
 Invariant, with `check` as its code: accepted = settled + dropped + to do + on the bench + in
 flight, and every accepted URL is in URLseen.
 """
@@ -39,6 +42,7 @@ from headgate.frontier.ports import Spill
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.scored_todo import Scores
+from headgate.frontier.site_parts import Mine, all_mine
 from headgate.frontier.url_filter import UrlFilter
 from headgate.model.left_out import Reason, merged
 
@@ -56,8 +60,10 @@ class Frontier:
         spill: Spill,
         rules: FrontierRules,
         asked_before: Callable[[str], bool] = lambda _: False,
+        mine: Mine = all_mine,
     ) -> None:
         """``asked_before``: whether an earlier run asked for a URL; such ones can wait."""
+        self._mine = mine
         self._filter = UrlFilter(scope, rules.traps)
         self._dispatch = Dispatch(
             spill, rules.dispatch, strict_levels=scope.depth is not None, asked_before=asked_before
@@ -66,7 +72,9 @@ class Frontier:
         self._pages = PageSeen()
         self._max_pages = rules.max_pages
         self._copies_followed = rules.copies_followed
-        self._landing = Landing(rules, self._filter, self._dispatch, self._ledger, self._pages)
+        self._landing = Landing(
+            rules, self._filter, self._dispatch, self._ledger, self._pages, mine
+        )
 
     def handle(self, event: Event, now: float) -> list[Command]:
         """Take in an event at ``now``, seconds of any clock that does not go back."""
@@ -99,8 +107,9 @@ class Frontier:
         for entry in read():
             self._filter.refused.recall(entry.refused)
             found = self._filter.recall(entry.found, entry.depth) if entry.found else []
-            self._dispatch.waiting.recall(found, entry)
-            self._ledger.accepted += len(found)
+            mine = self._mine(found)
+            self._dispatch.waiting.recall(mine, entry)
+            self._ledger.accepted += len(mine)
 
     def follows(self, digest: bytes) -> bool:
         """Whether links of one more page of this content would be followed."""
@@ -110,6 +119,11 @@ class Frontier:
     def accepted(self) -> int:
         """URLs let in so far."""
         return self._ledger.accepted
+
+    @property
+    def waiting(self) -> int | None:
+        """URLs to do that others could have; None while there are sitemaps to read."""
+        return None if self._dispatch.sitemaps else len(self._dispatch)
 
     @property
     def seconds_per_request(self) -> float:
@@ -149,10 +163,10 @@ class Frontier:
         """URLs from elsewhere than a page."""
         match event:
             case Seeds():
-                found = self._filter.seeds(event.urls)
+                found = self._filter.seeds(self._mine(event.urls))
                 return self._bring(found, 0, dict.fromkeys(found, _SEED_SCORE), seeds=True)
             case Asked():
-                found = self._filter.asked(event.urls, event.depth)
+                found = self._filter.asked(self._mine(event.urls), event.depth)
                 return self._bring(found, event.depth, None, seeds=True)
             case Found():
                 return self._find(event)
@@ -181,7 +195,7 @@ class Frontier:
         if event.unlinked:
             self._filter.closed = True
         if self._filter.scope.has(event.depth):
-            found = self._filter.recalled(event.urls)
+            found = self._filter.recalled(self._mine(event.urls))
             self._dispatch.waiting.accept(found, event.depth, event.scores)
             self._ledger.accepted += len(found)
 
@@ -190,8 +204,9 @@ class Frontier:
     ) -> list[Command]:
         if not found:
             return []
-        placed = self._dispatch.waiting.accept(found, depth, scores, first=seeds)
-        self._ledger.accepted += len(found)
+        mine = self._mine(found)
+        placed = self._dispatch.waiting.accept(mine, depth, scores, first=seeds)
+        self._ledger.accepted += len(mine)
         entry = JournalEntry(
             Outcome.FOUND,
             found=found,

@@ -25,7 +25,7 @@ is empty.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ class HashSet:
             int(size * _FULL) - room
             for (_, size), room in zip(self._segments, self._room, strict=True)
         )
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self._few
+        for slots, _ in self._segments:
+            yield from filter(None, slots)
 
     def __contains__(self, value: int) -> bool:
         if not self._segments:

@@ -46,7 +46,7 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     url: str = ""
     """Empty for FOUND."""
     found: Sequence[str] = ()
-    """URLs accepted for the first time."""
+    """URLs let in for the first time; in a part of a site, also those of other parts."""
     depth: int = 0
     """Of the URLs found; of a URL that links to none, its own."""
     digest: bytes = b""

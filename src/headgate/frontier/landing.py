@@ -35,6 +35,7 @@ from headgate.frontier.page_seen import PageSeen
 from headgate.frontier.retries import blames_host, is_busy, is_momentary
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import host_of
+from headgate.frontier.site_parts import Mine, all_mine
 from headgate.frontier.url_filter import UrlFilter
 from headgate.frontier.waiting_urls import BY_DEPTH
 from headgate.model.left_out import Reason
@@ -52,6 +53,7 @@ class Landing(msgspec.Struct, frozen=True):
     dispatch: Dispatch
     ledger: Ledger
     pages: PageSeen
+    mine: Mine = all_mine
 
     def land(self, event: Ending, now: float) -> list[Command]:
         flight = self.dispatch.land(event.url)
@@ -78,8 +80,9 @@ class Landing(msgspec.Struct, frozen=True):
             self.url_filter.pass_over(event.links, Reason.BEYOND_DEPTH)
         elif copies < self.rules.copies_followed:
             found = self.url_filter.links(event.links)
-            placed = self.dispatch.waiting.accept(found, depth, event.scores)
-            self.ledger.accepted += len(found)
+            mine = self.mine(found)
+            placed = self.dispatch.waiting.accept(mine, depth, event.scores)
+            self.ledger.accepted += len(mine)
             if event.unfollowed:
                 self.url_filter.pass_over(event.unfollowed, Reason.NOFOLLOW)
         outcome = Outcome.DUPLICATE if copies else Outcome.PAGE
@@ -124,6 +127,8 @@ class Landing(msgspec.Struct, frozen=True):
         found = self.url_filter.redirect(event.target, fetch.depth)
         if not found:
             return [self.ledger.settle(replace(entry, detail="target met before or refused"))]
+        if not self.mine(found):
+            return [self.ledger.settle(replace(entry, found=found))]
         self.ledger.accepted += 1
         levels = self.dispatch.waiting.redirect_levels(fetch)
         self.dispatch.again(replace(fetch, url=found[0], tries=0, busy=0, hops=fetch.hops + 1))

@@ -63,9 +63,11 @@ class PaceRules(msgspec.Struct, frozen=True):
     busy_limit: int = 7
     failure_limit: int = 7
     error_share: float = 0.5
+    guests: int = 1
+    """Machines that ask the host at the same time: a Crawl-delay is for all together."""
 
     @classmethod
-    def of(cls, site: Site) -> Self:
+    def of(cls, site: Site, guests: int = 1) -> Self:
         """The user's word; where there is none, what is polite to a stranger's server."""
         told = site.connections is not None or site.delay is not None
         return cls(
@@ -73,6 +75,7 @@ class PaceRules(msgspec.Struct, frozen=True):
             None if told else _POLITE_AT_ONCE,
             NEAR_DELAY if site.delay is None else site.delay,
             POLITE_DELAY if site.delay is None else 0.0,
+            guests=guests,
         )
 
 
@@ -152,7 +155,8 @@ class HostPace:
 
     def crawl_delay(self, seconds: float) -> None:
         """What robots.txt asks for."""
-        self._delay = max(self._delay, min(seconds, self._rules.longest_crawl_delay))
+        wanted = min(seconds, self._rules.longest_crawl_delay) * self._rules.guests
+        self._delay = max(self._delay, wanted)
         if seconds > 0:
             self._most_connections = self._connections = 1
 

@@ -52,6 +52,10 @@ class UrlSeen:
         """Remember many at once, by what `url_hashes` gave for them."""
         self._hashes.fill(hashes)
 
+    def hashes(self) -> array[int]:
+        """Of all, as `fill` takes them."""
+        return array("Q", self._hashes)
+
     def check(self) -> None:
         self._hashes.check()
 

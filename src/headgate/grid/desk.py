@@ -43,7 +43,7 @@ from headgate.model.errors import WorldFault
 from headgate.storage.arriving import Deliveries
 from headgate.storage.collection import Collection
 
-__all__ = ["Desk", "DeskTerms"]
+__all__ = ["Desk", "DeskTerms", "lately_seconds"]
 
 _SAVE_NODES_SECONDS = 60.0
 _LONGEST_WAIT_SECONDS, _AFTER_LAPSE_SECONDS = 5.0, 0.05
@@ -64,6 +64,12 @@ class DeskTerms:
     """A URL by which nodes are compared."""
     more_to_come: Callable[[], bool] = lambda: False
     """Whether there will be tasks when all that are on the board are done."""
+
+
+def lately_seconds(lease_seconds: float) -> float:
+    """A node that was here when an earlier manager ended was last stored as seen so long ago at the
+    most."""
+    return lease_seconds + _SAVE_NODES_SECONDS
 
 
 @dataclass(slots=True)
@@ -96,7 +102,7 @@ class Desk:
         self._saving = BoardSaving(board, store)
         self.ending = EndingTasks(board)
         memories = Collection(self.collection or arrivals.run.collection)
-        self._given = GivenTasks(board, store, arrivals.run.stamp, memories, clock)
+        self._given = GivenTasks(board, store, arrivals.run, memories, clock)
         self.committing = Committing(board, store, arrivals, self.roll, self._saving)
         self._receiving = Receiving(
             board, store, arrivals, clock, self._given, self._saving, self.committing,
@@ -114,7 +120,7 @@ class Desk:
         run, now = self.arrivals.run.stamp, self.clock.now()
         lease = self.board.terms.lease_seconds
         self.roll.rows = dict(self.store.nodes())
-        since = self.clock.wall() - lease - _SAVE_NODES_SECONDS
+        since = self.clock.wall() - lately_seconds(lease)
         if any(row.seen > since for row in self.roll.rows.values()):
             self.totals.inherit(now + lease)
         self.connects = {host: dict(found) for host, found in self.store.connects().items()}

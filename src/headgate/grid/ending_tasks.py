@@ -16,11 +16,18 @@ __all__ = ["EndingTasks"]
 class EndingTasks:
     board: Board
     _why: dict[int, str] = field(default_factory=dict)
+    _leases: dict[Lease, str] = field(default_factory=dict)
+    """Those that end without their task."""
 
     def end(self, task: int, why: str) -> None:
         """Its node hears of it with the next beat; where nobody has it, it is dropped at once."""
         self._why.setdefault(task, why)
         self.drop_waiting()
+
+    def end_lease(self, lease: Lease, why: str) -> None:
+        """The same, but its task is done again should the node not bring it."""
+        self._leases = {held: w for held, w in self._leases.items() if self.board.leases.get(held)}
+        self._leases[lease] = why
 
     def end_all(self, why: str) -> None:
         """That are on the board."""
@@ -42,8 +49,5 @@ class EndingTasks:
 
     def orders(self, leases: Sequence[Lease]) -> tuple[Stop, ...]:
         """Of leases that are good, those that are to end."""
-        return tuple(
-            Stop(lease=lease, why=self._why[lease.task])
-            for lease in leases
-            if lease.task in self._why
-        )
+        reasons = ((lease, self._why.get(lease.task, self._leases.get(lease))) for lease in leases)
+        return tuple(Stop(lease=lease, why=why) for lease, why in reasons if why is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 from msgspec import structs
@@ -15,8 +16,9 @@ from headgate.crawling.ports import Clock
 from headgate.crawling.task_messages import KNOWN_BYTES, Grant, Known, Lease, decoded
 from headgate.model.task import Task
 from headgate.model.units import Seconds
-from headgate.storage.collection import Collection
+from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.faults import reading
+from headgate.storage.handout import handout_path
 from headgate.storage.journals.journal import Owner
 
 __all__ = ["GivenTasks", "TaskSpec"]
@@ -37,15 +39,15 @@ class TaskSpec(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def owner(self) -> Owner:
         """Of the files of its result."""
-        return Owner(self.task.name, self.task.visit if self.task.kept is not None else 0)
+        return Owner(*self.task.whose)
 
 
 @dataclass(slots=True)
 class GivenTasks:
     board: Board
     store: BoardStore
-    stamp: str
-    """Of the run that results belong to."""
+    run: RunFolder
+    """That results belong to."""
     collection: Collection
     """That knows the sites."""
     clock: Clock
@@ -75,17 +77,18 @@ class GivenTasks:
     async def grant(self, held: OpenLease) -> Grant:
         task = held.task
         spec = await self.spec(task.id)
-        memory = self.collection.memory(spec.task.name)
-        size = memory.stat().st_size if memory.exists() else 0
+        owner = spec.owner
+        handout = handout_path(self.run, owner.site, owner.visit)
         return Grant(
             lease=held.row.lease,
             seconds=max(held.until - self.clock.now(), 0.0),
             task=self._with_time_left(spec.task, task),
-            stamp=self.stamp,
+            stamp=self.run.stamp,
             contact=spec.contact,
             expected_bytes=task.expected_bytes,
             most_bytes=self.most_bytes(task.id),
-            known_bytes=size,
+            known_bytes=_size(self.collection.memory(owner.site)),
+            handed_bytes=_size(handout),
         )
 
     def most_bytes(self, number: int) -> float:
@@ -96,19 +99,12 @@ class GivenTasks:
         return max(_BEYOND_EXPECTED * task.expected_bytes, _LEAST_BOUND_BYTES)
 
     async def memory(self, known: Known) -> bytes:
-        """A piece of what is remembered of the task's site."""
-        spec = await self.spec(known.lease.task)
-        return await asyncio.to_thread(self._memory, spec.task.name, known.offset)
-
-    def _memory(self, site: str, offset: int) -> bytes:
-        path = self.collection.memory(site)
-        with reading(path):
-            try:
-                with path.open("rb") as file:
-                    file.seek(offset)
-                    return file.read(KNOWN_BYTES)
-            except FileNotFoundError:
-                return b""
+        """A piece of what is remembered of the task's site, or of what was left to the task."""
+        owner = (await self.spec(known.lease.task)).owner
+        path = self.collection.memory(owner.site)
+        if known.handed:
+            path = handout_path(self.run, owner.site, owner.visit)
+        return await asyncio.to_thread(_piece, path, known.offset)
 
     def _with_time_left(self, task: Task, row: BoardTask) -> Task:
         """The site's deadline counts from now."""
@@ -116,3 +112,17 @@ class GivenTasks:
             return task
         left = Seconds(max(row.due - self.clock.wall(), _AT_LEAST_SECONDS))
         return structs.replace(task, site=structs.replace(task.site, deadline=left))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _piece(path: Path, offset: int) -> bytes:
+    with reading(path):
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                return file.read(KNOWN_BYTES)
+        except FileNotFoundError:
+            return b""

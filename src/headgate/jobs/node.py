@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from headgate.crawling.focusing import Focusing
 from headgate.crawling.group_commit import GroupCommit
+from headgate.crawling.leads import Handed
 from headgate.crawling.node import Node, NodeRun
 from headgate.crawling.page_reading import ROBOTS_AGENT, PageReader
 from headgate.crawling.ports import Clock, Fetcher
@@ -29,6 +30,7 @@ from headgate.frontier.frontier import Frontier
 from headgate.frontier.pacing import PaceRules
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
+from headgate.frontier.site_parts import all_mine, urls_of
 from headgate.frontier.traps import TrapRules
 from headgate.grid.focus_of import focus_of
 from headgate.grid.own_scorer import OwnScorer
@@ -38,6 +40,7 @@ from headgate.model.site import BREADTH_FIRST, Site
 from headgate.model.site import Requisites as WhichRequisites
 from headgate.model.task import Task
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.handout import handout_path, load_handout
 from headgate.storage.journals.journal import Owner
 from headgate.storage.journals.shared_files import SharedByRun
 from headgate.storage.journals.spool import SiteSpool, begin_together
@@ -184,7 +187,7 @@ class _Runs:
 
     def _tools(self, task: Task, files: ExitStack) -> Tools:
         site, job, clock = task.site, self._job, self._clock
-        owner = Owner(task.name, task.visit if task.kept is not None else 0)
+        owner = Owner(*task.whose)
         spool = self._spool(task, owner, files)
         known = _known(task, job.collection_of(task))
         files.callback(known.close)
@@ -192,7 +195,8 @@ class _Runs:
         _close_scorer(focus, files)
         scope = _scope(task, known)
         scored = focus is not None and focus.scorer is not None
-        rules = _rules(site, clock, scored=scored, in_turns=self._queue is not None)
+        rules = _rules(task, clock, scored=scored, in_turns=self._queue is not None)
+        mine = all_mine if task.part is None else urls_of(task.part)
         spill = DiskSpill(job.run_of(task).spool)
         files.callback(spill.close)
         needed = _requisites(site, scope)
@@ -204,7 +208,7 @@ class _Runs:
             ignore=None if task.kept is None else site.keeping.ignore,
         )
         return Tools(
-            Frontier(scope, spill, rules, _waits(task, known)),
+            Frontier(scope, spill, rules, _waits(task, known), mine),
             self._fetcher, spool, known, reader, clock,
             remember=partial(_remember, job, owner, spool, task, clock),
             focus=focus,
@@ -214,12 +218,14 @@ class _Runs:
             robots_cache=None if task.kept is None else self._robots,
             queue=self._queue,
             choose=self._listening.choose,
+            handed=_handed(task, job.run_of(task)),
         )  # fmt: skip
 
     def _spool(self, task: Task, owner: Owner, files: ExitStack) -> SiteSpool:
         run = self._job.run_of(task)
         shared = files.enter_context(self._shared.by(run)) if self._job.shares(task) else None
-        spool = SiteSpool(run.place(task.name, self._job.warcinfo, visit=owner.visit), shared)
+        place = run.place(owner.site, self._job.warcinfo, visit=owner.visit)
+        spool = SiteSpool(place, shared, one_visit=task.part is not None)
         files.callback(spool.close)
         if self._listening.stored is not None:
             spool.on_stored = partial(self._listening.stored, run, task.name)
@@ -241,13 +247,13 @@ def _close_scorer(focus: Focusing | None, files: ExitStack) -> None:
 def _known(task: Task, collection: Collection) -> KnownPages:
     """What is known of the site's pages. A task run for somebody else has the site's memory but not
     its archive; a crawl with a focus reads every page."""
-    site = task.site
+    site, owner = task.site, task.whose[0]
     unread = not site.focus and not site.focus_pages and site.url_order == BREADTH_FIRST
     if task.apart is not None and (unread or task.kept is not None):
-        return LentPages(collection, task.name)
+        return LentPages(collection, owner)
     if task.kept is None:
-        return KnownPages(collection, task.name)
-    return (KnownPages if task.asks is None else VisitedPages)(collection, task.name)
+        return KnownPages(collection, owner)
+    return (KnownPages if task.asks is None else VisitedPages)(collection, owner)
 
 
 def _remember(job: NodeJob, owner: Owner, spool: SiteSpool, task: Task, clock: Clock) -> bool:
@@ -261,6 +267,13 @@ def _remember(job: NodeJob, owner: Owner, spool: SiteSpool, task: Task, clock: C
 
     remember_kept(run, owner, site, spool.commits, clock.wall(), believe=kept.believe)
     return True
+
+
+def _handed(task: Task, run: RunFolder) -> Handed | None:
+    """By the parts of its site in the round before."""
+    if task.part is None or task.part.round == 1:
+        return None
+    return load_handout(handout_path(run, *task.whose))
 
 
 def _requisites(site: Site, scope: Scope) -> Requisites | None:
@@ -296,9 +309,10 @@ async def _commit(together: GroupCommit[SiteSpool], spool: SiteSpool) -> None:
         await asyncio.to_thread(spool.commit)
 
 
-def _rules(site: Site, clock: Clock, *, scored: bool, in_turns: bool) -> FrontierRules:
-    year = datetime.fromtimestamp(clock.wall(), UTC).year
-    dispatch = DispatchRules(scored=scored, pace=PaceRules.of(site), in_turns=in_turns)
+def _rules(task: Task, clock: Clock, *, scored: bool, in_turns: bool) -> FrontierRules:
+    site, year = task.site, datetime.fromtimestamp(clock.wall(), UTC).year
+    pace = PaceRules.of(site, task.nodes)
+    dispatch = DispatchRules(scored=scored, pace=pace, in_turns=in_turns)
     traps = TrapRules(this_year=year)
     if site.max_queries is not None:
         traps = replace(traps, variants=site.max_queries)

@@ -21,7 +21,6 @@ from headgate.model.left_out import Reason
 from headgate.model.run_report import RunReport, SiteReport
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journals.journal import Owner
 from headgate.storage.journals.site_journal import SiteJournal, site_journals
 from headgate.storage.replacing import write_whole
 from headgate.storage.run_state import load_elapsed, load_report
@@ -37,11 +36,13 @@ def report_so_far(run: RunFolder, *, under_way: bool) -> RunReport | None:
     if saved is None:
         return None
     now = max(saved.seconds, load_elapsed(run))
-    stored = site_journals(run)
+    stored: dict[str, SiteJournal] = {}
+    for owner, journal in site_journals(run).items():  # a site that nodes share has several
+        stored.setdefault(owner.site, SiteJournal()).pieces += journal.pieces
     sites = tuple(
         site
         if site.state == "done"
-        else _with_stored(site, stored.get(Owner(site.name)), now, under_way=under_way)
+        else _with_stored(site, stored.get(site.name), now, under_way=under_way)
         for site in saved.sites
     )
     return msgspec.structs.replace(

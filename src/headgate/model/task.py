@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.model.site import Site
 
-__all__ = ["Apart", "KeptVisit", "SurveyedServers", "Task"]
+__all__ = ["Apart", "KeptVisit", "SitePart", "SurveyedServers", "Task"]
 
 
 class KeptVisit(msgspec.Struct, frozen=True):
@@ -39,6 +39,27 @@ class SurveyedServers(msgspec.Struct, frozen=True):
     """A server is everything under its registered domain, not the start's host alone."""
 
 
+class SitePart(msgspec.Struct, frozen=True):
+    """Which URLs of a site a task is for, where several nodes crawl it: those of a group of hosts,
+    and of these a share. All parts of a round together are the site."""
+
+    site: str
+    """The task's own site goes by another name, so that a node can have two parts of it."""
+    round: int = 1
+    """Those after the first go on where the one before stood."""
+    hosts: tuple[tuple[str, ...], ...] = ()
+    """Groups of the hosts that seeds are at, without ``www.``; any other host is of the first."""
+    group: int = 0
+    """Which of them."""
+    share: int = 0
+    """Which of ``shares``, from 0."""
+    shares: int = 1
+    enough: int | None = None
+    """It ends as soon as so many URLs wait that others can help; None: when nothing is left."""
+    explored: tuple[str, ...] = ()
+    """Origins whose sitemaps were read in rounds before."""
+
+
 class Apart(msgspec.Struct, frozen=True):
     """The folder of a task that is run for somebody else: its files are apart from all others,
     because they are taken away when the task has ended."""
@@ -65,7 +86,20 @@ class Task(msgspec.Struct, frozen=True):
     """None: its files are in the collection."""
     survey: SurveyedServers | None = None
     """None: the site is crawled. Otherwise the site only gives the name and the hosts."""
+    part: SitePart | None = None
+    """None: the whole site."""
+    nodes: int = 1
+    """Nodes that may be at its hosts at once. The site's own settings are for one of them, but a
+    Crawl-delay is for all together."""
 
     @property
     def name(self) -> str:
         return self.site.name
+
+    @property
+    def whose(self) -> tuple[str, int]:
+        """The site that its result belongs to, and which of the site's results in that run it is;
+        0: the only one."""
+        if self.part is not None:
+            return self.part.site, self.visit
+        return self.site.name, 0 if self.kept is None else self.visit

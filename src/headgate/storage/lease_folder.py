@@ -3,7 +3,7 @@
     leases/<task>.<epoch>/
       grant.json                what the manager gave
       sites/<site>.pages        what it knows of the site
-      spool/<stamp>/            the journal
+      spool/<stamp>/            the journal; of a part of a site, what was left to it
       runs/<stamp>/warc/        pages
       ended.json                how the visit ended: from then on it waits to be brought
 
@@ -28,13 +28,14 @@ from headgate.crawling.task_messages import Grant, Lease, decoded, encoded
 from headgate.model.task import Apart, Task
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.faults import reading, writing
+from headgate.storage.handout import handout_path, is_handout, save_handout
 from headgate.storage.journals.appending import sync_folder
 from headgate.storage.journals.spool_files import Place
 from headgate.storage.memory.file import DamagedMemory
 from headgate.storage.memory.site_memory import SiteMemory
 from headgate.storage.replacing import write_whole
 
-__all__ = ["LeaseFolder", "SavedGrant", "lease_folders"]
+__all__ = ["LeaseFolder", "SavedGrant", "is_complete", "keep_handout", "lease_folders"]
 
 _LEASES = "leases"
 _NAME = re.compile(r"(\d{1,18})\.(\d{1,18})")
@@ -72,8 +73,9 @@ class LeaseFolder:
         write_whole(self.path / "grant.json", encoded(saved))
         sync_folder(self.path.parent)
 
-    def keep_memory(self, site: str, data: bytes) -> bool:
+    def keep_memory(self, grant: Grant, data: bytes) -> bool:
         """What is known of the site; False: it is none, and left out."""
+        site, _ = grant.task.whose
         path = Collection(self.path).memory(site)
         with writing(path):
             path.write_bytes(data)
@@ -125,9 +127,8 @@ class LeaseFolder:
         shutil.rmtree(gone, ignore_errors=True)
 
     def _place(self, grant: Grant) -> Place:
-        task = grant.task
-        visit = task.visit if task.kept is not None else 0
-        return RunFolder(self.path, grant.stamp).place(task.name, visit=visit)
+        site, number = grant.task.whose
+        return RunFolder(self.path, grant.stamp).place(site, visit=number)
 
     def _load(self, name: str, kind: type[Kind]) -> Kind | None:
         path = self.path / name
@@ -138,6 +139,23 @@ class LeaseFolder:
                 return decoded(path.read_bytes(), kind)
         except (msgspec.MsgspecError, ValueError):
             return None
+
+
+def keep_handout(folder: LeaseFolder, grant: Grant, packed: bytes) -> bool:
+    """What was left to a part of a site; False: it did not come whole."""
+    whole = len(packed) == grant.handed_bytes and is_handout(packed)
+    if whole:
+        save_handout(_handout(folder, grant), packed)
+    return whole
+
+
+def is_complete(folder: LeaseFolder, grant: Grant) -> bool:
+    """Whether all is here without which it cannot be crawled."""
+    return not grant.handed_bytes or _handout(folder, grant).exists()
+
+
+def _handout(folder: LeaseFolder, grant: Grant) -> Path:
+    return handout_path(RunFolder(folder.path, grant.stamp), *grant.task.whose)
 
 
 def lease_folders(home: Path) -> list[LeaseFolder]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import ExitStack
 from pathlib import Path
 
+from headgate.model.page import Role
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.journal import Commit, Owner
 from headgate.storage.journals.site_journal import SiteJournal, site_journals
@@ -70,11 +71,18 @@ def seal(
 
     def done(owner: Owner, commits: Iterable[Commit]) -> None:
         sites.append(owner.site)
-        if owner.site not in remembered and not remember(run, owner, commits):
+        whole = Owner(owner.site)  # a number tells a part of the site, not which visit it is
+        if owner.site not in remembered and not remember(run, whole, commits):
             remarks.extend(mend(collection, owner.site))
 
+    told: dict[str, set[str]] = {}
+
+    def completed(owner: Owner, commits: Iterable[Commit]) -> Iterable[Commit]:
+        whole = commits if complete is None else complete(owner, commits)
+        return _told_once(whole, told.setdefault(owner.site, set())) if owner.visit else whole
+
     if tables_written is None:
-        _write_files(run, again, done, complete)
+        _write_files(run, again, done, completed)
     else:
         _write_index(run, done)
         if not tables_written():
@@ -127,6 +135,14 @@ def _commits(journal: SiteJournal) -> Iterable[Commit]:
     if journal.unpacked_bytes() <= _SMALL_BYTES:
         return list(journal.commits())
     return _Rereading(journal)
+
+
+def _told_once(commits: Iterable[Commit], told: set[str]) -> Iterator[Commit]:
+    """Without what parts of a site asked for again, each for itself: robots.txt."""
+    for group, rows, links in commits:
+        new = [row for row in rows if row.role == Role.PAGE or row.url not in told]
+        told.update(row.url for row in new if row.role != Role.PAGE)
+        yield group, new, links
 
 
 class _Rereading:

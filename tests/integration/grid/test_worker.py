@@ -16,6 +16,7 @@ from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.crawling.memory_desk import MemoryDesk
 from headgate.crawling.task_source import Refused
+from headgate.frontier.seen import url_hashes
 from headgate.jobs.from_python import crawl
 from headgate.jobs.lending.guest_rules import GuestRules, Hours, Idleness
 from headgate.jobs.lending.worker import Worker, WorkerJob, work
@@ -23,9 +24,10 @@ from headgate.jobs.real_parts import real_parts
 from headgate.model.budget import Budget
 from headgate.model.node_status import NodeStatus
 from headgate.model.site import Site
-from headgate.model.task import KeptVisit, Task
+from headgate.model.task import KeptVisit, SitePart, Task
 from headgate.model.units import BytesPerSecond, Seconds
 from headgate.storage.collection import Collection
+from headgate.storage.handout import packed_handout
 
 PATIENCE_SECONDS = 60.0
 LEASE_SECONDS = 3.0
@@ -374,3 +376,49 @@ def test_a_memory_that_came_damaged_is_left_out(tmp_path: Path) -> None:
 
         play(visit)
     assert any("damaged" in words for words in scene.seen["anna"].words)
+
+
+def part_of(web: SmallWeb) -> Task:
+    part = SitePart("small", round=2, hosts=((f"127.0.0.1:{web.port}",),))
+    return Task(site_of(web, "small (part 3)"), 3, part=part)
+
+
+def test_a_part_of_a_site_goes_on_where_others_left_it(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(40)) as web:
+        here = web.seed.removesuffix("0.html")
+        asked, met = [f"{here}{k}.html" for k in (3, 5)], [f"{here}{k}.html" for k in (0, 3, 5, 7)]
+        desk.add(part_of(web), "one.test", handed=packed_handout({2: asked}, url_hashes(met)))
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(crawl)
+        (result,) = desk.results().values()
+        assert set(result) == {"small~3.journal", "small~3-00001.warc.gz"}
+        # Of 3 the pages 7, 8 and 17, 18, 35 .. 38; of 5 the pages 11, 12 and 23 .. 26; 0 is met.
+        pages = {3, 8, 17, 18, 35, 36, 37, 38, 5, 11, 12, 23, 24, 25, 26}
+        assert sorted(archived(result)) == sorted(f"{here}{k}.html" for k in pages)
+
+
+def test_a_part_that_comes_damaged_is_left_to_others(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(4)) as web:
+        task = desk.add(part_of(web), "one.test", handed=b"no handout")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            node = asyncio.create_task(scene.node(until_idle=False))
+            await until(lambda: "anna" in scene.seen)
+            seen = scene.seen["anna"]
+            await until(lambda: any("damaged" in word for word in seen.words))
+            await until(lambda: not desk.holder(task))
+            worker = seen.worker
+            assert worker is not None
+            worker.stop()
+            await node
+
+        play(crawl)
+        assert not web.asked
+        assert not desk.results()

@@ -13,6 +13,7 @@ from headgate.frontier.pacing import PaceRules
 from headgate.frontier.ports import MemorySpill
 from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
+from headgate.frontier.site_parts import Mine, all_mine
 from headgate.frontier.traps import TrapRules
 
 HOME = "http://a.org/"
@@ -39,9 +40,10 @@ class Driver:
         scope: Scope | None = None,
         site_rules: FrontierRules | None = None,
         asked_before: Callable[[str], bool] = lambda _: False,
+        mine: Mine = all_mine,
     ) -> None:
         self.frontier = Frontier(
-            scope or Scope([HOME]), MemorySpill(), site_rules or rules(), asked_before
+            scope or Scope([HOME]), MemorySpill(), site_rules or rules(), asked_before, mine
         )
         self.journal: list[JournalEntry] = []
         self.flights: list[Fetch] = []

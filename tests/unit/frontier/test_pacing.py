@@ -126,6 +126,15 @@ def test_crawl_delay_takes_one_connection_and_the_longer_delay() -> None:
     assert pace.ready(5.0)
 
 
+def test_a_crawl_delay_is_for_all_who_ask_the_host_together() -> None:
+    pace = HostPace(PaceRules(guests=3))
+    pace.crawl_delay(5.0)
+    start(pace, 0.0)
+    pace.answered()
+    assert not pace.ready(14.9)
+    assert pace.ready(15.0)
+
+
 def test_a_short_crawl_delay_does_not_shorten_the_users() -> None:
     pace = HostPace(PaceRules(delay=2.0))
     pace.crawl_delay(0.5)

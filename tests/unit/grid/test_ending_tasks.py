@@ -47,3 +47,17 @@ def test_what_a_manager_before_gave_out_is_ended_and_the_rest_dropped() -> None:
     ending.end_all("started again")
     assert [stop.lease for stop in ending.orders([held.row.lease])] == [held.row.lease]
     assert [task.id for task in board.tasks.in_state(BoardState.DROPPED)] == [2]
+
+
+def test_a_lease_that_is_to_end_leaves_its_task_to_others_should_its_node_vanish() -> None:
+    board = board_of("a")
+    ending = EndingTasks(board)
+    held = board.claim(Asker("anna", "c1"), 0.0, 0.0)
+    assert held is not None
+    ending.end_lease(held.row.lease, "others can help")
+    assert [stop.why for stop in ending.orders([held.row.lease])] == ["others can help"]
+    board.give_back("anna", Ending.LEFT, 1.0)
+    ending.drop_waiting()
+    again = board.claim(Asker("bert", "c2"), 1.0, 1.0)
+    assert again is not None
+    assert not ending.orders([again.row.lease])

@@ -20,6 +20,7 @@ from headgate.jobs.lending.beating import Beating
 from headgate.jobs.lending.bringing import until_answered
 from headgate.jobs.lending.guest_rules import GuestRules
 from headgate.jobs.lending.holdings import Holdings, Work
+from headgate.storage.lease_folder import keep_handout
 from headgate.storage.replacing import write_soon
 
 __all__ = ["Claiming"]
@@ -66,24 +67,45 @@ class Claiming:
         why_not = self.rules.why_not(grant.task.site)
         if why_not:
             self.tell(f"not taken: {why_not}")
-            self._refused = [*self._refused, grant.lease.task][-_MOST_REFUSED:]
-            self.beating.give_back(grant.lease, Progress(grant.task.name))
+            self._refuse(grant)
             return
         work = self.holdings.take(grant, asked, self.clock.wall())
         if grant.known_bytes:
             await self._take_memory(work)
+        if grant.handed_bytes:
+            await self._take_handout(work)
 
     async def _take_memory(self, work: Work) -> None:
         """What is known of the site; a crawl without it asks for all."""
+        memory = await self._all_pieces(work, work.grant.known_bytes, handed=False)
+        if not await asyncio.to_thread(work.folder.keep_memory, work.grant, memory):
+            self.tell(f"{work.site}: what is known of it came damaged, and is left out")
+
+    async def _take_handout(self, work: Work) -> None:
+        """What was left to a part of a site, which is nothing without it."""
+        handout = await self._all_pieces(work, work.grant.handed_bytes, handed=True)
+        if work.lost:
+            return
+        work.complete = await asyncio.to_thread(keep_handout, work.folder, work.grant, handout)
+        if not work.complete:
+            self.tell(f"{work.site}: what is to be done came damaged; it is given back")
+            self._refuse(work.grant)
+            self.holdings.lose(work, "it came damaged")
+
+    async def _all_pieces(self, work: Work, size: int, *, handed: bool) -> bytes:
         pieces = bytearray()
-        while len(pieces) < min(work.grant.known_bytes, _MOST_MEMORY_BYTES):
-            known = Known(lease=work.lease, offset=len(pieces))
+        while len(pieces) < min(size, _MOST_MEMORY_BYTES):
+            known = Known(lease=work.lease, offset=len(pieces), handed=handed)
             piece = await until_answered(partial(self.source.known, known))
             if not piece:
                 break
             pieces += piece
-        if not await asyncio.to_thread(work.folder.keep_memory, work.site, bytes(pieces)):
-            self.tell(f"{work.site}: what is known of it came damaged, and is left out")
+        return bytes(pieces)
+
+    def _refuse(self, grant: Grant) -> None:
+        """It is given back, and not asked for again."""
+        self._refused = [*self._refused, grant.lease.task][-_MOST_REFUSED:]
+        self.beating.give_back(grant.lease, Progress(grant.task.name))
 
     def _open_claim(self) -> str:
         path = self.holdings.home / "claim"

@@ -21,7 +21,7 @@ from headgate.control.lease_book import LeaseBook
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Grant, Held, Lease, Orders
 from headgate.model.task import Task
-from headgate.storage.lease_folder import LeaseFolder, SavedGrant, lease_folders
+from headgate.storage.lease_folder import LeaseFolder, SavedGrant, is_complete, lease_folders
 
 __all__ = ["Holdings", "Stage", "Work"]
 
@@ -44,6 +44,8 @@ class Work:
     """Why it is not this node's any more; it is forgotten as soon as nobody writes to its files."""
     ending: str = ""
     """Why the manager wants no more of it than what was fetched."""
+    complete: bool = True
+    """All is here without which it cannot be crawled."""
 
     @property
     def lease(self) -> Lease:
@@ -74,7 +76,7 @@ class Holdings:
         """What an earlier life of the node left; whether it is still its own must be asked."""
         for folder in lease_folders(self.home):
             saved = folder.grant()
-            if saved is None:
+            if saved is None or not is_complete(folder, saved.grant):
                 folder.delete()
                 continue
             ended = folder.ended()
@@ -87,7 +89,8 @@ class Holdings:
         folder = LeaseFolder(self.home, grant.lease)
         saved = SavedGrant(grant, wall)
         folder.begin(saved)
-        work = Work(folder, saved, Progress(grant.task.name, visit=grant.task.visit))
+        progress = Progress(grant.task.name, visit=grant.task.visit)
+        work = Work(folder, saved, progress, complete=not grant.handed_bytes)
         self._hold(work, asked, grant.seconds)
         return work
 
@@ -138,7 +141,7 @@ class Holdings:
         busy = {work.site for work in self.of(Stage.CRAWLING)}
         found = []
         for work in self.of(Stage.WAITING):
-            good = self.book.is_good(work.lease, now) and not work.ending
+            good = self.book.is_good(work.lease, now) and not work.ending and work.complete
             if good and work.site not in busy:
                 busy.add(work.site)
                 found.append(work)

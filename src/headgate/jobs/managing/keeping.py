@@ -174,7 +174,8 @@ class _KeepByNodes:
         site = task.site
         wall = self.parts.clock.wall()
         spec = TaskSpec(
-            task=structs.replace(task, site=shared_site(site)), contact=self.job.contact
+            task=structs.replace(task, site=shared_site(site), nodes=site.nodes_at_once),
+            contact=self.job.contact,
         )
         hosts = host_groups(self.keeper.desk.sites.values())
         return NewTask(

@@ -41,7 +41,8 @@ from headgate.jobs.managing.node_watch import DoorKeeper, NodeWatch
 from headgate.jobs.managing.placing import chosen_by
 from headgate.jobs.managing.progress import GridProgress
 from headgate.jobs.managing.report import grid_report
-from headgate.jobs.managing.tasks import new_tasks
+from headgate.jobs.managing.shared_sites import SharedSites, shared_groups
+from headgate.jobs.managing.tasks import TaskMaking
 from headgate.jobs.managing.unread_pages import UnreadPages
 from headgate.jobs.mending import mend_crawl_memories
 from headgate.jobs.opening import JobKind, open_run
@@ -171,6 +172,7 @@ class _Managing:
                 lambda seconds: self._keeping.least_rate(self._leg_now, seconds),
                 lambda: free_bytes(run.collection),
                 job.grid.reference,
+                lambda: self._shared.pending,
             ),
         )  # fmt: skip
         chosen_by(self._desk, job.grid)
@@ -178,6 +180,7 @@ class _Managing:
         self._desk.committing.audit = job.grid.audit
         self._nodes = NodeWatch(self._desk, run)
         self._sites = GridProgress(self._desk, self._now_of)
+        self._shared = SharedSites(run, self._desk, self._sites)
         self._interrupted = False
 
     def interrupt(self, reason: str) -> None:  # noqa: ARG002 - whoever asks has one
@@ -205,28 +208,33 @@ class _Managing:
         forecasts = forecast_sites(
             job.sites, job.budget, self._catalog, Collection(job.out), moment
         )
-        elapsed = self._time.earlier
-        tasks = new_tasks(
-            job.sites, forecasts, self._run.stamp, clock.wall() - elapsed, job.contact
-        )
+        began = clock.wall() - self._time.earlier
+        groups = shared_groups(self._run, job.sites)
+        making = TaskMaking(
+            job.sites, groups, forecasts, self._run.stamp, began, job.contact
+        )  # fmt: skip
+        tasks = making.new()
         while some := list(islice(tasks, _AT_ONCE)):
             await asyncio.to_thread(self._store.add_tasks, some)
+        self._sites.share(groups)
         await self._desk.open()
         settled = {name for name, site in self._log.earlier_sites.items() if site.settled}
         await asyncio.to_thread(self._sites.take_up, self._store, self._run.stamp, settled)
+        await asyncio.to_thread(self._shared.take_up, making, settled)
         self._log.budget_is(self._time.now, self._keeping.rate_at(0.0))
         self._saving.begin(self._time.now)
         self._watcher.planned(None, forecasts)
         self._watcher.attach(self)
 
     async def _serve(self, door: DoorKeeper) -> RunReport:
-        while not (self._interrupted or _over(self._desk)):
+        while not (self._interrupted or _over(self._desk, self._shared)):
+            self._watcher.mended(await self._shared.look())
             self._look(door)
             await asyncio.sleep(_LOOK_SECONDS)
         self._look(door)
         if not self._interrupted:
             self._board.give_up_audits()
-        interrupted = self._board.tasks.left > 0
+        interrupted = self._board.tasks.left > 0 or self._shared.pending
         await self._end_leg(interrupted=interrupted)
         report = await asyncio.to_thread(self._wrap_up)
         self._watcher.finished(report)
@@ -285,7 +293,11 @@ class _Managing:
         return make_report(self._job.sites, self._job.budget.crawlers, None, self._log)
 
     def _stored(self, result: Received) -> None:
-        if result.audit_of is None:
+        if result.audit_of is not None:
+            return
+        if result.owner.site in self._sites.shared:
+            self._shared.stored(result)
+        else:
             self._sites.ended(result.row, result.manifest.progress)
 
     @property
@@ -311,9 +323,11 @@ class _Managing:
         return report
 
 
-def _over(desk: Desk) -> bool:
+def _over(desk: Desk, shared: SharedSites) -> bool:
     """Audits are left undone where nobody is here who could do them."""
     board = desk.board
+    if shared.pending and not board.draining:
+        return False
     if board.busy or not desk.committing.idle:
         return False
     groups = {row.group for row in DeskView(desk).here().values()}

@@ -1,22 +1,30 @@
-"""From sites to tasks of a grid: what each will take, and which may not run at once."""
+"""From sites to tasks of a grid: what each will take, and which may not run at once.
+
+A site is one task, or one that several nodes may crawl (`control.site_rounds`): then its tasks are
+parts, and each is at hosts of its own.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from headgate.control.board_rows import NewTask
 from headgate.control.forecast import Forecast, Source
+from headgate.control.site_rounds import HostGroups, PlannedPart, first_round
 from headgate.crawling.task_messages import encoded
 from headgate.frontier.scope import host_of
+from headgate.frontier.site_parts import urls_of
 from headgate.grid.given_tasks import TaskSpec
 from headgate.model.site import POLITE_DELAY, Site
-from headgate.model.task import Task
+from headgate.model.task import SitePart, Task
 from headgate.model.units import BytesPerSecond, Seconds
 from headgate.placing.cost_model import ScanCost, scan_seconds
 
-__all__ = ["host_groups", "new_tasks", "shared_site"]
+__all__ = ["TaskMaking", "host_groups", "shared_site"]
 
 _MEAN_PAGE_BYTES = 20e3
 _ANSWER_SECONDS = 0.25
@@ -25,14 +33,106 @@ _NODE_RATE = 5e6
 """Bytes per second, where nothing is known: of a server and of a node."""
 
 
-def new_tasks(
-    sites: Sequence[Site], forecasts: Mapping[str, Forecast], run: str, wall: float, contact: str
-) -> Iterator[NewTask]:
-    """One for each site, from ``wall`` on. The longest goes first, after those with a promise."""
-    groups = host_groups(sites)
-    return (
-        _task(site, forecasts[site.name], groups[site.name], run, wall, contact) for site in sites
-    )
+@dataclass(frozen=True, slots=True)
+class TaskMaking:
+    """Of a run's sites."""
+
+    sites: Sequence[Site]
+    groups: Mapping[str, HostGroups]
+    """Of the sites that several nodes may crawl."""
+    forecasts: Mapping[str, Forecast]
+    run: str
+    wall: float
+    """When the run began."""
+    contact: str
+    _hosts: dict[str, str] = field(init=False)
+    """Of each task, where it is alone; of a part's group under a name of its own."""
+    _guests: Counter[str] = field(init=False)
+    """Sites, and parts of others, that share a host."""
+
+    def __post_init__(self) -> None:
+        apart = [one for site in self.sites for one in self._apart(site)]
+        object.__setattr__(self, "_hosts", host_groups(apart))
+        object.__setattr__(self, "_guests", Counter(self._hosts.values()))
+
+    def new(self) -> Iterator[NewTask]:
+        """One for each site or, of those that are shared, for each part of the first round. The
+        longest goes first, after those with a promise."""
+        for site in self.sites:
+            groups = self.groups.get(site.name)
+            if groups is None:
+                yield self._whole(site)
+            else:
+                yield from self.parts(site, first_round(site, groups), 1)
+
+    def parts(
+        self, site: Site, planned: Sequence[PlannedPart], number: int, joined: Sequence[str] = ()
+    ) -> list[NewTask]:
+        """Of one round, numbered from ``number`` on within the site. ``joined``: URLs whose hosts
+        are the site's by now."""
+        return [
+            self._part(site, one, number + k, len(planned), joined) for k, one in enumerate(planned)
+        ]
+
+    def _whole(self, site: Site) -> NewTask:
+        seconds = _expected_seconds(site, self.forecasts[site.name])
+        task = Task(shared_site(site), nodes=site.nodes_at_once)
+        return self._task(site, task, self._hosts[site.name], seconds, 1)
+
+    def _part(
+        self, site: Site, planned: PlannedPart, number: int, parts: int, joined: Sequence[str]
+    ) -> NewTask:
+        part = planned.part
+        host = self._hosts[_of_group(site, part.group)]
+        nodes = planned.nodes if self._guests[host] == 1 else site.nodes_at_once
+        named = shared_site(site, nodes)
+        if named.max_rate is not None:
+            named = replace(named, max_rate=BytesPerSecond(named.max_rate / len(part.hosts)))
+        seeds = tuple(dict.fromkeys((*site.seeds, *joined)))
+        named = replace(named, name=f"{site.name} (part {number})", seeds=seeds)
+        seconds = _expected_seconds(site, self.forecasts[site.name]) / parts
+        task = Task(named, number, part=part, nodes=nodes)
+        new = self._task(site, task, host, seconds, parts)
+        return replace(new, part=_in_words(part), visit=number, nodes_at_once=nodes)
+
+    def _task(self, site: Site, task: Task, host: str, seconds: float, parts: int) -> NewTask:
+        known = self.forecasts[site.name]
+        return NewTask(
+            run=self.run,
+            site=site.name,
+            host=host,
+            spec=encoded(TaskSpec(task=task, contact=self.contact)),
+            value=seconds,
+            due=None if site.deadline is None else self.wall + site.deadline,
+            expected_bytes=0.0 if known.source is Source.GUESS else known.bytes / parts,
+            expected_seconds=seconds,
+            nodes_at_once=site.nodes_at_once,
+        )
+
+    def _apart(self, site: Site) -> Iterator[Site]:
+        """As if groups of hosts were sites of their own."""
+        groups = self.groups.get(site.name)
+        if groups is None:
+            yield site
+            return
+        for number in range(len(groups)):
+            mine = urls_of(SitePart(site.name, hosts=groups, group=number))(site.seeds)
+            yield Site(_of_group(site, number), tuple(mine) or site.seeds)
+
+
+def _in_words(part: SitePart) -> str:
+    """
+    >>> _in_words(SitePart("s", 2, (("a",), ("b",)), group=1, share=3, shares=6))
+    'round 2, hosts 2 of 2, share 4 of 6'
+    """
+    words = f"round {part.round}"
+    if len(part.hosts) > 1:
+        words += f", hosts {part.group + 1} of {len(part.hosts)}"
+    return words if part.shares == 1 else f"{words}, share {part.share + 1} of {part.shares}"
+
+
+def _of_group(site: Site, group: int) -> str:
+    return f"{site.name}\n{group}"
 
 
 def host_groups(sites: Iterable[Site]) -> dict[str, str]:
@@ -58,30 +158,16 @@ def host_groups(sites: Iterable[Site]) -> dict[str, str]:
     return {site.name: lead(host_of(site.seeds[0])) for site in sites}
 
 
-def _task(site: Site, known: Forecast, host: str, run: str, wall: float, contact: str) -> NewTask:
-    seconds = _expected_seconds(site, known)
-    spec = TaskSpec(task=Task(shared_site(site)), contact=contact)
-    return NewTask(
-        run=run,
-        site=site.name,
-        host=host,
-        spec=encoded(spec),
-        value=seconds,
-        due=None if site.deadline is None else wall + site.deadline,
-        expected_bytes=0.0 if known.source is Source.GUESS else known.bytes,
-        expected_seconds=seconds,
-        nodes_at_once=site.nodes_at_once,
-    )
-
-
-def shared_site(site: Site) -> Site:
-    """As one of several nodes is told that are at it at once: all together they are as polite as
-    one."""
-    nodes = site.nodes_at_once
+def shared_site(site: Site, nodes: int | None = None) -> Site:
+    """As one of several nodes is told that are at it at once, ``nodes_at_once`` of them if nothing
+    is said: all together they are as polite as one."""
+    nodes = nodes or site.nodes_at_once
     if nodes == 1:
         return site
     rate = site.max_rate
     connections = site.connections
+    if connections is None and site.delay is None:
+        connections = 1  # what is polite to a stranger, from each
     return replace(
         site,
         delay=Seconds((site.delay if site.delay is not None else POLITE_DELAY) * nodes),

@@ -43,8 +43,14 @@ class SiteSpool:
     """The durable state of one site run."""
 
     def __init__(
-        self, place: Place, shared: SharedFiles | None = None, small_bytes: int = _SMALL_BYTES
+        self,
+        place: Place,
+        shared: SharedFiles | None = None,
+        small_bytes: int = _SMALL_BYTES,
+        *,
+        one_visit: bool = False,
     ) -> None:
+        """``one_visit``: its number tells a part of the site, and not which visit it is."""
         assert place.owner is not None, "a spool is one site's"
         self._owner = place.owner
         self._place = place
@@ -58,7 +64,7 @@ class SiteSpool:
             self.files = shared.files
             """Where the next commit goes; they change only while their lock is held."""
             self._finished = self._journal.finished()
-        self._archive = SiteArchive(self.files.writer, self._owner.visit)
+        self._archive = SiteArchive(self.files.writer, 0 if one_visit else self._owner.visit)
         self._kept: list[Commit] | None = None if self._journal.pieces else []
         """All commits, while they are few: what is made of them need not be read again."""
         self.on_stored: Callable[[Sequence[PageRow]], None] | None = None

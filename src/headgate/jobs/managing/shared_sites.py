@@ -1,0 +1,225 @@
+"""Sites that several nodes crawl: when all parts of a round are in, what they leave is dealt out.
+
+Nothing but the catalog and the journals is needed to know how far a site is. So a manager that was
+killed reads them again, and a round is on the board whole or not at all: its tasks are added in one
+transaction, after the files that they go on from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from headgate.control.board_rows import BoardState, NewTask
+from headgate.control.site_rounds import (
+    HostGroups,
+    Leftover,
+    PartResult,
+    can_help,
+    groups_of_hosts,
+    is_shared,
+    next_round,
+)
+from headgate.crawling.progress import SHARED_OUT, Progress, TaskState
+from headgate.crawling.task_messages import Lease, Manifest, decoded
+from headgate.grid.committing import Received
+from headgate.grid.desk import Desk, lately_seconds
+from headgate.grid.desk_view import DeskView
+from headgate.grid.given_tasks import TaskSpec
+from headgate.jobs.managing.progress import LOST, GridProgress
+from headgate.jobs.managing.tasks import TaskMaking
+from headgate.model.page import Role
+from headgate.model.site import Site
+from headgate.model.task import SitePart
+from headgate.storage.collection import RunFolder
+from headgate.storage.handout import handout_path, packed_handout, save_handout
+from headgate.storage.journals.site_journal import Piece, SiteJournal
+
+__all__ = ["SharedSites", "shared_groups"]
+
+_STATE = "shared"
+_REMEDY = "delete it, and the run with headgate crawl --abandon"
+
+
+def shared_groups(run: RunFolder, sites: Iterable[Site]) -> dict[str, HostGroups]:
+    """By name, the sites that several nodes may crawl, and their hosts: as it was when the run
+    began, whatever the site file says since."""
+    saved = run.load_as(_STATE, dict[str, HostGroups], _REMEDY)
+    if saved is None:
+        saved = {site.name: groups_of_hosts(site) for site in sites if is_shared(site)}
+        run.save(_STATE, msgspec.json.encode(saved))
+    return saved
+
+
+@dataclass(slots=True)
+class _Round:
+    """Of one site, the one under way."""
+
+    parts: dict[int, SitePart] = field(default_factory=dict)
+    """By number."""
+    tasks: dict[int, int] = field(default_factory=dict)
+    """Their numbers on the board."""
+    results: dict[int, Progress] = field(default_factory=dict)
+    """Of those that are stored."""
+
+
+@dataclass(slots=True)
+class SharedSites:
+    run: RunFolder
+    desk: Desk
+    progress: GridProgress
+    _sites: dict[str, Site] = field(default_factory=dict)
+    """That are shared and not done, like all that follow."""
+    _making: TaskMaking | None = None
+    _left: dict[str, Leftover] = field(default_factory=dict)
+    _rounds: dict[str, _Round] = field(default_factory=dict)
+
+    def take_up(self, making: TaskMaking, settled: Container[str]) -> None:
+        """When the desk is open. ``settled``: sites of which there is nothing left to say."""
+        store = self.desk.store
+        self._making = making
+        self._sites = {
+            site.name: site
+            for site in making.sites
+            if site.name in making.groups and site.name not in settled
+        }
+        if not self._sites:
+            return
+        self._left = {name: Leftover() for name in self._sites}
+        ended: dict[str, dict[int, _Round]] = {name: {} for name in self._sites}
+        for name, lease in store.done(self.run.stamp):
+            if name in ended:
+                task = decoded(store.spec(lease.task), TaskSpec).task
+                manifest = store.manifest(lease.task)
+                assert task.part is not None
+                assert manifest is not None
+                of_round = ended[name].setdefault(task.part.round, _Round())
+                of_round.parts[task.visit] = task.part
+                of_round.results[task.visit] = decoded(manifest, Manifest).progress
+        for row in store.tasks(self.run.stamp):
+            if row.site in ended and row.audit_of is None:
+                task = decoded(store.spec(row.id), TaskSpec).task
+                assert task.part is not None
+                of_round = ended[row.site].setdefault(task.part.round, _Round())
+                of_round.parts[task.visit], of_round.tasks[task.visit] = task.part, row.id
+        for name, rounds in ended.items():
+            *before, last = [rounds[number] for number in sorted(rounds)]
+            for one in before:
+                self._left[name].take_in(self._results(name, one))
+            self._rounds[name] = last
+
+    @property
+    def pending(self) -> bool:
+        """Whether a round is over, and what it leaves not dealt out."""
+        return any(map(self._is_over, self._rounds.values()))
+
+    def stored(self, result: Received) -> None:
+        """A part of a site that is shared. What comes before all is taken up is found then."""
+        site, number = result.owner
+        if site in self._rounds:
+            progress = self._rounds[site].results[number] = result.manifest.progress
+            self.progress.part_ended(site, result.row, progress)
+
+    async def look(self) -> list[str]:
+        """Deal out what rounds that are over leave; what there is to say of it."""
+        remarks: list[str] = []
+        running = self.desk.running() if self._rounds else {}
+        for name, one in list(self._rounds.items()):
+            if not self._is_over(one):
+                self._let_others_help(name, one, running)
+                continue
+            reason = self._why_stopped(one)
+            if reason:
+                self._end(name, TaskState.STOPPED, reason)
+                if reason == LOST:
+                    remarks.append(f"{name} is given up: several nodes were lost with a part of it")
+                continue
+            tasks = await asyncio.to_thread(self._dealt, name, one)
+            if not tasks:
+                self._end(name, TaskState.DONE, "")
+                continue
+            rows = await asyncio.to_thread(self.desk.store.add_tasks, tasks)
+            following = self._rounds[name] = _Round()
+            for task, row in zip(tasks, rows, strict=True):
+                part = decoded(task.spec, TaskSpec).task.part
+                assert part is not None
+                following.parts[task.visit], following.tasks[task.visit] = part, row.id
+                self.desk.board.add(row)
+        return remarks
+
+    def _let_others_help(self, name: str, one: _Round, running: Mapping[Lease, Progress]) -> None:
+        """Nodes that came since a part was given to one alone."""
+        site, nodes = self._sites[name], self._nodes()
+        numbers = {task: number for number, task in one.tasks.items()}
+        for lease, told in running.items():
+            number = numbers.get(lease.task)
+            if number is not None and can_help(site, one.parts[number], told.to_do, nodes):
+                self.desk.ending.end_lease(lease, SHARED_OUT)
+
+    def _is_over(self, one: _Round) -> bool:
+        return all(
+            number in one.results or self._is_dropped(one.tasks[number]) for number in one.parts
+        )
+
+    def _is_dropped(self, task: int) -> bool:
+        row = self.desk.board.tasks.get(task)
+        return row is not None and row.state is BoardState.DROPPED
+
+    def _why_stopped(self, one: _Round) -> str:
+        """For good; empty: the site goes on."""
+        reasons = (
+            progress.reason
+            for progress in one.results.values()
+            if progress.state is not TaskState.DONE and progress.reason != SHARED_OUT
+        )
+        return LOST if len(one.results) < len(one.parts) else next(reasons, "")
+
+    def _end(self, name: str, state: TaskState, reason: str) -> None:
+        del self._rounds[name], self._left[name], self._sites[name]
+        self.progress.end_shared(name, state, reason)
+
+    def _dealt(self, name: str, one: _Round) -> list[NewTask]:
+        """The tasks of the next round, whose files are durable."""
+        site, left = self._sites[name], self._left[name]
+        left.take_in(self._results(name, one))
+        before = next(iter(one.parts.values()))
+        waiting = left.waiting(before.hosts)
+        for number, progress in one.results.items():
+            if progress.reason == SHARED_OUT:  # known pages may wait that no link led to
+                group = one.parts[number].group
+                waiting[group] = max(waiting.get(group, 0), progress.to_do)
+        planned = next_round(site, before, waiting, self._nodes(), left.explored)
+        first = max(one.parts) + 1
+        met = left.met()
+        for number, following in enumerate(planned, first):
+            self._hand_out(name, number, left.asks(following.part), met)
+        joined = () if site.include else left.joined
+        assert self._making is not None
+        return self._making.parts(site, planned, first, joined)
+
+    def _hand_out(
+        self, name: str, number: int, asks: Mapping[int, list[str]], met: array[int]
+    ) -> None:
+        save_handout(handout_path(self.run, name, number), packed_handout(asks, met))
+
+    def _nodes(self) -> int:
+        """That are here, or were until just now: a manager that was started again waits for
+        nobody."""
+        lately = self.desk.clock.wall() - lately_seconds(self.desk.board.terms.lease_seconds)
+        seen = {row.name for row in self.desk.roll.rows.values() if row.seen >= lately}
+        return len(seen | set(DeskView(self.desk).here()))
+
+    def _results(self, name: str, one: _Round) -> Sequence[PartResult]:
+        return [
+            self._result(name, number, one.parts[number], progress)
+            for number, progress in sorted(one.results.items())
+        ]
+
+    def _result(self, name: str, number: int, part: SitePart, progress: Progress) -> PartResult:
+        journal = SiteJournal([Piece(self.run.place(name, visit=number).journal)])
+        robots = (row.url for rows in journal.pages() for row in rows if row.role == Role.ROBOTS)
+        return PartResult(part, progress.state is TaskState.DONE, journal.entries, robots)

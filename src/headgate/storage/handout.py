@@ -1,0 +1,69 @@
+"""What parts of a site leave to those of the next round: a file for each of these, made by the
+manager, brought to whichever node has the part, and read when its crawl begins.
+
+    spool/<stamp>/<site>~<number>.handed
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from headgate.crawling.leads import Handed
+from headgate.frontier.hash_set import Hashes
+from headgate.model.errors import DamagedFile
+from headgate.storage.bounds import Count
+from headgate.storage.collection import RunFolder
+from headgate.storage.faults import reading
+from headgate.storage.replacing import write_whole
+
+__all__ = ["handout_path", "is_handout", "load_handout", "packed_handout", "save_handout"]
+
+_REMEDY = "delete the node's folder; another will crawl the part"
+_WORD_BYTES = 8
+
+
+class _Handout(msgspec.Struct, frozen=True, array_like=True):
+    asks: list[tuple[Count, list[str]]]
+    met: bytes
+    """Hashes, words of 64 bits."""
+
+
+def handout_path(run: RunFolder, site: str, number: int) -> Path:
+    return run.place(site, visit=number).journal.with_suffix(".handed")
+
+
+def packed_handout(asks: Mapping[int, list[str]], met: Hashes) -> bytes:
+    """URLs by depth, and the hashes of all that were met."""
+    return msgspec.msgpack.encode(_Handout(sorted(asks.items()), met.tobytes()))
+
+
+def save_handout(path: Path, packed: bytes) -> None:
+    """Durable when it returns."""
+    write_whole(path, packed)
+
+
+def is_handout(packed: bytes) -> bool:
+    """Whether it came whole."""
+    return _unpacked(packed) is not None
+
+
+def load_handout(path: Path) -> Handed:
+    with reading(path):
+        handout = _unpacked(path.read_bytes())
+    if handout is None:
+        raise DamagedFile(path, "it is cut off", _REMEDY)
+    met = array("Q")
+    met.frombytes(handout.met)
+    return Handed(handout.asks, met)
+
+
+def _unpacked(packed: bytes) -> _Handout | None:
+    try:
+        handout = msgspec.msgpack.decode(packed, type=_Handout)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return None if len(handout.met) % _WORD_BYTES else handout
