@@ -79,8 +79,8 @@ def test_a_survey_that_brought_nothing_says_so_first(tmp_path: Path) -> None:
         as_json = headgate("survey", *starts, "--out", tmp_path, "--json", *QUICK)
     first, *rest = done.stdout.splitlines()
     assert first == (
-        "Nothing was fetched from 2 servers: 1 × status 403 (Forbidden), 1 × dns (the name"
-        " does not resolve)"
+        "Nothing was fetched from 2 servers: 1 × dns (the name does not resolve),"
+        " 1 × status 403 (Forbidden)"
     )
     assert not [line for line in rest if "403" in line or "dns" in line], "it is said once"
     assert (done.returncode, as_json.returncode) == (4, 4)

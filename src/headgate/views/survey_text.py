@@ -38,7 +38,7 @@ def survey_text(report: SurveyReport, folder: str) -> str:
 
 def nothing_surveyed(report: SurveyReport) -> str:
     """Why no server gave a page, the most frequent reason first."""
-    reasons = sorted(report.unreachable.items(), key=lambda item: -item[1])
+    reasons = sorted(report.unreachable.items(), key=lambda item: (-item[1], item[0]))
     meanings = {reason: error_meaning(reason.removeprefix("status ")) for reason, _ in reasons}
     why = [
         f"{count:,} × {reason}" + (f" ({meanings[reason]})" if meanings[reason] else "")
