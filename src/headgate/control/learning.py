@@ -30,7 +30,7 @@ class Learning(msgspec.Struct):
     catalog: Catalog
     servers: ServerWatch
     alphas: AlphaWatch
-    _saved: float = msgspec.field(default=0.0)
+    _saved: float = 0.0
 
     @classmethod
     def of(cls, catalog: Catalog, calendar: Calendar, sites: Sequence[Site]) -> Learning:

@@ -61,7 +61,7 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
 class PageReader(msgspec.Struct, frozen=True):
     """``agent`` is our product token in robots rules."""
 
-    agent: str = msgspec.field(default=ROBOTS_AGENT)
+    agent: str = ROBOTS_AGENT
     with_words: bool = False
     """Whether to read text and anchor texts, for a focus."""
     with_requisites: bool = False

@@ -57,7 +57,7 @@ class FetcherSettings(msgspec.Struct, frozen=True):
 
     contact: str
     """Where a webmaster reaches whoever runs this: a URL or a mail address."""
-    limits: Limits = msgspec.field(default=Limits())
+    limits: Limits = Limits()
     named: frozenset[str] = frozenset()
     """Hosts, addresses and networks that the user named for all sites: these may be private."""
     named_for: frozenset[tuple[str, str]] = frozenset()

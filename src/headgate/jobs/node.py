@@ -64,14 +64,14 @@ class NodeJob(msgspec.Struct, frozen=True):
     stamp: str
     """Of the run; empty for a keeper, whose tasks name theirs."""
     fetcher: FetcherSettings
-    warcinfo: tuple[tuple[str, str], ...] = msgspec.field(default=())
+    warcinfo: tuple[tuple[str, str], ...] = ()
     many_sites: bool = False
     """Whether there are so many sites that small ones share files."""
     borrowing: bool = True
     """Whether a site may use a little more than its rate where others use less."""
     order: ScoreOrder | None = None
     """The order of the queue that all sites share; None: each site has its own queue."""
-    calendar: Calendar = msgspec.field(default=Calendar())
+    calendar: Calendar = Calendar()
     """The zone and holidays by which servers are busy or idle."""
     servers: tuple[KnownSpeed, ...] = ()
     """Speeds of servers from earlier runs, for that queue."""
@@ -120,7 +120,7 @@ class NodeParts(msgspec.Struct, frozen=True):
     clock: Clock
     open_fetcher: OpenFetcher
     second_reader: Callable[[], SecondReader | None] = lambda: None
-    listening: Listening = msgspec.field(default=Listening())
+    listening: Listening = Listening()
 
 
 @asynccontextmanager

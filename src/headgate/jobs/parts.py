@@ -58,7 +58,7 @@ class Parts(msgspec.Struct, frozen=True):
     second_reader: Callable[[], SecondReader | None] = lambda: None
     tables_beside: Callable[[RunFolder], TablesBeside] = lambda run: TablesBeside(run, 1)
     """By default for one core, where nothing is done in parallel."""
-    listening: Listening = msgspec.field(default=Listening())
+    listening: Listening = Listening()
 
     @property
     def node(self) -> NodeParts:

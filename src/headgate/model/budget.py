@@ -37,7 +37,7 @@ class Budget(msgspec.Struct, frozen=True):
     crawlers: int = DEFAULT_CRAWLERS
     """Most sites crawled at once: m in the papers."""
     objective: Objective = Objective.MAKESPAN
-    calendar: Calendar = msgspec.field(default=Calendar())
+    calendar: Calendar = Calendar()
     """The zone and holidays by which servers are busy or idle."""
     quota: Quota | None = None
     """Bytes per day or month, in addition to the rate; None: no quota."""
@@ -51,7 +51,7 @@ class Budget(msgspec.Struct, frozen=True):
     """The rate it never goes below; None: a hundredth of the bandwidth, or of the line."""
     staleness: Staleness = Staleness.AGE
     """What a keeper minimises."""
-    volume: VolumeBounds = msgspec.field(default=VolumeBounds())
+    volume: VolumeBounds = VolumeBounds()
     processes: int = 1
     """Worker processes."""
     contact: str = ""

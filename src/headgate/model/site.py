@@ -133,11 +133,11 @@ class Site(msgspec.Struct, frozen=True):
     order: str = ""
     """Which URLs go first: one of `ORDERS` or a scorer's name; empty: by the focus if there is one,
     else breadth-first."""
-    access: Access = msgspec.field(default=Access())
+    access: Access = Access()
     """Login, headers, proxy."""
-    keeping: Keeping = msgspec.field(default=Keeping())
+    keeping: Keeping = Keeping()
     """For `headgate keep`."""
-    statistics: SiteStatistics = msgspec.field(default=SiteStatistics())
+    statistics: SiteStatistics = SiteStatistics()
 
     def __post_init__(self) -> None:
         where = f"site {self.name!r}"

@@ -67,7 +67,7 @@ class SiteFile(msgspec.Struct, frozen=True):
 
     budget: Budget
     sites: tuple[Site, ...]
-    grid: GridTerms = msgspec.field(default=GridTerms())
+    grid: GridTerms = GridTerms()
 
 
 def parse_site_file(
