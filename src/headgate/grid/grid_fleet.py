@@ -125,18 +125,26 @@ class GridFleet:
         return ended
 
     async def close(self, reason: str) -> None:
-        """What does not come in time is taken in later, though nobody waits for it then."""
+        """With all that nodes still bring, also of visits that a manager before this one began.
+        What does not come in time is taken in later, though nobody waits for it then."""
         for site in list(self._running):
             self.stop(site, reason)
         clock, lease = self.desk.clock, self.desk.board.terms.lease_seconds
         until = clock.now() + _CLOSING_LEASES * lease
         ended: list[Progress] = []
-        while self._running and clock.now() < until and self.desk.fault is None:
+        while self._awaited() and clock.now() < until and self.desk.fault is None:
             ended += await self.wait(_LOOK_SECONDS)
         await self._beside.settle()
         for site, running in list(self._running.items()):
             self._tell_end(site, _nothing(running.task, reason))
         self._ended = [*ended, *self._ended]
+
+    def _awaited(self) -> bool:
+        """Whether something is to come: of nodes that are here, or on its way into the catalog."""
+        board, roll = self.desk.board, self.desk.roll
+        here = roll.here(self.desk.clock.now(), board.terms.lease_seconds)
+        held = any(board.leases.held(node) for node in here)
+        return held or bool(self._running) or any(board.tasks.in_state(BoardState.RECEIVED))
 
     def stored(self, result: Received) -> None:
         """Told by the desk."""
