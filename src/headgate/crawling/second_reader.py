@@ -34,8 +34,9 @@ __all__ = ["SecondReader"]
 _WINDOW_SECONDS = 0.1
 """Window over which the share of time spent reading is measured."""
 _WORTH_PART = 0.15
-_MOST_WAITING = 4
-"""Pages without an answer yet: enough to keep it busy."""
+_MOST_WAITING = 32
+"""Pages without an answer yet: pages come in bursts, and what does not fit is read here. Of less
+than 128 KB each."""
 _PATIENCE_SECONDS = 10.0
 """An ordinary page takes milliseconds."""
 
