@@ -147,7 +147,7 @@ def unfinished_request(out: Path) -> CrawlRequest:
             f"{out}: the unfinished run was begun from Python; go on with it there"
             " (resume=True), or give it up with --abandon"
         )
-    remedy = "put it back, or give the run up with --abandon; what is stored is kept"
+    remedy = "restore it from a copy, or give the run up with --abandon; what is stored is kept"
     request = None if run is None else run.load_as("request", CrawlRequest, remedy)
     if request is None:
         raise UserMistake(f"{out}: no unfinished run to go on with; leave out --resume")

@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = [
     "DamagedFile",
     "HeadgateError",
+    "OtherVersion",
     "PlanningError",
     "SiteFileError",
     "UserMistake",
@@ -33,6 +34,16 @@ class DamagedFile(UserMistake):
 
     def __init__(self, path: object, how: str, remedy: str) -> None:
         super().__init__(f"{path} is damaged ({how}); {remedy}")
+
+
+class OtherVersion(UserMistake):
+    """A file of a collection can be read, but not as what this version of Headgate writes."""
+
+    def __init__(self, path: object, how: str, remedy: str) -> None:
+        super().__init__(
+            f"{path} was written by another version of Headgate, or is damaged ({how});"
+            f" use that version, or {remedy}"
+        )
 
 
 class PlanningError(UserMistake):

@@ -7,9 +7,9 @@
       runs/<stamp>/             what stays: warc/, index.cdxj, pages.parquet, links.parquet, ...
       spool/<stamp>/            what an unfinished run needs to go on: journals and saved state
 
-A run is unfinished as long as its spool folder exists. The folder goes in one step, by a new name,
-after everything made from it is durable; so a crash in between leaves either a run that can be
-sealed again or a finished one.
+A run is unfinished as long as its spool folder exists. The folder is removed in one step, by
+renaming it, after everything made from it is durable; so a crash in between leaves either a run
+that can be sealed again or a finished one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import TypeVar
 
 import msgspec
 
-from headgate.model.errors import DamagedFile, UserMistake
+from headgate.model.errors import DamagedFile, OtherVersion, UserMistake
 from headgate.storage.faults import opening_collection, reading, writing
 from headgate.storage.journals.appending import sync_folder
 from headgate.storage.journals.journal import Owner
@@ -43,7 +43,7 @@ _DONE = ".done-"
 _SHARED = "small-sites-"
 _NUMBER = re.compile(rf"{_SHARED}(\d{{1,9}})(?:\.journal|-\d{{5}}\.warc\.gz)$")
 _LONGEST_PATH = 3800
-"""Of a collection: what is in it has longer ones, and Linux ends at 4096 bytes."""
+"""Of the collection's path: those of its files are longer, and Linux allows 4096 bytes."""
 _MOST_STATE_BYTES = 1 << 30
 
 Kind = TypeVar("Kind")
@@ -57,7 +57,7 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> Path:
-        """What stays."""
+        """Permanent files."""
         return self.collection / "runs" / self.stamp
 
     @property
@@ -71,7 +71,7 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     @property
     def spool(self) -> Path:
-        """What goes when the run is over."""
+        """Temporary files, deleted when the run is finished."""
         return self.collection / "spool" / self.stamp
 
     @property
@@ -80,7 +80,7 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     @property
     def is_survey(self) -> bool:
-        """Of a run that is not finished: whether ``headgate survey`` began it."""
+        """Whether an unfinished run is a survey."""
         return self.load("survey") is not None
 
     def place(
@@ -90,38 +90,41 @@ class RunFolder(msgspec.Struct, frozen=True):
         max_warc_bytes: int = DEFAULT_FILE_BYTES,
         visit: int = 0,
     ) -> Place:
-        """Where a visit to a site keeps its journal and WARC files; 0: the run's only one."""
+        """Where the journal and WARC files of a visit are; 0: the only visit to the site in this
+        run."""
         stem = f"{file_safe(site)}~{visit}" if visit else file_safe(site)
         warc = WarcFiles(self.warc, stem, warcinfo, max_warc_bytes, self.shelf)
         return Place(Owner(site, visit), self.spool / f"{stem}.journal", warc)
 
     def shared_place(self, number: int, warcinfo: tuple[tuple[str, str], ...] = ()) -> Place:
-        """Where small sites have theirs together; each process of each leg has a number."""
+        """Where the files that small sites share are; each process of each leg has its own
+        number."""
         stem = f"{_SHARED}{number}"
         warc = WarcFiles(self.warc, stem, warcinfo, shelf=self.shelf)
         return Place(None, self.spool / f"{stem}.journal", warc)
 
     def journals(self) -> list[Path]:
-        """Of sites that have one of their own, in the order of their names."""
+        """Journals that belong to one site, ordered by name."""
         shared = set(self.shared_journals())
         return sorted(path for path in self.spool.glob("*.journal") if path not in shared)
 
     def shared_journals(self) -> list[Path]:
-        """In the order in which they were begun."""
+        """Journals shared by sites, oldest first."""
         paths = (self.shared_place(number).journal for number in self.shared_numbers())
         return [path for path in paths if path.exists()]
 
     def shared_numbers(self) -> list[int]:
-        """Of shared journals, and of WARC files whose journal a crash kept from being written."""
+        """Numbers of shared journals, and of WARC files whose journal was not written because of a
+        crash."""
         files = chain(self.spool.glob(f"{_SHARED}*"), self.warc.glob(f"{_SHARED}*"))
         return sorted({int(found[1]) for file in files if (found := _NUMBER.match(file.name))})
 
     def save(self, name: str, data: bytes) -> None:
-        """Keep something that a resumed run will need, in place of what it was before."""
+        """Save state for a resumed run, replacing what was saved under this name."""
         write_whole(self.state_file(name), data)
 
     def load(self, name: str) -> bytes | None:
-        """What was saved last under a name; None: nothing."""
+        """The state saved under a name; None: there is none."""
         path = self.state_file(name)
         with reading(path):
             try:
@@ -132,21 +135,23 @@ class RunFolder(msgspec.Struct, frozen=True):
                 return file.read(_MOST_STATE_BYTES)
 
     def load_as(self, name: str, kind: type[Kind], remedy: str) -> Kind | None:
-        """What was saved as JSON; ``remedy`` is told to whoever finds it damaged."""
+        """State that was saved as JSON; ``remedy``: what the user can do if it is unreadable."""
         data = self.load(name)
         if not data:
             return None
         try:
             return msgspec.json.decode(data, type=kind)
+        except msgspec.ValidationError as error:
+            raise OtherVersion(self.state_file(name), str(error), remedy) from None
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise DamagedFile(self.state_file(name), str(error), remedy) from None
 
     def refuse_links(self) -> None:
-        """Before anything is written into it, or deleted."""
+        """Called before anything is written or deleted: refuses symbolic links."""
         refuse_links(self.path, self.warc, self.spool)
 
     def state_file(self, name: str) -> Path:
-        """Where something is saved under a name."""
+        """The file of a saved state."""
         return self.spool / f"{name}.state"
 
     def finish(self) -> None:
@@ -159,7 +164,7 @@ class RunFolder(msgspec.Struct, frozen=True):
 
 
 class Collection(msgspec.Struct, frozen=True):
-    """Paths only: making one neither reads nor writes."""
+    """Creating this object does no I/O."""
 
     path: Path
 
@@ -172,12 +177,13 @@ class Collection(msgspec.Struct, frozen=True):
         return self.path / "sites"
 
     def memory(self, site: str) -> Path:
-        """Where all that is known of a site's pages is: `headgate.storage.memory.site_memory`."""
+        """The file with all that is known of a site's pages:
+        `headgate.storage.memory.site_memory`."""
         return self.memories / f"{file_safe(site)}.pages"
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Make the folder if need be and hold it: one crawl at a time may write to it."""
+        """Create the folder if needed and lock it: one crawl at a time may write to it."""
         with opening_collection(self.path):
             self._refuse_name()
             refuse_links(*(self.path / name for name in ("runs", "spool", "sites")))
@@ -209,7 +215,7 @@ class Collection(msgspec.Struct, frozen=True):
         return False
 
     def new_run(self, started: datetime) -> RunFolder:
-        """Folders for a run that starts now; needs the lock."""
+        """Create the folders of a new run; needs the lock."""
         stamp = started.astimezone(UTC).strftime("%Y-%m-%dT%H-%M-%S")
         names = (stamp if number == 1 else f"{stamp}-{number}" for number in count(1))
         run = next(run for name in names if not (run := RunFolder(self.path, name)).path.exists())
@@ -234,7 +240,7 @@ class Collection(msgspec.Struct, frozen=True):
         return next((run for run in self.runs() if run.unfinished), None)
 
     def _refuse_name(self) -> None:
-        """What could not hold a run is refused before there is one."""
+        """Refuse paths that are too long, before a run is created."""
         if len(os.fsencode(self.path)) > _LONGEST_PATH:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
 

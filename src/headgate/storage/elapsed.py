@@ -1,8 +1,7 @@
-"""How long a run has been crawling, kept on disk from second to second.
+"""How long a run has been crawling, saved every second.
 
-To replace a file takes three waits for the disk, this one a single wait, and a tenth of the CPU: it
-is written in place. Two slots are written in turn, each with a checksum, so that a write that is
-torn costs a second, and never both.
+Replacing a file takes three waits for the disk; writing in place takes one, and a tenth of the CPU.
+Two slots with checksums are written in turn, so that a torn write costs one second.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Elapsed(msgspec.Struct, frozen=True, order=True):
 
     seconds: float
     ended: bool
-    """In an orderly way: no time is missing."""
+    """In order: no time is missing."""
 
 
 class ElapsedFile:
@@ -51,13 +50,13 @@ class ElapsedFile:
 
 
 def decode_elapsed(data: bytes, path: Path, between: float) -> float:
-    """Seconds of crawling, by what is in the file; ``between`` two writes are so many at the most.
-    None too few: a leg that did not end in order is given those that it may have taken since."""
+    """Seconds of crawling, rounded up: to a leg that was killed, the most that may have passed
+    since its last write (``between`` two writes) is added."""
     slots = (data[start : start + _SLOT_BYTES] for start in (0, _SLOT_BYTES))
     found = [elapsed for slot in slots if (elapsed := _decoded(slot)) is not None]
     if not found:
         remedy = "delete it: the run goes on, its time counted anew"
-        raise DamagedFile(path, "no time in it", remedy)
+        raise DamagedFile(path, "no time in it, or another version of Headgate wrote it", remedy)
     last, torn = max(found), 2 - len(found)
     return last.seconds if last.ended else last.seconds + between * (1 + torn)
 

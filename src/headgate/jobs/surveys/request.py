@@ -132,7 +132,7 @@ def unfinished_request(out: Path) -> SurveyRequest:
     from headgate.storage.collection import Collection
 
     run = Collection(out).unfinished_run()
-    remedy = "put it back, or give the survey up with 'headgate crawl --abandon'"
+    remedy = "restore it from a copy, or give the survey up with 'headgate crawl --abandon'"
     request = None if run is None else run.load_as("survey", SurveyRequest, remedy)
     if request is None:
         raise UserMistake(f"{out}: no unfinished survey to go on with; leave out --resume")

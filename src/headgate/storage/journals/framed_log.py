@@ -1,12 +1,11 @@
-"""A log of frames, one frame for each commit: what journals and the log of a survey are written in.
+"""A log of frames, one for each commit: the format of journals and survey logs.
 
     first line  ─► what kind of log this is, and of which version
     frame       ─► mark, lengths of the sections, CRC-32 of them all, the sections, compressed
 
-A commit is there wholly or not at all, and a reader decompresses the sections it wants only. A
-crash leaves at most one frame that is not whole, the last; it is cut off when the log is opened
-again. A bad frame with a good one behind it was not made by a crash: it is reported, and nothing is
-cut.
+A commit is in the log completely or not at all, and readers decompress only the sections they need.
+A crash leaves at most one incomplete frame, the last; it is cut off when the log is opened again. A
+bad frame followed by a good one is not the result of a crash: it is reported, and nothing is cut.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 from isal import isal_zlib
 
-from headgate.model.errors import DamagedFile, WorldFault
+from headgate.model.errors import DamagedFile, HeadgateError, OtherVersion, WorldFault
 from headgate.reading.zstd import ZstdCompressor, ZstdError, compressed, frame_bytes, one_frame
 from headgate.storage.faults import reading
 from headgate.storage.journals.appending import AppendFile, sync_folder
@@ -32,7 +31,7 @@ _LONGEST_LINE = 10_000
 
 
 class Frame(NamedTuple):
-    """Where it begins and ends in the file, and its sections, compressed."""
+    """Its start and end in the file, and its compressed sections."""
 
     start: int
     end: int
@@ -50,7 +49,9 @@ class LogKind(msgspec.Struct, frozen=True):
     level: int
     """Of compression."""
     foreign: str
-    """What is said of a file that is something else."""
+    """The message about a file that is something else."""
+    other_version: str
+    """What to do about a log that another version wrote."""
     remedy: str
     """What to do about one that is damaged."""
 
@@ -59,26 +60,31 @@ class LogKind(msgspec.Struct, frozen=True):
         return struct.Struct(f"<4s{self.sections + 1}I")
 
     def first_line(self, path: Path) -> bytes:
-        """Empty: it was torn at birth, or is no such log."""
+        """Empty: a crash came before it was written."""
         with reading(path), opened(path) as file:
             line = file.readline(_LONGEST_LINE)
-        return line if line.startswith(self.signature) and line.endswith(b"\n") else b""
+        if not line.endswith(b"\n"):
+            return b""
+        if not line.startswith(self.signature):
+            raise self.foreign_file(path, line)
+        return line
 
     def frames(self, path: Path) -> Iterator[Frame]:
-        """All whole ones, in their order; none where there is no file, or nothing but its birth."""
+        """All complete frames, in order; none if there is no file, or not even a complete first
+        line."""
         if not path.exists():
             return
         with reading(path), opened(path) as file:
             line = file.readline(_LONGEST_LINE)
             if not line.startswith(self.signature):
                 if line.endswith(b"\n"):
-                    raise self.is_foreign(path)
+                    raise self.foreign_file(path, line)
                 return
             while (frame := self.read(file)) is not None:
                 yield frame
 
     def frames_at(self, path: Path, starts: Iterable[int]) -> Iterator[Frame]:
-        """Those that begin at these places, as `frames` told them."""
+        """The frames that begin at these offsets, known from `frames`."""
         with reading(path), opened(path) as file:
             for start in starts:
                 file.seek(start)
@@ -93,7 +99,7 @@ class LogKind(msgspec.Struct, frozen=True):
             return self.read(file)
 
     def read(self, file: BinaryIO) -> Frame | None:
-        """From where the file stands; None: no whole frame begins there."""
+        """The frame at the current position; None: there is no complete one."""
         start, header = file.tell(), self.header
         head = file.read(header.size)
         if len(head) < header.size:
@@ -109,13 +115,13 @@ class LogKind(msgspec.Struct, frozen=True):
             return one_frame(section)
 
     def plain_bytes(self, path: Path, section: bytes) -> int:
-        """How long it is when it is plain, by its own word."""
+        """Its length after decompression, as it says itself."""
         with self.sound(path):
             return frame_bytes(section)
 
     @contextmanager
     def sound(self, path: Path) -> Iterator[None]:
-        """Around decoding: no check sum is proof against whoever made the file on purpose."""
+        """Around decoding: a file made on purpose may have right checksums."""
         try:
             yield
         except (
@@ -123,20 +129,26 @@ class LogKind(msgspec.Struct, frozen=True):
         ) as error:  # fmt: skip
             raise DamagedFile(path, str(error), self.remedy) from None
 
-    def is_foreign(self, path: Path) -> WorldFault:
+    def foreign_file(self, path: Path, first_line: bytes) -> HeadgateError:
+        """The error for a file that does not begin as this kind of log does."""
+        name, version = self.signature.split()[1:]
+        match first_line.split(maxsplit=3):
+            case [b"headgate", kind, number, *_] if kind == name and number != version:
+                how = f"version {number.decode('ascii', 'replace')}, not {version.decode()}"
+                return OtherVersion(path, how, self.other_version)
         return WorldFault(f"{path} {self.foreign}")
 
 
 class FramedLog:
-    """Opened for writing; a torn tail is cut off first. A new file is made by the first frame:
-    whoever opens a log does not wait for the disk."""
+    """Opened for writing; a torn tail is cut off first. A new file is created by the first frame,
+    so that opening a log does not wait for the disk."""
 
     __slots__ = ("_compressor", "_file", "_first_line", "_kind", "last", "path")
 
     def __init__(self, path: Path, kind: LogKind, first_line: bytes) -> None:
         self.path = path
         self.last: Frame | None = None
-        """As it was found; None: there was none."""
+        """The last frame found; None: there was none."""
         self._kind = kind
         self._compressor = ZstdCompressor(level=kind.level)
         self._first_line = first_line
@@ -151,7 +163,7 @@ class FramedLog:
         self.append_all([plain])
 
     def append_all(self, frames: Iterable[Sequence[bytes]]) -> list[int]:
-        """Write frames and make them durable, all in one go; answers where each begins."""
+        """Write frames and make them durable together; returns their offsets."""
         file, new = self._file, self._file is None
         if file is None:
             file = self._file = AppendFile(self.path)
@@ -175,12 +187,12 @@ class FramedLog:
             self._file.close()
 
     def _find_end(self) -> int:
-        """Bytes up to the end of the last whole frame; 0: not even the first line is whole."""
+        """Offset of the end of the last complete frame; 0: not even the first line is complete."""
         with reading(self.path), opened(self.path) as file:
             found = file.readline(_LONGEST_LINE)
             if found != self._first_line:
                 if not self._first_line.startswith(found.rstrip(b"\0")):
-                    raise self._kind.is_foreign(self.path)
+                    raise self._kind.foreign_file(self.path, found)
                 return 0
             end = file.tell()
             while (frame := self._kind.read(file)) is not None:

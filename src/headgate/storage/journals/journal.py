@@ -1,14 +1,14 @@
-"""A journal: the only truth about what site runs have done, beside the WARC bytes.
+"""A journal: beside the WARC files, the only record of what site runs have done.
 
 It is a log of frames (`framed_log`), one for each commit of a site, with three sections of
 MessagePack: the frontier's entries with how far the WARC files reach (`Group`), the rows of the
 pages, and their links. Each reader decodes its own section only: a restart the first, the tables
-the others. A journal is one visit's of one site, or shared by small ones (`shared_files`): then
-each group says whose it is, and readers name the frames they want.
+the others. A journal belongs to one visit of one site, or is shared by small sites
+(`shared_files`): then each group names its site, and readers select frames.
 
 Invariants: every URL is found once and every page done once, so there is nothing to compact; the
 file grows by some ten bytes for each URL and each link and is deleted when the run has been sealed.
-A frame is written only after the WARC bytes it speaks of are durable.
+A frame is written only after the WARC records it refers to are durable.
 
 Why not SQLite: appending a URL to a bare table took it 1.3 µs and 68 bytes where a frame takes 0.16
 and a few (``bench/archive.py``), and nothing here is ever looked up.
@@ -49,26 +49,27 @@ _KIND = LogKind(
     mark=b"\xf5HG\xa1",
     sections=3,
     level=1,
-    foreign="is not this site's journal, or not of this version; move it away",
+    foreign="is not this site's journal; move it away",
+    other_version="move the folder it is in away: the run's WARC files stay, without an index",
     remedy="restore it from a copy, or delete it to crawl the site anew",
 )
 _GROUP, _PAGES, _LINKS = range(3)
 
 Kind = TypeVar("Kind")
 Starts: TypeAlias = Iterable[int] | None
-"""Where the commits begin that are wanted; None: all of them."""
+"""Offsets of the wanted commits; None: all of them."""
 
 
 class Owner(NamedTuple):
-    """Whose commits they are."""
+    """The visit that commits belong to."""
 
     site: str
     visit: int = 0
-    """Of a run that visits its sites again and again: the site's how-manieth; 0: there is one."""
+    """Its number, in a run that visits sites repeatedly; 0: the only one."""
 
 
 class LinkLines(msgspec.Struct, frozen=True, array_like=True):
-    """The links of the page ``source``, in lines: text that the table is cut from in one go."""
+    """The links of the page ``source``, one per line: the table is made from such text quickly."""
 
     source: str
     depth: Count
@@ -86,16 +87,16 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
     entries: Sequence[JournalEntry]
     mark: Mark
-    """How far the WARC files reach with the pages of this commit."""
+    """The end of the WARC files after this commit."""
     finished: bool = False
-    """Nothing is left to do; the last group of its site."""
+    """Nothing is left to do: the last group of its site."""
     site: str = ""
-    """Whose it is, in a journal that sites share."""
+    """Its site, in a shared journal."""
     visit: Count = 0
 
 
 class _GroupOwner(msgspec.Struct, frozen=True, array_like=True):
-    """A `Group` of which only this is wanted."""
+    """The owner of a `Group`, without decoding the rest."""
 
     entries: msgspec.Raw
     mark: msgspec.Raw
@@ -119,7 +120,7 @@ class Journal:
     __slots__ = ("_log", "last", "path")
 
     def __init__(self, path: Path, owner: Owner | None) -> None:
-        """None: sites share it."""
+        """``owner`` None: it is shared."""
         self.path = path
         name = owner.site if owner is not None and not owner.visit else owner
         self._log = FramedLog(path, _KIND, _KIND.signature + msgspec.json.encode(name) + b"\n")
@@ -131,7 +132,7 @@ class Journal:
                 self.last = _decode_group(plain)
 
     def append(self, *commits: Commit) -> list[int]:
-        """Write commits and make them durable; answers where each begins."""
+        """Write commits and make them durable; returns their offsets."""
         starts = self._log.append_all(
             (_encode(group), _encode(pages), _encode_links(links))
             for group, pages, links in commits
@@ -144,7 +145,7 @@ class Journal:
 
 
 def read_owner(path: Path) -> Owner | None:
-    """Whose journal it is, if it is not shared; None: nobody's yet, it was torn at birth."""
+    """The owner of a journal that is not shared; None: a crash came before it was written."""
     line = _KIND.first_line(path)
     if not line:
         return None
@@ -154,7 +155,7 @@ def read_owner(path: Path) -> Owner | None:
 
 
 def read_owners(path: Path) -> Iterator[tuple[Owner, int]]:
-    """Of a journal that sites share: whose each commit is, and where it begins."""
+    """The owner and offset of each commit of a shared journal."""
     for frame in _KIND.frames(path):
         plain = _KIND.plain(path, frame.sections[_GROUP])
         with _KIND.sound(path):
@@ -163,7 +164,7 @@ def read_owners(path: Path) -> Iterator[tuple[Owner, int]]:
 
 
 def unpacked_bytes(path: Path, starts: Starts = None) -> int:
-    """What commits are without their compression, which may be a thousand times the file."""
+    """Size of commits after decompression, which may be a thousand times the file."""
     return sum(
         _KIND.plain_bytes(path, section)
         for frame in _frames(path, starts)
@@ -172,7 +173,7 @@ def unpacked_bytes(path: Path, starts: Starts = None) -> int:
 
 
 def read_groups(path: Path, starts: Starts = None) -> Iterator[Group]:
-    """Of all whole commits, in their order; of those that begin at ``starts``, if given."""
+    """The groups of all complete commits, or of those at ``starts``, in order."""
     return _decoded(path, starts, _GROUP, _decode_group)
 
 
@@ -187,7 +188,7 @@ def read_links(path: Path, starts: Starts = None) -> Iterator[list[LinkLines]]:
 
 
 def read_commits(path: Path, starts: Starts = None, *, links: bool = True) -> Iterator[Commit]:
-    """All of each commit; without ``links``, which are most of it, they are passed over."""
+    """Whole commits; links, which are most of the data, can be left out."""
     for frame in _frames(path, starts):
         wanted = frame.sections if links else frame.sections[:_LINKS]
         group, pages, *rest = (_KIND.plain(path, section) for section in wanted)
@@ -219,13 +220,13 @@ def _encode_links(links: Sequence[LinkLines]) -> bytes:
 
 
 def _writable(page: LinkLines) -> LinkLines:
-    """A hostile page can hold half a surrogate pair, which has no UTF-8."""
+    """A hostile page may contain a lone surrogate, which has no UTF-8."""
     plain = [text.encode("utf-8", "replace").decode() for text in (page.targets, page.rels)]
     return LinkLines(page.source, page.depth, *plain)
 
 
 def _lines(texts: Sequence[str]) -> str:
-    """No text, however bad, may be two lines."""
+    """Joined to lines; line ends within a text are replaced."""
     lines = "\n".join(texts)
     if texts and lines.count("\n") >= len(texts):
         return "\n".join([text.replace("\n", " ") for text in texts])

@@ -1,7 +1,7 @@
 """The log of a survey: one entry per request, in a log of frames (`framed_log`).
 
-The log stays with the survey: its tables are made of it, and the next survey asks it what has
-changed.
+The log stays with the survey: its tables are made from it, and the next survey reads from it what
+has changed.
 
 Finding a URL costs a hash look-up and, unless its frame was read just now, one frame (what half a
 second brought). The index takes some 100 bytes per URL.
@@ -23,7 +23,7 @@ from headgate.surveying.memory import ServerRecord
 __all__ = ["SURVEY_LOG", "SurveyFile", "SurveyIndex", "read_survey"]
 
 SURVEY_LOG = "survey.log"
-"""What it is called in the folder of a run."""
+"""Its name in the folder of a run."""
 
 _KIND = LogKind(
     signature=b"headgate survey 1\n",
@@ -31,6 +31,7 @@ _KIND = LogKind(
     sections=1,
     level=3,
     foreign="is no log of a survey; move the folder of its run away",
+    other_version="move the folder of its run away",
     remedy="restore it from a copy, or move the folder of its run away",
 )
 _FRAMES_KEPT = 64
@@ -42,8 +43,8 @@ _decode = msgspec.msgpack.Decoder(list[SurveyEntry]).decode
 
 
 class SurveyFile:
-    """Opened for writing. `put` from one thread, `commit` from any other: what was put while a
-    commit runs waits for the next."""
+    """Opened for writing. `put` is called in one thread, `commit` in any: entries put during a
+    commit wait for the next."""
 
     def __init__(self, path: Path) -> None:
         self._log = FramedLog(path, _KIND, _KIND.signature)
@@ -70,13 +71,13 @@ class SurveyFile:
 
 
 def read_survey(path: Path) -> Iterator[SurveyEntry]:
-    """All entries of whole frames, in their order."""
+    """All entries of complete frames, in order."""
     for _, entries in _frames(path):
         yield from entries
 
 
 class SurveyIndex:
-    """Entries of a log by their URL, the latest first, robots.txt left out; sums by server."""
+    """Entries of a log by URL, newest first, without robots.txt; totals by server."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -124,7 +125,7 @@ def _entries(path: Path, frame: Frame) -> list[SurveyEntry]:
 def _encoded(entries: Sequence[SurveyEntry]) -> bytes:
     try:
         return _encode(entries)
-    except UnicodeEncodeError:  # a hostile page can hold half a surrogate pair
+    except UnicodeEncodeError:  # a hostile page may contain a lone surrogate
         return _encode([_writable(entry) for entry in entries])
 
 
