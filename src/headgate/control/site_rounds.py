@@ -1,18 +1,18 @@
-"""A site that several nodes crawl: which parts it has, and what each is left to do. Pure.
+"""How a site is split among several nodes: its parts, and the URLs left for each. Pure.
 
-A round is parts that run at the same time, each for URLs that no other is for (`site_parts`). What
-pages of one link to and another is for waits for the next round. The site is done when a round
-leaves nothing.
+The parts of a round run at the same time, and each URL belongs to one of them (`site_parts`). A
+link to a URL of another part waits for the next round. The site is done when a round leaves
+nothing to do.
 
-    one part, until enough URLs wait ─► parts for all nodes, each to its end ─► what they found of
-    each other's: little, and one part goes on alone; or much, and all do
+    one part, until enough URLs wait ─► parts for all nodes, each crawled to its end ─► URLs that
+    they found for each other: if few, one part continues alone; if many, all nodes do
 
-So a small site is one task. A chain of pages, each linked by the one before, is followed by one
-node, and not handed on at every step. There are more shares than nodes: who is faster takes more of
-them, and who vanishes loses less.
+So a small site is one task, and a chain of pages, each linked by the one before, is followed by one
+node instead of moving at every step. There are more parts than nodes: a faster node takes more of
+them, and a node that vanishes loses less.
 
-At one host there are as many nodes as the site says, together as polite as one. Hosts that seeds
-are at are crawled beside each other without being asked: for each of them its part is alone.
+The site says how many nodes may crawl one host; together they are as polite as one. Different hosts
+of the seeds are always crawled in parallel, each by one part.
 """
 
 from __future__ import annotations
@@ -45,16 +45,15 @@ __all__ = [
 HostGroups: TypeAlias = tuple[tuple[str, ...], ...]
 
 _URLS_A_NODE = 200
-"""That wait, to make it worth while for one more node to help."""
+"""Waiting URLs that make one more node worth while."""
 _SHARES_A_NODE = 3
 _MOST_GROUPS = 8
-"""Of hosts: each takes a slot of a node, however little is at them."""
+"""Each group of hosts takes a slot of a node, however few pages it has."""
 
 
 def is_shared(site: Site) -> bool:
-    """Whether several nodes may crawl it, and come to the pages that one would. Bounds that count
-    pages, bytes or links from a seed, an order among all pages and what pages need to be shown can
-    only be kept by somebody who sees all."""
+    """Whether several nodes may crawl it, with the same result as one. Limits on depth, pages or
+    bytes, an order over all pages, and page requisites need one node that sees the whole site."""
     bounds = (site.depth, site.max_pages, site.max_bytes, site.max_time)
     whole = all(bound is None for bound in bounds)
     plain = site.url_order == BREADTH_FIRST and not site.has_topic
@@ -64,7 +63,7 @@ def is_shared(site: Site) -> bool:
 
 
 def groups_of_hosts(site: Site) -> HostGroups:
-    """Hosts of its seeds that are crawled beside each other.
+    """Hosts of its seeds, in groups that are crawled in parallel.
 
     >>> groups_of_hosts(Site("s", ("http://a.org/", "https://www.a.org/x", "http://b.org/")))
     (('a.org',), ('b.org',))
@@ -77,7 +76,7 @@ def groups_of_hosts(site: Site) -> HostGroups:
 class PlannedPart:
     part: SitePart
     nodes: int
-    """That are at its hosts at once: so much more seldom each asks."""
+    """That crawl its hosts at once: each waits that many times longer between requests."""
 
 
 def first_round(site: Site, groups: HostGroups) -> list[PlannedPart]:
@@ -91,8 +90,8 @@ def first_round(site: Site, groups: HostGroups) -> list[PlannedPart]:
 def next_round(
     site: Site, before: SitePart, waiting: Mapping[int, int], nodes: int, explored: Iterable[str]
 ) -> list[PlannedPart]:
-    """Where so many URLs wait at each group of hosts, with so many nodes here; none: the site is
-    done. ``before``: any part of the round that has ended."""
+    """The parts of the next round; none: the site is done. ``before``: any part of the last round;
+    ``waiting``: URLs by group of hosts; ``nodes``: how many are connected."""
     planned: list[PlannedPart] = []
     origins = tuple(sorted(explored))
     for group, urls in sorted(waiting.items()):
@@ -113,8 +112,8 @@ def next_round(
 
 
 def can_help(site: Site, part: SitePart, waiting: int, nodes: int) -> bool:
-    """Whether a part that has a group of hosts for itself should be shared out, now that so many
-    nodes are here."""
+    """Whether a part that crawls a group of hosts alone should be split, with so many ``nodes``
+    connected."""
     helpers = min(site.nodes_at_once, nodes)
     return part.shares == 1 and helpers > 1 and waiting >= _URLS_A_NODE * helpers
 
@@ -123,28 +122,28 @@ def can_help(site: Site, part: SitePart, waiting: int, nodes: int) -> bool:
 class PartResult:
     part: SitePart
     finished: bool
-    """Nothing is left of what it was for; else enough waits to be shared out."""
+    """Nothing is left to do in it; else it ended because enough URLs wait to be split."""
     entries: Callable[[], Iterable[JournalEntry]]
-    """What it recorded; asked for twice."""
+    """What it recorded; read twice."""
     robots: Iterable[str]
-    """URLs of robots.txt that it asked for."""
+    """URLs of robots.txt that it requested."""
 
 
 @dataclass(slots=True)
 class Leftover:
-    """Of a site, what the rounds until now leave to do."""
+    """What is left to do of a site after the rounds so far."""
 
     to_do: dict[str, int] = field(default_factory=dict)
-    """URLs, and at which depth."""
+    """URLs with their depth."""
     explored: set[str] = field(default_factory=set)
     """Origins whose sitemaps were read."""
     joined: list[str] = field(default_factory=list)
-    """Where seeds redirected to: their hosts are the site's, too."""
+    """Targets of redirected seeds: their hosts belong to the site, too."""
     _ended: UrlSeen = field(default_factory=UrlSeen)
 
     def take_in(self, results: Sequence[PartResult]) -> None:
-        """All of a round. What a part that finished knew of its own came to an end, also where
-        nothing says so: robots.txt forbade it."""
+        """All results of a round. A finished part has dealt with all of its URLs, also with those
+        that have no entry because robots.txt forbids them."""
         for result in results:
             self._take_ends(result)
         for result in results:
@@ -154,20 +153,20 @@ class Leftover:
                         self.to_do.setdefault(url, entry.depth)
 
     def waiting(self, hosts: HostGroups) -> dict[int, int]:
-        """How many URLs, by group of hosts."""
+        """Number of URLs to do, by group of hosts."""
         urls = list(self.to_do)
         counts = (len(urls_of(SitePart("", hosts=hosts, group=k))(urls)) for k in range(len(hosts)))
         return {group: count for group, count in enumerate(counts) if count}
 
     def asks(self, part: SitePart) -> dict[int, list[str]]:
-        """By depth, what waits for a part."""
+        """The URLs to do of a part, by depth."""
         found: dict[int, list[str]] = {}
         for url in urls_of(part)(list(self.to_do)):
             found.setdefault(self.to_do[url], []).append(url)
         return found
 
     def met(self) -> array[int]:
-        """Hashes of all URLs that any part came upon and the next round need not tell of."""
+        """Hashes of all URLs that any part has found; the next round need not report them."""
         return self._ended.hashes() + array("Q", url_hashes(self.to_do))
 
     def _take_ends(self, result: PartResult) -> None:

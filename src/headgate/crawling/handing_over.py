@@ -1,6 +1,4 @@
-"""A site run that ends so that others go on: another process with all of it, or several nodes with
-a share each.
-"""
+"""Ends a site run so that others continue it: another process, or several nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from headgate.frontier.frontier import Frontier
 __all__ = ["HandingOver"]
 
 _LANDING_SECONDS = 1.0
-"""For fetches under way to land; they are given up then."""
+"""Fetches in flight may take so long to complete; then they are given up."""
 
 
 class HandingOver(msgspec.Struct):
@@ -27,21 +25,21 @@ class HandingOver(msgspec.Struct):
     dialogue: Dialogue
     tasks: RunTasks
     enough: int | None
-    """URLs that wait, and it ends: others can help. None: it comes to its own end."""
+    """Waiting URLs at which the run ends so that others can help; None: it runs to its end."""
 
     def end(self, reason: str) -> None:
-        """When what is under way has landed."""
+        """Once fetches in flight are complete."""
         asyncio.get_running_loop().call_later(_LANDING_SECONDS, self.tasks.end, reason)
         self.dialogue.pass_on(Stop(reason))
 
     def share_out(self) -> None:
-        """As soon as it may be."""
+        """As soon as possible."""
         self.enough = 0
         self.look()
 
     def look(self) -> None:
-        """Share out where enough waits. Not before all was followed that leads to more than links
-        do: nobody else would."""
+        """End if enough URLs wait, but not before all other sources of URLs (sitemaps, known pages)
+        were followed: nobody else would follow them."""
         waiting = self.frontier.waiting
         if self.enough is None or waiting is None or self.leads.open or waiting < self.enough:
             return

@@ -227,8 +227,6 @@ class Manifest(Question, frozen=True, kw_only=True):
     lease: Lease
     files: Annotated[tuple[FileDigest, ...], msgspec.Meta(max_length=MOST_FILES)]
     progress: Progress
-    links_out: Count = 0
-    """Links that lead out of the site."""
 
 
 class Word(StrEnum):

@@ -1,8 +1,8 @@
-"""Whose a URL is, where several tasks crawl one site at the same time.
+"""Which part of a site a URL belongs to, if several tasks crawl it at the same time.
 
-By its host first: hosts that seeds are at are dealt to groups. Then by a hash of the URL: shares
-are even whatever the site looks like, and no node needs to ask another whose a URL is. Folders
-would keep more links within a part, but a site of one large folder could not be shared at all.
+First by its host: the seeds' hosts are divided into groups. Then by a hash of the URL, so that
+parts are of equal size whatever the site looks like, and no node has to ask another. Folders would
+keep more links within a part, but a site with one large folder could not be split at all.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from headgate.model.task import SitePart
 __all__ = ["Mine", "all_mine", "host_key", "urls_of"]
 
 Mine: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
-"""Of some URLs, those that a task is for, in their order."""
+"""Selects the URLs that belong to a task, in their order."""
 
 _SEED = 7
-"""Another than that of URLseen, whose table goes by the hash's last bits."""
+"""Not the seed of URLseen, whose table uses the last bits of the hash."""
 
 
 def all_mine(urls: Sequence[str]) -> Sequence[str]:
-    """Where nobody else crawls the site."""
+    """For a site that is not split."""
     return urls
 
 

@@ -1,5 +1,5 @@
-"""What parts of a site leave to those of the next round: a file for each of these, made by the
-manager, brought to whichever node has the part, and read when its crawl begins.
+"""The URLs that a part of a site starts with: a file that the manager makes from the round before,
+sends to the node that crawls the part, and which is read when its crawl begins.
 
     spool/<stamp>/<site>~<number>.handed
 """
@@ -37,7 +37,7 @@ def handout_path(run: RunFolder, site: str, number: int) -> Path:
 
 
 def packed_handout(asks: Mapping[int, list[str]], met: Hashes) -> bytes:
-    """URLs by depth, and the hashes of all that were met."""
+    """URLs to do by depth, and the hashes of all URLs that were found so far."""
     return msgspec.msgpack.encode(_Handout(sorted(asks.items()), met.tobytes()))
 
 
@@ -47,7 +47,7 @@ def save_handout(path: Path, packed: bytes) -> None:
 
 
 def is_handout(packed: bytes) -> bool:
-    """Whether it came whole."""
+    """Whether it is complete."""
     return _unpacked(packed) is not None
 
 

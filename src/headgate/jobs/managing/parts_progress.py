@@ -1,4 +1,4 @@
-"""How a site fares that several nodes crawl: one progress for all its parts."""
+"""The progress of a site that several nodes crawl: one for all its parts."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["PartsProgress"]
 
 @dataclass(slots=True)
 class PartsProgress:
-    """Of one site. What came over the line counts however a lease ended, as of any site."""
+    """Of one site. Bytes on the line count however a lease ended, as for any site."""
 
     site: str
     last_end: float = 0.0
-    """In the time of the run."""
+    """In seconds of the run."""
     _ended: dict[int, Progress] = field(default_factory=dict)
-    """By task, those that are stored."""
+    """Of stored parts, by task."""
     _came: dict[Lease, int] = field(default_factory=dict)
-    """Bytes on the line, under leases seen in this leg."""
+    """Bytes on the line by lease, in this leg."""
     _earlier_bytes: int = 0
 
     def ended(self, lease: Lease, progress: Progress, at: float, *, in_leg: bool = True) -> None:
-        """A part is stored. ``in_leg``: since this manager is here."""
+        """A part is stored. ``in_leg``: since this manager was started."""
         self._ended[lease.task] = progress
         self.last_end = max(self.last_end, at)
         if in_leg:
@@ -36,7 +36,8 @@ class PartsProgress:
             self._earlier_bytes += progress.wire_bytes
 
     def whole(self, running: Mapping[Lease, Progress]) -> Progress:
-        """With parts that run, as their nodes told last; one that runs twice counts once."""
+        """Including running parts, as their nodes last reported; one that runs twice counts
+        once."""
         for lease, progress in running.items():
             self._came[lease] = max(self._came.get(lease, 0), progress.arrived_bytes)
         best: dict[int, Progress] = {}
@@ -53,7 +54,7 @@ class PartsProgress:
         return whole
 
     def last(self, state: TaskState, reason: str) -> Progress:
-        """When nothing more will come."""
+        """When the site has ended."""
         whole = _together(self.site, list(self._ended.values()))
         whole.state, whole.reason = state, reason
         whole.earlier_wire_bytes = self._earlier_bytes
@@ -76,6 +77,6 @@ def _together(site: str, parts: Iterable[Progress]) -> Progress:
         whole.errors = Counter(whole.errors) + Counter(part.errors)
         whole.given_up |= part.given_up
         whole.left_out = merged(whole.left_out, part.left_out)
-        if part.reason != SHARED_OUT:  # what is left then is others' to do
+        if part.reason != SHARED_OUT:  # what it left is counted with the parts that took it over
             whole.to_do += part.to_do
     return whole

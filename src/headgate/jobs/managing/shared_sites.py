@@ -1,8 +1,8 @@
-"""Sites that several nodes crawl: when all parts of a round are in, what they leave is dealt out.
+"""Sites that several nodes crawl: when all results of a round are stored, the next is planned.
 
-Nothing but the catalog and the journals is needed to know how far a site is. So a manager that was
-killed reads them again, and a round is on the board whole or not at all: its tasks are added in one
-transaction, after the files that they go on from.
+The state of a site follows from the catalog and the journals alone, so a manager that was killed
+reads them again. A round is on the board completely or not at all: its tasks are added in one
+transaction, after the files with their URLs.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from headgate.storage.journals.site_journal import Piece, SiteJournal
 __all__ = ["SharedSites", "shared_groups"]
 
 _STATE = "shared"
-_REMEDY = "delete it, and the run with headgate crawl --abandon"
+_REMEDY = "give the run up with 'headgate crawl --abandon'"
 
 
 def shared_groups(run: RunFolder, sites: Iterable[Site]) -> dict[str, HostGroups]:
-    """By name, the sites that several nodes may crawl, and their hosts: as it was when the run
-    began, whatever the site file says since."""
+    """The sites that several nodes may crawl, by name, with their hosts. Saved when the run
+    begins: later changes of the site file do not count."""
     saved = run.load_as(_STATE, dict[str, HostGroups], _REMEDY)
     if saved is None:
         saved = {site.name: groups_of_hosts(site) for site in sites if is_shared(site)}
@@ -57,14 +57,14 @@ def shared_groups(run: RunFolder, sites: Iterable[Site]) -> dict[str, HostGroups
 
 @dataclass(slots=True)
 class _Round:
-    """Of one site, the one under way."""
+    """The current round of a site."""
 
     parts: dict[int, SitePart] = field(default_factory=dict)
     """By number."""
     tasks: dict[int, int] = field(default_factory=dict)
-    """Their numbers on the board."""
+    """Task numbers on the board, by part number."""
     results: dict[int, Progress] = field(default_factory=dict)
-    """Of those that are stored."""
+    """Of parts that are stored."""
 
 
 @dataclass(slots=True)
@@ -73,13 +73,13 @@ class SharedSites:
     desk: Desk
     progress: GridProgress
     _sites: dict[str, Site] = field(default_factory=dict)
-    """That are shared and not done, like all that follow."""
+    """Shared sites that are not done; so are the keys of the other tables."""
     _making: TaskMaking | None = None
     _left: dict[str, Leftover] = field(default_factory=dict)
     _rounds: dict[str, _Round] = field(default_factory=dict)
 
     def take_up(self, making: TaskMaking, settled: Container[str]) -> None:
-        """When the desk is open. ``settled``: sites of which there is nothing left to say."""
+        """Read the state of all sites once the desk is open; ``settled`` sites are done already."""
         store = self.desk.store
         self._making = making
         self._sites = {
@@ -114,18 +114,18 @@ class SharedSites:
 
     @property
     def pending(self) -> bool:
-        """Whether a round is over, and what it leaves not dealt out."""
+        """Whether a round is over and the next one not yet planned."""
         return any(map(self._is_over, self._rounds.values()))
 
     def stored(self, result: Received) -> None:
-        """A part of a site that is shared. What comes before all is taken up is found then."""
+        """A part's result is stored. Those that come before `take_up` are read by it."""
         site, number = result.owner
         if site in self._rounds:
             progress = self._rounds[site].results[number] = result.manifest.progress
             self.progress.part_ended(site, result.row, progress)
 
     async def look(self) -> list[str]:
-        """Deal out what rounds that are over leave; what there is to say of it."""
+        """Plan the next round of each site whose round is over; returns remarks for the user."""
         remarks: list[str] = []
         running = self.desk.running() if self._rounds else {}
         for name, one in list(self._rounds.items()):
@@ -138,7 +138,7 @@ class SharedSites:
                 if reason == LOST:
                     remarks.append(f"{name} is given up: several nodes were lost with a part of it")
                 continue
-            tasks = await asyncio.to_thread(self._dealt, name, one)
+            tasks = await asyncio.to_thread(self._next_tasks, name, one)
             if not tasks:
                 self._end(name, TaskState.DONE, "")
                 continue
@@ -152,7 +152,7 @@ class SharedSites:
         return remarks
 
     def _let_others_help(self, name: str, one: _Round, running: Mapping[Lease, Progress]) -> None:
-        """Nodes that came since a part was given to one alone."""
+        """End a part that one node crawls alone, if further nodes have connected since."""
         site, nodes = self._sites[name], self._nodes()
         numbers = {task: number for number, task in one.tasks.items()}
         for lease, told in running.items():
@@ -170,7 +170,7 @@ class SharedSites:
         return row is not None and row.state is BoardState.DROPPED
 
     def _why_stopped(self, one: _Round) -> str:
-        """For good; empty: the site goes on."""
+        """Why the site ends here; empty: it goes on."""
         reasons = (
             progress.reason
             for progress in one.results.values()
@@ -182,8 +182,8 @@ class SharedSites:
         del self._rounds[name], self._left[name], self._sites[name]
         self.progress.end_shared(name, state, reason)
 
-    def _dealt(self, name: str, one: _Round) -> list[NewTask]:
-        """The tasks of the next round, whose files are durable."""
+    def _next_tasks(self, name: str, one: _Round) -> list[NewTask]:
+        """The tasks of the next round; their files are durable."""
         site, left = self._sites[name], self._left[name]
         left.take_in(self._results(name, one))
         before = next(iter(one.parts.values()))
@@ -207,8 +207,8 @@ class SharedSites:
         save_handout(handout_path(self.run, name, number), packed_handout(asks, met))
 
     def _nodes(self) -> int:
-        """That are here, or were until just now: a manager that was started again waits for
-        nobody."""
+        """Connected now or a short while ago: after a restart of the manager, nodes that have not
+        yet reconnected count, too."""
         lately = self.desk.clock.wall() - lately_seconds(self.desk.board.terms.lease_seconds)
         seen = {row.name for row in self.desk.roll.rows.values() if row.seen >= lately}
         return len(seen | set(DeskView(self.desk).here()))
