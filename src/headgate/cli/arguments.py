@@ -1,4 +1,4 @@
-"""What argparse is told to read arguments by."""
+"""Argument types for argparse."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ Value = TypeVar("Value")
 
 
 def at_least_one(text: str) -> int:
-    """A number of things to have, for argparse."""
+    """An integer of at least 1."""
     if not text.isascii() or not text.isdecimal() or int(text[:9]) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
     return int(text[:9])
 
 
 def named_folder(text: str) -> Path:
-    """A folder, for argparse; an empty name is a variable that was not set."""
+    """A folder; an empty name is an error, since it is usually a shell variable that was not
+    set."""
     if not text:
         raise argparse.ArgumentTypeError("the folder has no name")
     return Path(text)
 
 
 def read_by(reader: Callable[[str], Value]) -> Callable[[str], Value]:
-    """A reader as argparse wants it, so that the error names the option."""
+    """A parsing function as an argparse type, so that its error names the option."""
 
     def read(text: str) -> Value:
         try:

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Leave the new rate where the crawl looks for it."""
+    """Write the new rate to the file that the running crawl watches."""
     rate = parse_rate(args.rate)
     if rate <= 0:
         raise UserMistake("a crawl needs more than 0; interrupt it with Ctrl-C instead")

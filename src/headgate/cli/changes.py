@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare, and show in the form that was asked for."""
+    """Compare, and show in the chosen format."""
     comparison = _comparison(args)
     counts: Counter[Change] = Counter()
 
@@ -96,7 +96,7 @@ def _comparison(args: argparse.Namespace) -> Comparison:
 
 
 def _noises(args: argparse.Namespace, run: RunFolder) -> Noises:
-    """The usual, what the user says here, and what the site file said of each site."""
+    """Text to ignore by site: the defaults, the user's options, and the rules of the site file."""
     from headgate.jobs.exporting.changes import Noises
     from headgate.reading.noise import EXACT, Noise
     from headgate.storage.ignore_rules import load_ignore_rules
@@ -109,7 +109,7 @@ def _noises(args: argparse.Namespace, run: RunFolder) -> Noises:
 
 
 def _runs(args: argparse.Namespace, since: float) -> tuple[list[RunFolder], list[RunFolder]]:
-    """Those to compare with, and those compared; the oldest first."""
+    """The runs to compare with and the runs to compare, each oldest first."""
     from headgate.storage.chosen_run import chosen_run, file_of_run
     from headgate.storage.collection import Collection
     from headgate.storage.keep_state import is_kept
@@ -130,23 +130,24 @@ def _runs(args: argparse.Namespace, since: float) -> tuple[list[RunFolder], list
         raise UserMistake(
             f"{args.folder} has no two crawls to compare; crawl the same sites into it once more"
         )
-    # A run that began before the moment may have gone on behind it.
+    # A run that began before that time may have ended after it.
     earlier = len(known) - 1 if args.since is None else _begun_by(known, since)
     return known[:earlier], known[earlier:]
 
 
 def _can_be_read(run: RunFolder, *, kept: bool) -> bool:
-    """A keeper's volume is read while it is filled; a crawl when it is over."""
+    """A keeper's volume can be read while it is written, a crawl only when it is finished."""
     return (run.path / "pages.parquet").is_file() or (kept and run.unfinished)
 
 
 def _begun_by(runs: Sequence[RunFolder], since: float) -> int:
-    """How many were surely over by then: the last volume but one may still have a visit."""
+    """How many had certainly ended by then: even the last volume but one may still have a visit."""
     return max(sum(_started(run) <= since for run in runs) - 2, 0)
 
 
 def _started(run: RunFolder) -> float:
-    """A run is named by its start; of two in one second the later has a number behind it."""
+    """A run is named by its start; if two begin within a second, the later has a number
+    appended."""
     return datetime.strptime(f"{run.stamp[:19]} +0000", "%Y-%m-%dT%H-%M-%S %z").timestamp()
 
 

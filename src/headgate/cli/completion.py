@@ -1,7 +1,7 @@
 """``headgate completion``: a completion script for your shell.
 
-The script has all words in it, as of this Headgate: a shell that would ask Headgate at each key
-would wait for Python to start. Where an option wants a value, or no option is begun, files are
+The script lists all commands and options of this version: calling Headgate at each key would mean
+waiting for Python to start. Where an option takes a value, or no option is begun, file names are
 completed.
 """
 
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """For one of `SHELLS`."""
+    """The script for one of `SHELLS`."""
     from headgate.cli.main import COMMANDS  # it imports commands, of which this is one
 
     own = {name: _options(name) for name in COMMANDS if " " not in name}

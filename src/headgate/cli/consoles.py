@@ -1,4 +1,4 @@
-"""The terminal as a place to print on, or the pipe that stands in for it."""
+"""Rich consoles for a terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["ProgressConsole", "printed", "progress_console"]
 
 _PIPED_WIDTH = 100
 _PLAIN = str.maketrans("█▉▊▋▌▍▎▏▐▒·│›╵▁▂▃▄▅▆▇…–≥", "#########x.|>'__--==*.->")
-"""What stands in for our signs where only ASCII can be written."""
+"""ASCII replacements, for outputs that cannot encode our characters."""
 
 
 @contextmanager
 def printed(piped_width: int = _PIPED_WIDTH) -> Iterator[Console]:
-    """A console whose output goes to stdout in one piece, in characters that stdout can take; a
-    pipe has so many columns at the least."""
+    """A console whose output goes to stdout in one piece, in characters that stdout can encode.
+    ``piped_width``: least number of columns in a pipe."""
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = max(piped_width, console.width)
@@ -35,7 +35,7 @@ def printed(piped_width: int = _PIPED_WIDTH) -> Iterator[Console]:
 
 
 class ProgressConsole(Console):
-    """A console whose reader may go away: rich would end the program, and its stdout with it."""
+    """A console that survives a closed terminal or pipe, where Rich would end the program."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True

@@ -29,7 +29,7 @@ _REPLACEABLE = (
     "bandwidth", "quota", "deadline", "crawlers", "objective", "policy", "make_way", "contact",
     "processes",
 )  # fmt: skip
-"""What a resumed run may be told anew."""
+"""Options that a resumed run may change."""
 
 _DESCRIPTION = """\
 Crawl sites within a bandwidth and by their deadlines. Pages are archived as WARC, with tables and
@@ -125,7 +125,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Crawl as asked; the report's words, or its JSON, go to stdout."""
+    """Crawl; the report goes to stdout, as text or JSON."""
     if args.abandon:
         return _abandon(args)
     say_that_proxies_are_not_used()
@@ -202,5 +202,5 @@ def _resumed(args: argparse.Namespace) -> CrawlRequest:
 
 
 def _is_file(word: str) -> bool:
-    """A folder is taken for a file, too, so that it is told what is wrong."""
+    """A folder counts as a file, so that the error message fits."""
     return word == "-" or word.endswith(".toml") or ("://" not in word and Path(word).exists())

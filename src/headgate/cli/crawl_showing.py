@@ -1,4 +1,4 @@
-"""A crawl with somebody looking on: progress, interrupts, and a report at the end."""
+"""Runs a crawl with progress, interrupts and a report at the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INTERRUPTED, NOT_ON_TIME, NOTHING_FETCHED = 130, 3, 4
 async def crawl_watched(
     job: CrawlJob, *, quiet: bool, opening: OpeningWords | None = None
 ) -> RunReport:
-    """Crawl and show how it goes."""
+    """Crawl and show progress."""
     words = opening or OpeningWords(quiet=quiet)
     watch = CrawlWatch(
         job.sites,
@@ -50,7 +50,7 @@ async def crawl_watched(
 
 
 def progress_view() -> ProgressView:
-    """Imported here: Rich takes a twentieth of a second."""
+    """Imported late: Rich takes a twentieth of a second."""
     from headgate.cli.consoles import progress_console
     from headgate.views.progress_view import ProgressView
 
@@ -58,7 +58,7 @@ def progress_view() -> ProgressView:
 
 
 def conclude(report: RunReport, out: Path, *, as_json: bool, strict: bool = False) -> int:
-    """Print the report's words or its JSON; the exit code."""
+    """Print the report as text or JSON; returns the exit code."""
     if as_json:
         show_json(msgspec.json.encode(report))
     else:

@@ -1,4 +1,4 @@
-"""Looking on while a crawl runs: snapshots are shown, Ctrl-C becomes an orderly end."""
+"""Watches a crawl: shows snapshots, and turns Ctrl-C into an orderly end."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class CrawlWatch:
             say(f"{missed}, by what is guessed of sizes" if plan.guessed else missed)
 
     def mended(self, remarks: Sequence[str]) -> None:
-        """Said to whoever listens."""
+        """Repairs of the collection, one remark each."""
         for remark in remarks:
             say(remark)
 
     def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
-        """Also said when nobody watches: a crawl that stands still for weeks must say why."""
+        """Also printed with --quiet: a crawl that pauses for weeks must say why."""
         words = quota_is_used_up(use)
         if too_late:
             words += f"; deadlines before that: {', '.join(too_late)}"
@@ -96,7 +96,7 @@ class CrawlWatch:
         self._view.show(self._snapshots.of(look))
 
     def interrupt(self, loop: asyncio.AbstractEventLoop) -> None:
-        """The first time: save and end. The second time: end at once; what is stored is stored."""
+        """First time: save and end. Second time: end at once; what is stored stays stored."""
         self._interrupts += 1
         if self._interrupts > 1:
             self.close()

@@ -41,7 +41,7 @@ _BEFORE_THE_KILL_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Lent:
-    """A machine, as far as one process can be one."""
+    """A simulated machine: one process with a speed limit."""
 
     name: str
     rate: str
@@ -88,7 +88,7 @@ async def _demonstrate(out: Path, *, quiet: bool) -> RunReport:
 
 @asynccontextmanager
 async def _nodes(out: Path, url: str) -> AsyncIterator[dict[str, asyncio.subprocess.Process]]:
-    """Each a process of its own, as on machines of their own."""
+    """Each in its own process, as if on separate machines."""
     started: dict[str, asyncio.subprocess.Process] = {}
     lent = out / "nodes"
     lent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ async def _nodes(out: Path, url: str) -> AsyncIterator[dict[str, asyncio.subproc
 
 
 async def _switch_off(node: asyncio.subprocess.Process, out: Path, *, quiet: bool) -> None:
-    """As soon as it has worked for a moment."""
+    """Kill a node once it has crawled a little."""
     while not await asyncio.to_thread(_has_a_task, out):
         await asyncio.sleep(_LOOK_SECONDS)
     await asyncio.sleep(_BEFORE_THE_KILL_SECONDS)

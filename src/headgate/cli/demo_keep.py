@@ -31,13 +31,13 @@ __all__ = ["run_keep_demo"]
 POLICIES = ("index", "uniform")
 _NAMES = {"index": "headgate keep", "uniform": "all pages alike"}
 _FIRST_RATE = BytesPerSecond(600_000.0)
-"""Until there is a copy of every page: that is the same for both."""
+"""Until there is a copy of every page; the same for both policies."""
 _RATE = BytesPerSecond(30_000.0)
 _LEARNING_SECONDS = 20.0
-"""From then on, before anything is measured."""
+"""After the first copies, before measuring starts."""
 _STEP = 0.25
 _INTERVAL = Seconds(0.2)
-"""A second is as five hours are for pages that may be asked once an hour."""
+"""Stands for an hour, the default: a second here stands for five."""
 _SEED = 1
 _READ_AGAIN = "the site file was read again"
 _ABOUT = (
@@ -47,7 +47,7 @@ _ABOUT = (
 
 
 def run_keep_demo(out: Path, seconds: float, *, quiet: bool) -> int:
-    """Serve, keep twice, compare by the truth."""
+    """Serve, keep with both policies, and compare with the true state of the web."""
     import uvloop
 
     from headgate.views.keep_demo_page import compared, keep_demo_page
@@ -88,7 +88,7 @@ async def _keep_both(out: Path, seconds: float, *, quiet: bool) -> list[Kept | N
 
 
 async def _keep(policy: str, out: Path, seconds: float, watch: _Watch) -> Kept | None:
-    """Of the time that counts; None: it was stopped before."""
+    """Results of the measured time; None: it was stopped before."""
     from headgate.jobs.keeping.job import KeepJob
     from headgate.jobs.keeping.keeper import keep
     from headgate.jobs.real_parts import real_parts
@@ -125,7 +125,7 @@ async def _keep(policy: str, out: Path, seconds: float, watch: _Watch) -> Kept |
 
 
 async def _measured(pages: ChangingWeb, web: DemoWeb, seconds: float) -> list[tuple[float, int]]:
-    """Moments since the start, with the bytes that were moved by then."""
+    """Times since the start, with the bytes transferred by then."""
     while not pages.all_fetched():
         await asyncio.sleep(_STEP)
     await asyncio.sleep(_LEARNING_SECONDS)
@@ -155,7 +155,7 @@ def _kept(name: str, pages: ChangingWeb, samples: Sequence[tuple[float, int]]) -
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
-    """Says nothing but troubles."""
+    """Prints problems only."""
 
     policy: str
     keepers: list[Stoppable]

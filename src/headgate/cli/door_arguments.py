@@ -1,4 +1,4 @@
-"""Where nodes come in, as the commands that have some are told it."""
+"""Options for the NATS server that nodes connect to."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def add_door(parser: argparse.ArgumentParser) -> None:
 
 
 def need_grid() -> None:
-    """The extra, or a word on what to install."""
+    """Import the packages of the extra, or say what to install."""
     for module in ("cryptography", "nats"):
         extra(module, "grids", "grid")
 
 
 def door_place(args: argparse.Namespace) -> DoorPlace | None:
-    """None: there is no door."""
+    """Where nodes connect; None: no such option was given."""
     if args.nats and args.serve_nats is not None:
         raise UserMistake("--serve-nats starts a server, --nats uses one: say one of them")
     if not args.nats and args.serve_nats is None:

@@ -15,7 +15,7 @@ __all__ = ["environment_words", "variable"]
 
 _YES, _NO = frozenset(("1", "true", "yes")), frozenset(("", "0", "false", "no"))
 _TAKEN = frozenset(("HEADGATE_SITE", "HEADGATE_URL", "HEADGATE_KIND", "HEADGATE_CHANGE"))
-"""What a command of ``on_change`` is given."""
+"""Variables that Headgate sets for ``on_change`` commands; not options."""
 
 
 def variable(option: str) -> str:
@@ -29,7 +29,7 @@ def variable(option: str) -> str:
 def environment_words(
     parser: argparse.ArgumentParser, words: Sequence[str], environment: Mapping[str, str]
 ) -> list[str]:
-    """What the environment adds to the words of a command line."""
+    """The arguments that environment variables add to a command line."""
     given = {word.partition("=")[0] for word in words}
     added: list[str] = []
     for action in parser._actions:  # noqa: SLF001 (argparse has no other way to ask)

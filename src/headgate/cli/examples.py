@@ -21,7 +21,7 @@ def example_names() -> list[str]:
 
 
 def example_file(name: str) -> str:
-    """Where it is, as a site file is named."""
+    """Its path."""
     names = example_names()
     if name not in names:
         raise UserMistake(f"there is no example {name!r}; there are {', '.join(names)}")

@@ -91,7 +91,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Pass it on."""
+    """Export."""
     form = args.form or _by_ending(args.to)
     if form in _FOR_FILES and args.to == "-" and (form == "sqlite" or sys.stdout.isatty()):
         raise UserMistake(f"{form} is nothing for a terminal; name a file with --to")

@@ -82,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Keep, or say how it fares, or leave a wish for the keeper that runs."""
+    """Keep, show the status, or leave an order for a running keeper."""
     others = [args.status, args.pause, args.visit, args.rebuild]
     asked = sum(other is not None for other in others)
     if asked + bool(args.file) > 1:

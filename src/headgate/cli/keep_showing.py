@@ -1,4 +1,4 @@
-"""How a keeper fares, shown to whoever asks: in words with a page, or as JSON."""
+"""The status of a keeper: as text with a page, or as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["show_kept"]
 
 
 def show_kept(folder: Path, *, as_json: bool) -> int:
-    """Works beside a keeper that runs."""
+    """Print the status; works while a keeper runs."""
     import msgspec
 
     from headgate.jobs.keeping.pages import write_keep_page

@@ -1,4 +1,4 @@
-"""Looking on while a keeper runs: a line where something happens, signals become what they mean."""
+"""Watches a keeper: prints a line per event, and handles signals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class KeepWatch:
         return self._stops > 0
 
     def stop(self) -> None:
-        """The first time: end in order. The second: at once; what is stored is stored."""
+        """First time: end in order. Second time: at once; what is stored stays stored."""
         self._stops += 1
         if self._stops > 1:
             os._exit(_ENDED_AT_ONCE)

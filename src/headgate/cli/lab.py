@@ -1,4 +1,4 @@
-"""``headgate lab``: reproduces the papers Headgate is built on, and says what of them holds."""
+"""``headgate lab``: reproduces the papers that Headgate is built on, and checks their claims."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from headgate.model.errors import UserMistake, WorldFault
 __all__ = ["configure", "run"]
 
 _NOT_INTERRUPTED = (signal.SIGINT, signal.SIG_IGN)
-"""For those who work for us: whoever is at the terminal speaks to us."""
+"""For worker processes: only the main process handles Ctrl-C."""
 
 _DESCRIPTION = f"""\
 Reproduce the papers: their instances, figures and claims, with Headgate's own way beside
@@ -94,7 +94,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reproduce, print, and write the page if one is asked for."""
+    """Reproduce, print, and write the page if ``--out`` is given."""
     papers = [known_paper(name) for name in args.papers] or list(PAPERS)
     _check(papers, args)
     if args.write_example:
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(papers: list[str], args: argparse.Namespace) -> None:
-    """All that can be wrong is known before minutes of work."""
+    """Check all arguments before minutes of work."""
     if args.out and not args.out.absolute().parent.is_dir():
         raise UserMistake(f"{args.out}: there is no such folder")
     if args.out and args.out.is_dir():
@@ -144,7 +144,7 @@ def _check(papers: list[str], args: argparse.Namespace) -> None:
 def _chapters(
     papers: list[str], trial: Trial, args: argparse.Namespace, kept: KeptChapters | None
 ) -> list[tuple[Chapter, float]]:
-    """In the order asked for. Tables are printed as they come, where nothing else is asked for."""
+    """In the given order. Tables are printed as they are ready, unless another output is chosen."""
     found = {paper: kept.taken_up(paper) if kept else None for paper in dict.fromkeys(papers)}
     done = [paper for paper, chapter in found.items() if chapter is not None]
     if done:

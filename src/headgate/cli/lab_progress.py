@@ -1,5 +1,5 @@
-"""How far the lab is, and about how long it will take: on a terminal one line that is renewed, in a
-pipe a line for each step."""
+"""Progress of the lab and roughly the time left: on a terminal one line that is updated, in a pipe
+a line for each step."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class LabProgress:
     def __init__(
         self, console: Console, expected: Mapping[str, float], now: Callable[[], float]
     ) -> None:
-        """``expected``: seconds for each paper that is to be made, in order."""
+        """``expected``: seconds for each paper to reproduce, in order."""
         self._console, self._now = console, now
         self._expected = dict(expected)
         self._papers = len(expected)
         self._pace = 1.0
-        """Seconds here for one that was expected."""
+        """Seconds on this machine per expected second."""
         self._paper, self._began, self._told = "", 0.0, 0.0
         self._step = ""
         self._rest = 0.0
-        """Seconds that what is being counted will take, by what is done of it."""
+        """Seconds left of the tasks being counted, extrapolated from those done."""
         self._status = Status("", console=console) if console.is_terminal else None
 
     def __enter__(self) -> LabProgress:
@@ -56,12 +56,12 @@ class LabProgress:
         self.say("")
 
     def say(self, step: str) -> None:
-        """What is being done now."""
+        """Show the current step."""
         self._step = step
         self._tell(step, now=bool(step))
 
     def done(self) -> float:
-        """The paper is; the seconds that it took."""
+        """The paper is done; returns the seconds it took."""
         seconds = self._now() - self._began
         expected = self._expected.pop(self._paper)
         self._pace = max(seconds, 0.1) / max(expected, 0.1)
@@ -69,7 +69,7 @@ class LabProgress:
         return seconds
 
     def counting(self, mapper: Mapper) -> Mapper:
-        """The same, with each task counted when it is done."""
+        """The same mapper, with each task counted when done."""
 
         def mapped(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterable[Result]:
             began = self._now()
@@ -81,8 +81,8 @@ class LabProgress:
         return mapped
 
     def seconds_left(self) -> float:
-        """Of all papers. Those before say how fast this machine is; a paper that takes longer than
-        was thought says so itself, and so do its instances that are done."""
+        """For all papers. Finished papers say how fast this machine is; a paper that takes longer
+        than expected is corrected by its own time and by its finished tasks."""
         gone = self._now() - self._began
         expected = self._expected.get(self._paper, 0.0)
         pace = max(self._pace, gone / expected if expected else 0.0)

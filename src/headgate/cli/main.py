@@ -1,8 +1,8 @@
-"""The ``headgate`` command: finds the command that is meant, runs it, turns errors into exit codes.
+"""The ``headgate`` command: finds the subcommand, runs it, turns errors into exit codes.
 
 Exit codes: 0 done, 1 the world failed, 2 the user's mistake, 3 not feasible or a deadline missed
-(with ``--strict``), 4 nothing could be fetched, 130 interrupted, 141 nobody reads the output any
-more. An error is one line on stderr.
+(with ``--strict``), 4 nothing could be fetched, 130 interrupted, 141 the output pipe was closed. An
+error is one line on stderr.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COMMANDS = {
     "lab": "reproduce the papers",
     "completion": "a completion script for your shell",
 }
-"""Each name, with _ for a blank, is also the name of the command's module beside this one."""
+"""Each name, with _ for a blank, is also the name of the command's module in this package."""
 
 _MEANT = {
     "--bwlimit": "--bandwidth",
@@ -60,22 +60,22 @@ _MEANT = {
     "--wait": "--delay",
     "--workers": "--processes",
 }
-"""What options of other crawlers are called here."""
+"""Options of other crawlers, and their names here."""
 _TYPO = 0.8
-"""So alike are two words of which one is the other mistyped."""
+"""Similarity above which a word counts as a typo of another."""
 
 FAILED, MISTAKE, INTERRUPTED, NOT_READ = 1, 2, 130, 141
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises what argparse would print over several lines."""
+    """Raises an error where argparse would print several lines."""
 
     def error(self, message: str) -> NoReturn:
         raise UserMistake(f"{message} (see {self.prog} --help)")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; what ``sys.exit`` should be called with."""
+    """Run the command line; returns the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = _run(words)
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command_parser(command: str) -> argparse.ArgumentParser:
-    """The parser of one command's arguments."""
+    """The argument parser of one command."""
     parser = _Parser(
         prog=f"headgate {command}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -161,7 +161,7 @@ def _print_man_page() -> int:
 
 
 def _command(words: Sequence[str]) -> str:
-    """The command of two words, or of one, that a line begins with."""
+    """The command that a line begins with, of two words or one."""
     for length in (2, 1):
         if " ".join(words[:length]) in COMMANDS:
             return " ".join(words[:length])

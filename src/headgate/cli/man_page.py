@@ -1,4 +1,4 @@
-"""``headgate --man``: what the help of all commands says, as one manual page (roff)."""
+"""``headgate --man``: the help of all commands as one manual page (roff)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _USAGE = re.compile(r"^usage: ", re.MULTILINE)
 
 
 def man_page(version: str, summaries: Mapping[str, str], texts: Mapping[str, str]) -> str:
-    """Of each command its summary and the text of its help."""
+    """From each command's summary and help text."""
     lines = [
         f'.TH HEADGATE 1 "" "headgate {version}" "User Commands"',
         ".SH NAME",
@@ -28,7 +28,7 @@ def man_page(version: str, summaries: Mapping[str, str], texts: Mapping[str, str
     for name, summary in summaries.items():
         lines += [".TP", f".B {name}", _escaped(summary)]
     for name, text in texts.items():
-        # The help is laid out already: examples and columns stay as they are.
+        # The help is laid out already: keep examples and columns as they are.
         lines += [f'.SH "HEADGATE {name.upper()}"', ".nf", _body(text), ".fi"]
     return "\n".join(lines) + "\n"
 
@@ -38,7 +38,7 @@ def _body(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    r"""As roff shows it letter by letter, and so that options can be copied.
+    r"""Escaped so that roff shows it literally and options can be copied.
 
     >>> print(_escaped("--out DIR\n.hidden\n'quoted' c:\\x"))
     \-\-out DIR

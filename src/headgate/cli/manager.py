@@ -100,7 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Manage, or do what one of the words says."""
+    """Manage, or perform a subcommand."""
     need_grid()
     if args.what in _WORDS:
         return _word(args)

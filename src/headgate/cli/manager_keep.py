@@ -40,7 +40,7 @@ def keep_request(args: argparse.Namespace) -> KeepRequest:
 async def keep_with_nodes(
     job: KeepJob, terms: GridTerms, place: DoorPlace, catalog: str, *, quiet: bool
 ) -> KeepStatus:
-    """A catalog that fails is waited for: nodes keep what they have, and ask again."""
+    """If the catalog fails, wait for it: nodes keep their results and retry."""
     watch = heeding_signals(KeepWatch(quiet=quiet))
     job, parts = _without_making_way(job), real_parts()
     wait = 1.0
@@ -58,7 +58,8 @@ async def keep_with_nodes(
 
 
 def _without_making_way(job: KeepJob) -> KeepJob:
-    """A node steps back on its own line if its owner wants it; the manager's carries no page."""
+    """Nodes make way on their own lines if their owners want it; no pages pass over the
+    manager's."""
 
     def reread(anyway: bool) -> SiteFile | None:
         contents = job.reread(anyway)

@@ -1,4 +1,4 @@
-"""A manager with somebody looking on: the same progress as of a crawl, and who comes and goes."""
+"""Watches a manager: progress as of a crawl, and nodes that connect and leave."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ManagerWatch(CrawlWatch):
 async def manage_watched(
     job: ManagerJob, place: DoorPlace, catalog: str, *, quiet: bool
 ) -> RunReport:
-    """A catalog in PostgreSQL that fails is waited for: nodes go on meanwhile, and ask again."""
+    """If a catalog in PostgreSQL fails, wait for it: nodes go on meanwhile, and retry."""
     wait = 1.0
     while True:
         try:
@@ -58,7 +58,7 @@ async def manage_watched(
                     say("the other manager has finished the run")
                     return done
                 return await _manage_once(job, place, catalog, quiet=quiet)
-        except asyncio.CancelledError:  # interrupted before anybody came
+        except asyncio.CancelledError:  # interrupted before any node connected
             raise KeyboardInterrupt from None
         except WorldFault as fault:
             if not catalog:
@@ -69,7 +69,7 @@ async def manage_watched(
 
 
 def _last_report(out: Path) -> RunReport | None:
-    """Of the last run, if it is finished."""
+    """The report of the last run, if it is finished."""
     runs = Collection(out).runs() if out.is_dir() else []
     if not runs or runs[0].unfinished:
         return None

@@ -1,4 +1,4 @@
-"""What can be said to a manager, and asked of it, beside its running."""
+"""Subcommands of ``headgate manager``: invite, revoke, drain and list nodes, list tasks."""
 
 from __future__ import annotations
 

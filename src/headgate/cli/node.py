@@ -1,4 +1,4 @@
-"""``headgate node``: lends this machine to a grid, within what its owner allows."""
+"""``headgate node``: lends this machine to a grid, within its owner's limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking on while a node works: a line that lives on a terminal, one a minute in a log."""
+"""Watches a node: on a terminal a line that is updated, in a log one line a minute."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class NodeWatch:
         self._waiting = node
 
     def stop(self) -> None:
-        """The first time: in order. The second: at once; what is stored is stored."""
+        """First time: end in order. Second time: at once; what is stored stays stored."""
         self._stops += 1
         if self._stops > 1:
             os._exit(_ENDED_AT_ONCE)

@@ -1,7 +1,7 @@
-"""What a terminal shows before there is anything to show: one line that the next words replace.
+"""A line on the terminal while a command starts; the next output replaces it.
 
-Starting takes a second at times (the planner, the collection), and a blank screen says nothing.
-Where nobody sits at a terminal, nothing is written.
+Starting may take a second (the planner, the collection). Nothing is written if stderr is no
+terminal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CLEAR_LINE = "\r\x1b[2K"
 
 
 class OpeningWords:
-    """``say`` replaces what was said before, ``clear`` takes it away; both are cheap."""
+    """``say`` replaces the line, ``clear`` removes it; both are cheap."""
 
     def __init__(self, *, quiet: bool, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr

@@ -20,7 +20,7 @@ _PNG_ZOOM = 2
 
 
 def plot_path(text: str) -> Path:
-    """A file that can be drawn into, or the user's mistake, before anything is done."""
+    """A file name with a known ending; else `UserMistake`, before any work is done."""
     path = Path(text)
     if path.suffix.lower() not in PLOT_SUFFIXES:
         raise UserMistake(f"{text!r} ends in none of {', '.join(PLOT_SUFFIXES)}")
@@ -30,7 +30,7 @@ def plot_path(text: str) -> Path:
 
 
 def save_plot(path: Path, page: Callable[[], str], picture: Callable[[], Chart]) -> None:
-    """The page or the picture, by the ending of the file's name."""
+    """Write the page or the picture, by the ending of the file name."""
     from headgate.views.chart import svg_file
 
     ending = path.suffix.lower()

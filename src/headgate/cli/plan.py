@@ -1,4 +1,4 @@
-"""``headgate plan``: answers before a crawl whether its deadlines can be met, and how."""
+"""``headgate plan``: says before a crawl whether its deadlines can be met, and how."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["configure", "run"]
 
 NOT_FEASIBLE = 3
 _PAGE_BYTES = Bytes(20e3)
-"""Usual, where nobody knows."""
+"""Assumed where it is not known."""
 
 _DESCRIPTION = """\
 Plan a crawl before it starts: can every site be done by its deadline within the budget, at which
@@ -137,7 +137,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan as asked, print, and say by the exit code whether it is feasible."""
+    """Plan and print; the exit code says whether the plan is feasible."""
     if args.compare and args.policy:
         raise UserMistake("--compare plans by every policy; drop --policy, or drop --compare")
     if args.keep:
@@ -218,7 +218,7 @@ def _plot(plan: Plan, path: Path, began: str) -> None:
 
 
 def _with_sizes(opened: OpenedSiteFile, forecasts: Mapping[str, Forecast]) -> tuple[Site, ...]:
-    """The sites, with what is foreseen where the file says nothing."""
+    """The sites, with forecast sizes where the file has none."""
     sites = []
     for site in opened.contents.sites:
         known = forecasts.get(site.name)
@@ -235,7 +235,7 @@ def _with_sizes(opened: OpenedSiteFile, forecasts: Mapping[str, Forecast]) -> tu
 
 
 def _warn_of_pace(site: Site) -> None:
-    """A plan goes by bytes; how often a stranger's server is asked may bind before."""
+    """A plan counts bytes; the delay between requests may be the tighter limit."""
     if not site.seeds or site.delay is not None or not (site.expect and site.deadline):
         return
     pages = site.expect / site.deadline / _PAGE_BYTES
@@ -250,7 +250,7 @@ def _warn_of_pace(site: Site) -> None:
 def _forecasts(
     args: argparse.Namespace, opened: OpenedSiteFile, budget: Budget, start: datetime | None
 ) -> dict[str, Forecast]:
-    """By earlier runs, a first look, or both; a site that no run knows is left out."""
+    """From earlier runs, a first look, or both; unknown sites are left out."""
     import uvloop
 
     from headgate.control.forecast import Source
@@ -291,7 +291,7 @@ def _budget(args: argparse.Namespace, budget: Budget) -> Budget:
 
 
 def _start(asked: datetime | None, budget: Budget, *, matters: bool) -> datetime | None:
-    """The start of the run; a timetable, a quota, and servers whose hours are known need one."""
+    """The start of the run, needed if there is a timetable, a quota or speeds by the hour."""
     if not (isinstance(budget.bandwidth, Timetable) or budget.quota or matters):
         if asked is not None:
             raise UserMistake(

@@ -1,4 +1,4 @@
-"""``headgate plan FILE --keep``: do all promises of freshness hold together?"""
+"""``headgate plan FILE --keep``: can all promises of freshness be kept together?"""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the page beside the report, print the report's words or its JSON."""
+    """Write the page beside the report, and print the report as text or JSON."""
     from headgate.jobs.report_pages import PAGE, write_report_page
     from headgate.model.run_report import RunReport
     from headgate.storage.chosen_run import chosen_run, file_of_run, is_survey
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     report = _so_far(chosen) if chosen.unfinished else None
     if report is None:
         report = read_report(file_of_run(chosen, "report.json"), RunReport)
-    # The folder of a run under way is its own; what lies in its spool goes with it.
+    # Do not write into the folder of a running crawl; its spool is deleted at its end.
     folder = chosen.spool if report.under_way else chosen.path
     write_report_page(report, folder)
     if args.json:
@@ -89,7 +89,7 @@ def _say_unfinished(run: RunFolder, command: str) -> None:
 
 
 def _so_far(run: RunFolder) -> RunReport | None:
-    """Of a run that is not finished; None: meanwhile it is, or it had not begun."""
+    """Of an unfinished run; None: it has finished meanwhile, or has not begun."""
     from headgate.jobs.unfinished import report_so_far
     from headgate.model.errors import WorldFault
     from headgate.storage.collection import Collection

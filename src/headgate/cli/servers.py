@@ -1,4 +1,4 @@
-"""``headgate servers``: how fast each server is, by the hour, as earlier runs measured."""
+"""``headgate servers``: how fast each server is, by the hour, as measured in earlier runs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what is known; an empty collection is said to be so."""
+    """Print what is known, or that there is nothing."""
     servers = known_servers(args.folder, time.time(), containing=args.host)
     if args.plot is not None and servers:
         from headgate.views.servers_page import servers_page, servers_picture
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _as_json(server: KnownServer) -> dict[str, object]:
-    """The keys are a contract; bytes per second, seconds, seconds since 1970."""
+    """The keys are public. Units: bytes per second, seconds, seconds since 1970."""
     return {
         "address": server.address,
         "hosts": list(server.hosts),

@@ -1,6 +1,6 @@
-"""Options that say of all sites what the site file can say of each, in the same words.
+"""Options that set keys of the site file for all sites, with the same names.
 
-An option holds for the sites whose tables do not have the key; a site's own word wins.
+An option applies to sites whose tables do not have the key; the site file wins.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = ["add_site_options", "asked_options"]
 
 class _Option(msgspec.Struct, frozen=True):
     key: str
-    """In the site file, and of `Site`."""
+    """Its name in the site file and in `Site`."""
     metavar: str
     help: str
     words: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """What argparse is told beside."""
+    """Further arguments for argparse."""
 
     @property
     def name(self) -> str:
@@ -111,6 +111,6 @@ def add_site_options(parser: argparse.ArgumentParser) -> None:
 
 
 def asked_options(args: argparse.Namespace) -> SiteDefaults:
-    """Those that were given."""
+    """The options that were given."""
     given = ((option.key, getattr(args, option.key)) for option in _OPTIONS)
     return {key: value for key, value in given if value is not None}

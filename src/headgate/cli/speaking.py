@@ -1,12 +1,11 @@
-"""Words for whoever called: results on stdout, remarks on stderr.
+"""Output: results on stdout, remarks on stderr.
 
-Names, titles and URLs come from strangers, and a terminal obeys some bytes: nothing but a line's
-end gets there raw. A remark that nobody can hear any more (a terminal that went away, a pipe that
-was closed) is dropped: no crawl ends for want of a listener.
+Names, titles and URLs come from strangers, and terminals interpret control characters: all of them
+but newlines are escaped. A remark that cannot be written (the terminal or pipe was closed) is
+dropped: it must not end a crawl.
 
-A result is written to its end. Without Python's buffer (``PYTHONUNBUFFERED``) a write may stop
-where a signal comes, or a pipe that another process set not to block is full, and say so only by
-its answer.
+A result is written completely. Without Python's buffer (``PYTHONUNBUFFERED``) a write may be short,
+after a signal or if a non-blocking pipe is full.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ def say(remark: str) -> None:
 def show(text: str) -> None:
     """Lines on stdout, a command's result."""
     text = "\n".join(map(printable, text.split("\n"))) + "\n"
-    if sys.stdout is None:  # closed before we began
+    if sys.stdout is None:  # closed before we started
         return
     _write_all(text.encode(sys.stdout.encoding, sys.stdout.errors or "strict"))
 
 
 def show_json(document: bytes) -> None:
-    """A document on stdout, and a line's end."""
+    """A document on stdout, and a newline."""
     _write_all(harmless_json(document) + b"\n")
 
 
@@ -53,7 +52,7 @@ def _write_all(data: bytes) -> None:
             left = left[full.characters_written :]
             _wait_for(out)
         else:
-            if written is None:  # of a pipe that is full, without a buffer
+            if written is None:  # a full pipe, without a buffer
                 _wait_for(out)
             left = left[written or 0 :]
     _flush(out)
@@ -70,5 +69,5 @@ def _flush(out: BinaryIO) -> None:
 
 
 def _wait_for(out: BinaryIO) -> None:
-    """Until it takes more."""
+    """Wait until it is writable."""
     select.select([], [out], [])

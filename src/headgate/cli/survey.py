@@ -106,7 +106,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Survey as asked; the report's words, or its JSON, go to stdout."""
+    """Survey; the report goes to stdout, as text or JSON."""
     say_that_proxies_are_not_used()
     request = _resumed(args) if args.resume else _asked(args)
     place = door_place(args)
@@ -159,7 +159,7 @@ def _resumed(args: argparse.Namespace) -> SurveyRequest:
 
 
 def _options(args: argparse.Namespace) -> dict[str, object]:
-    """As they were given; a budget's file with what it says."""
+    """The given options; a budget file with its text."""
     from headgate.jobs.site_files import read_text
 
     options = dict(vars(args))

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _log(folder: Path) -> Path:
-    """Of a run's own folder, or the newest survey of a collection."""
+    """The log in a run's folder, or of the newest survey of a collection."""
     if (folder / SURVEY_LOG).is_file():
         return folder / SURVEY_LOG
     runs = Collection(folder).runs() if folder.is_dir() else []

@@ -26,7 +26,7 @@ _MOST_WAIT_SECONDS = 60.0
 async def survey_with_nodes(
     job: SurveyJob, terms: GridTerms, place: DoorPlace, catalog: str, *, quiet: bool
 ) -> SurveyReport:
-    """A catalog in PostgreSQL that fails is waited for: nodes keep what they have."""
+    """If a catalog in PostgreSQL fails, wait for it: nodes keep their results."""
     watch = SurveyWatch(quiet=quiet)
     on_interrupt(asyncio.get_running_loop(), watch.interrupt)
     wait = 1.0

@@ -1,4 +1,4 @@
-"""A survey with somebody looking on: progress and interrupts."""
+"""Runs a survey with progress and interrupts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LINE_SECONDS = 5.0
 
 
 async def survey_watched(job: SurveyJob, *, quiet: bool) -> SurveyReport:
-    """Survey and show how it goes."""
+    """Survey and show progress."""
     watch = SurveyWatch(quiet=quiet)
     loop = asyncio.get_running_loop()
     on_interrupt(loop, watch.interrupt)
@@ -35,7 +35,7 @@ async def survey_watched(job: SurveyJob, *, quiet: bool) -> SurveyReport:
 
 
 class SurveyWatch:
-    """One line, rewritten in place on a terminal, now and then a new one elsewhere."""
+    """One line, updated in place on a terminal; elsewhere a new line now and then."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -44,7 +44,7 @@ class SurveyWatch:
         self._run: SurveyUnderWay | None = None
         self._interrupts = 0
         self.goes_on = True
-        """Nobody has ended it."""
+        """It was not interrupted."""
 
     def attach(self, run: SurveyUnderWay) -> None:
         self._run = run
@@ -66,11 +66,11 @@ class SurveyWatch:
             say(remark)
 
     def paused(self, use: QuotaUse) -> None:
-        """Also said when nobody watches: a survey that stands still for weeks must say why."""
+        """Also printed with --quiet: a survey that pauses for weeks must say why."""
         say(quota_is_used_up(use))
 
     def interrupt(self) -> None:
-        """The first time: save and end. The second time: at once; what is stored is stored."""
+        """First time: save and end. Second time: at once; what is stored stays stored."""
         self._interrupts += 1
         self.goes_on = False
         if self._interrupts > 1 or self._run is None:
@@ -82,7 +82,7 @@ class SurveyWatch:
             self._write("\n")
 
     def _write(self, text: str) -> None:
-        """No survey ends for want of a listener."""
+        """Errors are ignored: a closed terminal must not end a survey."""
         with suppress(OSError, ValueError):
             sys.stderr.write(text)
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Where a survey starts: URLs of the command line, or a list in a file or on stdin."""
+"""The starting URLs of a survey: from the command line, a file or stdin."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["read_starts"]
 
 _COMPLAINTS = 20
 _LIST_ENDINGS = (".txt", ".csv", ".lst", ".list")
-"""A word that ends so and is no file was meant to be one: no host is called so."""
+"""A word with such an ending is a missing file, not a host."""
 
 
 def read_starts(words: Sequence[str]) -> tuple[str, ...]:
-    """The URLs of a list, or the words themselves; each once, in their order."""
+    """The URLs of a list, or the words themselves; in order, without repetitions."""
     if len(words) == 1 and (words[0] == "-" or Path(words[0]).is_file()):
         return _listed(words[0])
     starts = []

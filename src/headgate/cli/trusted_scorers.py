@@ -1,7 +1,7 @@
-"""Whose code a resumed crawl runs: a run names its scorers, and a collection may be a stranger's.
+"""Asks before a resumed crawl runs a scorer: a collection made by a stranger may name any code.
 
-Who begins a crawl names the scorer, or the file that does. Who resumes one names a folder only:
-there a scorer is loaded after somebody said that it may be.
+A user who begins a crawl names the scorer, or the file that does. A user who resumes one names only
+a folder, so the scorer is loaded after they agreed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = ["refuse_untrusted_scorers"]
 
 
 def refuse_untrusted_scorers(sites: Sequence[Site], out: Path) -> None:
-    """Ask, where somebody is there to answer."""
+    """Ask, if there is a terminal."""
     names = ", ".join(sorted({site.url_order for site in sites if ":" in site.url_order}))
     if not names:
         return
-    words = f"the run in {out} goes by Python code that is looked for from here, too: {names}"
+    words = f"the run in {out} uses Python code, which may also be found in this folder: {names}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UserMistake(f"{words}; if you trust it, say --trust-scorers")
     sys.stderr.write(f"headgate: {printable(words)}\nLoad and run it? [y/N] ")
