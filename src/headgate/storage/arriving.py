@@ -1,16 +1,16 @@
-"""Results of other machines' crawling, on their way into a run: chunks become part files, and those
-the run's own journal and WARC files.
+"""Receives the results of nodes: chunks are written to part files, which become journals and WARC
+files of the run.
 
     spool/<stamp>/arriving/<task>.<epoch>.<number>.part   ─►   spool/<stamp>/<site>.journal
                                                                runs/<stamp>/warc/<site>-00001.warc.gz
 
-Bytes are written where they belong, so they may come in any order and again. A file gets its own
-name only when it is whole and durable; done again after a crash, moving in is the same. Whoever
-sends is a stranger: nothing is taken but files of the names that its task has, of the sizes that it
-announced, and a journal that can be read.
+Bytes are written at their offset, so chunks may come in any order and repeatedly. A file gets its
+final name only when it is complete and durable; moving it is idempotent. Senders are not trusted:
+only files with the names of the task and the announced sizes are accepted, and the journal must be
+readable.
 
-Paths are strings here: a small result is a dozen of them, and as objects they would cost as much as
-all the rest.
+Paths are strings here: a small result has a dozen of them, and as objects they would cost as much
+as everything else.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from headgate.storage.journals.journal import Owner, read_commits, read_owner
 __all__ = ["Deliveries", "free_bytes"]
 
 _KEPT_FREE_BYTES = 256 << 20
-"""Of the disk: for what is made of the results."""
+"""Disk space reserved for index and tables."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
 _WARC = ".warc.gz"
 
 
 def free_bytes(folder: Path) -> int:
-    """That results may still take."""
+    """Disk space that results may still take."""
     with reading(folder):
         return max(shutil.disk_usage(folder).free - _KEPT_FREE_BYTES, 0)
 
@@ -73,11 +73,11 @@ class _Paths:
 
 @dataclass(slots=True)
 class Deliveries:
-    """Of one run. Calls that touch the disk may block."""
+    """Results of one run. Calls that touch the disk may block."""
 
     run: RunFolder
     believable: Callable[[Path, Owner, dict[str, int]], bool] = field(default=_is_crawled)
-    """Whether a journal can be read, is this visit's, and tells of no file that is not among these
+    """Whether a journal can be read, belongs to this visit, and refers only to files with these
     names and sizes."""
     _expected: dict[Lease, tuple[FileSize, ...]] = field(default_factory=dict)
     _paths: _Paths = field(init=False)
@@ -87,7 +87,8 @@ class Deliveries:
         self._paths = _Paths(str(spool / "arriving"), str(spool), str(warc))
 
     def fits(self, owner: Owner, names: Iterable[str]) -> bool:
-        """Whether these are names that a visit's files have, each once, with a journal."""
+        """Whether these are valid names for a visit's files, without repetition, and include a
+        journal."""
         place = self.run.place(owner.site, visit=owner.visit)
         names = list(names)
         journal, begin = place.journal.name, f"{place.warc.stem}-"
@@ -106,11 +107,11 @@ class Deliveries:
         self._expected[lease] = files
 
     def expected(self, lease: Lease) -> tuple[FileSize, ...]:
-        """As announced; nothing: nobody waits for it."""
+        """The announced files; none: this result is not expected."""
         return self._expected.get(lease, ())
 
     def write(self, chunk: Chunk, data: bytes) -> bool:
-        """False: nobody waits for it, or it is beyond what was announced."""
+        """False: it is not expected, or exceeds the announced size."""
         files = self.expected(chunk.lease)
         if chunk.file >= len(files) or chunk.offset + len(data) > files[chunk.file].size:
             return False
@@ -128,15 +129,15 @@ class Deliveries:
         return True
 
     def close(self, lease: Lease) -> None:
-        """No more chunks of it."""
+        """Accept no more chunks."""
         self._expected.pop(lease, None)
 
     def reopen(self, lease: Lease, files: tuple[FileSize, ...]) -> None:
-        """Chunks again, over what is here."""
+        """Accept chunks again, which overwrite those received."""
         self._expected[lease] = files
 
     def wrong(self, lease: Lease, files: Sequence[FileDigest]) -> tuple[int, ...]:
-        """Numbers of the files that are not here, or not as they should be."""
+        """Numbers of files that are missing or have another digest."""
         return tuple(
             number
             for number, file in enumerate(files)
@@ -145,7 +146,7 @@ class Deliveries:
         )
 
     def is_journal_of(self, lease: Lease, files: Sequence[FileDigest], owner: Owner) -> bool:
-        """Whether there is one, and it is `believable`."""
+        """Whether the result has a journal that is `believable`."""
         names = {file.name: file.size for file in files}
         for number, file in enumerate(files):
             if file.name.endswith(".journal"):
@@ -155,16 +156,16 @@ class Deliveries:
         return False
 
     def keep(self, lease: Lease, files: Sequence[FileDigest]) -> None:
-        """What came is whole: durable when it returns, but for the names."""
+        """The result is complete: make its bytes durable; the names are not yet final."""
         for number, file in enumerate(files):
             with writing(Path(self._paths.home(file.name))), suppress(FileNotFoundError):
                 _sync(self._paths.part(lease, number))
 
     def move_in(self, lease: Lease, files: Sequence[FileDigest]) -> None:
-        """What was kept gets its own names; `sync` follows."""
+        """Give kept files their final names; `sync` has to follow."""
         for number, file in enumerate(files):
             home = self._paths.home(file.name)
-            with writing(Path(home)), suppress(FileNotFoundError):  # done before a crash
+            with writing(Path(home)), suppress(FileNotFoundError):  # moved before a crash
                 os.replace(self._paths.part(lease, number), home)  # noqa: PTH105
 
     def sync(self) -> None:
@@ -172,13 +173,13 @@ class Deliveries:
         sync_folder(self.run.warc)
 
     def parts(self, lease: Lease, files: Sequence[FileDigest]) -> dict[str, Path]:
-        """By name, while they have not moved in."""
+        """Part files by name, until they are moved in."""
         return {
             file.name: Path(self._paths.part(lease, number)) for number, file in enumerate(files)
         }
 
     def drop(self, lease: Lease) -> None:
-        """Whatever came of it."""
+        """Delete all chunks received."""
         announced = len(self._expected.pop(lease, ()))
         for number in count():
             try:
@@ -188,7 +189,7 @@ class Deliveries:
                     return
 
     def tidy(self, wanted: Callable[[Lease], bool]) -> None:
-        """Delete what an earlier manager left of leases that nobody wants any more."""
+        """Delete what an earlier manager left of other leases."""
         for path in Path(self._paths.arriving).glob("*.part"):
             task, epoch, *_ = path.name.split(".")
             if not wanted(Lease(int(task), int(epoch))):

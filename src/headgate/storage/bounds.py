@@ -1,5 +1,5 @@
-"""How large a figure may be that is read from a file: what is made of it, an index, a date or a
-column of a table, must hold it. Files that Headgate wrote are far within."""
+"""Bounds for numbers read from files, so that they fit indexes, dates and table columns. Files
+written by Headgate are far within them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run that a command is about: named by its stamp, by its folder, or the newest."""
+"""The run that a command works on: given by its stamp or its folder, or the newest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def chosen_run(folder: Path, stamp: str | None = None) -> RunFolder:
 
 
 def crawls(folder: Path) -> list[RunFolder]:
-    """All crawls in a collection, the newest first; of a run's own folder that run."""
+    """All crawls in a collection, newest first; for the folder of a run, that run."""
     run = chosen_run(folder)
     if folder.resolve().parent.name == "runs" and not (folder / "runs").is_dir():
         return [run]
@@ -49,12 +49,12 @@ def file_of_run(run: RunFolder, name: str) -> Path:
 
 
 def is_survey(run: RunFolder) -> bool:
-    """Whether `headgate survey` made it."""
+    """Whether it is a survey."""
     return (run.path / SURVEY_LOG).is_file()
 
 
 def _as_named(folder: Path, whole: Path) -> RunFolder:
-    """By the user's own words where they tell the collection, else by its whole path."""
+    """The collection as the user named it, if possible, else by its absolute path."""
     run = RunFolder(folder.parent.parent, whole.name)
     return run if run.path.resolve() == whole else RunFolder(whole.parent.parent, whole.name)
 

@@ -1,4 +1,4 @@
-"""A file that one process at a time makes, whole or not at all."""
+"""A file that only one process at a time may write; it appears completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["claiming"]
 
 @contextmanager
 def claiming(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """Gives an empty file to write to, and its name; on success it takes the place of ``path``.
-    Refuses what another process is writing at this time."""
+    """Yields an empty file to write to, and its name; on success it replaces ``path``. Raises an
+    error if another process is writing it."""
     part = path.with_name(f".{path.name}.part")
     with writing(path):
         fd = _claimed(path, part)
@@ -29,7 +29,7 @@ def claiming(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
             yield file, part
             file.flush()
             os.fsync(file.fileno())
-            part.replace(path)  # still claimed: nobody else may begin before
+            part.replace(path)  # still locked, so that no other process starts before
     except BaseException:
         part.unlink(missing_ok=True)
         raise
@@ -48,4 +48,4 @@ def _claimed(path: Path, part: Path) -> int:
             raise UserMistake(
                 f"{path} is being written by another export; wait for its end or name another file"
             ) from None
-        os.close(fd)  # whoever held it came to its end: begin anew
+        os.close(fd)  # the process that held it has finished: start over

@@ -1,4 +1,4 @@
-"""Two journals of the same visit, by two nodes: which pages differ."""
+"""Compares two journals of the same visit by two nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["differing_pages"]
 
 
 def differing_pages(first: Path, second: Path) -> tuple[int, list[str]]:
-    """How many pages both have, and the URLs of those with another payload."""
+    """The number of pages in both, and the URLs of those whose payload differs."""
     before = _digests(first)
     both = {url: digest for url, digest in _digests(second).items() if url in before}
     return len(both), sorted(url for url, digest in both.items() if before[url] != digest)

@@ -1,4 +1,4 @@
-"""The disk's errors, told as Headgate's own: one line with the file, the reason and the remedy."""
+"""Turns errors of the disk into Headgate's: one line with the file, the reason and the remedy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def reading(path: Path) -> Iterator[None]:
 
 @contextmanager
 def opening_collection(path: Path) -> Iterator[None]:
-    """Around the making of the output folder: a wrong place is the user's to mend."""
+    """Around creating the output folder: an unusable path is the user's mistake."""
     try:
         yield
     except OSError as error:
@@ -65,7 +65,8 @@ def opening_collection(path: Path) -> Iterator[None]:
 
 
 def _database_reason(error: sqlite3.DatabaseError, path: Path) -> str:
-    """SQLite calls a full disk an I/O error where it happens to it beside the database itself."""
+    """SQLite reports a full disk as an I/O error if it happens in a file other than the
+    database."""
     try:
         full = shutil.disk_usage(path.parent).free < _LEAST_FREE_BYTES
     except OSError:

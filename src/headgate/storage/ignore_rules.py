@@ -1,7 +1,7 @@
-"""``ignore.json``: which rules of the user's own say what is no change, by site.
+"""``ignore.json``: the user's rules for text that does not count as a change, by site.
 
-Whoever fills a collection leaves them there, so that ``headgate changes`` goes by the same rules
-later, without the site file. What is lost or damaged is as if there were none.
+Crawls save them in the collection, so that ``headgate changes`` can apply them later, without the
+site file. If the file is lost or damaged, there are no rules.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_BYTES = 100_000_000
 
 
 def save_ignore_rules(collection: Path, sites: Iterable[Site]) -> None:
-    """Those of these sites, in place of what they had; those of other sites stay."""
+    """Replace the rules of these sites; those of other sites stay."""
     known = load_ignore_rules(collection)
     rules = dict(known)
     for site in sites:

@@ -1,9 +1,9 @@
-"""What a keeper tells of itself, in its collection: ``keep.json``, as it is now,
-``keep-hours.jsonl``, a line for each hour that is over, and where its policy has turns,
-``keep-turns-POLICY.json``.
+"""The status of a keeper, in its collection: ``keep.json``, the current state;
+``keep-hours.jsonl``, a line for each past hour; and ``keep-turns-POLICY.json``, the state of a
+round-robin policy.
 
-The first two are for people, the third spares a policy to begin anew. Nothing that is kept depends
-on them: where one is lost or torn, what it told is gone and the keeper goes on.
+The first two are for people; the third lets a policy continue where it was. Nothing in the archive
+depends on them: if one is lost or torn, the keeper goes on without it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def load_status(collection: Path) -> KeepStatus | None:
 
 
 def add_hours(collection: Path, hours: Sequence[KeepHour]) -> None:
-    """Behind those that are there."""
+    """Append hours."""
     if not hours:
         return
     path = collection / HOURS
@@ -71,7 +71,7 @@ def add_hours(collection: Path, hours: Sequence[KeepHour]) -> None:
 
 
 def load_hours(collection: Path, *, trim: bool = False) -> list[KeepHour]:
-    """The last 400 days, the oldest first; with ``trim`` the file is cut to them as well."""
+    """The last 400 days, oldest first; ``trim`` also removes older ones from the file."""
     path = collection / HOURS
     try:
         lines = _read(path, _MOST_HISTORY).splitlines()
@@ -85,7 +85,7 @@ def load_hours(collection: Path, *, trim: bool = False) -> list[KeepHour]:
 
 
 def save_turns(collection: Path, policy: str, turns: bytes) -> None:
-    """Those of `SiteOrder.saved`; empty: it has none."""
+    """Save the result of `SiteOrder.saved`; empty: the policy has no state."""
     if turns:
         write_soon(_turns(collection, policy), turns)
 

@@ -1,7 +1,7 @@
-"""What a user wants of a keeper that runs: left in its collection, taken up within seconds.
+"""Orders for a running keeper: files in its collection that it picks up within seconds.
 
-One file for each wish, whole or not there; who takes it up deletes it. Where no keeper runs, the
-wish waits for the next.
+One file per order, complete or not there; the keeper deletes it. If no keeper runs, it waits for
+the next start.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def leave_wish(collection: Path, wish: Wish) -> None:
 
 
 def take_wishes(collection: Path) -> list[Wish]:
-    """In the order in which they were left; what is no wish is thrown away."""
+    """Oldest first; files that cannot be read are deleted."""
     folder = collection / _FOLDER
     try:
         paths = sorted(folder.glob("*.json"), key=lambda path: (len(path.name), path.name))

@@ -1,4 +1,4 @@
-"""What a node has on its disk of one lease: a small collection, until its files are brought.
+"""The folder of a lease on a node's disk: a small collection, until its files are delivered.
 
     leases/<task>.<epoch>/
       grant.json                what the manager gave
@@ -44,7 +44,7 @@ Kind = TypeVar("Kind")
 
 
 class SavedGrant(msgspec.Struct, frozen=True):
-    """With when it came, by the clock on the wall: deadlines go on while a node is off."""
+    """With the wall-clock time of its arrival: deadlines go on while a node is off."""
 
     grant: Grant
     wall: float
@@ -53,7 +53,7 @@ class SavedGrant(msgspec.Struct, frozen=True):
 @dataclass(frozen=True, slots=True)
 class LeaseFolder:
     home: Path
-    """The node's own folder."""
+    """The folder of the node."""
     lease: Lease
 
     @property
@@ -65,7 +65,7 @@ class LeaseFolder:
         return self.home / self.name
 
     def begin(self, saved: SavedGrant) -> None:
-        """Durable: a node that is killed knows what it holds."""
+        """Save the grant durably: a node that is killed still knows its tasks."""
         run = RunFolder(self.path, saved.grant.stamp)
         with writing(self.path):
             for folder in (run.warc, run.spool, self.path / "sites"):
@@ -74,7 +74,7 @@ class LeaseFolder:
         sync_folder(self.path.parent)
 
     def keep_memory(self, grant: Grant, data: bytes) -> bool:
-        """What is known of the site; False: it is none, and left out."""
+        """Save what is known of the site; False: the data is unusable and was left out."""
         site, _ = grant.task.whose
         path = Collection(self.path).memory(site)
         with writing(path):
@@ -87,22 +87,22 @@ class LeaseFolder:
         return True
 
     def grant(self) -> SavedGrant | None:
-        """None: it was never begun in order."""
+        """The saved grant; None: it was not saved completely."""
         return self._load("grant.json", SavedGrant)
 
     def end(self, progress: Progress) -> None:
-        """All is stored, and will not be added to."""
+        """The visit has ended and all is stored."""
         write_whole(self.path / "ended.json", encoded(progress))
 
     def ended(self) -> Progress | None:
         return self._load("ended.json", Progress)
 
     def task(self, grant: Grant) -> Task:
-        """The same with its files here."""
+        """The task, with its files in this folder."""
         return replace(grant.task, apart=Apart(self.name, grant.stamp))
 
     def files(self, grant: Grant) -> list[Path]:
-        """The result: the journal, and pages."""
+        """The files of the result: journal and WARC files."""
         place = self._place(grant)
         found = [place.journal] if place.journal.exists() else []
         number = 1
@@ -119,7 +119,7 @@ class LeaseFolder:
         return used
 
     def delete(self) -> None:
-        """In one step: half of it is nobody's."""
+        """Delete in one step, so that no half folder is found later."""
         gone = self.home / _LEASES / f".gone-{self.path.name}"
         if self.path.exists():
             with writing(self.path):
@@ -142,7 +142,7 @@ class LeaseFolder:
 
 
 def keep_handout(folder: LeaseFolder, grant: Grant, packed: bytes) -> bool:
-    """What was left to a part of a site; False: it did not come whole."""
+    """Save the URLs that a part of a site starts with; False: the data is incomplete."""
     whole = len(packed) == grant.handed_bytes and is_handout(packed)
     if whole:
         save_handout(_handout(folder, grant), packed)
@@ -150,7 +150,7 @@ def keep_handout(folder: LeaseFolder, grant: Grant, packed: bytes) -> bool:
 
 
 def is_complete(folder: LeaseFolder, grant: Grant) -> bool:
-    """Whether all is here without which it cannot be crawled."""
+    """Whether all that the crawl needs is here."""
     return not grant.handed_bytes or _handout(folder, grant).exists()
 
 
@@ -159,7 +159,7 @@ def _handout(folder: LeaseFolder, grant: Grant) -> Path:
 
 
 def lease_folders(home: Path) -> list[LeaseFolder]:
-    """Those that a node left, the oldest task first; what was being deleted is."""
+    """The lease folders of a node, oldest task first; deletes those half deleted."""
     folder = home / _LEASES
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
-"""``notices.jsonl``: changes that somebody is still to be told of, so that a restart forgets none.
+"""``notices.jsonl``: notices of changes that are still to be sent, so that a restart forgets none.
 
-A line for each notice, and one for each that is done with. Lines are handed to the kernel as they
-come and not waited for: they outlive the process, and a power cut may take the last seconds'.
-Nothing is lost by that but the telling, the changes themselves are in the archive. The file is
-written anew, with what is open, when it is opened and whenever most of it is done.
+A line for each notice, and another when it is done. Lines are written at once but not synced: they
+survive the process, but a power cut may lose those of the last seconds. Only the notice is lost
+then; the change itself is in the archive. The file is rewritten with open notices when it is
+opened, and whenever most of its lines are done.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["NoticeLog"]
 _NAME = "notices.jsonl"
 _MOST_BYTES = 500_000_000
 _TIDY_AFTER = 5_000
-"""Lines of what is done with."""
+"""Lines of notices that are done."""
 
 
 class _Line(msgspec.Struct, omit_defaults=True):
     number: int
     notice: ChangeNotice | None = None
-    """None: it is done with."""
+    """None: it is done."""
 
 
 class NoticeLog:
@@ -47,11 +47,11 @@ class NoticeLog:
 
     @staticmethod
     def is_in(collection: Path) -> bool:
-        """Whether there ever was one."""
+        """Whether the collection has one."""
         return (collection / _NAME).exists()
 
     def add(self, notice: ChangeNotice) -> int:
-        """The number that it has from now on."""
+        """Returns its number."""
         number = self._next
         self._write(_Line(number, notice))
         self._next += 1
@@ -86,7 +86,7 @@ class NoticeLog:
 
 
 def _read(path: Path) -> Iterator[tuple[int, ChangeNotice]]:
-    """What is open; a torn line is none."""
+    """Open notices; torn lines are ignored."""
     found: dict[int, ChangeNotice] = {}
     try:
         with opened(path) as file:

@@ -1,8 +1,8 @@
-"""Files that Headgate writes are its own, whoever made the folder: it never writes through a
-symbolic link that somebody laid where a file is expected, nor into a pipe or a device.
+"""Safe opening of files in a collection that a stranger may have made: never through a symbolic
+link in place of a file, nor a pipe or a device.
 
-A collection may come from a stranger. Its folders, too, must be folders: a link in place of one
-would lead writing, and deleting, elsewhere. The collection itself may be a link; the user named it.
+Folders must not be links either, since writing and deleting would happen elsewhere. The collection
+itself may be a link; the user named it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["make_own", "open_own", "opened", "refuse_links", "refuse_strange"]
 
 
 def open_own(path: Path, flags: int) -> int:
-    """A descriptor of a plain file at this very place."""
+    """A descriptor of a regular file, never through a link."""
     try:
         fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
     except OSError as error:
@@ -30,13 +30,13 @@ def open_own(path: Path, flags: int) -> int:
 
 
 def opened(path: Path) -> BinaryIO:
-    """A plain file to be read; what is none would keep its reader waiting."""
+    """A regular file for reading; a pipe would block the reader."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     return os.fdopen(_plain(path, fd), "rb")
 
 
 def make_own(path: Path) -> None:
-    """A new, empty file in place of whatever had its name, which is not touched itself."""
+    """A new, empty file in place of whatever has this name; a link's target is not touched."""
     path.unlink(missing_ok=True)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
 
@@ -51,7 +51,7 @@ def refuse_links(*paths: Path) -> None:
 
 
 def refuse_strange(path: Path) -> None:
-    """For a file that others open: what is there must be a plain one, if anything is."""
+    """For a file that a library opens: it must be a regular one, if it exists."""
     refuse_links(path)
     if path.exists():
         os.close(open_own(path, os.O_RDONLY))

@@ -1,4 +1,4 @@
-"""One finished fetch as the journal and the tables keep it."""
+"""One finished fetch, as stored in journals and tables."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
     content_type: str
     depth: Count
     payload_bytes: Amount
-    """Of the payload as received: without transfer coding, still in its content coding."""
+    """The payload as received: without transfer coding, with content coding."""
     wire_bytes: Amount
     first_byte_seconds: Span
     seconds: Span
     fetched_at: Moment
     """Seconds since 1970 when the request left."""
     digest: bytes
-    """SHA-1 of the payload, of the earlier one for a 304; empty without a response."""
+    """SHA-1 of the payload (for a 304, of the earlier one); empty without a response."""
     title: str = ""
     language: str = ""
     location: str = ""
@@ -48,9 +48,9 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
     relevance: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """To the site's topic; None: not judged."""
     original_file: str = ""
-    """For a revisit: the WARC file with the payload, within the collection, and where in it."""
+    """For a revisit: the WARC file with the payload, and its offset."""
     original_offset: Amount = 0
     visit: Count = 0
-    """Which of the site's it belongs to; 0: its run has one."""
+    """Number of the visit; 0: the only one of its run."""
     unchanged: bool = False
-    """It is as an earlier run, or visit, had archived it."""
+    """The same as an earlier run or visit archived."""

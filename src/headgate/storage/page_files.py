@@ -1,4 +1,4 @@
-"""A file for each page, in folders by host and path: the name that a URL has there."""
+"""File names for exported pages, in folders by host and path."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _MOST_PARTS = 12
 
 
 def page_file_name(url: str, ending: str, *, marked: bool = False) -> str:
-    """Within the folder; other URLs have other names, but for what http and https both have:
-    there a mark tells them apart.
+    """Path within the folder. Different URLs have different names, except for the same URL with
+    http and https; ``marked`` distinguishes them.
 
     >>> page_file_name("https://docs.example.org/a/b.html", ".md")
     'docs.example.org/a/b.html.md'
@@ -37,6 +37,7 @@ def page_file_name(url: str, ending: str, *, marked: bool = False) -> str:
 
 
 def _safe(part: str, ending: str) -> str:
-    """No other folder or hidden file, nothing too long, and no folder with a file's name."""
+    """A safe name: no parent folder, no hidden file, not too long, and no folder named like a
+    file."""
     part = _UNSAFE.sub("_", part)[:_LONGEST_PART].lstrip(".") or "_"
     return f"{part}_" if part.lower().endswith(ending) else part

@@ -1,4 +1,4 @@
-"""A page as a look found it, and its body in the archive."""
+"""The state of a page at one look, and its body in the archive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["PageState", "read_body"]
 
 
 class PageState(NamedTuple):
-    """As a look found a page."""
+    """The state of a page at one look."""
 
     seen_at: float
     title: str
@@ -20,7 +20,8 @@ class PageState(NamedTuple):
     digest: bytes
     """Empty: it was gone."""
     file: str
-    """Within the collection, with the record at ``offset``, archived as ``record_url``."""
+    """WARC file within the collection; the record is at ``offset``, archived under
+    ``record_url``."""
     offset: int
     record_url: str
 
@@ -30,7 +31,7 @@ class PageState(NamedTuple):
 
 
 def read_body(collection: Path, url: str, state: PageState) -> Fetched | None:
-    """The response that was archived; None: it cannot be had."""
+    """The archived response; None: it is not available."""
     file = collection / state.file
     if not file.resolve().is_relative_to(collection.resolve()):
         return None

@@ -1,6 +1,6 @@
-"""How runs found pages, each as often as it was looked at.
+"""The states of pages in runs, one for each look.
 
-A run that is over is read from its table, one that is not from its journals."""
+A finished run is read from its table, an unfinished one from its journals."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _BATCH = 5_000
 
 
 def page_states(run: RunFolder, site: str | None = None) -> Iterator[tuple[str, str, PageState]]:
-    """Site, URL and state of each look that found the page there or gone; other answers tell
-    nothing. In no order."""
+    """Site, URL and state of each look that found the page present or gone; other answers are left
+    out. Unordered."""
     if (run.path / "pages.parquet").is_file():
         yield from _from_table(run, site)
         return
@@ -63,7 +63,7 @@ def _from_table(run: RunFolder, site: str | None) -> Iterator[tuple[str, str, Pa
 
 
 def state_of(run: RunFolder, row: dict[str, Any]) -> PageState:
-    """As a row of ``pages.parquet`` tells it."""
+    """The state in a row of ``pages.parquet``."""
     there = row["status"] in THERE and row["digest"]
     if row["original_file"]:
         file, offset, url = row["original_file"], row["original_offset"], row["original_url"]

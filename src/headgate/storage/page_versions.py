@@ -1,8 +1,8 @@
-"""Pages as runs found them: of each its newest version, or every look that found it there.
+"""Versions of pages over several runs: the newest of each, or every look that found it.
 
-A page is there where its answer was 200, or 304 for the version before; 404 and 410 say that it is
-gone, and hide what was there before. Other answers, and none, say nothing of it. Memory: some 200
-bytes for each page of the collection where newest versions are asked for, and none where all are.
+A page is present if the answer was 200, or 304 for the version before; 404 and 410 say that it is
+gone, and hide earlier versions. Other answers, or none, are ignored. Memory: some 200 bytes per
+page of the collection for newest versions, none for all.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["page_versions"]
 
 
 def page_versions(runs: Sequence[RunFolder], where: str = "", *, every: bool = False) -> Rows:
-    """Rows of ``pages.parquet``, with the run that each is of in a column ``run`` before them.
+    """Rows of ``pages.parquet``, with a first column ``run``.
 
-    ``runs`` are the newest first, and so are the rows; ``every`` version, or the newest of each
-    page, and of those the ones that meet a condition."""
+    ``runs`` are newest first, and so are the rows; ``every`` version, or the newest of each page.
+    ``where`` selects among these."""
     from headgate.storage.tables.arrow_tables import PAGES_SCHEMA
 
     schema = pa.schema([pa.field("run", pa.string()), *PAGES_SCHEMA]).remove_metadata()
@@ -57,8 +57,8 @@ def _matching(
 
 
 def _newest(path: Path, seen: set[int]) -> set[int]:
-    """Numbers of the rows with the newest look at each page that no newer run has looked at; those
-    pages are then among the ``seen``."""
+    """Numbers of rows with the newest look at each page not yet in ``seen``; adds those pages to
+    it."""
     looks: dict[int, tuple[object, int]] = {}
     number = 0
     for rows in stored_rows(path).batches:

@@ -1,6 +1,6 @@
-"""Files that are there whole or not at all: written under another name, made durable, renamed.
+"""Files that appear completely or not at all: written under another name, synced, renamed.
 
-One that is too small and too often written for that is written in place (`overwrite`).
+A small file that changes often is written in place (`overwrite`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FEW = 8
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Gives the name to write to; on success the file takes the place of ``path``."""
+    """Yields the name to write to; on success the file replaces ``path``."""
     with replacing_soon(path) as part:
         yield part
         with writing(path), _opened(part) as fd:
@@ -33,8 +33,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_soon(path: Path) -> Iterator[Path]:
-    """The same without waiting for the disk: durable after `sync_files`, and only then sure to be
-    whole."""
+    """The same without waiting for the disk: complete after a power cut only if `sync_files` was
+    called."""
     part = path.with_name(f".{path.name}.part")
     with writing(part):
         make_own(part)
@@ -48,7 +48,7 @@ def replacing_soon(path: Path) -> Iterator[Path]:
 
 
 def write_soon(path: Path, data: bytes) -> None:
-    """The same of little data: made, written and renamed in as many steps."""
+    """The same for little data: created, written and renamed."""
     part = path.with_name(f".{path.name}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with writing(path):
@@ -68,8 +68,8 @@ def write_soon(path: Path, data: bytes) -> None:
 
 
 def sync_files(folder: Path, names: Sequence[str]) -> None:
-    """Make files of a folder durable; where there are many, all that waits for the disk goes in one
-    step."""
+    """Make files of a folder durable; many files are synced with one call for the whole file
+    system."""
     libc = ctypes.CDLL(None, use_errno=True)
     if len(names) > _FEW and hasattr(libc, "syncfs"):
         with writing(folder), _opened(folder) as fd:
@@ -98,8 +98,8 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def overwrite(path: Path, offset: int, data: bytes) -> None:
-    """Write into a file that is there, not beyond its end; durable when this returns. Whoever reads
-    it must be able to tell a write that was torn."""
+    """Write into an existing file, not beyond its end; durable when this returns. Readers must be
+    able to detect a torn write."""
     with writing(path):
         fd = open_own(path, os.O_WRONLY)
         try:

@@ -1,11 +1,11 @@
-"""What a run keeps of itself while it goes on, beside its journals: its time and its report so far.
+"""The state of a run beside its journals: its time and its report so far.
 
-The time is saved every second, at every orderly end, and before the first byte. A leg that was
-killed is given the second it may have taken since the last save: a deadline is never reckoned in
-our favour. The report so far is what a resumed run goes on from, what ``headgate report`` shows of
-a run under way, and what is left of one that is abandoned.
+The time is saved every second, at every orderly end, and before the first byte. To a leg that was
+killed, the second since its last save is added: a deadline is never counted in our favour. The
+report so far is continued by a resumed run, shown by ``headgate report``, and stays when a run is
+abandoned.
 
-Saving waits for the disk in a thread; of what waits to be saved, only the newest is.
+Saving waits for the disk in a thread; only the newest state is saved.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _ELAPSED, _REPORT = "elapsed", "report"
 
 
 def load_elapsed(run: RunFolder) -> float:
-    """Seconds of crawling until now, none too few."""
+    """Seconds of crawling so far, rounded up."""
     data = run.load(_ELAPSED)
     return decode_elapsed(data, run.state_file(_ELAPSED), SAVE_SECONDS) if data else 0.0
 
 
 def load_budget(run: RunFolder) -> float | None:
-    """Bytes per second as `headgate budget` said last, perhaps infinity; None: it never did."""
+    """Bytes per second, as last set by `headgate budget`, perhaps infinity; None: never set."""
     text = run.load("budget")
     if text is None:
         return None
@@ -51,14 +51,14 @@ def load_budget(run: RunFolder) -> float | None:
 
 
 def load_report(run: RunFolder) -> RunReport | None:
-    """As saved last; None: nothing was."""
+    """The report saved last; None: there is none."""
     remedy = "delete it: the run goes on, its report without what was before"
     report = run.load_as(_REPORT, RunReport, remedy)
     return None if report is None else msgspec.structs.replace(report, stamp=run.stamp)
 
 
 class RunState:
-    """Saves for one leg; within an event loop until `end`."""
+    """Saves the state of one leg; in an event loop until `end`."""
 
     def __init__(self, run: RunFolder) -> None:
         self._run = run
@@ -67,7 +67,7 @@ class RunState:
         self._saving: asyncio.Task[None] | None = None
 
     def save(self, seconds: float, report: RunReport | None = None) -> None:
-        """Soon. What went wrong with an earlier save is raised."""
+        """Save soon. Raises the error of an earlier save."""
         self._waiting[_ELAPSED] = partial(self._elapsed.write, Elapsed(seconds, ended=False))
         if report is not None:
             self._waiting[_REPORT] = partial(self._run.save, _REPORT, msgspec.json.encode(report))
@@ -78,7 +78,7 @@ class RunState:
             self._saving = asyncio.get_running_loop().create_task(self._write())
 
     async def end(self, seconds: float, report: RunReport | None = None) -> None:
-        """The leg is over; saved when this returns."""
+        """The leg has ended; saved when this returns."""
         if self._saving is not None:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._saving

@@ -1,8 +1,8 @@
 """The end of a run: journals become index, tables and what is known of the sites.
 
-Each file is made whole beside its place and put there in one step. Done twice, it gives the same
-files, so a crash in between costs time only. The journals stay until `RunFolder.finish`. They are
-read once, all files being made of them at the same time: there may be ten thousand.
+Each file is written under another name and renamed. Sealing twice gives the same files, so a crash
+in between costs only time. The journals stay until `RunFolder.finish`. They are read once, and all
+files are made from them at the same time: there may be ten thousand journals.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["TABLES", "Complete", "seal", "seal_volume", "write_run_table", "writ
 TABLES = ("pages", "links")
 _INDEX = "index.cdxj"
 Complete = Callable[[Owner, Iterable[Commit]], Iterable[Commit]]
-"""What a visit stored, with what it could not tell."""
+"""Adds to the commits of a visit what they do not contain."""
 _SMALL_BYTES = 1 << 20
-"""A journal that has no more in it is held in memory while files are made of it."""
+"""A journal up to this size is held in memory while files are made from it."""
 
 
 def write_run_table(run: RunFolder, table: str, path: Path) -> None:
-    """A table of what the run has stored until now; also while others write its journals."""
+    """A table of what the run has stored so far; also while its journals are being written."""
     if table == "pages":
         with writing_pages(path) as add_pages:
             for owner, journal in site_journals(run).items():
@@ -45,7 +45,7 @@ def write_run_table(run: RunFolder, table: str, path: Path) -> None:
 
 
 def write_tables(run: RunFolder) -> None:
-    """Both, each put in its place in one step."""
+    """Write both tables, each in one step."""
     for table in TABLES:
         with replacing(run.path / f"{table}.parquet") as part:
             write_run_table(run, table, part)
@@ -57,11 +57,11 @@ def seal(
     complete: Complete | None = None,
     tables_written: Callable[[], bool] | None = None,
 ) -> list[str]:
-    """Write everything the run leaves beside its WARC files; done again, it is the same.
+    """Write all files of a run other than its WARC files; idempotent.
 
     ``remembered`` are sites whose memory has all of this run already; ``complete`` adds what
-    journals lack. ``tables_written`` waits for somebody who writes the tables meanwhile, and says
-    whether he did; None: nobody does. The answer is what had to be mended, a sentence each."""
+    journals lack. ``tables_written`` waits for another process that writes the tables, and says
+    whether it succeeded; None: there is none. Returns repairs, a sentence each."""
     collection = Collection(run.collection)
     sites: list[str] = []
     remarks: list[str] = []
@@ -71,7 +71,7 @@ def seal(
 
     def done(owner: Owner, commits: Iterable[Commit]) -> None:
         sites.append(owner.site)
-        whole = Owner(owner.site)  # a number tells a part of the site, not which visit it is
+        whole = Owner(owner.site)  # the number is that of a part of the site, not of a visit
         if owner.site not in remembered and not remember(run, whole, commits):
             remarks.extend(mend(collection, owner.site))
 
@@ -92,7 +92,7 @@ def seal(
 
 
 def seal_volume(run: RunFolder) -> None:
-    """The same for a volume of a keeper, which has remembered its visits as they ended."""
+    """The same for a volume of a keeper, whose visits are in the sites' memories already."""
     _write_files(run, lambda _, journal: journal.commits(), lambda *_: None)
 
 
@@ -122,7 +122,7 @@ def _write_files(
 
 
 def _write_index(run: RunFolder, done: Callable[[Owner, Iterable[Commit]], None]) -> None:
-    """The index alone, of which most of a journal need not be read."""
+    """Only the index, for which most of a journal need not be read."""
     with replacing(run.path / _INDEX) as part, writing_index(part) as add_lines:
         for owner, journal in site_journals(run).items():
             for rows in journal.pages():
@@ -131,14 +131,14 @@ def _write_index(run: RunFolder, done: Callable[[Owner, Iterable[Commit]], None]
 
 
 def _commits(journal: SiteJournal) -> Iterable[Commit]:
-    """Of one site, to be gone through twice; a large journal is read as often."""
+    """The commits of one site, to be iterated twice; a large journal is read twice."""
     if journal.unpacked_bytes() <= _SMALL_BYTES:
         return list(journal.commits())
     return _Rereading(journal)
 
 
 def _told_once(commits: Iterable[Commit], told: set[str]) -> Iterator[Commit]:
-    """Without what parts of a site asked for again, each for itself: robots.txt."""
+    """Without the robots.txt files that each part of a site requested again."""
     for group, rows, links in commits:
         new = [row for row in rows if row.role == Role.PAGE or row.url not in told]
         told.update(row.url for row in new if row.role != Role.PAGE)

@@ -1,7 +1,7 @@
 """The frontier's overflow on disk: the adapter of `headgate.frontier.ports.Spill`.
 
-Chunks go one after another into nameless files of about `_SEGMENT_BYTES`; memory holds only where
-each chunk of each lane lies. A file is let go when its last chunk has been taken, so the disk holds
+Chunks are appended to unnamed files of about `_SEGMENT_BYTES`; memory holds only the position of
+each chunk of each lane. A file is closed when its last chunk has been taken, so the disk holds
 little more than what waits. Nothing is ever made durable: the files have no name, vanish with the
 process, and are rebuilt from the journal after a crash.
 """
@@ -30,10 +30,10 @@ _decode = msgspec.msgpack.Decoder(list[str]).decode
 
 class _Segment(msgspec.Struct):
     fd: int
-    """-1 once let go."""
+    """-1 once closed."""
     end: int = 0
     chunks: int = 0
-    """In the file and not yet taken."""
+    """Chunks in the file that are not yet taken."""
 
     def close(self) -> None:
         os.close(self.fd)
@@ -47,7 +47,7 @@ class _Chunk(msgspec.Struct, frozen=True):
 
 
 class DiskSpill:
-    """Lanes of chunks in a folder that exists already."""
+    """Lanes of chunks in an existing folder."""
 
     def __init__(self, folder: Path, segment_bytes: int = _SEGMENT_BYTES) -> None:
         self._folder = folder
@@ -83,7 +83,7 @@ class DiskSpill:
         return urls
 
     def close(self) -> None:
-        """Give all space back; the lanes are lost."""
+        """Free all space; the lanes are lost."""
         segments = {
             id(chunk.segment): chunk.segment for lane in self._lanes.values() for chunk in lane
         }

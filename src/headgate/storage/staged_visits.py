@@ -1,11 +1,11 @@
-"""Visits of a keeper that nodes brought, on their way into a volume.
+"""Moves visits that nodes made for a keeper into a volume.
 
     arriving/spool/kept/<site>~<visit>.journal          ─►   spool/<volume>/
     arriving/runs/kept/warc/<site>~<visit>-00001.warc.gz ─►   runs/<volume>/warc/
 
-Results are taken in under one name, whichever volume is open when they come: a volume may be full
-by then. A visit is moved WARC files first and its journal last, so that after a crash the journal
-tells what is still to be moved.
+Results are received under one name, whichever volume is open: it may be full by the time they are
+complete. WARC files are moved first and the journal last, so that after a crash the journal says
+what is still to be moved.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def move_visit(volume: RunFolder, owner: Owner) -> None:
 
 
 def staged_visits(collection: Path) -> list[Owner]:
-    """That a crash kept from being moved."""
+    """Visits that were not moved because of a crash."""
     spool = staging(collection).spool
     found = [read_owner(path) for path in sorted(spool.glob("*.journal"))]
     return [owner for owner in found if owner is not None]

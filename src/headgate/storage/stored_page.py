@@ -1,4 +1,5 @@
-"""A page of a collection, as its users see it: read from the archive when they ask, and decoded."""
+"""A page of a collection for users of the Python API: read from the archive on demand, and
+decoded."""
 
 from __future__ import annotations
 
@@ -30,14 +31,14 @@ _TEXT = ("text/", "application/json", "application/xml")
 
 
 class UnreadablePage(WorldFault):
-    """The archive's copy of a page is damaged or not there any more."""
+    """The archived copy of a page is damaged or missing."""
 
 
 class StoredPage:
     """One version of a page.
 
-    What the tables know is there at once. ``headers``, ``body`` and all that is made of it are read
-    when they are first asked for, and raise `UnreadablePage` where the archive is damaged."""
+    Columns of the tables are available at once. ``headers``, ``body`` and all that is derived from
+    it are read on first access, and raise `UnreadablePage` if the archive is damaged."""
 
     def __init__(self, collection: Path, row: Mapping[str, Any]) -> None:
         self._collection = collection
@@ -46,7 +47,7 @@ class StoredPage:
 
     @classmethod
     def of(cls, run: RunFolder, site: str, row: PageRow) -> StoredPage:
-        """As a journal has it."""
+        """From a row of a journal."""
         columns = {name: _plain(kind, get(row)) for name, (kind, get) in PAGE_COLUMNS.items()}
         return cls(run.collection, {"run": run.stamp, "site": site, **columns})
 
@@ -77,7 +78,7 @@ class StoredPage:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of the response that holds the body; names in lower case, repeated ones joined."""
+        """Headers of the response with the body; names in lower case, repeated ones joined."""
         headers: dict[str, str] = {}
         for name, value in self._response.headers:
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
@@ -95,12 +96,12 @@ class StoredPage:
 
     @property
     def html(self) -> str:
-        """Decoded; empty for what is no HTML."""
+        """The decoded HTML; empty for other media types."""
         return decode(self.body, self.content_type) if self.is_html else ""
 
     @property
     def text(self) -> str:
-        """What a reader sees, a line for each block; of other text all of it; else empty."""
+        """The visible text of HTML, a line for each block; all of other text; else empty."""
         if self.is_html:
             return "\n".join(page_lines(self.html))
         plain = self.content_type.lower().startswith(_TEXT)
@@ -108,7 +109,7 @@ class StoredPage:
 
     @property
     def links(self) -> tuple[str, ...]:
-        """Absolute, in normal form, each once, in the order of the page."""
+        """Absolute URLs in normal form, in page order, without repetition."""
         if not self.is_html:
             return ()
         return page_links(self.body, self._response.url, self.content_type).urls

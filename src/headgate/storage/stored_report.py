@@ -17,7 +17,7 @@ Report = TypeVar("Report")
 
 
 def read_report(path: Path, kind: type[Report]) -> Report:
-    """As a report of that kind: a crawl's, a survey's."""
+    """``kind``: the report of a crawl or a survey."""
     with reading(path), opened(path) as file:
         data = file.read()
     try:

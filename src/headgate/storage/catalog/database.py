@@ -1,8 +1,8 @@
-"""A database as the catalog needs one, whatever it is: the port of its two adapters.
+"""The database that the catalog needs: the port of the SQLite and PostgreSQL adapters.
 
 Queries are those of ``catalog/sql``, which SQLite and PostgreSQL both understand, with values by
 name (``:site``). The tables are brought up to date by numbered files, ``sql/<dialect>/006.sql``:
-each brings a database from the version before to the one that it is named after.
+each migrates a database from the version before to its own number.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Database(Protocol):
         ...
 
     def reading(self) -> AbstractContextManager[Transaction]:
-        """The same, to look only; also around the making of values of what was read."""
+        """The same, read-only; errors in decoding rows are reported, too."""
         ...
 
     def close(self) -> None: ...
 
 
 def steps_after(dialect: str, version: int) -> list[str]:
-    """The scripts that bring a database of a version, 0 for a new one, up to date."""
+    """The scripts that migrate a database from ``version`` (0: new) to the current one."""
     folder = files("headgate.storage.catalog").joinpath("sql", dialect)
     scripts = {
         int(file.name.removesuffix(".sql")): file

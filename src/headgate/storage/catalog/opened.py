@@ -1,4 +1,4 @@
-"""The catalog of a collection that a user names, for commands that only look."""
+"""The catalog of a collection, for commands that only read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["opened_catalog"]
 
 @contextmanager
 def opened_catalog(folder: Path) -> Iterator[SqliteCatalog]:
-    """A folder without one is a mistake, and none is made in it."""
+    """A folder without a catalog is the user's mistake; none is created."""
     if not folder.is_dir():
         raise UserMistake(f"{folder}: there is no such folder")
     path = Collection(folder).catalog

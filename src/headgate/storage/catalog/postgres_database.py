@@ -1,7 +1,7 @@
 """PostgreSQL by psycopg 3, as a `headgate.storage.catalog.database.Database`.
 
-One connection, for which threads wait. A connection that breaks is a fault of the world and ends
-whoever relied on it: what was committed is there, what was not never happened.
+One connection, shared by threads under a lock. If it breaks, the operation fails with `WorldFault`;
+what was committed is there, and nothing else is.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class PostgresDatabase:
         self._db.close()
 
     def hold(self) -> bool:
-        """Be the one manager of this catalog for as long as the connection lives; whether it could
-        be had."""
+        """Become the only manager of this catalog, until the connection ends; False: there is one
+        already."""
         with self.changing() as change:
             (row,) = change.rows(_TRY_MANAGER_LOCK, {})
             return bool(row["taken"])
@@ -81,7 +81,7 @@ class PostgresDatabase:
             ) from error
 
     def _lay_out(self) -> None:
-        self._db.execute(_LOCK)  # of two who come at once, one makes the tables
+        self._db.execute(_LOCK)  # of two processes that start at once, one makes the tables
         self._db.execute("CREATE TABLE IF NOT EXISTS headgate (version BIGINT NOT NULL)")
         row = self._db.execute("SELECT version FROM headgate").fetchone()
         found = 0 if row is None else int(row["version"])

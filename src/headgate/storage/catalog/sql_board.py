@@ -32,7 +32,7 @@ _QUERIES = load_queries("board.sql")
 _AT_ONCE = 1_000
 """Rows of a long list."""
 _NEAR_NODES = 64
-"""Connect times kept for each host, the newest."""
+"""The newest connect times kept for each host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _added(db: Transaction, task: NewTask) -> BoardTask:
 
 
 def _save_leases(db: Transaction, changes: Changes) -> None:
-    """Those that ended first: their places are taken by those given."""
+    """Ended leases first: new ones may take their place."""
     rows = sorted(changes.leases.values(), key=lambda row: row.ended is None)
     db.run_each(
         _QUERIES["save_lease"],

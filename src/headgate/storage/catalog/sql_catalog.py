@@ -37,7 +37,7 @@ class SqlCatalog:
         self.database.close()
 
     def begin_run(self, stamp: str, started: float, settings: str) -> None:
-        """A run starts, or goes on after an interruption."""
+        """A run starts or is resumed."""
         with self.database.changing() as db:
             values = {"stamp": stamp, "started": started, "settings": settings}
             db.run(_QUERIES["begin_run"], values)
@@ -54,14 +54,14 @@ class SqlCatalog:
             return [Run(**{**row, "outcome": Outcome(row["outcome"])}) for row in rows]
 
     def record_visits(self, visits: Iterable[Visit]) -> None:
-        """Of a run that was begun here, all or none; replaces what was recorded of the same visits
-        before."""
+        """Visits of a run that was begun here, all or none; replaces earlier records of the same
+        visits."""
         with self.database.changing() as db:
             for visit in visits:
                 _record_visit(db, visit)
 
     def record_kept(self, visit: Visit, state: SiteState, promise: KeptPromise | None) -> None:
-        """A keeper's visit, what it leaves of the site, and the promise that it settled: all or
+        """A keeper's visit, the site's state after it, and the promise that it settled: all or
         none."""
         with self.database.changing() as db:
             _record_visit(db, visit)
@@ -86,8 +86,8 @@ class SqlCatalog:
             return [KeptPromise(**row) for row in rows]
 
     def forget_before(self, moment: float) -> None:
-        """Promises and line use that are older, and a keeper's visits, but for the last to each
-        site, in runs that ended earlier."""
+        """Delete older promises and line use, and a keeper's visits in runs that ended before,
+        except the last visit to each site."""
         with self.database.changing() as db:
             db.run(_QUERIES["forget_promises"], {"moment": moment})
             db.run(_QUERIES["forget_line_use"], {"moment": moment})
@@ -101,13 +101,13 @@ class SqlCatalog:
             return [_checked(Visit(**{**row, **_details(db, row)})) for row in rows]
 
     def visits_of(self, run: str) -> list[Visit]:
-        """All that a run recorded, in the order of sites and numbers; without their errors."""
+        """All visits of a run, ordered by site and number; without their errors."""
         with self.database.reading() as db:
             rows = db.rows(_QUERIES["visits_of"], {"run": run})
             return [_checked(Visit(**{**row, "complete": bool(row["complete"])})) for row in rows]
 
     def add_line_use(self, bytes_by_slot: Mapping[int, int]) -> None:
-        """What came over the line since the last time, by quarter of an hour."""
+        """Bytes received since the last call, by quarter of an hour."""
         rows = [{"slot": slot, "bytes": bytes_} for slot, bytes_ in bytes_by_slot.items()]
         with self.database.changing() as db:
             db.run_each(_QUERIES["add_line_use"], rows)
@@ -119,7 +119,7 @@ class SqlCatalog:
             return {row["slot"]: int(_amount(row["bytes"])) for row in rows}
 
     def record_servers(self, servers: Iterable[Server]) -> None:
-        """As known now, in place of what was; hosts are added to those an address had."""
+        """Replace what is known of these servers; their hosts are added to those of the address."""
         with self.database.changing() as db:
             for server in servers:
                 speed = server.speed
@@ -139,7 +139,7 @@ class SqlCatalog:
             return _speed(rows[0]) if rows else None
 
     def address(self, host: str) -> str | None:
-        """Where a host was found last; None: it never was."""
+        """The last address of a host; None: unknown."""
         with self.database.reading() as db:
             rows = db.rows(_QUERIES["address"], {"host": host})
             return str(rows[0]["address"]) if rows else None
@@ -157,7 +157,7 @@ class SqlCatalog:
 
 
 def _details(db: Transaction, visit: Row) -> dict[str, Any]:
-    """What the table of visits cannot say in one row."""
+    """Details that do not fit into the row of a visit."""
     errors = db.rows(_QUERIES["errors"], {name: visit[name] for name in _VISIT_KEY})
     counts = {row["kind"]: row["count"] for row in errors}
     return {"complete": bool(visit["complete"]), "errors": counts}
@@ -201,7 +201,7 @@ def _amount(figure: float) -> float:
 
 
 def _speed(row: Row) -> ServerSpeed | None:
-    """None: not what we wrote; it will be measured anew."""
+    """None: it cannot be decoded; it will be measured anew."""
     try:
         return ServerSpeed.decode(row["estimates"], row["measures"], row["measured"])
     except ValueError:

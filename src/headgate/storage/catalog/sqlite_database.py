@@ -1,7 +1,7 @@
 """SQLite in WAL mode, as a `headgate.storage.catalog.database.Database`.
 
-Writing is rare (a few rows per visit), so every change is made durable at once; readers such as a
-dashboard never wait for it. Threads wait for each other.
+Writing is rare (a few rows per visit), so every change is made durable at once; readers never wait
+for it. Threads share the connection under a lock.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _OF_THE_DISK = frozenset((
     sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS,
 ))  # fmt: skip
-"""Reasons that say nothing about what is in the file."""
+"""Errors of the disk, not of the file's content."""
 _FOREIGN = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1"
-"""Anything that would do more than hold rows; we lay out nothing of the kind."""
+"""Schema objects that can do more than hold rows; our schema has none."""
 _REMEDY = "move it away: the next crawl makes another, and learns sites and servers anew"
 
 
@@ -72,7 +72,7 @@ class SqliteDatabase:
         if self._db.execute(_FOREIGN).fetchone() is not None:
             raise ValueError("it holds triggers or views")
         if found < VERSION:
-            # Tables change places here, while nobody checks what refers to them.
+            # Migrations replace tables, so foreign keys are not checked meanwhile.
             script = "\n".join(steps_after("sqlite", found))
             self._db.executescript(
                 f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {VERSION};\nCOMMIT;"
@@ -81,7 +81,7 @@ class SqliteDatabase:
 
     @contextmanager
     def _sound(self) -> Iterator[None]:
-        """Around whatever relies on the file's being what was written."""
+        """Around everything that relies on the file being intact."""
         try:
             yield
         except sqlite3.ProgrammingError:

@@ -1,1 +1,1 @@
-"""Journals and the log of a survey: what makes work durable, and is gone on from."""
+"""Journals and the log of a survey: they make work durable, and runs are resumed from them."""

@@ -44,7 +44,7 @@ class AppendFile:
             raise
 
     def append(self, data: bytes) -> int:
-        """Take bytes; answers where in the file they begin."""
+        """Append bytes; returns their offset in the file."""
         start = self.length
         self._waiting.append(data)
         self._gathered += len(data)
@@ -82,7 +82,7 @@ class AppendFile:
         self.durable_length = self.length
 
     def close(self) -> None:
-        """Let go of the file; bytes not flushed are dropped."""
+        """Close the file; bytes not flushed are dropped."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)

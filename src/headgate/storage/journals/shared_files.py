@@ -1,8 +1,8 @@
 """The files that the small sites of one process share.
 
-Each process has its own, by a number that it claims and a lock that it holds while it lives. Who
-claims finds the files of processes that are gone, of an earlier leg or of this one, and cuts them
-to what was stored; they are only read from then on.
+Each process has its own files, under a number that it claims with a lock. Claiming also recovers
+the files of processes that have ended, in this leg or an earlier one: they are cut to what was
+stored, and only read from then on.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ __all__ = ["SharedByRun", "SharedFiles", "recover_shared"]
 
 
 class SharedFiles:
-    """Of one process; open until `close`."""
+    """The files of one process; open until `close`."""
 
     def __init__(self, files: SpoolFiles, lock: int, earlier: Mapping[Owner, SiteJournal]) -> None:
         self.files = files
         self._lock = lock
         self._earlier = earlier
-        """Of visits that were begun by processes before."""
+        """What earlier processes stored, by visit."""
 
     @classmethod
     def claim(cls, run: RunFolder, warcinfo: tuple[tuple[str, str], ...] = ()) -> Self:
-        """Files that nobody else has."""
+        """Claim files that no other process uses."""
         recover_shared(run)
         earlier = shared_journals(run)
         for number in count(max(run.shared_numbers(), default=0) + 1):
@@ -52,7 +52,7 @@ class SharedFiles:
         raise AssertionError("numbers do not end")
 
     def journal_of(self, owner: Owner) -> SiteJournal:
-        """What a visit has stored in shared journals until now."""
+        """What a visit has stored in shared journals so far."""
         return self._earlier.get(owner) or SiteJournal()
 
     def close(self) -> None:
@@ -61,9 +61,8 @@ class SharedFiles:
 
 
 class SharedByRun:
-    """The shared files of each run that somebody writes to, claimed when the first one does. A
-    keeper's visits go to one volume after the other: those that nobody writes to any more are let
-    go when the next is begun."""
+    """The shared files of each run, claimed at the first write. A keeper's visits go to one volume
+    after the other: files no longer written to are closed when the next volume begins."""
 
     def __init__(self, warcinfo: tuple[tuple[str, str], ...] = ()) -> None:
         self._warcinfo = warcinfo
@@ -72,7 +71,7 @@ class SharedByRun:
 
     @contextmanager
     def by(self, run: RunFolder) -> Iterator[SharedFiles]:
-        """Until whoever writes is done."""
+        """The shared files of a run, in use within this context."""
         if run not in self._open:
             for idle in [other for other in self._open if not self._writers[other]]:
                 self._open.pop(idle).close()
@@ -90,7 +89,7 @@ class SharedByRun:
 
 
 def recover_shared(run: RunFolder) -> None:
-    """Cut the files of processes that are gone to what was stored."""
+    """Cut the files of processes that have ended to what was stored."""
     for number in run.shared_numbers():
         place = run.shared_place(number)
         with _alone_with(place.journal) as gone:
@@ -100,11 +99,11 @@ def recover_shared(run: RunFolder) -> None:
 
 @contextmanager
 def _alone_with(journal: Path) -> Iterator[bool]:
-    """Whether nobody writes to it; nobody does meanwhile."""
+    """Whether no process writes to it; none can within this context."""
     with writing(journal):
         try:
             lock = open_own(journal, os.O_RDWR)
-        except FileNotFoundError:  # who writes made it first of all
+        except FileNotFoundError:  # a writer creates its journal before anything else
             yield True
             return
         try:

@@ -1,8 +1,8 @@
-"""All commits of one visit to a site, in whichever journals they lie.
+"""All commits of one visit to a site, in whichever journals they are.
 
-A small site's are scattered over a journal that it shares with others; one that grew has a journal
-of its own besides, with what came later. A run that was resumed has further shared journals. What
-is here knows the places of commits only; `journal` reads them.
+Commits of a small site are scattered over a shared journal; if the site has grown, later ones are
+in its own journal. A resumed run has further shared journals. This module only knows where commits
+are; `journal` reads them.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class Piece(msgspec.Struct, frozen=True):
 
     path: Path
     starts: array[int] | None = None
-    """Where they begin; None: the whole file is the site's."""
+    """Their offsets; None: the whole file belongs to the site."""
 
 
 class SiteJournal(msgspec.Struct):
-    """Of one visit; may be read again and again, also while it grows."""
+    """The commits of one visit; may be read repeatedly, also while it grows."""
 
     pieces: list[Piece] = msgspec.field(default_factory=list)
-    """In the order in which they were written."""
+    """Oldest first."""
 
     def finished(self) -> bool:
-        """Whether the last commit that it shares says that nothing is left to do."""
+        """Whether its last commit in a shared journal says that nothing is left to do."""
         shared = [piece for piece in self.pieces if piece.starts is not None]
         return any(
             group.finished
@@ -84,12 +84,12 @@ class SiteJournal(msgspec.Struct):
         if not self.pieces or self.pieces[-1].path != path:
             self.pieces.append(Piece(path, array("Q")))
         starts = self.pieces[-1].starts
-        assert starts is not None, "who has a journal of its own does not share again"
+        assert starts is not None, "a site with its own journal does not share again"
         starts.append(start)
 
 
 def shared_journals(run: RunFolder) -> dict[Owner, SiteJournal]:
-    """Of each visit, what shared journals hold."""
+    """The commits in shared journals, by visit."""
     found: dict[Owner, SiteJournal] = {}
     for path in run.shared_journals():
         for owner, start in read_owners(path):
@@ -98,7 +98,7 @@ def shared_journals(run: RunFolder) -> dict[Owner, SiteJournal]:
 
 
 def site_journals(run: RunFolder) -> dict[Owner, SiteJournal]:
-    """Of all visits that were begun, in the order of their sites and numbers."""
+    """The journals of all visits, ordered by site and number."""
     found = shared_journals(run)
     for path in run.journals():
         if owner := read_owner(path):

@@ -1,16 +1,15 @@
-"""What one site run has done so far, so that a crash costs nothing that was reported stored.
+"""Makes the work of a site run durable, so that a crash loses nothing that was reported as stored.
 
-The crawler gives pages, the frontier's entries and notes at any time; they wait in memory. A commit
-takes all that wait and stores them in one piece (`spool_files`). A page counts as stored from there
-on, together with the frontier's entry for it: both are in one frame.
+The crawler adds pages, entries of the frontier and notes at any time; they wait in memory. A commit
+stores all that wait in one piece (`spool_files`). From then on a page counts as stored, together
+with the frontier's entry for it: both are in one frame.
 
-Where there are many sites, a site begins in files that it shares with others, and moves to its own
-when it has grown: ten thousand sites of three pages would be ten thousand journals and WARC files,
-each waited for. `commit_together` stores what several sites gave with the waits of one.
+If there are many sites, a site begins in shared files and moves to its own when it has grown: ten
+thousand sites of three pages would need ten thousand journals and WARC files, with a wait for the
+disk each. `commit_together` stores the data of several sites with the waits of one.
 
-A spool that is opened again stands where the last good commit left it: `entries` then is all that
-the frontier's replay needs, and `pages` all that the crawl's counters need. One thread may give
-while another commits.
+A spool that is opened again continues after the last good commit: the frontier is replayed from
+`entries`, and the crawl's counters from `pages`. One thread may add while another commits.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ __all__ = ["SiteSpool", "begin_together", "commit_together"]
 
 _ROW_BYTES = 500
 _SMALL_BYTES = 1_000_000
-"""A site that has given more has files of its own from then on."""
+"""A site with more data gets its own files."""
 _KEPT_BYTES = 50_000
 _LITTLE_BYTES = 200_000
-"""Of pages of a few kilobytes, this is some twenty milliseconds of work."""
+"""For pages of a few kilobytes, some twenty milliseconds of work."""
 
 
 class SiteSpool:
@@ -50,7 +49,7 @@ class SiteSpool:
         *,
         one_visit: bool = False,
     ) -> None:
-        """``one_visit``: its number tells a part of the site, and not which visit it is."""
+        """``one_visit``: the number in the owner is that of a part of the site, not of a visit."""
         assert place.owner is not None, "a spool is one site's"
         self._owner = place.owner
         self._place = place
@@ -66,9 +65,9 @@ class SiteSpool:
             self._finished = self._journal.finished()
         self._archive = SiteArchive(self.files.writer, 0 if one_visit else self._owner.visit)
         self._kept: list[Commit] | None = None if self._journal.pieces else []
-        """All commits, while they are few: what is made of them need not be read again."""
+        """All commits while they are few, so that they need not be read again."""
         self.on_stored: Callable[[Sequence[PageRow]], None] | None = None
-        """Told of pages in the moment in which they are stored, in whichever thread does it."""
+        """Called with pages when they are stored, in the thread that stores them."""
         self._waiting = Batch()
         self._giving = Lock()
         self._storing_bytes = 0
@@ -78,18 +77,18 @@ class SiteSpool:
 
     @property
     def finished(self) -> bool:
-        """The site run came to its end, durably."""
+        """The site run is finished, durably."""
         return self._finished
 
     @property
     def waiting_bytes(self) -> int:
-        """Memory held by what is given and not stored, roughly."""
+        """Rough memory size of what waits to be stored."""
         return self._waiting.bytes + self._storing_bytes
 
     def put(self, page: Page, entry: JournalEntry | None = None) -> int:
-        """Give a finished page with the frontier's entry for it; None: the frontier has none.
+        """Add a finished page with the frontier's entry for it; None: it has none.
 
-        The answer is the page's number in this process, from 1 on."""
+        Returns the page's number in this process, from 1 on."""
         outcome = page.outcome
         size = _ROW_BYTES + (len(outcome.payload) if isinstance(outcome, Fetched) else 0)
         if page.links is not None:
@@ -103,54 +102,54 @@ class SiteSpool:
             return self._given
 
     def record(self, entry: JournalEntry) -> None:
-        """Give an entry that comes with no page: seeds, and what sitemaps brought."""
+        """Add an entry without a page: seeds, and URLs from sitemaps."""
         with self._giving:
             self._waiting.entries.append(entry)
 
     def note(self, url: str, wall_time: float, fields: Sequence[tuple[str, str]]) -> None:
-        """Give a remark for the archive, such as what robots.txt forbids."""
+        """Add a metadata record for the archive, such as what robots.txt forbids."""
         with self._giving:
             self._waiting.notes.append(Note(url, wall_time, tuple(fields)))
 
     def finish(self) -> None:
-        """Say that nothing is left to do; durable with the next commit."""
+        """Nothing is left to do; durable with the next commit."""
         with self._giving:
             self._waiting.finished = True
 
     def commit(self) -> int:
-        """Store all that waits; the answer is the number of the last page that is now stored."""
+        """Store all that waits; returns the number of the last page stored."""
         commit_together([self])
         return self._stored
 
     def entries(self) -> Iterator[JournalEntry]:
-        """The frontier's entries as stored, in order; may be read again and again."""
+        """The frontier's stored entries, in order; may be read repeatedly."""
         return self._journal.entries()
 
     def commits(self, *, links: bool = True) -> Iterator[Commit]:
-        """All that is stored, in order; the links only if they are wanted."""
+        """All that is stored, in order; links only on demand."""
         return self._journal.commits(links=links) if self._kept is None else iter(self._kept)
 
     def pages(self) -> Iterator[PageRow]:
-        """The rows of all pages stored. Read before the first `put`, it lets payloads that equal
-        one of theirs become revisits."""
+        """The rows of all stored pages. If read before the first `put`, later pages with the same
+        payload become revisits."""
         for rows in self._journal.pages():
             self._archive.remember(rows)
             yield from rows
 
     def close(self) -> None:
-        """Let go of the files. What waits and was not committed is dropped."""
+        """Close the files. What was not committed is dropped."""
         if self._own is not None:
             self._own.close()
 
     def taken(self) -> Part:
-        """All that waits, to be stored now."""
+        """Take all that waits, to store it now."""
         with self._giving:
             taken, self._waiting = self._waiting, Batch()
             self._storing_bytes = taken.bytes
         return Part(self._owner, self._archive, taken)
 
     def has_stored(self, batch: Batch, commit: Commit, start: int) -> None:
-        """A commit had it, in a frame that begins there."""
+        """The batch was stored, in the frame at ``start``."""
         self._stored += len(batch.pages)
         self._given_bytes += batch.bytes
         self._storing_bytes = 0
@@ -174,7 +173,7 @@ class SiteSpool:
 
 
 def commit_together(spools: Sequence[SiteSpool]) -> None:
-    """Store all that waits in any of them; those that share files are waited for once."""
+    """Store all that waits in any of them; spools that share files need one wait for the disk."""
     waiting = list(spools)
     while waiting:
         files = waiting[0].files
@@ -185,10 +184,11 @@ def commit_together(spools: Sequence[SiteSpool]) -> None:
 
 
 def begin_together(spools: Sequence[SiteSpool]) -> Callable[[], None]:
-    """The same for an event loop: does what needs no disk, and answers what to do in a thread.
+    """The same for an event loop: does what needs no disk, and returns the rest, to be run in a
+    thread.
 
-    A thread would have to ask for the interpreter for each page anew, and wait for the loop each
-    time. What would hold up the loop is all left to it."""
+    In a thread, each page would have to wait for the interpreter lock. Batches that would hold up
+    the loop are left to the thread entirely."""
     files = spools[0].files
     little = sum(spool.waiting_bytes for spool in spools) <= _LITTLE_BYTES
     alone = little and files.lock.acquire(blocking=False)
@@ -213,7 +213,7 @@ def begin_together(spools: Sequence[SiteSpool]) -> Callable[[], None]:
 
 
 class _Commit:
-    """What waits in spools, on its way into their files, whose lock is held."""
+    """A commit of several spools, under the lock of their files."""
 
     def __init__(self, files: SpoolFiles, spools: Sequence[SiteSpool]) -> None:
         self._files = files

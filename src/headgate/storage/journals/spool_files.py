@@ -1,12 +1,12 @@
-"""A journal and the WARC files that it speaks of: one site's, or shared by small sites.
+"""A journal and the WARC files that it refers to: of one site, or shared by small sites.
 
 Opening them recovers them. The journal is cut to its last whole frame, the WARC files to the mark
-in that frame; whatever was written behind them was never reported stored.
+in that frame; what was written after them was never reported as stored.
 
 A commit appends the WARC records of its batches, makes them durable, and only then writes a frame
 for each batch and makes those durable, too: two waits for the disk, however many sites take part.
-After a commit has failed, the files refuse to go on; opened again, they stand where the last good
-commit left them.
+After a commit has failed, the files accept no more; opened again, they continue after the last good
+commit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Place(msgspec.Struct, frozen=True):
     """Where a journal and its WARC files are."""
 
     owner: Owner | None
-    """Whose they are; None: shared."""
+    """The visit they belong to; None: shared."""
     journal: Path
     warc: WarcFiles
 
@@ -43,7 +43,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct):
-    """What a site has given, to be stored in one piece."""
+    """Data of a site, to be stored in one piece."""
 
     pages: list[Page] = msgspec.field(default_factory=list)
     entries: list[JournalEntry] = msgspec.field(default_factory=list)
@@ -72,14 +72,14 @@ class SpoolFiles:
         self.last = self._journal.last
         """The last group found; None: there was none."""
         self.writer = WarcWriter(place.warc, self.last.mark if self.last else NO_FILES)
-        """For the archives of those who take part in a commit."""
+        """Used by the archives of all sites in a commit."""
         self.lock = Lock()
-        """Held by whoever commits, from when he takes what waits: batches stay in their order."""
+        """Held from when a commit takes what waits, so that batches stay in order."""
         self._broken = False
 
     @property
     def path(self) -> Path:
-        """The journal's."""
+        """The path of the journal."""
         return self._journal.path
 
     @property
@@ -87,15 +87,15 @@ class SpoolFiles:
         return self.place.owner is None
 
     def write(self, parts: Sequence[Part]) -> list[Commit]:
-        """The first half of a commit: pages become records. The disk is not waited for, but where
-        a WARC file is begun."""
+        """The first half of a commit: pages become records. Waits for the disk only where a WARC
+        file is begun."""
         if self._broken:
             raise WorldFault(f"{self.path} could not be written before; use --resume")
         self._broken = True
         return [self._write(part) for part in parts]
 
     def store(self, commits: Sequence[Commit]) -> list[int]:
-        """The second: all of it is stored; answers where the frame of each part begins."""
+        """The second half: store everything; returns the offset of each part's frame."""
         starts = []
         if commits:
             self.writer.sync()
@@ -109,8 +109,8 @@ class SpoolFiles:
             self._journal.close()
 
     def _write(self, part: Part) -> Commit:
-        """The mark is that of this part: when a crash leaves only the first frames of a commit,
-        the WARC files are cut to their records."""
+        """Each part has its own mark: if a crash leaves only the first frames of a commit, the WARC
+        files are cut to their records."""
         batch = part.batch
         rows = [part.archive.store(page) for page in batch.pages]
         for remark in batch.notes:

@@ -1,5 +1,5 @@
-"""The layout of ``sites/<site>.pages``, and the file mapped: keys, places, bytes. Of pages it knows
-nothing.
+"""The layout of ``sites/<site>.pages``, and the mapped file: keys, places, bytes. Knows nothing of
+pages.
 
     head       signature, number of entries, where keys and summary begin, three checks
     entries    `PageMemory` as MessagePack, in the order of their keys
@@ -7,8 +7,8 @@ nothing.
     starts     where in the file each entry begins, in the same order, and where the last one ends
     summary    MessagePack: the site, the last run merged, counts, names of WARC files
 
-It is looked up in place, so ten million pages cost no memory to speak of. The file is never
-changed: a merge writes another beside it, makes it durable and renames it (`memory_merging`).
+It is looked up in place, so ten million pages take hardly any memory. The file is never changed: a
+merge writes a new one, makes it durable and renames it (`merging`).
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ HEAD = struct.Struct("<24sQQQIII")
 summary, of the summary, of the head up to here."""
 WORD_BYTES = 8
 _FEW = 20_000
-"""So many words are gone through sooner than NumPy, which is quicker at it, would be loaded."""
+"""Up to so many words, a loop is faster than importing NumPy."""
 Words: TypeAlias = Union["array[int]", "memoryview[int]"]
 
 
 class DamagedMemory(DamagedFile):
-    """The file is not what was written; its pages can be had from the runs' tables."""
+    """The file is not as it was written; it can be rebuilt from the runs' tables."""
 
     def __init__(self, path: Path, how: str) -> None:
         super().__init__(
@@ -63,10 +63,10 @@ def key_of(url: str) -> int:
 
 
 class MemoryFile:
-    """Read-only. Entries lie at places 0, 1, ... in the order of their keys."""
+    """Read-only. Entries are numbered 0, 1, ... in the order of their keys."""
 
     def __init__(self, path: Path) -> None:
-        """Raises `DamagedMemory` for what can be seen without reading all of it."""
+        """Raises `DamagedMemory` for damage that shows without reading the whole file."""
         with reading(path), opened(path) as file:
             if os.fstat(file.fileno()).st_size < HEAD.size:
                 raise DamagedMemory(path, "cut short")
@@ -89,7 +89,7 @@ class MemoryFile:
 
     @property
     def whole(self) -> bool:
-        """Whether every byte is as it was written; reads all of them."""
+        """Whether every byte is as it was written; reads the whole file."""
         _, _, _, end, check, _, _ = HEAD.unpack_from(self._map)
         with memoryview(self._map) as data, data[HEAD.size : end] as between:
             whole = isal_zlib.crc32(between) == check
@@ -105,7 +105,7 @@ class MemoryFile:
         self._map.close()
 
     def place_of(self, key: int) -> int:
-        """The first with this key, or where it would be."""
+        """The first entry with this key, or where it would be."""
         return bisect_left(self._keys, key)
 
     def key(self, place: int) -> int:
@@ -118,7 +118,7 @@ class MemoryFile:
         return self._starts[begin:end]
 
     def bytes_of(self, begin: int, end: int) -> bytes:
-        """The entries from one place up to another, as they are in the file."""
+        """The encoded entries from one place up to another."""
         return self._map[self._starts[begin] : self._starts[end]]
 
     def _open(self, path: Path) -> None:
@@ -135,7 +135,7 @@ class MemoryFile:
             raise DamagedMemory(path, "not as it was written") from None
 
     def _words(self, start: int, count: int) -> Words:
-        """As they lie there: on all machines that isal is made for, the lowest byte comes first."""
+        """Read without conversion: all machines that isal supports are little-endian."""
         end = start + count * WORD_BYTES
         if end > len(self._map):
             raise ValueError("beyond the end of the file")

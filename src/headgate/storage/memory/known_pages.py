@@ -26,13 +26,14 @@ _WARC_FILE = re.compile(r"runs/[^/]+/warc/[^/]+")
 
 
 class KnownPages:
-    """One site's memory and the archive it points to; RAM does not grow with pages."""
+    """One site's memory and the archive it refers to; RAM use does not depend on the number of
+    pages."""
 
     def __init__(self, collection: Collection, site: str) -> None:
         self._folder = collection.path
         self._memory = SiteMemory(collection.memory(site), site)
         self._there: dict[str, bool] = {}
-        """Of WARC files: an archive may have been moved away."""
+        """Whether WARC files exist: an archive may have been moved away."""
 
     def asked(self, url: str) -> bool:
         page = self._memory.find(url)
@@ -67,7 +68,7 @@ class KnownPages:
         return _by_depth(found, lambda _: True)
 
     def hashes(self) -> Hashes:
-        """The keys of the memory are what URLseen goes by; 0, which it cannot hold, is 1 there."""
+        """The keys of the memory are the hashes of URLseen; it cannot hold 0 and uses 1 instead."""
         keys = self._memory.keys
         return array("Q", [key or 1 for key in keys[:1]]) + array("Q", keys[1:])
 
@@ -76,8 +77,8 @@ class KnownPages:
 
 
 class VisitedPages(KnownPages):
-    """The same for a visit of some pages. Of one that did not change nothing need be read: what it
-    says and links to is known. That its record is there is looked at, and no more."""
+    """The same for a visit to some pages. Unchanged pages need not be read, since their content and
+    links are known; only the existence of their records is checked."""
 
     def stored(self, url: str, earlier: Earlier) -> Fetched | None:
         try:
@@ -89,7 +90,7 @@ class VisitedPages(KnownPages):
 
 
 class LentPages(KnownPages):
-    """The same where the archive is not: on another machine."""
+    """The same on another machine, without the archive."""
 
     def find(self, url: str) -> Earlier | None:
         page = self._memory.find(url)
@@ -106,7 +107,7 @@ def _unread(url: str) -> Fetched:
 def _by_depth(
     pages: Iterable[PageMemory], wanted: Callable[[PageMemory], bool]
 ) -> Iterator[tuple[int, Sequence[str]]]:
-    """Batches of bounded work, whether or not much of it is wanted; an empty one between."""
+    """Batches of bounded work, however few pages are wanted; batches may be empty."""
     remaining = iter(pages)
     while batch := list(islice(remaining, _BATCH_PAGES)):
         by_depth: dict[int, list[str]] = defaultdict(list)

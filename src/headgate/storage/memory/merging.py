@@ -1,7 +1,7 @@
-"""Writing a site's memory anew: what it knew, and what a run or a visit met.
+"""Rewrites a site's memory: merges what it knew with what a run or visit found.
 
-What the run did not touch is copied in blocks, undecoded; what it met is sorted in pieces. Sixteen
-bytes a page are in memory meanwhile: where each entry begins, and its key.
+Entries that the run did not touch are copied in blocks, undecoded; new ones are sorted in pieces.
+Meanwhile it needs sixteen bytes of RAM per page: the offset of each entry, and its key.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ __all__ = ["Files", "merge"]
 
 _COPIED_AT_ONCE = 10_000
 _SMALL_BYTES = 1 << 20
-"""A memory of no more is made in memory, and written in one step."""
+"""Up to this size, the file is built in RAM and written in one step."""
 _PIECE_BYTES = 4_000_000
 _FRAME = struct.Struct("<QI")
-"""Of a sighting in a piece: its key, and how long it is."""
+"""Before each sighting in a piece: its key and length."""
 _MOST_GONE = 1000
 _encode = msgspec.msgpack.Encoder().encode
 _decode_sighting = msgspec.msgpack.Decoder(Sighting).decode
 _Encoded = tuple[int, bytes]
-"""A sighting, behind its key."""
+"""A key and the encoded sighting."""
 _key: Callable[[_Encoded], int] = itemgetter(0)
 
 
 @dataclass(slots=True)
 class Files:
-    """Numbers for WARC files, those of an older memory first."""
+    """Numbers for WARC files; those of the old memory come first."""
 
     names: list[str] = field(default_factory=list)
     _numbers: dict[str, int] = field(init=False)
@@ -73,10 +73,10 @@ def merge(
     visit: int = 0,
     doubted: bool = False,
 ) -> MemorySummary:
-    """Write ``path`` anew: what ``old`` knows, and then what a run met, in the run's order.
+    """Write ``path`` anew: what ``old`` knows, then what a run found, in the run's order.
 
-    ``soon``: without waiting for the disk. ``visit``: whose sightings they are; 0: not kept.
-    ``doubted``: of the visit."""
+    ``soon``: without waiting for the disk. ``visit``: the visit's number; 0: not by a keeper.
+    ``doubted``: as in `VisitCounts`."""
     if not path.parent.exists():
         with writing(path):
             path.parent.mkdir(exist_ok=True)
@@ -102,15 +102,15 @@ def merge(
 
 
 class _Met:
-    """Sightings in the order of their keys, those of one key in their own. A few megabytes are in
-    memory; where there are more, sorted pieces lie on disk and are merged while they are read."""
+    """Sightings ordered by key, those with one key in their original order. A few megabytes stay in
+    RAM; beyond that, sorted pieces are written to disk and merged while reading."""
 
     def __init__(self, stack: ExitStack, folder: Path, sightings: Iterable[Sighting]) -> None:
         """``stack`` closes the pieces."""
         self.visit = 0
-        """The last there is a sighting of."""
+        """The last visit with a sighting."""
         self.bytes = 0
-        """Of all, encoded."""
+        """Total encoded size."""
         self._pieces: list[IO[bytes]] = []
         self._rest: list[_Encoded] = []
         put_down = 0
@@ -126,7 +126,7 @@ class _Met:
         self._rest.sort(key=_key)
 
     def groups(self) -> Iterator[tuple[int, list[Sighting]]]:
-        """All sightings of one key, in their own order."""
+        """The sightings of each key, in their original order."""
         sorted_pieces = [*map(_read, self._pieces), self._rest]
         for key, some in groupby(heapq.merge(*sorted_pieces, key=_key), key=_key):
             yield key, [_decode_sighting(data) for _, data in some]
@@ -146,7 +146,7 @@ def _read(piece: IO[bytes]) -> Iterator[_Encoded]:
 
 
 class _Counts:
-    """The figures of a summary, kept while entries come and go."""
+    """The counts of a summary, updated as entries are added and removed."""
 
     def __init__(self, start: MemorySummary) -> None:
         self.pages = start.pages
@@ -168,7 +168,7 @@ class _Counts:
 
 
 class _Merging:
-    """Old entries and new ones, on their way into a file in the order of their keys."""
+    """Writes old and new entries to a file, ordered by key."""
 
     def __init__(self, file: BinaryIO, old: SiteMemory, files: Files) -> None:
         self._file = file
@@ -178,7 +178,7 @@ class _Merging:
         self.visited = VisitCounts()
         self._purging = old.summary.gone > old.summary.pages + _MOST_GONE
         self._place = 0
-        """Old entries before this one are done with."""
+        """Old entries before this one are written."""
         self._keys = array("Q")
         self._starts = array("Q")
         self._end = HEAD.size
@@ -212,7 +212,7 @@ class _Merging:
             self._old.summary.dates_wrong + self.visited.dates_wrong,
         )
         self._starts.append(self._end)
-        self._write(bytes(-self._end % WORD_BYTES))  # words lie better where they are aligned
+        self._write(bytes(-self._end % WORD_BYTES))  # aligned words are read faster
         keys_start = self._end
         for words in (self._keys, self._starts):
             self._write(memoryview(words).cast("B"))
@@ -225,7 +225,8 @@ class _Merging:
         return summary
 
     def _copy(self, old: MemoryFile, end: int) -> None:
-        """Old entries up to a place, as they are; when there are too many, not those gone."""
+        """Copy old entries up to a place unchanged; without gone pages if there are too many of
+        them."""
         while self._place < end:
             block = min(end, self._place + _COPIED_AT_ONCE)
             if self._purging:

@@ -1,9 +1,9 @@
-"""Links of a kept site to elsewhere, on their way to the sites that they belong to.
+"""Links of a kept site to other kept sites, on their way there.
 
-A visit leaves those that none before it told of, in a file of the folder ``links`` (the digests of
-those told are in ``sites/SITE.links``). Who keeps the sites gives each to its site, into
-``sites/SITE.given``, and puts those into the site's memory while nobody visits it, as pages known
-and never asked for. Each step is done again after a crash, and changes nothing then.
+A visit writes the links that no earlier visit reported to a file in the folder ``links`` (the
+digests of reported ones are in ``sites/SITE.links``). The keeper passes each on to its site, in
+``sites/SITE.given``, and adds them to the site's memory while no visit runs, as known pages that
+were never requested. Each step is idempotent, and repeated after a crash.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _MOST_BYTES = 50_000_000
 
 class FoundLinks(msgspec.Struct, frozen=True):
     site: str
-    """Whose pages have them."""
+    """The site whose pages contain them."""
     urls: tuple[str, ...]
 
 
 def leave_links(
     run: RunFolder, owner: Owner, site: Site, read: Callable[[], Iterable[Commit]]
 ) -> None:
-    """Of a visit that ended."""
+    """Save the new links of a visit that has ended."""
     collection = Collection(run.collection)
     digests = _beside(collection, owner.site, "links")
     known = KnownLinks.from_bytes(_read(digests))
@@ -59,7 +59,7 @@ def leave_links(
 
 
 def take_links(collection: Path) -> Iterator[FoundLinks]:
-    """All that was left; each is there until the next is asked for."""
+    """All saved links; each file is deleted when the next is requested."""
     for path in sorted((collection / _FOLDER).glob("[!.]*.json")):
         with contextlib.suppress(msgspec.MsgspecError):
             yield msgspec.json.decode(_read(path), type=FoundLinks)
@@ -67,16 +67,16 @@ def take_links(collection: Path) -> Iterator[FoundLinks]:
 
 
 def give(collection: Collection, site: str, urls: Sequence[str]) -> None:
-    """They wait for `put_given`; beyond ten thousand they are dropped, as pages link to them that
-    will be looked at again."""
+    """Store links for `put_given`. Beyond ten thousand they are dropped: the pages that link to
+    them will be visited again."""
     path = _beside(collection, site, "given")
     waiting = dict.fromkeys((*_lines(path), *urls))
     write_whole(path, "\n".join(list(waiting)[:_MOST_GIVEN]).encode("utf-8", "replace"))
 
 
 def put_given(collection: Collection, site: str, now: float) -> int:
-    """Into the memory of a site that was visited before and is not being visited; how many of them
-    nobody knew. Raises `DamagedMemory`."""
+    """Add them to the memory of a site that was visited before and is not being visited now;
+    returns how many are new. Raises `DamagedMemory`."""
     path = _beside(collection, site, "given")
     urls = _lines(path)
     if not urls:

@@ -1,11 +1,11 @@
-"""What a collection knows of one page, and what a look at it changes.
+"""What a collection knows of one page, and how a request for it changes that.
 
-A page is known from the moment a run met its URL, asked for or not. It is *gone* after 404 or 410
-in two looks, with no good answer between: then it is asked for again only where a link leads to it.
-Nothing else makes it gone: no other error, no silence, no robots.txt, no change of scope.
+A page is known as soon as a run has found its URL, requested or not. It is *gone* after 404 or 410
+in two looks without a good answer between: then it is requested again only if a link leads to it.
+Nothing else makes it gone: no other error, no time-out, no robots.txt, no change of scope.
 
-A look is told by its moment. The same look applied twice counts once, so that a run can be merged
-again after a crash in the middle of it.
+A look (one request for a page) is identified by its time. Applied twice it counts once, so that a
+run can be merged again after a crash.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     url: str
     depth: Count
-    """Links from a seed, as the last run that met it reckoned."""
+    """Links from a seed, in the last run that found it."""
     first_known: Moment
     asked: Moment = 0.0
-    """When last; 0: never."""
+    """When it was last requested; 0: never."""
     status: Status = 0
-    """Of the last answer; 0: there was none."""
+    """Of the last response; 0: there was none."""
     error: str = ""
-    """Why there was none."""
+    """Why there was no response."""
     looks: Count = 0
-    """Times asked for, in runs."""
+    """Number of times it was requested."""
     missing: Count = 0
     """Looks with 404 or 410 since the last good answer."""
     changed: Moment = 0.0
-    """When a content was seen for the first time, the newest; 0: none was."""
+    """When its newest content was first seen; 0: none was."""
     changes: Count = 0
-    """Times a look found another content than the one before."""
+    """Number of times the content differed from that of the look before."""
     size_bytes: Amount = 0
-    """What the line carried when the page was last sent whole."""
+    """Bytes on the line when the page was last sent in full."""
     etag: str = ""
     last_modified: str = ""
     digest: bytes = b""
-    """SHA-1 of the payload that the archive holds; empty: it holds none that can be relied on."""
+    """SHA-1 of the archived payload; empty: there is none, or none to rely on."""
     content: bytes = b""
-    """Digest of the same without its content coding."""
+    """Digest of the payload without its content coding."""
     original_url: str = ""
     """Where that payload was archived; empty: under the page's own URL."""
     original_at: Moment = 0.0
@@ -64,16 +64,16 @@ class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Number of its WARC file in the memory's list."""
     offset: Amount = 0
     told: Moment = 0.0
-    """When a look last told what is in the page, by 200 or 304; 0: none did, or not since this is
-    kept."""
+    """When the content was last confirmed, by 200 or 304; 0: never, or not since this is
+    recorded."""
     history: bytes = b""
-    """Of such looks: `headgate.recrawl.look_history`."""
+    """The history of such looks: `headgate.recrawl.look_history`."""
     failing: Count = 0
-    """Looks since that told nothing."""
+    """Looks since then without such an answer."""
     unheeded: Count = 0
-    """Times in a row that the page was sent whole though a condition asked not to."""
+    """Conditional requests in a row that were answered in full with unchanged content."""
     modified: Moment = 0.0
-    """When a sitemap says that it changed, the newest; 0: none does."""
+    """Newest date of change in a sitemap; 0: none."""
 
     @property
     def never_asked(self) -> bool:
@@ -85,28 +85,29 @@ class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def revalidatable(self) -> bool:
-        """A request can be made on condition that the page changed."""
+        """Whether a conditional request is possible."""
         return bool(self.digest and (self.etag or self.last_modified))
 
     @property
     def heeds_conditions(self) -> bool:
-        """An unchanged page is likely to cost no more than a request."""
+        """Whether the server probably answers conditional requests with 304."""
         return self.revalidatable and self.unheeded < _TIMES_TO_BE_UNHEEDED
 
     def promised_change(self, by: float) -> bool:
-        """Whether a sitemap says that it changed between the last look that told and a moment."""
+        """Whether a sitemap says that it changed after its content was last confirmed and before
+        ``by``."""
         return self.told_at < self.modified <= by
 
     @property
     def told_at(self) -> float:
-        """When its content was last known to be what is archived; 0: never."""
+        """When its content was last known to equal the archived one; 0: never."""
         if self.told:
             return self.told
         return self.asked if self.status in _TELLING else self.changed
 
 
 class Look(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One time a page was asked for."""
+    """One request for a page."""
 
     at: float
     status: int
@@ -115,7 +116,7 @@ class Look(msgspec.Struct, frozen=True, array_like=True, gc=False):
     etag: str
     last_modified: str
     digest: bytes
-    """Empty unless the payload is whole and in the archive, here or in an earlier run."""
+    """Empty unless the payload is complete and in the archive, of this run or an earlier one."""
     content: bytes
     original_url: str
     original_at: float
@@ -124,21 +125,21 @@ class Look(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Sighting(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A URL met by a run, with the look at it if there was one."""
+    """A URL found by a run, with the look at it if there was one."""
 
     url: str
     depth: int
     at: float
-    """When its run began."""
+    """The start of its run."""
     look: Look | None = None
     visit: int = 0
-    """Which of the site's; 0: its run has one."""
+    """The number of the visit; 0: the only one of its run."""
     modified: float = 0.0
-    """As of the page's memory; then no more is told."""
+    """As in `PageMemory`; then the other fields are empty."""
 
 
 def after(known: PageMemory | None, met: Sighting) -> PageMemory:
-    """What is known of a page after this; ``known``: before, None: nothing."""
+    """What is known of a page after a sighting; ``known``: what was known before, if anything."""
     before = known or PageMemory(met.url, met.depth, met.at)
     look = met.look
     if met.modified:
@@ -169,7 +170,7 @@ def after(known: PageMemory | None, met: Sighting) -> PageMemory:
 
 
 def earlier_of(page: PageMemory, file: str) -> Earlier | None:
-    """The archived response that a conditional request can be based on; None: there is none."""
+    """The archived response for a conditional request; None: there is none."""
     if not page.digest:
         return None
     return Earlier(
@@ -184,8 +185,8 @@ def earlier_of(page: PageMemory, file: str) -> Earlier | None:
 
 
 def _told(looked: PageMemory, before: PageMemory, at: float, *, changed: bool) -> PageMemory:
-    """A look says whether a page changed since the one before that told: never before its first.
-    A clock that was set back makes a gap short, not negative."""
+    """The history with a further look: whether the page changed since the last look that confirmed
+    its content. If the clock was set back, the interval is short, not negative."""
     history = before.history
     if before.changed:
         history = with_look(history, at - before.told_at, changed)
@@ -193,7 +194,7 @@ def _told(looked: PageMemory, before: PageMemory, at: float, *, changed: bool) -
 
 
 def _missing(before: PageMemory, look: Look) -> int:
-    """Errors of other kinds say nothing about whether the page exists."""
+    """Other errors do not say whether the page exists."""
     if look.status in _GONE:
         return before.missing + 1
     if 0 < look.status < HTTPStatus.BAD_REQUEST:
@@ -220,7 +221,7 @@ def _with_content(page: PageMemory, look: Look, *, changed: bool) -> PageMemory:
 
 
 def _same(page: PageMemory, look: Look) -> bool:
-    """By what a reader would see, where the bytes differ: one page may come in several codings, and
+    """Compares the visible text if the bytes differ: a page may be sent in several codings, and
     with other noise."""
     if page.digest and page.digest == look.digest:
         return True

@@ -1,9 +1,9 @@
-"""From a run to the memory of its sites, and from all runs to a memory that was lost.
+"""Merges a run into the memory of its sites, and rebuilds a memory that was lost.
 
-A site is merged from its journal when it is done, or when the run is sealed, at its end as at an
-interrupt; merged again, it changes nothing that was merged before. A memory that is lost or damaged
-is made again from the tables of finished runs and the journals of an unfinished one. What no run
-ever asked for is not in the tables: the links of the pages bring it back.
+A site is merged from its journal when it is done, or when the run is sealed, at its end or at an
+interrupt; merging is idempotent. A memory that is lost or damaged is rebuilt from the tables of
+finished runs and the journals of an unfinished one. URLs that were never requested are not in the
+tables: the links of the pages bring them back.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ _MISSING = "was missing"
 
 
 def remember(run: RunFolder, owner: Owner, commits: Iterable[Commit]) -> bool:
-    """Merge what a run met into the memory of a site; False: that must be mended first.
+    """Merge what a run found into the memory of a site; False: it must be repaired first.
 
-    The disk is not waited for. Should the machine fail before somebody did, the memory is damaged
-    at worst, and made again. Of a site that is visited again and again, a visit that was merged is
-    passed over."""
+    Does not wait for the disk. If the machine fails before the data is durable, the memory may be
+    damaged, and is rebuilt. A visit of a keeper that was merged before is skipped."""
     site, visit = owner
     path = Collection(run.collection).memory(site)
     try:
@@ -49,7 +48,7 @@ def remember(run: RunFolder, owner: Owner, commits: Iterable[Commit]) -> bool:
 
 
 def mend(collection: Collection, site: str) -> list[str]:
-    """Make a site's memory again; what was done, in words, unless no run had a page of it."""
+    """Rebuild a site's memory; returns a remark, unless no run had a page of the site."""
     path = collection.memory(site)
     lost = _what_is_wrong(path, site)
     runs = list(reversed(collection.runs()))
@@ -63,7 +62,7 @@ def mend(collection: Collection, site: str) -> list[str]:
 
 
 def _what_is_wrong(path: Path, site: str) -> str:
-    """With a memory, in words; empty: nothing."""
+    """What is wrong with a memory, in words; empty: nothing."""
     if not path.exists():
         return _MISSING
     try:
@@ -76,9 +75,9 @@ def _what_is_wrong(path: Path, site: str) -> str:
 def mend_memories(
     collection: Collection, sites: Iterable[str], visited: Callable[[str], bool]
 ) -> list[str]:
-    """Look through the memories of sites before a crawl, and mend those that need it.
+    """Check the memories of sites before a crawl, and repair those that need it.
 
-    ``visited`` tells whether an earlier run visited a site, so that it must have a memory."""
+    ``visited`` says whether an earlier run visited a site, so that it must have a memory."""
     remarks: list[str] = []
     for site in sites:
         path = collection.memory(site)
@@ -93,7 +92,7 @@ def mend_memories(
 
 
 def sightings(run: RunFolder, commits: Iterable[Commit], files: Files) -> Iterator[Sighting]:
-    """What a site run met, in its order."""
+    """What a site run found, in order."""
     began = _began(run)
     shelf = run.shelf
     for group, rows, _ in commits:
@@ -110,7 +109,7 @@ def sightings(run: RunFolder, commits: Iterable[Commit], files: Files) -> Iterat
 
 
 def _all_met(runs: Sequence[RunFolder], site: str, files: Files) -> Iterator[Sighting]:
-    """The same of many runs, the oldest first; one file is open at a time."""
+    """The same for many runs, oldest first, with one open file at a time."""
     for run in runs:
         if run.unfinished:
             for owner, journal in site_journals(run).items():
@@ -150,7 +149,7 @@ def _look(row: PageRow, content: bytes, shelf: str, files: Files, began: float) 
 
 
 def _began(run: RunFolder) -> float:
-    """By its name; 0 for a folder that somebody else put there."""
+    """Start of a run by its name; 0 for a folder with another name."""
     try:
         moment = datetime.strptime(run.stamp[:19], "%Y-%m-%dT%H-%M-%S").replace(tzinfo=UTC)
     except ValueError:

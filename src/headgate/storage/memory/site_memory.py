@@ -1,8 +1,8 @@
-"""All that a collection knows of one site's pages, in one file (`memory_file` has its layout).
+"""All that a collection knows of one site's pages, in one file (layout: `file`).
 
-Two URLs with one key lie side by side and are told apart by the URL in the entry. Pages that are
-gone stay as entries, so that the same 404 is not counted anew when a run is merged twice; they are
-dropped when there are many more of them than of the others.
+Two URLs with the same key are adjacent and distinguished by the URL in the entry. Pages that are
+gone stay as entries, so that a 404 is not counted again when a run is merged twice; they are
+dropped when they are far more than the others.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class SiteMemory:
     """One site's file; a site without one has an empty memory."""
 
     def __init__(self, path: Path, site: str) -> None:
-        """Raises `DamagedMemory` for what can be seen without reading all of it."""
+        """Raises `DamagedMemory` for damage that shows without reading the whole file."""
         self.summary = MemorySummary(site)
         self.entries: MemoryFile | None = None
-        """By place; None: there are none."""
+        """The mapped file; None: there are no entries."""
         self._path = path
         if not path.exists():
             return
@@ -59,11 +59,11 @@ class SiteMemory:
 
     @property
     def keys(self) -> Words:
-        """Of all entries, in their order."""
+        """The keys of all entries, in order."""
         return array("Q") if self.entries is None else self.entries.keys_of(0, len(self))
 
     def __len__(self) -> int:
-        """Entries, those of pages that are gone included."""
+        """Number of entries, including gone pages."""
         return 0 if self.entries is None else len(self.entries)
 
     def __iter__(self) -> Iterator[PageMemory]:
@@ -100,7 +100,7 @@ class SiteMemory:
         return self.decode(self.entries.bytes_of(place, place + 1))
 
     def decode(self, entry: bytes) -> PageMemory:
-        """No check sum is proof against whoever made the file on purpose."""
+        """A file made on purpose may have right checksums and wrong entries."""
         try:
             return _decode(entry)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -123,7 +123,7 @@ class SiteMemory:
 
 
 def read_summary(path: Path, site: str) -> MemorySummary | None:
-    """What is known of a site, at a glance; None: nothing, or nothing that can be read."""
+    """The summary of a site's memory; None: there is none, or it is unreadable."""
     with suppress(DamagedMemory), SiteMemory(path, site) as memory:
         return memory.summary if len(memory) else None
     return None

@@ -1,4 +1,4 @@
-"""What a site's memory says of itself: the site at a glance, and what the last visit found."""
+"""The summary in a site's memory: totals, and what the last visit found."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ __all__ = ["MemorySummary", "VisitCounts"]
 
 
 class VisitCounts(msgspec.Struct):
-    """What the last visit that was merged found, beside what was known before it."""
+    """Results of the last merged visit, compared with what was known before."""
 
     asked: int = 0
-    """Looks at pages, whatever came of them."""
+    """Pages requested."""
     changed: int = 0
     same: int = 0
-    """Not modified, or sent with the same content."""
+    """Unchanged: not modified, or sent with the same content."""
     new: int = 0
     """Seen for the first time."""
     gone: int = 0
-    """Found gone, which they were not."""
+    """Newly found to be gone."""
     failed: int = 0
-    """Told nothing: errors, silence, robots.txt."""
+    """Without an answer about the content: errors, time-outs, robots.txt."""
     not_modified: int = 0
-    """Of the same: without their bytes, ..."""
+    """Of the unchanged: answered with 304, ..."""
     not_modified_bytes: int = 0
-    """... with so many on the line all together, ..."""
+    """... with so many bytes on the line in all, ..."""
     saved_bytes: int = 0
-    """... instead of so many."""
+    """... and so many saved."""
     dates_right: int = 0
-    """Looks at pages that a sitemap said had changed, where that was so, ..."""
+    """Pages that had changed since the date in a sitemap, as it said, ..."""
     dates_wrong: int = 0
-    """... and where it was not."""
+    """... and pages that had not."""
     doubted: bool = False
-    """One new content stood for nearly all pages; those looks were passed over."""
+    """Nearly all pages showed one new content; those looks were ignored."""
 
     def count(self, before: PageMemory | None, page: PageMemory, look: Look) -> None:
         self.asked += 1
@@ -61,28 +61,29 @@ class VisitCounts(msgspec.Struct):
 
 
 class MemorySummary(msgspec.Struct, frozen=True):
-    """A site at a glance."""
+    """Totals of a site."""
 
     site: str
     run: str = ""
-    """The last that was merged."""
+    """The last run that was merged."""
     pages: int = 0
-    """Known and not gone."""
+    """Pages known and not gone."""
     never_asked: int = 0
     """Of them."""
     sized: int = 0
-    """Of them: sent whole at least once, ..."""
+    """Of them: sent in full at least once, ..."""
     sized_bytes: int = 0
-    """... with so many bytes on the line when last sent, all together."""
+    """... with so many bytes on the line in all, when last sent."""
     revalidatable: int = 0
-    """Of them: can be asked for on condition that they changed."""
+    """Of them: can be requested conditionally."""
     gone: int = 0
-    """Beside them: entries of pages that are gone."""
+    """Further entries, of pages that are gone."""
     files: list[str] = []
-    """WARC files that hold payloads, within the collection; entries name them by number."""
+    """WARC files with payloads, by their path in the collection; entries refer to them by
+    number."""
     visit: int = 0
-    """The last that was merged, of a site that is visited again and again; 0: it is not."""
+    """The last merged visit of a keeper; 0: there is none."""
     visited: VisitCounts = msgspec.field(default_factory=VisitCounts)
     dates_right: int = 0
-    """Of all visits: `VisitCounts`."""
+    """As in `VisitCounts`, over all visits."""
     dates_wrong: int = 0

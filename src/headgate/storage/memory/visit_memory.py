@@ -1,9 +1,9 @@
-"""What a visit of a keeper leaves in the memory of its site.
+"""Merges a keeper's visit into the memory of its site.
 
-The whole of it or nothing: the memory is replaced in one step, durably, and says which visit it has
-last. Merged again after a crash, a visit changes nothing.
+All or nothing: the memory is replaced in one durable step and records its last visit. Merging a
+visit again after a crash changes nothing.
 
-Two things are looked at besides single pages:
+Beside single pages, two things are checked:
 
 - What a finished visit found and never settled was left out, by robots.txt for one. Where the site
   answered at all, that counts as a look in vain, or the same pages would be chosen at once again.
@@ -30,10 +30,10 @@ __all__ = ["remember_visit"]
 
 _SUSPICIOUS_PART = 0.9
 _SUSPICIOUS_LOOKS = 5
-"""Fewer pages may well be made one by their owner."""
+"""With fewer pages, the owner may have made them alike."""
 _SERVER_ERROR = 500
 LEFT_OUT = "left-out"
-"""The error of a look that was none."""
+"""The error recorded for a page that was not requested."""
 
 
 def remember_visit(
@@ -45,10 +45,10 @@ def remember_visit(
     believe: bool = False,
     beside: Callable[[SiteMemory], None] = lambda _: None,
 ) -> VisitCounts:
-    """Merge an ended visit, durably; ``read`` gives all that it stored, again and again.
+    """Merge an ended visit, durably; ``read`` returns all that it stored, at each call.
 
-    ``beside`` is given the memory as it was, unless nothing of the visit is believed.
-    Raises `DamagedMemory` where the memory must be mended first. ``ended``: seconds since 1970."""
+    ``beside`` is called with the memory before the merge, unless the visit is doubted. Raises
+    `DamagedMemory` if the memory must be repaired first. ``ended``: seconds since 1970."""
     site, visit = owner
     path = Collection(run.collection).memory(site)
     with SiteMemory.checked(path, site) as old:
@@ -70,7 +70,7 @@ def remember_visit(
 
 
 def _left_out(read: Callable[[], Iterable[Commit]], ended: float) -> Iterator[Sighting]:
-    """URLs that a finished visit found, or was to ask for, and did not settle."""
+    """URLs that a finished visit found, or was to request, and did not deal with."""
     found: dict[str, int] = {}
     finished = answered = False
     for group, rows, _ in read():
@@ -91,7 +91,7 @@ def _left_out(read: Callable[[], Iterable[Commit]], ended: float) -> Iterator[Si
 
 
 def _one_for_all(old: SiteMemory, commits: Iterable[Commit]) -> bytes:
-    """The new content that nearly all known pages have; empty: there is none."""
+    """The digest of a new content that nearly all known pages show; empty: there is none."""
     looks = 0
     new: Counter[bytes] = Counter()
     for group, rows, _ in commits:

@@ -1,8 +1,8 @@
-"""What a visit found new, changed or gone, for those who are to be told.
+"""What a visit found new, changed or gone, for notices.
 
-Made before the visit is merged into its site's memory, which then knows the old versions no more;
-left in a folder of the collection, ``notices``, a file per visit, for whoever tells. Done again
-after a crash it is the same file.
+Made before the visit is merged into its site's memory, which forgets the old versions then. It is
+written to the folder ``notices`` of the collection, a file per visit; again after a crash, it is
+the same file.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = ["leave_news", "take_news"]
 
 _FOLDER = "notices"
 _MOST = 10_000
-"""Changes told of one visit."""
+"""Most changes reported of one visit."""
 
 Found = tuple[Change, PageMemory | None, PageMemory]
-"""What became of a page, how it was, how it is."""
+"""The kind of change, the page before, and the page now."""
 
 
 def leave_news(
@@ -42,7 +42,7 @@ def leave_news(
     old: SiteMemory,
     read: Callable[[], Iterable[Commit]],
 ) -> None:
-    """Of a visit that ended; a first visit has none, everything would be new."""
+    """Save the news of a visit that has ended; none of a first visit, where everything is new."""
     if not site.keeping.on_change or not len(old):
         return
     files = Files(list(old.summary.files))
@@ -59,7 +59,7 @@ def leave_news(
 
 
 def take_news(collection: Path) -> Iterator[ChangeNotice]:
-    """All that was left; each is left no more once it was taken."""
+    """All saved news; each file is deleted when the next is requested."""
     folder = collection / _FOLDER
     if not folder.is_dir():
         return

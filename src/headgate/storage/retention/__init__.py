@@ -1,1 +1,1 @@
-"""Old versions of pages go, and nothing that stays loses what it needs."""
+"""Removes old versions of pages; everything that stays can still be replayed."""

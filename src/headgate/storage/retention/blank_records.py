@@ -1,9 +1,8 @@
-"""WARC files without some of their records, the others where they were.
+"""Removes records from WARC files without moving the others.
 
-Offsets of records are known elsewhere: to indexes, tables and memories. So a record that goes
-leaves one of the same length on disk, a ``metadata`` record of zeros, stored as a gzip member that
-is not compressed. Its zeros are a hole in the file, which takes no space; readers see a file that
-is whole, some of whose records are empty.
+Indexes, tables and memories refer to records by offset. So a removed record is replaced by one of
+the same length, a ``metadata`` record of zeros in an uncompressed gzip member. The zeros are a hole
+in the file, which takes no space; readers see a valid file with some empty records.
 """
 
 from __future__ import annotations
@@ -29,18 +28,17 @@ _COPY_BYTES = 1 << 20
 _END = b"\r\n\r\n"
 
 Region = tuple[int, int]
-"""From where to where."""
+"""Start and end."""
 
 
 def blank_out(path: Path, regions: Sequence[Region], wall_time: float) -> None:
-    """In one durable step; regions are whole members, in order, and do not touch each other's.
-    Done again, it is the same."""
+    """In one durable step; idempotent. Regions are whole members, in order, not adjacent."""
     with writing(path), replacing(path) as part, path.open("rb") as old, part.open("wb") as new:
         at = 0
         for start, end in regions:
             pieces = blank_pieces(end - start, wall_time)
             if pieces is None:
-                continue  # too small for a record of its own: it stays
+                continue  # too small for a blank record: it stays
             _copy(old, new, at, start)
             for offset, data in pieces:
                 new.seek(start + offset)
@@ -52,7 +50,7 @@ def blank_out(path: Path, regions: Sequence[Region], wall_time: float) -> None:
 
 
 def blank_pieces(length: int, wall_time: float) -> list[tuple[int, bytes]] | None:
-    """What is not zero in a member of so many bytes, by its offset; None: it is too short.
+    """The non-zero bytes of a blank member of this length, by offset; None: it is too short.
 
     >>> member = bytearray(1000)
     >>> for offset, data in blank_pieces(1000, 0.0):
@@ -85,7 +83,7 @@ def blank_pieces(length: int, wall_time: float) -> list[tuple[int, bytes]] | Non
 
 
 def member_end(file: int, start: int) -> int | None:
-    """Where the gzip member that begins there ends; None: there is none."""
+    """The end of the gzip member at ``start``; None: there is none."""
     reader = zlib.decompressobj(_GZIP_WINDOW_BITS)
     at = start
     while not reader.eof:
@@ -116,7 +114,7 @@ def _head(size: int, wall_time: float) -> bytes | None:
 
 
 def _placed(start: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Bytes of the record, around the heads of blocks."""
+    """Positions of the record's bytes, around the block headers."""
     while data:
         block, within = divmod(start, _MOST_IN_BLOCK)
         fits = data[: _MOST_IN_BLOCK - within]

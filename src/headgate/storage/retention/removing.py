@@ -1,15 +1,14 @@
-"""Old versions go, and nothing that stays loses what it needs.
+"""Removes old versions of pages; everything that stays can still be replayed.
 
-Of each site with a rule (`retention_rules`), looks from before a moment of their own go
-(`version_cut`): their lines in index and tables, and their records. A record whose payload a look
-that stays refers to, of whichever URL, site or run, stays with its line, so that every capture that
-is left can be replayed. What visits under way stored counts, too: they refer to the newest payload
-of a page, and that stays by any rule.
+For each site with a rule (`rules`), looks before a certain time are removed (`version_cut`): their
+lines in index and tables, and their records. A record stays with its line if a remaining look, of
+whichever URL, site or run, refers to its payload, so that every remaining capture can be replayed.
+Running visits count, too: they refer to the newest payload of a page, which stays by any rule.
 
-Run by run: what goes is written down, durably; index and tables are replaced; WARC files are
-replaced by ones without those records (`blank_records`), or deleted when nothing is left in them;
-the note goes. After a crash the note is there, and all is done again. Only runs that are sealed are
-touched. It needs the collection's lock, and reads every table once: some seconds per million rows.
+For each run: a note of what will be removed is saved, durably; index and tables are replaced;
+records are blanked in WARC files (`blank_records`), and files without records deleted; the note is
+deleted. After a crash the note is still there, and all is done again. Only sealed runs are changed.
+It needs the collection's lock, and reads every table once: some seconds per million rows.
 """
 
 from __future__ import annotations
@@ -48,16 +47,16 @@ Place = tuple[str, int]
 
 
 class _Note(msgspec.Struct):
-    """What goes from a run."""
+    """What is removed from a run."""
 
     offsets: dict[str, list[int]]
-    """By WARC file, of records in tables and index."""
+    """Offsets of records in tables and index, by WARC file."""
     now: float
 
 
 def apply_retention(collection: Collection, now: float) -> Freed:
-    """``now``: seconds since 1970. Raises a `HeadgateError` where the machine fails; what was done
-    until then is done."""
+    """``now``: seconds since 1970. Raises `HeadgateError` if the machine fails; what was done until
+    then stays done."""
     sealed = [run for run in collection.runs() if not run.unfinished]
     freed = Freed()
     for run in sealed:
@@ -79,7 +78,7 @@ def apply_retention(collection: Collection, now: float) -> Freed:
 def _going(
     collection: Collection, runs: list[RunFolder], rules: Mapping[str, KeepVersions], now: float
 ) -> dict[str, dict[str, list[int]]]:
-    """By run and WARC file, the offsets of records that go."""
+    """Offsets of records to remove, by run and WARC file."""
     cuts = _cuts(runs, rules, now)
     needed = set(_needed_by_visits(collection))
     old: defaultdict[str, list[Place]] = defaultdict(list)
@@ -105,7 +104,7 @@ def _going(
 def _cuts(
     runs: Iterable[RunFolder], rules: Mapping[str, KeepVersions], now: float
 ) -> dict[tuple[str, str], float]:
-    """By site and URL, before which moment looks go; those of which nothing can go are left out."""
+    """The time before which looks are removed, by site and URL; without those that lose nothing."""
     looks: defaultdict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
     for run in runs:
         for capture in read_captures(run.path / "pages.parquet", rules):
@@ -126,7 +125,7 @@ def _needed_by_visits(collection: Collection) -> Iterator[Place]:
 
 
 def _carry_out(run: RunFolder) -> Freed:
-    """What the note says; again after a crash."""
+    """Do what the note says; idempotent."""
     path = run.path / _NOTE
     with reading(path), opened(path) as file:
         note = msgspec.json.decode(file.read(_MOST_NOTE_BYTES), type=_Note)
@@ -166,7 +165,7 @@ def _filter_index(run: RunFolder, goes: Mapping[str, set[int]]) -> None:
 
 
 def _filter_tables(run: RunFolder, goes: Mapping[str, set[int]]) -> set[str]:
-    """The WARC files that still hold a row's record."""
+    """Returns the WARC files that are still referred to."""
     files: set[str] = set()
     pages: set[tuple[str, str]] = set()
 
@@ -193,14 +192,14 @@ def _filter_tables(run: RunFolder, goes: Mapping[str, set[int]]) -> set[str]:
 
 
 def _regions(warc: Path, offsets: Iterable[int]) -> Iterator[Region]:
-    """Of records with the requests that go with them; those that touch are one."""
+    """Regions of records with their request records; adjacent ones are joined."""
     start = at = -1
     with reading(warc), warc.open("rb") as file:
         fd = file.fileno()
         for offset in offsets:
             end = member_end(fd, offset)
             if end is None:
-                continue  # within a region that was blanked before
+                continue  # within a region blanked before
             if offset != at:
                 if at > 0:
                     yield start, at

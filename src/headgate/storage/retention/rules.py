@@ -1,6 +1,6 @@
-"""``retention.json``: which versions of a site's pages stay, for whoever seals its volumes.
+"""``retention.json``: which versions of a site's pages stay; read when volumes are sealed.
 
-A keeper leaves it in its collection. What is lost or damaged is as if everything stayed.
+A keeper writes it to its collection. If it is lost or damaged, everything stays.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_BYTES = 100_000_000
 
 
 def save_retention(collection: Path, sites: Iterable[Site]) -> None:
-    """Of these sites, and no others: what is not kept any more stays as it is."""
+    """Replace all rules: pages of sites that are no longer kept stay as they are."""
     rules = {
         site.name: site.keeping.keep_versions
         for site in sites

@@ -1,8 +1,8 @@
-"""Which versions of a page stay: one moment for each URL, before which everything goes.
+"""Which versions of a page stay: a time for each URL, before which everything is removed.
 
-A version is what one look after the other found the same; the newest always stays. By number, so
-many of the newest do. By time, one stays that was not replaced longer ago. Whatever was seen before
-the first look at the oldest version that stays, errors too, may go.
+A version is the same content over consecutive looks; the newest always stays. A rule keeps a number
+of newest versions, or those replaced no longer ago than some time. Everything before the first look
+at the oldest version that stays may go, errors included.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["cut_of"]
 
 
 def cut_of(looks: Iterable[tuple[float, str]], rule: KeepVersions, now: float) -> float:
-    """Of one URL: ``looks`` are moments and digests of those that showed a content, in any order.
-    Minus infinity: all stays.
+    """For one URL; ``looks`` are times and digests of looks with content, in any order. Minus
+    infinity: everything stays.
 
     >>> looks = [(1.0, "a"), (2.0, "a"), (3.0, "b"), (4.0, "c"), (5.0, "c")]
     >>> cut_of(looks, KeepVersions(newest=2), 9.0), cut_of(looks, KeepVersions(newest=3), 9.0)

@@ -1,1 +1,1 @@
-"""Tables of runs as Parquet, and rows of them given out in other forms."""
+"""Tables of runs as Parquet, and their rows in other formats."""

@@ -1,10 +1,10 @@
 """``pages.parquet`` and ``links.parquet`` by Arrow: groups of rows become columns of a file, and a
 file's rows are read.
 
-To import this costs a quarter of a second and 60 MB; `tables` does so when there are rows enough.
-Arrow's functions of columns, and NumPy's masked arrays that it asks for when it is given an array,
-would cost a third more: what is written goes without them, lines are cut here, and numbers are
-given to Arrow as the memory that they are.
+Importing this module takes a quarter of a second and 60 MB; `writing` does so only for many rows.
+Arrow's compute functions, and NumPy's masked arrays that it imports when given an array, would take
+a third more: writing does without them; lines are split here, and numbers are passed to Arrow as
+buffers.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _ABSENT = {
     "fetched_at": 0.0,
     "digest": "",
 }
-"""What null stands for where a row must have a value."""
+"""Replaces null where a row must have a value."""
 PAGES_SCHEMA = pa.schema(
     {"site": pa.string(), **{name: _TYPES[kind] for name, (kind, _) in PAGE_COLUMNS.items()}}
 )
@@ -81,20 +81,20 @@ LINKS_SCHEMA = pa.schema({
 
 @contextmanager
 def page_groups(path: Path) -> Iterator[Callable[[Sequence[tuple[str, PageRow]]], None]]:
-    """Gives what writes rows, each with its site, as a group."""
+    """Yields a function that writes rows, each with its site, as a row group."""
     with _table(path, PAGES_SCHEMA) as write:
         yield lambda rows: write(_pages(rows))
 
 
 @contextmanager
 def link_groups(path: Path) -> Iterator[Callable[[Sequence[tuple[str, LinkLines]]], None]]:
-    """Gives what writes the links of pages, each with its site, as a group."""
+    """Yields a function that writes the links of pages, each with its site, as a row group."""
     with _table(path, LINKS_SCHEMA) as write:
         yield lambda pages: write(_links([site for site, _ in pages], [page for _, page in pages]))
 
 
 def read_pages_of(path: Path, site: str) -> Iterator[PageRow]:
-    """The rows of one site, as far as the table keeps them: times to the millisecond."""
+    """The rows of one site, with the table's precision: times in milliseconds."""
     import pyarrow.compute as pc  # here: whoever writes goes without
 
     try:
@@ -114,11 +114,11 @@ def read_pages_of(path: Path, site: str) -> Iterator[PageRow]:
 
 
 class Capture(NamedTuple):
-    """One row of a table of pages, or of links, as far as it matters whether it stays."""
+    """The columns of a row of pages or links that decide whether it stays."""
 
     site: str
     url: str
-    """Of a link: of the page that has it."""
+    """For a link: of the page that contains it."""
     at: float = 0.0
     status: int = 0
     digest: str = ""
@@ -182,7 +182,7 @@ def _captures(batch: pa.RecordBatch) -> Iterator[Capture]:
 
 
 def _may_hold(table: pq.ParquetFile, group: int, site: str) -> bool:
-    """Whether a row group has rows of a site, as far as its bounds tell."""
+    """Whether a row group may contain rows of a site, by its statistics."""
     column = table.schema_arrow.get_field_index("site")
     bounds = table.metadata.row_group(group).column(column).statistics
     return bounds is None or not bounds.has_min_max or bounds.min <= site <= bounds.max
@@ -202,7 +202,7 @@ def _row_of(values: Mapping[str, Any]) -> PageRow:
 def _table(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
     with (
         writing(path),
-        path.open("wb") as file,  # Arrow would take a name like a:/b for an address of the web
+        path.open("wb") as file,  # Arrow would take a name like a:/b for a URL
         # Without Arrow's own schema inside, every reader sees plain strings.
         pq.ParquetWriter(file, schema, compression="zstd", store_schema=False) as writer,
     ):
@@ -233,7 +233,7 @@ def _links(sites: Sequence[str], pages: Sequence[LinkLines]) -> pa.RecordBatch:
 
 
 def _cut_lines(texts: Sequence[str]) -> pa.StringArray:
-    """All their lines, each by itself: the text without its line ends, and where each begins."""
+    """All lines of the texts, one string each."""
     octets = np.frombuffer("\n".join(texts).encode(), np.uint8)
     ends = np.flatnonzero(octets == _LINE_END)
     begins = np.zeros(len(ends) + 2, np.int32)
@@ -248,12 +248,12 @@ def _int32(numbers: npt.NDArray[np.int32]) -> pa.Array:
 
 
 def _chosen(places: npt.NDArray[np.int32], texts: Sequence[str]) -> pa.DictionaryArray:
-    """Of each row, which of these texts it has."""
+    """The text of each row, by its index in ``texts``."""
     return pa.DictionaryArray.from_arrays(_int32(places), pa.array(texts, pa.string()))
 
 
 def _numbers(sites: Sequence[str]) -> npt.NDArray[np.int32]:
-    """Of each name, its place among the distinct ones."""
+    """The index of each name among the distinct ones."""
     places = {site: place for place, site in enumerate(dict.fromkeys(sites))}
     return np.fromiter((places[site] for site in sites), np.int32, len(sites))
 

@@ -17,7 +17,7 @@ __all__ = ["LINK_COLUMNS", "PAGE_COLUMNS"]
 
 
 def _present(name: str) -> Callable[[PageRow], Any]:
-    """Null where the row has nothing."""
+    """Null if the row has no value."""
     get = attrgetter(name)
     return lambda row: get(row) or None
 

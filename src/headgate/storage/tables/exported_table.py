@@ -1,9 +1,9 @@
-"""Rows of a run's Parquet tables, some thousand at a time, and files of other forms made of them.
+"""Rows of a run's Parquet tables, some thousand at a time, and exports of them in other formats.
 
-Text forms write moments by ISO 8601 in UTC, ``2026-11-15T19:20:03.125Z``, and digests as the table
-has them. Where there is no value, CSV has nothing between its commas (an empty text would be
-``""``) and JSON has null. What is a list or a table itself stands in CSV as JSON. A title may hold
-characters that a terminal obeys: JSON has an escape for them, CSV has none and shows them as �.
+Text formats write times as ISO 8601 in UTC, ``2026-11-15T19:20:03.125Z``, and digests as in the
+table. A missing value is null in JSON and empty in CSV (an empty text would be ``""``). Lists and
+maps are JSON in CSV. A title may contain control characters: JSON escapes them, CSV replaces them
+by �.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = ["Rows", "reading_rows", "stored_rows", "write_rows"]
 
 _ROWS_AT_ONCE = 4096
 _OBEYED = r"[\x00-\x08\x0b-\x1f\x7f-\x{9f}]"
-"""Control characters but for tab and line feed, which a quoted field of CSV may hold."""
+"""Control characters except tab and line feed, which a quoted CSV field may contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table on its way."""
+    """Batches of rows with their schema."""
 
     schema: pa.Schema
     batches: Iterator[pa.Table]
@@ -42,7 +42,7 @@ class Rows:
 
 @contextmanager
 def reading_rows(source: Path) -> Iterator[None]:
-    """Around everything that reads a table: says of one that is damaged that it is."""
+    """Around everything that reads a table: a damaged one is reported."""
     try:
         yield
     except (pa.ArrowException, ValueError, TypeError, KeyError) as error:
@@ -50,7 +50,7 @@ def reading_rows(source: Path) -> Iterator[None]:
 
 
 def stored_rows(source: Path) -> Rows:
-    """Of a Parquet file, as they are there."""
+    """The rows of a Parquet file."""
     with reading_rows(source), opened(source) as file, pq.ParquetFile(file) as table:
         schema = table.schema_arrow.remove_metadata()
     return Rows(schema, _batches(source))

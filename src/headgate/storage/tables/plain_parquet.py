@@ -1,9 +1,9 @@
-"""Parquet of a few rows, written without Arrow, whose libraries take 60 MB and a quarter of a
-second to load: more than all else that a crawl of ten pages needs.
+"""Writes Parquet files of a few rows without Arrow, which takes 60 MB and a quarter of a second to
+import: more than everything else that a crawl of ten pages needs.
 
-One row group; of each column one page of values one after the other (PLAIN), which of them are
-there as bits before them, compressed as gzip. No dictionaries and no statistics: they would not pay
-here. Format: https://parquet.apache.org/docs/file-format/, its heads in Thrift's compact protocol.
+One row group; each column is one page of PLAIN values after definition levels, compressed with
+gzip. No dictionaries and no statistics: they would not pay here. Format:
+https://parquet.apache.org/docs/file-format/, with headers in Thrift's compact protocol.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _Field = tuple[int, int, Any]
 
 
 class Kind(Enum):
-    """Of a column's values: Parquet's type, its converted type, the letter of `struct`."""
+    """The type of a column: Parquet's type, its converted type, the format character of
+    `struct`."""
 
     TEXT = (6, 0, "")
     INT16 = (1, 16, "i")
@@ -89,7 +90,7 @@ def _schema_element(name: str, kind: Kind) -> list[_Field]:
 
 
 def _page(kind: Kind, values: Sequence[Any]) -> tuple[bytes, int]:
-    """A page with its head, and how long both are without compression."""
+    """A page with its header, and their length before compression."""
     present = [value for value in values if value is not None]
     levels = _levels(values, all_present=len(present) == len(values))
     data = struct.pack("<I", len(levels)) + levels + _encoded(kind, present)
@@ -104,7 +105,7 @@ def _page(kind: Kind, values: Sequence[Any]) -> tuple[bytes, int]:
 
 
 def _levels(values: Sequence[Any], *, all_present: bool) -> bytes:
-    """One bit for each value: whether it is there."""
+    """Definition levels, one bit per value: whether it is present."""
     if all_present:
         return _varint(len(values) << 1) + b"\1"
     size = -(-len(values) // 8)
@@ -120,7 +121,7 @@ def _encoded(kind: Kind, present: Sequence[Any]) -> bytes:
 
 
 def _thrift(fields: Sequence[_Field]) -> bytes:
-    """A structure, whose fields come in the order of their numbers."""
+    """An encoded structure; fields are ordered by number."""
     parts: list[bytes] = []
     before = 0
     for number, kind, value in fields:

@@ -1,4 +1,4 @@
-"""Rows of a table in values that any program takes: numbers and text."""
+"""Rows of a table as plain values: numbers and text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["flat_rows", "moments_as_text"]
 
 
 def moments_as_text(rows: pa.Table) -> pa.Table:
-    """The same rows with moments by ISO 8601 in UTC, ``2026-11-15T19:20:03.125Z``."""
+    """The rows with times as ISO 8601 in UTC, ``2026-11-15T19:20:03.125Z``."""
     for place, field in enumerate(rows.schema):
         if pa.types.is_timestamp(field.type):
             text = pc.strftime(rows.column(place), format="%Y-%m-%dT%H:%M:%SZ")
@@ -19,7 +19,7 @@ def moments_as_text(rows: pa.Table) -> pa.Table:
 
 
 def flat_rows(rows: pa.Table) -> pa.Table:
-    """The same rows with moments as text, and lists and maps as JSON."""
+    """The rows with times as text, and lists and maps as JSON."""
     rows = moments_as_text(rows)
     for place, field in enumerate(rows.schema):
         if pa.types.is_nested(field.type):

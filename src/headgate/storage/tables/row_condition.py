@@ -1,9 +1,8 @@
 """A condition on rows of a table, in SQL: ``status = 200 and url like '%/docs/%'``.
 
-SQLite judges it, a batch of rows at a time in a table in memory, so that all of its functions and
-its rules of comparison hold: ``like`` does not mind the case of ASCII letters. Moments are text,
-which compares as time does: ``fetched_at >= '2026-11-15'``. Nothing but reading those rows is
-allowed.
+SQLite evaluates it, on batches of rows in an in-memory table, so that all of its functions and
+comparison rules apply: ``like`` ignores the case of ASCII letters. Times are text, which sorts as
+time does: ``fetched_at >= '2026-11-15'``. An authorizer allows nothing but reading those rows.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ _ALLOWED = frozenset((
 
 
 class RowCondition:
-    """What ``--where`` asks for; without text, all rows meet it."""
+    """The condition of ``--where``; without text, all rows meet it."""
 
     def __init__(self, text: str, columns: Sequence[str]) -> None:
-        """Raises `UserMistake` for what is no condition on these columns."""
+        """Raises `UserMistake` if it is not a condition on these columns."""
         self._text = text
         self._columns = list(columns)
         if text:
             self._numbers([])
 
     def matching(self, rows: pa.Table) -> pa.Table:
-        """Those that meet it, in their order."""
+        """The rows that meet it, in order."""
         if not self._text:
             return rows
         values = [column.to_pylist() for column in flat_rows(rows.select(self._columns)).columns]

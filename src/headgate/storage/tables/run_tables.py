@@ -16,7 +16,7 @@ __all__ = ["run_table", "unfinished_remark"]
 
 
 def unfinished_remark(run: RunFolder) -> str:
-    """What a reader of its tables should know; empty: it is finished."""
+    """A remark for readers of its tables; empty: the run is finished."""
     if not run.unfinished or is_survey(run):
         return ""
     state = "under way" if Collection(run.collection).in_use else "not finished"
@@ -25,7 +25,7 @@ def unfinished_remark(run: RunFolder) -> str:
 
 @contextmanager
 def run_table(run: RunFolder, table: str) -> Iterator[Path]:
-    """The run's own file, or one made of what a crawl that is not finished has stored so far."""
+    """The run's file, or a temporary one with what an unfinished crawl has stored so far."""
     if run.unfinished and not is_survey(run):
         with TemporaryDirectory() as folder:
             part = Path(folder) / f"{table}.parquet"
@@ -33,7 +33,7 @@ def run_table(run: RunFolder, table: str) -> Iterator[Path]:
                 write_run_table(run, table, part)
             except WorldFault:
                 if run.unfinished:
-                    raise  # else it came to its end meanwhile, and has its own
+                    raise  # else it has finished meanwhile, and has its own file
             else:
                 yield part
                 return

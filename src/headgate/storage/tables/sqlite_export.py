@@ -1,4 +1,4 @@
-"""Tables as an SQLite database, for Datasette and whoever speaks SQL."""
+"""Exports tables as an SQLite database, for Datasette and SQL."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SEARCHED = ("title", "text", "markdown")
 
 
 def write_sqlite(tables: Mapping[str, Rows], path: Path) -> None:
-    """Into an empty file. Moments are text; lists and maps are JSON. Pages with their text can be
-    searched in ``pages_fts``."""
+    """Write to an empty file. Times are text; lists and maps are JSON. Pages exported with text can
+    be searched in ``pages_fts``."""
     with writing(path), closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("PRAGMA synchronous = OFF")  # the whole file is made durable at the end

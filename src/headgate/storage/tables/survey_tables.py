@@ -63,7 +63,7 @@ _SERVERS: Sequence[tuple[str, Any, Callable[[ServerFacts], object]]] = (
 
 
 def write_survey_tables(facts: SurveyFacts, folder: Path) -> None:
-    """Write all; each file appears whole or not at all."""
+    """Write all files; each appears completely or not at all."""
     servers = list(facts.servers.values())
     columns = {name: pa.array([of(s) for s in servers], kind) for name, kind, of in _SERVERS}
     _write(pa.table(columns), folder / "servers.parquet")

@@ -1,10 +1,10 @@
 """``pages.parquet`` and ``links.parquet``: one row per fetch, one row per link.
 
-During the run the rows live in the sites' journals, where a crash cannot hurt them; here they are
-turned into columns at its end, a row group at a time whosever rows they are, so that memory stays
-bounded and ten thousand small sites make no more groups than one large one. Few rows are written as
-they are (`plain_parquet`); where there are more, Arrow is loaded for them (`arrow_tables`), and
-writes a group in a thread while the rows of the next are read: most of that needs no interpreter.
+During the run the rows are in the sites' journals, safe from crashes; at its end they are turned
+into columns here, a row group at a time across sites, so that memory stays bounded and ten thousand
+small sites make no more groups than one large one. Few rows are written by `plain_parquet`; for
+more, Arrow is imported (`arrow_tables`), and a thread writes a group while the rows of the next are
+read: most of its work releases the interpreter lock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["writing_links", "writing_pages"]
 _PAGES_PER_GROUP = 5_000
 _LINKS_PER_GROUP = 50_000
 _LINK_TEXT_PER_GROUP = 4_000_000
-"""Characters: links of a stranger may have two thousand each."""
+"""In characters: a link may have two thousand."""
 _FEW_PAGES = 500
 _FEW_LINKS = 20_000
 _Row = TypeVar("_Row")
@@ -38,7 +38,7 @@ _Writer = Callable[[Sequence[tuple[str, _Row]]], None]
 
 @contextmanager
 def writing_pages(path: Path) -> Iterator[Callable[[str, Iterable[PageRow]], None]]:
-    """Gives what takes rows of a site."""
+    """Yields a function that takes rows of a site."""
     with ExitStack() as stack:
         table = _Table(stack, path, _page_groups)
 
@@ -54,7 +54,7 @@ def writing_pages(path: Path) -> Iterator[Callable[[str, Iterable[PageRow]], Non
 
 @contextmanager
 def writing_links(path: Path) -> Iterator[Callable[[str, Iterable[LinkLines]], None]]:
-    """Gives what takes the links of a site's pages."""
+    """Yields a function that takes the links of a site's pages."""
     links = text = 0
     with ExitStack() as stack:
         table = _Table(stack, path, _link_groups)
@@ -74,7 +74,7 @@ def writing_links(path: Path) -> Iterator[Callable[[str, Iterable[LinkLines]], N
 
 
 class _Table(Generic[_Row]):
-    """Rows on their way into a file, which is begun with the first full group."""
+    """Collects rows and writes them in groups; the file is begun with the first full group."""
 
     def __init__(
         self, stack: ExitStack, path: Path,
@@ -85,9 +85,9 @@ class _Table(Generic[_Row]):
         self._path = path
         self._groups = groups
         self._write: Callable[[Sequence[tuple[str, _Row]]], Future[None]] | None = None
-        """Begins to write a group."""
+        """Starts writing a group."""
         self._group: Future[None] | None = None
-        """The one that is being written; no more than one at a time is."""
+        """The group being written; one at a time."""
 
     def flush(self) -> None:
         if self._write is None:
@@ -99,7 +99,7 @@ class _Table(Generic[_Row]):
             self.waiting = []
 
     def end(self, whole: Callable[[Sequence[tuple[str, _Row]]], bytes], *, few: bool) -> None:
-        """``whole`` makes a file of all rows, if there are few."""
+        """``whole`` makes a file of all rows if they are few."""
         if few and self._write is None:
             with writing(self._path):
                 self._path.write_bytes(whole(self.waiting))
@@ -154,7 +154,7 @@ def _rels(page: LinkLines) -> list[str]:
 
 
 def _parts(page: LinkLines) -> Iterable[LinkLines]:
-    """A page's links, in parts that a group can hold."""
+    """The links of a page, in parts that fit into a group."""
     return (page,) if len(page.targets) <= _LINK_TEXT_PER_GROUP else _cut(page)
 
 

@@ -1,1 +1,1 @@
-"""WARC 1.1: records, files of them, the index, and what is read back, copied and packed."""
+"""WARC 1.1: writing and reading records and files, the index, copies and WACZ packages."""

@@ -1,8 +1,8 @@
-"""From a finished fetch to its WARC records and its row.
+"""Turns a finished fetch into its WARC records and its row.
 
 Payloads seen before in the same site run are archived as revisits of the first one. The memory for
-that is bounded: the oldest entry is forgotten first, after which its duplicates are simply kept in
-full. Payloads below `_WORTH_BYTES` are not looked up, since a revisit would not be smaller.
+that is bounded: the oldest entry is dropped first, and its later duplicates are stored in full.
+Payloads below `_WORTH_BYTES` are not looked up, since a revisit record would not be smaller.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SiteArchive:
 
     def __init__(self, writer: WarcWriter, visit: int = 0, remembered: int = _REMEMBERED) -> None:
         self.writer = writer
-        """Another one, from when the site has files of its own."""
+        """Replaced when the site gets its own files."""
         self._visit = visit
         self._remembered = remembered
         self._originals: dict[bytes, tuple[str, float, str, int]] = {}
@@ -56,7 +56,7 @@ class SiteArchive:
         self.writer.write(records.note(url, wall_time, fields, identity))
 
     def remember(self, rows: Iterable[PageRow]) -> None:
-        """Let later payloads that equal one of these become revisits of it."""
+        """Later payloads equal to one of these become revisits."""
         for row in rows:
             if row.payload_bytes >= _WORTH_BYTES and not (row.original_url or row.truncated):
                 place = (f"{self.writer.shelf}/{row.warc_file}", row.warc_offset)
@@ -145,15 +145,15 @@ def _row(
 
 
 def _bounded(text: str) -> str:
-    """What a page says of itself, at a length that cannot flood the tables."""
+    """Text from a page, cut to a length that cannot flood the tables."""
     return _writable(text[:_LONGEST_TEXT])
 
 
 def _short(validator: str) -> str:
-    """It is sent back as a whole or not at all."""
+    """A validator must be sent back unchanged: too long ones are dropped."""
     return validator if len(validator) <= _LONGEST_TEXT else ""
 
 
 def _writable(text: str) -> str:
-    """Half a surrogate pair, as a hostile page may hold, has no UTF-8."""
+    """A lone surrogate, as a hostile page may contain, has no UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

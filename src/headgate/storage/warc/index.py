@@ -1,9 +1,9 @@
 """``index.cdxj``: which record holds which page, sorted by SURT key and time, for pywb.
 
-One line for each fetch that got a response, and never two: a keeper's volume has a URL as often as
-it was fetched, and each version can be replayed. A 304 has no line, because pywb would replay it as
-the empty answer that it is; the capture of the earlier look serves instead. The lines of any number
-of pages are sorted in bounded memory: sorted pieces go to files beside the index and are merged.
+One line for each fetch with a response: a keeper's volume has a URL as often as it was fetched, and
+each version can be replayed. A 304 has no line, because pywb would replay it as an empty answer;
+the earlier capture is used instead. Lines are sorted in bounded memory: sorted pieces are written
+beside the index and merged.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def index_lines(rows: Iterable[PageRow], warc_folder: str) -> Iterator[str]:
 
 
 def index_line(stamp: str, fields: IndexFields) -> str:
-    """``stamp`` is the moment in fourteen digits."""
+    """``stamp`` is the time in fourteen digits."""
     return f"{surt_key(fields.url)} {stamp} {_encode(fields).decode()}\n"
 
 
@@ -70,7 +70,7 @@ def index_line(stamp: str, fields: IndexFields) -> str:
 def writing_index(
     path: Path, piece_lines: int = _PIECE_LINES
 ) -> Iterator[Callable[[Iterable[str]], None]]:
-    """Gives what takes lines; they are sorted into the file, and pieces lie beside it meanwhile."""
+    """Yields a function that takes lines; they are sorted into the file."""
     pieces: list[Path] = []
     waiting: list[str] = []
     with writing(path), ExitStack() as stack:

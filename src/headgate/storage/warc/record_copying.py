@@ -1,7 +1,7 @@
-"""Records of WARC files copied into another as they are, each a gzip member of its own.
+"""Copies records from WARC files into another, unchanged, each in its own gzip member.
 
-What a page was found to be the same as (a revisit) is taken along from whichever run holds it, and
-so are each file's warcinfo and the requests: the copy needs nothing beside itself.
+The record that a revisit refers to is copied, too, from whichever run has it, and so are warcinfo
+and request records: the copy is complete in itself.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ class RecordCopying:
     def __init__(self, collection: Path, name: str, write: Callable[[bytes], object]) -> None:
         self._collection = collection
         self._name = name
-        """Of the new file, as its index tells it."""
+        """Name of the new file in its index."""
         self._write = write
         self._length = 0
         self._begun: set[str] = set()
         self._copied: dict[tuple[str, int], bool] = {}
-        """By file and offset: whether it could be."""
+        """Whether a record could be copied, by file and offset."""
         self.unreadable = 0
         self.first_trouble = ""
 
     def copy(self, row: Mapping[str, Any]) -> Iterator[str]:
-        """The records of a row that has its ``run``; gives the lines that they add to the index."""
+        """Copy the records of a row with a column ``run``; returns their lines for the index."""
         if row["original_file"]:
             yield from self._response(row["original_file"], row["original_offset"])
         if row["status"] not in (None, HTTPStatus.NOT_MODIFIED):
             yield from self._response(*self._own_place(row))
 
     def can_be_shown(self, row: Mapping[str, Any]) -> bool:
-        """Whether what a row that was copied shows is there: its payload may be another's."""
+        """Whether a copied row can be replayed: its payload may be in another record."""
         original = row["original_file"], row["original_offset"]
         return self._copied.get(original if original[0] else self._own_place(row), False)
 
@@ -102,7 +102,7 @@ class RecordCopying:
 
 
 def _record(path: Path, offset: int) -> _Record | None:
-    """The record that begins there; None: none does, or it is cut off."""
+    """The record at ``offset``; None: there is none, or it is cut off."""
     pieces: list[bytes] = []
     text: list[bytes] = []
     total = 0
@@ -126,7 +126,7 @@ def _record(path: Path, offset: int) -> _Record | None:
 
 
 def _fields(record: _Record) -> IndexFields | None:
-    """Of a response or a revisit; None: it is something else."""
+    """Index fields of a response or revisit; None: it is another type."""
     kind = record.head.get("warc-type")
     url, date = record.head.get("warc-target-uri"), record.head.get("warc-date")
     end = _END_OF_HTTP_HEAD.search(record.block)

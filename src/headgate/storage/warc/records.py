@@ -59,8 +59,8 @@ def digest_text(digest: bytes) -> str:
 
 
 def record_id() -> str:
-    """A name that no other record has. Chance is got for many at once, since each call for it lets
-    go of the interpreter and waits to have it back."""
+    """A unique record id. Random bytes are drawn for many at once, since each call releases the
+    interpreter lock and waits to get it back."""
     while True:
         try:
             digits = _chances.pop()
@@ -87,7 +87,7 @@ def utc_text(wall_time: float) -> str:
 def warcinfo(
     identity: str, filename: str, wall_time: float, fields: Iterable[tuple[str, str]]
 ) -> bytes:
-    """The record at the head of each file: who wrote it, by which rules."""
+    """The first record of each file: who wrote it, by which rules."""
     head = (
         f"WARC-Type: warcinfo\r\nWARC-Record-ID: {identity}\r\n"
         f"WARC-Date: {utc_text(wall_time)}\r\nWARC-Filename: {filename}\r\n"
@@ -96,7 +96,7 @@ def warcinfo(
 
 
 def revisit_profile(fetched: Fetched, digest: bytes, earlier: Earlier | None) -> str:
-    """Which revisit this response is to ``earlier``; "": it is none and must be kept in full."""
+    """The profile of a revisit of ``earlier``; empty: it is none, and must be stored in full."""
     if earlier is None:
         return ""
     if fetched.status == HTTPStatus.NOT_MODIFIED:
@@ -108,7 +108,7 @@ def revisit_profile(fetched: Fetched, digest: bytes, earlier: Earlier | None) ->
 def exchange(
     fetched: Fetched, digest: bytes, earlier: Earlier | None, warcinfo_id: str
 ) -> tuple[bytes, bytes]:
-    """A response (or the revisit that stands for it), and its request."""
+    """A response or revisit record, and its request record."""
     identity, request_identity = record_id(), record_id()
     common = (
         f"WARC-Warcinfo-ID: {warcinfo_id}\r\nWARC-Target-URI: {_uri(fetched.url)}\r\n"
@@ -141,7 +141,7 @@ def exchange(
 
 
 def failure(failed: FetchFailure, warcinfo_id: str) -> bytes:
-    """A metadata record: nothing came, and why."""
+    """A metadata record: why there was no response."""
     fields = (
         ("fetch-failure", failed.kind.value),
         ("detail", failed.detail),
@@ -151,7 +151,7 @@ def failure(failed: FetchFailure, warcinfo_id: str) -> bytes:
 
 
 def note(url: str, wall_time: float, fields: Iterable[tuple[str, str]], warcinfo_id: str) -> bytes:
-    """A metadata record about a URL: a failure, or what robots.txt said of it."""
+    """A metadata record about a URL: a failure, or what robots.txt says."""
     head = (
         f"WARC-Type: metadata\r\nWARC-Record-ID: {record_id()}\r\n"
         f"WARC-Warcinfo-ID: {warcinfo_id}\r\nWARC-Target-URI: {_uri(url)}\r\n"
@@ -161,7 +161,7 @@ def note(url: str, wall_time: float, fields: Iterable[tuple[str, str]], warcinfo
 
 
 def stored_head(fetched: Fetched) -> bytes:
-    """The response's head as the archive keeps it: see the module's head."""
+    """The response's head as archived: see the module's docstring."""
     head = fetched.response_head
     length = fetched.header("content-length")
     coded = fetched.header("transfer-encoding") is not None
@@ -209,5 +209,5 @@ def _fields(fields: Iterable[tuple[str, str]]) -> bytes:
 
 
 def _uri(url: str) -> str:
-    """No URL, however bad, may end its line early."""
+    """A URL must not end its line."""
     return _CONTROL.sub(lambda found: f"%{ord(found[0]):02X}", url)

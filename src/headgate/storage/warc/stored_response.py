@@ -16,7 +16,7 @@ __all__ = ["read_response"]
 _GZIP_WINDOW_BITS = 31
 _READ_BYTES = 1 << 18
 _MOST_BYTES = 20_000_000
-"""Of a record: more than any that was written."""
+"""Size limit of a record, larger than any that was written."""
 _END_OF_HEAD = b"\r\n\r\n"
 _END_OF_HTTP_HEAD = re.compile(rb"\n\r?\n")
 """Some servers leave out the CR."""
@@ -24,10 +24,9 @@ _RESPONSE = b"\r\nWARC-Type: response\r\n"
 
 
 def read_response(file: Path, offset: int, url: str, digest: bytes) -> Fetched | None:
-    """The good response that the record at ``offset`` holds, for ``url``; None: it cannot be had.
+    """The response in the record at ``offset``, for ``url``; None: it is not available.
 
-    The payload must have the digest, so that neither damage nor another file that took the place
-    of the old one goes unnoticed."""
+    The payload must have the digest, so that damage or a replaced file is noticed."""
     try:
         record = _read_member(file, offset)
     except (OSError, zlib.error):
@@ -57,7 +56,7 @@ def read_response(file: Path, offset: int, url: str, digest: bytes) -> Fetched |
 
 
 def _read_member(file: Path, offset: int) -> bytes:
-    """One gzip member; empty when it is cut short or larger than it can be."""
+    """One gzip member; empty if it is cut off or too large."""
     pieces, total = [], 0
     member = zlib.decompressobj(_GZIP_WINDOW_BITS)
     with file.open("rb", buffering=0) as opened:

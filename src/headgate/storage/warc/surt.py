@@ -1,9 +1,9 @@
-"""Keys under which replay tools look a URL up: SURT, the host backwards, the rest in a loose form.
+"""SURT keys, under which replay tools look up URLs: the host reversed, the rest simplified.
 
-pywb makes the same key from what the reader asks for, so every rule here has to match its own, even
-where it is surprising: letters lose their case, ``www.`` goes, percent signs are undone until none
-is left and then redone, slashes collapse, a slash at the end goes, arguments of the query are
-sorted, and some session ids are dropped. A test compares the keys with those of pywb's own library.
+pywb makes the same key from the requested URL, so every rule has to match its own, even where it is
+surprising: lower case, no ``www.``, repeated percent-decoding followed by encoding, single slashes,
+no slash at the end, sorted query arguments, and some session ids dropped. A test compares the keys
+with those of pywb's library.
 
 Written for URLs of http and https in the normal form of `headgate.reading`: a scheme, a host
 and a path are there.
@@ -19,7 +19,7 @@ __all__ = ["surt_key"]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _KEPT = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
-"""Beside letters and digits: what is not percent-encoded."""
+"""Characters beside letters and digits that are not percent-encoded."""
 _PARTS = re.compile(r"(https?)://(?:[^/?#]*@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?", re.I)
 _PORT = re.compile(r":(\d*)$")
 _WWW = re.compile(r"www\d*\.")
@@ -97,7 +97,7 @@ def _escaped(text: str) -> str:
 
 
 def _undone(text: str) -> bytes:
-    """Percent signs undone until nothing changes."""
+    """Percent-decoded until nothing changes."""
     data = text.encode("utf-8", "surrogatepass")
     while (undone := unquote_to_bytes(data)) != data:
         data = undone

@@ -37,8 +37,8 @@ _json = msgspec.json.encode
 def write_wacz(
     collection: Path, batches: Iterable[pa.Table], created: str, target: IO[bytes]
 ) -> RecordCopying:
-    """Of rows of pages.parquet with their ``run``; ``created`` is the moment by ISO 8601. The
-    answer says what could not be read."""
+    """``batches``: rows of pages.parquet with a column ``run``; ``created``: a time in ISO 8601.
+    Returns what could not be read."""
     with zipfile.ZipFile(target, "w") as archive, TemporaryDirectory() as folder:
         package = _Package(archive)
         index, pages = Path(folder) / "index.cdx", Path(folder) / "pages.jsonl"
@@ -66,7 +66,7 @@ def write_wacz(
 
 
 class _Resource:
-    """A file of the package, on its way in."""
+    """A file of the package, being written."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -116,8 +116,7 @@ class _Package:
 
 
 def _write_blocks(index: Path, target: _Resource) -> Iterator[bytes]:
-    """The lines of the index in blocks that are compressed each; gives those of the index over
-    them."""
+    """Write the index lines in compressed blocks; returns the lines of the secondary index."""
     yield b'!meta 0 {"format":"cdxj-gzip-1.0","filename":"%b"}\n' % _BLOCKS.encode()
     with index.open("rb") as lines:
         while block := list(islice(lines, _BLOCK_LINES)):

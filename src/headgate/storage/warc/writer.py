@@ -1,13 +1,13 @@
-"""The WARC files of one site run: ``<site>-00001.warc.gz``, ``-00002`` and so on; or those that
+"""The WARC files of one site run: ``<site>-00001.warc.gz``, ``-00002`` and so on; or files that
 small sites share.
 
-Each record is a gzip member of its own, so that a reader can begin at any of them. Members are made
-by ISA-L at level 1. Of a 14 KB page it made 2.9 KB in 31 µs; zlib-ng took 74 µs for that, or 44 for
-3.8 KB, and zlib 86 µs for 3.0 KB (``bench/archive.py`` repeats the race).
+Each record is a gzip member, so that a reader can start at any of them. Members are made by ISA-L
+at level 1. Of a 14 KB page it made 2.9 KB in 31 µs; zlib-ng took 74 µs for that, or 44 for 3.8 KB,
+and zlib 86 µs for 3.0 KB (``bench/archive.py`` repeats the race).
 
-A file that has reached its size is made durable and followed by the next one. All records of one
-page lie in one file. `Mark` says up to where the files are good: recovery opens the writer at the
-last committed mark, which cuts the marked file there and deletes the ones behind it.
+A file that has reached its size is made durable and followed by the next one. All records of a page
+are in one file. `Mark` says where the valid data ends: recovery opens the writer at the last
+committed mark, which truncates the marked file there and deletes later ones.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _LEVEL = 1
 _GZIP_WINDOW_BITS = 31
 _LONGEST_NAME = 80
 _TAKEN = re.compile(r"-[0-9a-f]{6}$|^small-sites-\d+$")
-"""Names that others may have: those with a hash, and what small sites share."""
+"""Names that could collide: those with a hash, and those of shared files."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _IDENTITY = re.compile(rb"^WARC-Record-ID: (\S+)", re.M)
 _FIRST_RECORD_BYTES = 1 << 16
 
 
 class Position(msgspec.Struct, frozen=True):
-    """Where a record lies."""
+    """Where a record is."""
 
     file: str
     offset: int
@@ -66,11 +66,11 @@ NO_FILES = Mark()
 
 
 class WarcFiles(msgspec.Struct, frozen=True):
-    """Where a series of files goes and what their warcinfo says."""
+    """The folder and name of a series of files, and the fields of their warcinfo."""
 
     folder: Path
     stem: str
-    """Begins their names."""
+    """Prefix of their names."""
     fields: tuple[tuple[str, str], ...] = ()
     """Of the warcinfo record: software, operator, robots policy."""
     max_bytes: int = DEFAULT_FILE_BYTES
@@ -104,13 +104,13 @@ class WarcWriter:
         return self._files.shelf
 
     def warcinfo_id(self, wall_time: float) -> str:
-        """The identity of the warcinfo that the next records belong to; opens a file if needed."""
+        """The record id of the warcinfo for the next records; opens a file if needed."""
         if self._file is None or self._file.length >= self._files.max_bytes:
             self._next_file(wall_time)
         return self._identity
 
     def write(self, *record_bytes: bytes) -> Position:
-        """Append records, each as its own member; the answer tells where the first one lies."""
+        """Append records, each as its own member; returns the position of the first."""
         file = self._file
         if file is None:
             raise WorldFault("no WARC file is open: ask for warcinfo_id first")
@@ -122,7 +122,7 @@ class WarcWriter:
 
     @property
     def mark(self) -> Mark:
-        """How far the files reach with all records appended."""
+        """The end of the files with all records appended."""
         return Mark(self._number, 0 if self._file is None else self._file.length)
 
     def sync(self) -> Mark:
@@ -156,8 +156,8 @@ class WarcWriter:
 
 
 def file_safe(site: str) -> str:
-    """A site's name as part of a file's; names that had to change stay distinct by a hash, and
-    so do those that look as if they had one, or as if several sites had it.
+    """A site's name as part of a file name. Names that had to be changed get a hash, to stay
+    distinct; so do names that look as if they had one, or like those of shared files.
 
     >>> file_safe("python-docs"), file_safe("a/b c"), file_safe("..")
     ('python-docs', 'a_b_c-9614a9', '_.-8539e5')
