@@ -1,11 +1,11 @@
 """Nodes elsewhere as a fleet: a `headgate.crawling.ports.MeasuredFleet` over the manager's desk.
 
-    start ─► a task on the board ─► some node ─► result in ─► remembered ─► told of by `wait`
+    start ─► a task on the board ─► some node ─► result stored ─► merged ─► returned by `wait`
 
-Whoever keeps sites starts visits here as on its own machine. Rates of single sites stay unsaid:
-each node shares out its part of the total by itself. A task that is stopped ends with what its node
-has fetched, which the node hears of with its next beat. What comes of tasks that nobody waits for
-any more, since the manager was started again or gave up waiting, is taken in all the same.
+A keeper starts visits here as on its own machine. Rates of single sites are ignored: each node
+divides its part of the total itself. A node learns with its next heartbeat that a task is stopped,
+and delivers what it has fetched. Results of tasks that are no longer expected, because the manager
+was restarted or gave up waiting, are stored and merged, too.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from headgate.traffic.server_tally import ServerTally
 __all__ = ["LOST", "DeskGone", "GridFleet"]
 
 LOST = "lost with several nodes"
-"""The reason of a task that was given up."""
+"""Reason of a task that was given up."""
 _LOOK_SECONDS = 0.5
 _CLOSING_LEASES = 1.5
-"""Until all that runs has been told to end, and has brought what it has."""
+"""Time for running tasks to be stopped and to deliver what they have, in leases."""
 _OF_OLD = "its manager was started again"
 
 TakeIn = Callable[[Owner, Task | None], Awaitable[None]]
-"""Makes a stored result part of what is known. Without a task nobody waits for it."""
+"""Merges a stored result into the site's memory. None: its task is no longer expected."""
 
 
 class DeskGone(Exception):
-    """The catalog failed: this desk answers nobody any more, and another must be opened."""
+    """The catalog failed: this desk has stopped, and another must be opened."""
 
 
 @dataclass(slots=True)
 class _Running:
     task: Task
     number: int | None = None
-    """On the board; None: not there yet."""
+    """Its number on the board; None: not there yet."""
     stopped: str = ""
 
 
@@ -56,7 +56,7 @@ class _Running:
 class GridFleet:
     desk: Desk
     new_task: Callable[[Task], NewTask]
-    """As the board holds it."""
+    """Makes the task's row for the board."""
     take_in: TakeIn
     _running: dict[str, _Running] = field(default_factory=dict)
     """By site."""
@@ -64,11 +64,11 @@ class GridFleet:
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
     _beside: Beside = field(default_factory=Beside)
     _held: list[Received] | None = field(default_factory=list)
-    """Results that came while nobody was at work; None: somebody is."""
+    """Results that arrived outside of `at_work`; None: within it."""
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[None]:
-        """What came before is taken in first."""
+        """Results are merged within this context, first those that arrived before it."""
         held, self._held = self._held, None
         for result in held or ():
             self.stored(result)
@@ -83,10 +83,10 @@ class GridFleet:
         self._beside.do(self._put_up(running))
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
-        """Each node makes its own."""
+        """Ignored: each node sets its own."""
 
     def set_total(self, rate: float) -> None:
-        """The desk leases it in parts, and looks ahead for what it will be."""
+        """Ignored: the desk leases the total in parts, and knows its timetable."""
 
     def stop(self, site: str, reason: str) -> None:
         running = self._running.get(site)
@@ -125,29 +125,24 @@ class GridFleet:
         return ended
 
     async def close(self, reason: str) -> None:
-        """With all that nodes still bring, also of visits that a manager before this one began.
-        What does not come in time is taken in later, though nobody waits for it then."""
+        """Waits for results that nodes still deliver, also of visits that an earlier manager began.
+        Results that come too late are merged after the next start."""
         for site in list(self._running):
             self.stop(site, reason)
         clock, lease = self.desk.clock, self.desk.board.terms.lease_seconds
         until = clock.now() + _CLOSING_LEASES * lease
         ended: list[Progress] = []
-        while self._awaited() and clock.now() < until and self.desk.fault is None:
+        while clock.now() < until and self.desk.fault is None:
+            if not self._running and not _expects_results(self.desk):
+                break
             ended += await self.wait(_LOOK_SECONDS)
         await self._beside.settle()
         for site, running in list(self._running.items()):
             self._tell_end(site, _nothing(running.task, reason))
         self._ended = [*ended, *self._ended]
 
-    def _awaited(self) -> bool:
-        """Whether something is to come: of nodes that are here, or on its way into the catalog."""
-        board, roll = self.desk.board, self.desk.roll
-        here = roll.here(self.desk.clock.now(), board.terms.lease_seconds)
-        held = any(board.leases.held(node) for node in here)
-        return held or bool(self._running) or any(board.tasks.in_state(BoardState.RECEIVED))
-
     def stored(self, result: Received) -> None:
-        """Told by the desk."""
+        """Called by the desk."""
         if self._held is None:
             self._beside.do(self._take_in(result))
         else:
@@ -157,7 +152,7 @@ class GridFleet:
         new, desk = self.new_task(running.task), self.desk
         (row,) = await asyncio.to_thread(desk.store.add_tasks, [new])
         running.number = row.id
-        if row.state is BoardState.DONE:  # for a manager before: what was brought is known
+        if row.state is BoardState.DONE:  # for an earlier manager; its result is merged already
             self._tell_end(running.task.name, _nothing(running.task, _OF_OLD))
             return
         if desk.board.tasks.get(row.id) is None:
@@ -166,8 +161,8 @@ class GridFleet:
             desk.ending.end(row.id, running.stopped)
 
     def _look(self) -> None:
-        """Faults, and tasks that nobody has any more: lost too often, or given back when they were
-        to end."""
+        """Raise faults, and end tasks that were dropped: lost too often, or given back when they
+        were stopped."""
         if self.desk.fault is not None:
             raise DeskGone(str(self.desk.fault)) from self.desk.fault
         self._beside.raise_fault()
@@ -192,6 +187,14 @@ class GridFleet:
             self._woken.set()
 
 
+def _expects_results(desk: Desk) -> bool:
+    """From nodes that are connected, or received and not yet in the catalog."""
+    board = desk.board
+    here = desk.roll.here(desk.clock.now(), board.terms.lease_seconds)
+    leased = any(board.leases.held(node) for node in here)
+    return leased or any(board.tasks.in_state(BoardState.RECEIVED))
+
+
 def _told(running: _Running, told: Mapping[int, tuple[Lease, Progress]]) -> Progress:
     task = running.task
     if running.number is None or running.number not in told:
@@ -203,7 +206,7 @@ def _told(running: _Running, told: Mapping[int, tuple[Lease, Progress]]) -> Prog
 
 
 def _as_life(progress: Progress, task: Task, epoch: int) -> Progress:
-    """Another lease counts anew."""
+    """Each lease counts as a restart."""
     return msgspec.structs.replace(progress, site=task.name, visit=task.visit, restarts=epoch)
 
 
