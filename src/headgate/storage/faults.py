@@ -12,7 +12,7 @@ from pathlib import Path
 
 from headgate.model.errors import UserMistake, WorldFault
 
-__all__ = ["opening_collection", "reading", "writing"]
+__all__ = ["opening_collection", "reading", "without_remedy", "writing"]
 
 _REMEDIES = {
     errno.ENOSPC: "free some space, then go on with --resume",
@@ -62,6 +62,17 @@ def opening_collection(path: Path) -> Iterator[None]:
                 f"cannot write to {path}: {_reason(error)}; name another folder with --out"
             ) from error
         raise WorldFault(f"cannot write to {path}: {_reason(error)}") from error
+
+
+def without_remedy(words: str) -> str:
+    """Of a fault, for whoever tries again without being asked: nobody has to ``--resume``.
+
+    >>> without_remedy("cannot write a: No space left (free some space, then go on with --resume)")
+    'cannot write a: No space left'
+    """
+    for remedy in _REMEDIES.values():
+        words = words.replace(f" ({remedy})", "")
+    return words
 
 
 def _database_reason(error: sqlite3.DatabaseError, path: Path) -> str:

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.model.errors import UserMistake
+from headgate.model.errors import UserMistake, WorldFault
 from headgate.model.harmless_json import harmless_json
 from headgate.model.keep_status import KeepHour, KeepStatus
 from headgate.storage.faults import writing
 from headgate.storage.own_files import open_own, opened
-from headgate.storage.replacing import write_soon, write_whole
+from headgate.storage.replacing import overwrite, write_soon, write_whole
 
 __all__ = [
     "add_hours",
@@ -34,10 +34,21 @@ __all__ = [
 STATUS, HOURS = "keep.json", "keep-hours.jsonl"
 _MOST_HOURS = 400 * 24
 _MOST_STATUS, _MOST_HISTORY = 50_000_000, 200_000_000
+_ROOM = 4096
+"""Bytes of blanks behind a state: for the troubles of a later one that finds the disk full."""
 
 
 def save_status(collection: Path, status: KeepStatus) -> None:
-    write_soon(collection / STATUS, harmless_json(msgspec.json.encode(status)) + b"\n")
+    """On a full disk it is written over the one before, which most file systems allow: there it has
+    the most to tell."""
+    path = collection / STATUS
+    state = harmless_json(msgspec.json.encode(status))
+    try:
+        write_soon(path, state.ljust(len(state) + _ROOM) + b"\n")
+    except WorldFault:
+        if not is_kept(collection) or path.stat().st_size <= len(state):
+            raise
+        overwrite(path, 0, state.ljust(path.stat().st_size - 1) + b"\n")
 
 
 def is_kept(collection: Path) -> bool:

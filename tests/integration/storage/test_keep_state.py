@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from headgate.model.errors import WorldFault
 from headgate.model.keep_status import KeepCounts, KeepHour, KeepStatus, Trouble
 from headgate.storage import keep_state
 from headgate.storage.keep_state import add_hours, load_hours, load_status, save_status
@@ -19,6 +21,27 @@ def test_the_state_comes_back(tmp_path: Path) -> None:
     assert load_status(tmp_path) == status
     (tmp_path / "keep.json").write_bytes(b'{"since":')
     assert load_status(tmp_path) is None
+
+
+def test_a_full_disk_keeps_no_state_from_being_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = KeepStatus(1.0, 2.0, True, 3, 4)
+    save_status(tmp_path, before)
+
+    def refuse(path: Path, _: bytes) -> None:
+        raise WorldFault(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr(keep_state, "write_soon", refuse)
+    told = replace(before, troubles=(Trouble("the disk is full", 5.0, "free 1 GB"),))
+    save_status(tmp_path, told)
+    assert load_status(tmp_path) == told
+    save_status(tmp_path, before)
+    assert load_status(tmp_path) == before, "nothing is left of the longer one"
+    too_long = replace(before, troubles=(Trouble("x" * 5000, 5.0, ""),))
+    with pytest.raises(WorldFault):
+        save_status(tmp_path, too_long)
+    assert load_status(tmp_path) == before
 
 
 def test_hours_are_added_and_a_torn_line_costs_itself_only(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -135,6 +136,34 @@ def test_a_merge_that_dies_leaves_the_old_file(tmp_path: Path) -> None:
         merge(path, old, "2", lambda _: dies())
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["site.pages"]
+
+
+def test_a_memory_takes_its_name_only_when_all_of_it_is_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a power cut may leave the new name with nothing, or half, behind it."""
+    path = tmp_path / "sites" / "site.pages"
+    done: list[tuple[str, str, bytes]] = []
+    fsync, rename = os.fsync, Path.replace
+
+    def synced(fd: int) -> None:
+        fsync(fd)
+        what = Path(f"/proc/self/fd/{fd}").readlink()
+        done.append(("durable", what.name, what.read_bytes() if what.is_file() else b""))
+
+    def renamed(part: Path, to: Path) -> Path:
+        done.append(("renamed", part.name, part.read_bytes()))
+        return rename(part, to)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    for run in ("1", "2"):
+        done.clear()
+        remember(path, run, [sighting(int(run), 1.0, 200)])
+        steps = [(step, name) for step, name, _ in done if name != tmp_path.name]
+        part = ".site.pages.part"
+        assert steps == [("durable", part), ("renamed", part), ("durable", "sites")]
+        assert {content for _, name, content in done if name == part} == {path.read_bytes()}
 
 
 def test_two_sites_never_share_a_file(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ from headgate.model.keep_status import KeepStatus
 from headgate.model.site import Site
 from headgate.model.units import format_duration
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.faults import without_remedy
 from headgate.storage.ignore_rules import save_ignore_rules
 from headgate.storage.retention.rules import save_retention
 
@@ -135,12 +136,13 @@ class Keeper:
     async def _sit_out(self, fault: Exception) -> None:
         """A fault of this machine: visits that were under way are ended by what they stored."""
         self._visits.forget()
+        what = without_remedy(str(fault))
         self.state.troubled(
-            "machine", str(fault), "make room on the disk, or mend what is named; it goes on then"
+            "machine", what, "make room on the disk, or mend what is named; it goes on then"
         )
         wait = min(_AFTER_FAULT_SECONDS * 2.0**self._faults, _LONGEST_AFTER_FAULT)
         self._faults = min(self._faults + 1, 10)
-        self._tell([f"{fault}; Headgate tries again in {format_duration(wait)}"])
+        self._tell([f"{what}; Headgate tries again in {format_duration(wait)}"])
         with contextlib.suppress(HeadgateError, OSError):
             self._save_state(running=True)
         waited = 0.0
@@ -151,7 +153,6 @@ class Keeper:
             self._tell(await self.volumes.rejoin())
             self.desk.forget_visits()
             self._take_sites(self._job.sites)
-            self.state.settled("machine")
 
     def _heard(self, reports: Sequence[Progress]) -> None:
         if self._visits.heard(reports):
@@ -205,6 +206,7 @@ class Keeper:
     async def _settle(self) -> None:
         if await self._visits.settle():
             self._faults = 0
+            self.state.settled("machine")
         self._tell(self.desk.take_remarks())
 
     def _tell_state(self) -> None:

@@ -22,6 +22,7 @@ from headgate.model.keep_status import (
     AtRisk,
     KeepBudget,
     KeepCounts,
+    KeepHour,
     KeepPromises,
     KeepStatus,
     Paused,
@@ -61,6 +62,8 @@ class KeepState:
         self._promises = KeepPromises()
         self._troubles: dict[str, Trouble] = {}
         self._wall = 0.0
+        self._over: list[KeepHour] = []
+        """Hours that are over and not written down yet."""
 
     def visited(self, end: VisitEnd) -> None:
         log = self._opened(end.visit.finished)
@@ -105,7 +108,7 @@ class KeepState:
         fresh = collection_freshness(self._desk.board.places.rows, now)
         if fresh is not None:
             log.estimated(fresh)
-        over = log.turn(now)
+        self._over += log.turn(now)
         status = KeepStatus(
             since=self._since or now,
             now=now,
@@ -133,8 +136,11 @@ class KeepState:
             policy=self._job.policy.name,
             objective=str(self._job.budget.staleness),
         )
-        add_hours(self._collection.path, over)
-        save_status(self._collection.path, status)
+        try:
+            add_hours(self._collection.path, self._over)
+            self._over.clear()
+        finally:
+            save_status(self._collection.path, status)
         policy = self._job.policy
         save_turns(self._collection.path, policy.name, policy.order.saved())
         return status
