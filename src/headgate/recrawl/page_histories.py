@@ -22,7 +22,7 @@ from headgate.recrawl import nutch
 from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
 from headgate.recrawl.look_history import CHANGED, MOST_LOOKS, STEPS
 from headgate.recrawl.rate_grid import RateGrid
-from headgate.recrawl.rate_posterior import after_look, look_likelihood
+from headgate.recrawl.rate_posterior import look_likelihood, transition
 
 __all__ = [
     "Histories",
@@ -69,16 +69,15 @@ def rate_probabilities(grid: RateGrid, histories: Histories, prior: FloatArray) 
     >>> grid = RateGrid()
     >>> histories = histories_of([with_look(b"", 86_400.0, True), b""])
     >>> changed, unseen = rate_probabilities(grid, histories, grid.usual)
-    >>> bool(changed @ grid.rates > 5 * unseen @ grid.rates), bool((unseen == grid.usual).all())
+    >>> bool(changed @ grid.rates > 5 * unseen @ grid.rates), np.allclose(unseen, grid.usual)
     (True, True)
     """
     found = np.tile(prior, (len(histories), 1))
-    table = _told_by(grid)
-    for looks in histories.T:
-        rows = np.flatnonzero(looks)
-        if len(rows):
-            found[rows] = after_look(prior, found[rows], table[looks[rows]])
-    return as_floats(found)
+    table, becomes = _told_by(grid), transition(prior)
+    looked = histories.any(axis=0)
+    for looks in histories.T[int(looked.argmax()) :] if looked.any() else ():
+        found = (found * table[looks]) @ becomes
+    return as_floats(found / found.sum(axis=1, keepdims=True))
 
 
 def is_flapping(histories: Histories, shortly_seconds: float) -> BoolArray:
@@ -103,6 +102,9 @@ def nutch_intervals(histories: Histories, speed: float) -> FloatArray:
 
 @cache
 def _told_by(grid: RateGrid) -> npt.NDArray[np.float32]:
-    """The likelihoods of every look, by its number."""
+    """The likelihoods of every look, by its number. No look is likely whatever the rate, and
+    leaves a page that was never looked at as it was."""
     looks = [look_likelihood(grid.rates, _GAP_DAYS, changed) for changed in (False, True)]
-    return np.concatenate(looks).astype(np.float32)
+    table = np.concatenate(looks).astype(np.float32)
+    table[0] = 1.0
+    return table

@@ -25,7 +25,7 @@ import numpy as np
 
 from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
 
-__all__ = ["BECOMES_ANOTHER", "after_look", "look_likelihood"]
+__all__ = ["BECOMES_ANOTHER", "look_likelihood", "transition"]
 
 BECOMES_ANOTHER = 0.03
 """ε: the probability at each look."""
@@ -37,16 +37,15 @@ def look_likelihood(rates: FloatArray, gaps: FloatArray, changed: bool | BoolArr
     return as_floats(np.where(np.atleast_1d(changed)[:, None], surely, 1 - surely))
 
 
-def after_look(prior: FloatArray, before: FloatArray, likelihood: FloatArray) -> FloatArray:
-    """Probabilities of the rates from a look on; those ``before`` it and the ``likelihood`` have
-    a row per page.
+def transition(prior: FloatArray) -> FloatArray:
+    """With what probability a page of a row's rate is one of a column's rate after a look. A row of
+    probabilities times the look's likelihood, times this, are those from the look on, but for a
+    factor.
 
     >>> prior, rates = np.array([0.5, 0.5]), np.array([0.01, 1.0])
     >>> seen = look_likelihood(rates, np.array([1.0]), True)
-    >>> after_look(prior, prior[None], seen).round(3).tolist()
+    >>> after = (prior * seen) @ transition(prior)
+    >>> (after / after.sum()).round(3).tolist()
     [[0.03, 0.97]]
     """
-    weights = before * likelihood
-    weights *= (1 - BECOMES_ANOTHER) / weights.sum(axis=1, keepdims=True)
-    weights += BECOMES_ANOTHER * prior
-    return as_floats(weights)
+    return as_floats((1 - BECOMES_ANOTHER) * np.eye(len(prior)) + BECOMES_ANOTHER * prior)
