@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from tests.acceptance.changing_web import ChangingWeb, serving
@@ -14,12 +15,9 @@ from tests.acceptance.test_keep_command import PAGES, ended, keeping, until
 
 def fill(disk: Path) -> None:
     """To the last block."""
-    with (disk / "others").open("ab", buffering=0) as file:
-        try:
-            while file.write(b"x" * 4096):
-                pass
-        except OSError:
-            return
+    with (disk / "others").open("ab", buffering=0) as file, suppress(OSError):
+        while file.write(b"x" * 4096):
+            pass
 
 
 def test_the_state_tells_of_a_full_disk_while_it_is_full(tmp_path: Path) -> None:
@@ -35,8 +33,12 @@ def test_the_state_tells_of_a_full_disk_while_it_is_full(tmp_path: Path) -> None
         with keeping(sites, out) as process:
             until(lambda: web.asked["/b"] >= 2 and (out / "keep.json").exists(), process)
             assert trouble() == []
-            fill(disk)
-            until(lambda: trouble() or fill(disk), process)
+
+            def troubled() -> bool:
+                fill(disk)
+                return bool(trouble())
+
+            until(troubled, process)
             shown = headgate("keep", "--status", out)
             assert shown.returncode == 0, shown.stderr
             assert "No space left on device" in shown.stdout
