@@ -78,7 +78,11 @@ def estimate(pages: Sequence[WatchedPage], seed: int) -> Estimation:
 
 
 def together(bins: Iterable[Sequence[Bin]]) -> list[Bin]:
-    """The same bins over several seeds."""
+    """The same bins over several seeds.
+
+    >>> together([[Bin(100, 20.0, 30.0)], [Bin(300, 60.0, 50.0)]])
+    [Bin(looks=400, said=80.0, found=80.0)]
+    """
     return [
         Bin(
             sum(one.looks for one in each),
@@ -90,6 +94,10 @@ def together(bins: Iterable[Sequence[Bin]]) -> list[Bin]:
 
 
 def largest_gap(bins: Iterable[Bin]) -> float:
+    """
+    >>> largest_gap([Bin(100, 20.0, 30.0), Bin(99, 0.0, 99.0)])
+    0.1
+    """
     return max(abs(one.said - one.found) / one.looks for one in bins if one.looks >= _FEW)
 
 
