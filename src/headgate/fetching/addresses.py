@@ -4,19 +4,17 @@ A page can link to anything, and a name can resolve to anything, so links must n
 into the network it runs in. An address that is not public — private, loopback, link-local, shared
 (CGNAT), unique local, multicast, reserved, of any block with a special purpose, or an IPv6 address
 that carries such an IPv4 address — is refused unless the user named the URL's host, or a network
-that holds the address. A host is named for the site that it is a seed of: no other site may lead
-there. Naming an address names it as a host: a stranger's name that leads there is refused all the
-same.
+that holds the address. A seed's host is allowed for its own site only. Naming an address allows it
+as a host in URLs: a foreign name that resolves to it is still refused.
 
-What is public is told by tables of our own, from IANA's registries of special-purpose addresses
-(IPv4 as of 2025-10-09, IPv6 as of 2025-10-09), since those of the ``ipaddress`` module are older
-and change from one patch of Python to the next. Blocks that IANA calls globally reachable are in
-them, too, if they are relays or sinks (AS112, AMT, ORCHID): no web server lives there.
+Public addresses are defined by tables of our own, from IANA's registries of special-purpose
+addresses (IPv4 as of 2025-10-09, IPv6 as of 2025-10-09), since those of the ``ipaddress`` module
+are older and change from one patch of Python to the next. Blocks that IANA calls globally reachable
+are in them, too, if they are relays or sinks (AS112, AMT, ORCHID): no web server is there.
 
-The answer holds for the very address that is then connected to: names are resolved once, addresses
-judged, and the judged address goes to connect(), so a name that changes its mind in between
-(DNS rebinding) gains nothing. Nor does one that changes it later: a host that the user named and
-that once was at a public address is not followed to a private one.
+Names are resolved once, and the address that was checked is the one connected to, so DNS rebinding
+gains nothing. Nor does a later change: a host that the user named and that once had a public
+address is not followed to a private one.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ _SPECIAL_IPV4 = tuple(
     )
 )  # fmt: skip
 _GLOBAL_IPV6 = IPv6Network("2000::/3")
-"""All that is given out to networks; what is outside has a special purpose or none."""
+"""Global unicast addresses; others have a special purpose or none."""
 _SPECIAL_IPV6 = tuple(
     IPv6Network(block)
     for block in ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
@@ -53,7 +51,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address belongs to the Internet at large.
+    """Whether an address is public.
 
     >>> [is_public(ip_address(a)) for a in ("8.8.8.8", "100.64.0.1", "::ffff:10.0.0.1", "fe80::1")]
     [True, False, False, False]
@@ -75,7 +73,7 @@ def leads_to_public(address: str) -> bool:
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address a translated or tunnelled IPv6 address leads to."""
+    """The IPv4 address embedded in a translated or tunnelled IPv6 address."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     teredo = address.teredo
@@ -83,7 +81,7 @@ def _carried(address: IPv6Address) -> IPv4Address | None:
 
 
 class AddressGuard:
-    """Judges (host, address) pairs; made from the hosts and networks the user named."""
+    """Decides on (host, address) pairs, by the hosts and networks that the user named."""
 
     def __init__(
         self, named: Iterable[str] = (), named_for: Iterable[tuple[str, str]] = ()
@@ -92,7 +90,7 @@ class AddressGuard:
         self._hosts_of = {(site, host.strip("[]").lower()) for site, host in named_for}
         self._hosts: set[str] = set()
         self._seen_public: set[str] = set()
-        """Of the hosts."""
+        """Hosts that had a public address."""
         self._networks: list[IPv4Network | IPv6Network] = []
         for name in named:
             if "/" in name:
@@ -101,7 +99,7 @@ class AddressGuard:
                 self._hosts.add(name.strip("[]").lower())
 
     def allows(self, host: str, address: str, site: str = "") -> bool:
-        """Whether a site may connect to the address when its URL says the host."""
+        """Whether a site may connect to the address for a URL with this host."""
         try:
             public = leads_to_public(address)
         except ValueError:

@@ -1,10 +1,9 @@
-"""The body of a response, without its transfer coding, and no more of it than wanted.
+"""The body of a response: removes the transfer coding, and keeps no more than wanted.
 
-Bodies with a length are counted off, those without one end with the connection, chunked ones go
-through the parser. At most ``max_bytes`` are kept: then the body is done and marked truncated, and
-the connection has to go. Chunk framing counts as what it takes on the line: together with its
-framing no body may be longer than ``max_bytes``, and one that is hardly more than framing is taken
-for an attack. What came is held in one piece, however small its parts were.
+Bodies with a length are counted, those without one end with the connection, chunked ones go through
+the parser. At most ``max_bytes`` are kept: then the body is complete, marked as truncated, and the
+connection is closed. Chunk framing counts towards ``max_bytes``, and a body that is hardly more
+than framing is treated as an attack. Data is held in one buffer, however small its parts were.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ __all__ = ["Body", "ChunkedBody", "body_of"]
 
 _CHUNKED_HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 _FREE_FRAMING = 64 * 1024
-"""As long as a head may be."""
+"""As large as a head may be."""
 _FRAMING_PER_BYTE = 8
 """Chunks of a single byte have six each."""
 
 
 class Body:
-    """Counted off, or open-ended when ``awaited`` is None."""
+    """With a known length, or open-ended if ``awaited`` is None."""
 
     __slots__ = ("_came", "_max_bytes", "awaited", "clean", "done", "truncated", "witness")
 
     def __init__(self, awaited: int | None, max_bytes: int) -> None:
         self.awaited = awaited
-        """Bytes still to come, where that is known."""
+        """Bytes still to come, if known."""
         self.done = awaited == 0
         self.clean = awaited is not None
-        """Whether the connection stands right behind this body, fit for another."""
+        """Whether the connection can be used again after this body."""
         self.truncated = ""
         self.witness: Callable[[bytes | memoryview], bool] | None = None
-        """Is shown each part, and says whether that is enough."""
+        """Sees each part, and says whether that is enough."""
         self._max_bytes = max_bytes
         self._came = bytearray()
 
@@ -53,13 +52,13 @@ class Body:
 
     @property
     def announced(self) -> int | None:
-        """Bytes still to come by its length, as far as they are wanted; None: it has none."""
+        """Bytes still to come, as far as they are wanted; None: the length is not known."""
         return (
             None if self.awaited is None else min(self.awaited, self._max_bytes - len(self._came))
         )
 
     def feed(self, piece: memoryview) -> None:
-        """Take what came."""
+        """Take received bytes."""
         came = len(piece)
         if self.awaited is not None:
             if came > self.awaited:
@@ -71,7 +70,7 @@ class Body:
             self._add(piece[:came])
 
     def end(self) -> None:
-        """The connection ended: an open-ended body is whole by that."""
+        """The connection ended, which completes an open-ended body."""
         self.done = self.done or self.awaited is None
 
     def _add(self, part: bytes | memoryview) -> None:
@@ -84,14 +83,14 @@ class Body:
             self.stop()
 
     def stop(self, why: str = "unspecified") -> None:
-        """No more of it is wanted; ``why`` in WARC's words."""
+        """No more is wanted; ``why``: a reason as in WARC-Truncated."""
         self.truncated = self.truncated or why
         self.clean = False
         self.done = True
 
 
 class ChunkedBody(Body):
-    """Taken out of its chunks; an end of the connection is never the end of it."""
+    """Chunked; the end of the connection never completes it."""
 
     __slots__ = ("_fed", "_parser")
 
@@ -137,5 +136,5 @@ class ChunkedBody(Body):
 
 
 def body_of(framing: Framing, max_bytes: int) -> Body:
-    """The kind of body that is framed so."""
+    """The body for a framing."""
     return ChunkedBody(max_bytes) if framing.chunked else Body(framing.length, max_bytes)

@@ -1,4 +1,4 @@
-"""Bytes in and out of one socket, sealed by TLS or plain.
+"""Bytes in and out of one socket, with or without TLS.
 
 All channels of a loop receive into the same two buffers, since each piece is used up before the
 next is read: memory does not grow with connections.
@@ -21,7 +21,7 @@ __all__ = ["Buffers", "Channel"]
 
 
 class Buffers:
-    """What was received, and what came out of TLS."""
+    """For received bytes, and for decrypted ones."""
 
     __slots__ = ("plain", "received")
 
@@ -31,7 +31,8 @@ class Buffers:
 
 
 class Channel:
-    """``_unsent`` is what the kernel did not take yet; as long as there is some, a writer waits."""
+    """``_unsent``: bytes that the kernel has not yet taken; a writer callback is registered
+    meanwhile."""
 
     __slots__ = ("_buffers", "_loop", "_sock", "_unsent", "line", "stream")
 
@@ -47,14 +48,13 @@ class Channel:
         self._loop.add_reader(self._sock, on_readable)
 
     def look_away(self, *, crumbs: bool) -> None:
-        """Leave what comes in the kernel; where it comes in ``crumbs``, outside of it.
+        """Stop reading: data stays in the kernel; if it comes in ``crumbs``, outside of it.
 
-        There it is acknowledged with up to 40 ms delay, since the window shrinks by it. A near
-        server takes the silence for a loss and sends the tail again; from a far one, what is paid
-        for comes later at first than in the long run, and all of that at once. So the kernel is
-        told that nobody reads yet, which makes it acknowledge most of it at once, and what it
-        still holds back is called for when what was announced has had time to arrive, and again
-        when the segment has that follows it.
+        Unread data shrinks the window, so the kernel delays its acknowledgement by up to 40 ms. A
+        near server takes that for a loss and retransmits; from a far one, paid bytes come late at
+        first, and then all at once. So the low-water mark tells the kernel that nobody reads, which
+        makes it acknowledge most segments at once; acknowledgements that it still holds back are
+        triggered when the announced data has had time to arrive, and again after the next segment.
         """
         self._loop.remove_reader(self._sock)
         if crumbs:
@@ -68,13 +68,13 @@ class Channel:
         self.watch(on_readable)
 
     def send(self, data: bytes) -> None:
-        """Send all of it, the rest later if need be; raises OSError."""
+        """Send all of it, the rest later if necessary; raises OSError."""
         self._push(data if self.stream is None else self.stream.seal(data))
 
     def receive(self, most: int) -> int:
-        """Read up to so many bytes into the buffer: how many came, -1 for none yet.
+        """Read up to ``most`` bytes into the buffer; returns their number, -1 for none yet.
 
-        0 is the end of the stream; OSError is raised for other ends.
+        0 is the end of the stream; OSError is raised for errors.
         """
         received = self._buffers.received
         try:
@@ -85,13 +85,13 @@ class Channel:
         return size
 
     def stirs(self) -> bool:
-        """Whether something came, an end or an error included, and waits to be received."""
+        """Whether there is something to receive, also an end or an error."""
         glance = select.poll()
         glance.register(self._sock, select.POLLIN)
         return bool(glance.poll(0))
 
     def feed(self, reply: Reply, size: int) -> bool:
-        """Give the buffer's first ``size`` bytes to a reply; true when that is whole."""
+        """Pass the buffer's first ``size`` bytes to a reply; true when it is complete."""
         if self.stream is None:
             return reply.feed(self._buffers.received, size)
         plain = self._buffers.plain
@@ -102,7 +102,7 @@ class Channel:
         return reply.end() if count < 0 else False
 
     def intact(self, size: int) -> bool:
-        """Whether unasked-for bytes are in order: TLS may send new session tickets at any time."""
+        """Whether unrequested bytes are harmless: TLS may send session tickets at any time."""
         if self.stream is None:
             return False
         self.stream.take(memoryview(self._buffers.received)[:size])
@@ -139,6 +139,6 @@ class Channel:
         try:
             self._push(self._unsent)
         except OSError:
-            # Reading will find out why, and what the server said before it hung up.
+            # Reading will show why, and what the server sent before it closed.
             self._loop.remove_writer(self._sock)
             self._unsent = b""

@@ -1,7 +1,7 @@
 """Connecting a socket to an address, within an event loop.
 
-uvloop's own `sock_connect` asks the system's resolver first, in a thread, even where there is
-nothing to resolve: four switches between threads for each connection.
+uvloop's `sock_connect` calls the system's resolver first, in a thread, even for an address: four
+switches between threads for each connection.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["connect"]
 
 
 async def connect(sock: socket.socket, address: str, port: int) -> None:
-    """The socket does not block; ``address`` is no name. Raises `OSError` when refused."""
+    """The socket is non-blocking; ``address`` is no name. Raises `OSError` when refused."""
     try:
         sock.connect((address, port))
     except BlockingIOError:

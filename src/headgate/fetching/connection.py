@@ -1,13 +1,12 @@
-"""One connection: a request goes out, a response comes in, piece by metered piece.
+"""One connection: sends requests and receives responses, metered piece by piece.
 
-The socket is ours, and the event loop only says when it is readable. (Measured on loopback, an
-asyncio BufferedProtocol costs the same, 16 µs for a page of 16 KB, but it reads before it asks: a
-transport has no way to learn what waits in the kernel without taking it.) So nothing is read that
-the tap did not allow.
+The socket is ours, and the event loop only says when it is readable, so nothing is read that the
+tap did not allow. (Measured on loopback, an asyncio BufferedProtocol costs the same, 16 µs for a
+page of 16 KB, but a transport reads whatever is in the kernel.)
 
 Life: open → (exchange → idle)* → closed. An idle connection that becomes readable has ended or
-brought something nobody asked for; either way it goes. Where a limit holds, the reader is taken off
-the loop while a claim is in line, and the clocks of the time-outs stand still.
+received unrequested data; either way it is closed. Under a limit, the reader is removed from the
+loop while a claim waits for credit, and time-outs are suspended.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _LOOKS = 6
 
 
 class Surroundings:
-    """What the connections of one loop share."""
+    """What all connections of a loop share."""
 
     def __init__(self, limits: Limits, meter: Meter) -> None:
         self.limits = limits
@@ -45,11 +44,11 @@ class Surroundings:
         self.crumbs = CrumbTurns(meter)
         self.buffers = Buffers()
         self.dropped: Callable[[Connection], None] = lambda _: None
-        """Told of idle connections that ended."""
+        """Called with idle connections that ended."""
 
 
 class Connection:
-    """``_exchange`` is the one under way; None: idle."""
+    """``_exchange`` is the current one; None: idle."""
 
     __slots__ = (
         "_around",
@@ -73,15 +72,15 @@ class Connection:
         """Whether the address is a proxy's."""
         self.idle_since = 0.0
         self.served = 0
-        """Exchanges begun."""
+        """Number of exchanges begun."""
         self._around = around
         self._exchange: Exchange | None = None
         self._changes = 0
-        """The meter's count of changes that the exchange knows of."""
+        """The meter's change counter that the exchange has seen."""
         channel.watch(self._on_readable)
 
     def start(self, request_head: bytes, exchange: Exchange) -> asyncio.Future[None]:
-        """Send a request; the future is done when its response is, or raises a FetchFault."""
+        """Send a request; the future completes with the response, or raises a FetchFault."""
         exchange.over = over = asyncio.get_running_loop().create_future()
         exchange.sent = exchange.latest = time.monotonic()
         self._exchange = exchange
@@ -97,11 +96,10 @@ class Connection:
         return over
 
     def look_after(self, now: float) -> None:
-        """Now and then: is the exchange under way in time, and paid?
+        """Called regularly: checks time-outs and payment of the current exchange.
 
-        Who was silent is looked at before being judged. What came while the loop was busy
-        elsewhere is no lateness; and of a reset that meets data still unread, uvloop tells once
-        and then never again, when it is the data that gets read.
+        Reads before it decides on a time-out: data that arrived while the loop was busy is not
+        late; and uvloop reports a reset only once, which is lost if unread data is read then.
         """
         exchange = self._exchange
         if exchange is None:
@@ -118,7 +116,7 @@ class Connection:
             self._gives_way(exchange, exchange.tap)
 
     def close(self) -> None:
-        """Drop the connection; an exchange under way is settled as cut off."""
+        """Close the connection; its current exchange is settled as cut off."""
         if self.closed:
             return
         self.closed = True
@@ -152,11 +150,11 @@ class Connection:
         asyncio.get_running_loop().call_later(delay, self._look_at_wait, tap, since, look)
 
     def _look_at_wait(self, tap: Tap, since: float, look: int) -> None:
-        """While the wait that began then lasts: call for acknowledgements that are held back, and
-        see whether crumbs come and what they cost, for a thousand may come in a quarter second.
+        """During a wait for credit: trigger delayed acknowledgements, and check whether crumbs
+        arrive and what they cost, for a thousand may come in a quarter second.
 
-        First when what was announced has had time to arrive, then when the segment has that follows
-        it, and ever less often as long as more comes.
+        First when the announced data has had time to arrive, then after the next segment, and then
+        less and less often.
         """
         exchange = self._exchange
         if exchange is None or exchange.tap is not tap or exchange.waiting_since != since:
@@ -173,14 +171,15 @@ class Connection:
             self._guard(tap, since, look + 1)
 
     def _gives_way(self, exchange: Exchange, tap: Tap) -> bool:
-        """Whether the response comes in crumbs while others have their turn: it is broken off."""
+        """Whether the response comes in crumbs while others have their turn; then it is aborted."""
         if not tap.crumbs or self._around.crumbs.has_turn(exchange):
             return False
         self._fail(exchange, FetchFault(FailureKind.CLOSED, "it comes in crumbs", later=True))
         return True
 
     def _follow_rates(self, exchange: Exchange) -> None:
-        """A limit may have come since the request was sent: the rest of the response pays."""
+        """A limit may have been set since the request was sent: then the rest of the response
+        pays."""
         meter = self._around.meter
         self._changes = meter.changes
         if exchange.tap is None and not meter.governor.free(exchange.site):
@@ -229,11 +228,11 @@ class Connection:
         stream = self.channel.stream
         if body is not None and body.awaited is not None:
             tap.foresee(body.awaited)
-        elif body is None and stream is not None and stream.last_of_its_kind:
+        elif body is None and stream is not None and stream.is_short_record:
             tap.foresee_record(stream.awaited)
 
     def _end(self, how: str) -> None:
-        """The connection ended: with the response, inside it, or between two."""
+        """The connection ended: with the response, within it, or between two."""
         exchange = self._exchange
         if exchange is None:
             self._drop()
@@ -260,12 +259,12 @@ class Connection:
         exchange.fail(fault)
 
     def under_way(self, site: str) -> int:
-        """Wire bytes that came so far for the site's response under way."""
+        """Wire bytes received so far of the site's current response."""
         return 0 if self._exchange is None or self._exchange.site != site else self.arrived
 
     def announced(self, site: str) -> int | None:
-        """Wire bytes that the site's response under way has still to bring, by its length; None:
-        there is no such response, or it does not say."""
+        """Wire bytes still to come of the site's current response, by its length; None: there is no
+        response, or its length is not known."""
         exchange = self._exchange
         if exchange is None or exchange.site != site or exchange.reply.body is None:
             return None
@@ -278,7 +277,7 @@ class Connection:
 
     @property
     def arrived(self) -> int:
-        """Wire bytes that came and are not settled yet."""
+        """Wire bytes received and not yet settled."""
         line = self.channel.line
         return line.arrivals()[1] - line.settled
 

@@ -5,8 +5,8 @@ site that has several hosts, a cookie for a public suffix such as ``co.uk`` or `
 refused (5.3, step 5), by the list that comes with the publicsuffixlist library. Domain and path
 match as in sections 5.1.3 and 5.1.4, Secure is honoured, HttpOnly and SameSite mean nothing here.
 
-Bounded whatever servers set: so many cookies per jar (the oldest go), so long each, and a header of
-so many bytes.
+The number of cookies per jar (the oldest are dropped), their length and the header's length are
+bounded.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ LONGEST_HEADER = 8192
 
 @cache
 def public_suffixes() -> PublicSuffixList:
-    """Read when first needed: it takes a tenth of a second, so the event loop lets a thread do it,
-    and three megabytes."""
+    """Loaded when first needed, in a thread: it takes a tenth of a second and three megabytes."""
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList()
@@ -61,7 +60,8 @@ class CookieJar:
         self._cookies: dict[tuple[str, str, str], _Cookie] = {}
 
     def store(self, host: str, target: str, line: str, now: float) -> None:
-        """Keep one Set-Cookie line of a response to ``target`` on ``host``; junk is ignored."""
+        """Store one Set-Cookie line of a response to ``target`` on ``host``; invalid ones are
+        ignored."""
         pair, *rest = line.split(";")
         name, equals, value = pair.partition("=")
         name, value = name.strip(), value.strip()
@@ -90,7 +90,7 @@ class CookieJar:
         secure: bool,
         expires: float | None,
     ) -> None:
-        """Keep a cookie that the user has; ``key`` is its domain, path and name."""
+        """Store a cookie of the user's; ``key`` is its domain, path and name."""
         self._keep(key, _Cookie(value, host_only, secure, expires), 0.0)
 
     def header(self, host: str, target: str, *, secure: bool, now: float) -> str:
@@ -143,7 +143,7 @@ def _folder(target: str) -> str:
 
 
 def _expiry(attributes: dict[str, str], now: float) -> float | None:
-    """Max-Age goes before Expires; a date that cannot be read is none."""
+    """Max-Age takes precedence over Expires; an unreadable date is ignored."""
     age = attributes.get("max-age", "")
     if _AGE.fullmatch(age):
         return now + int(age[:12])

@@ -1,12 +1,11 @@
-"""Turns for servers that send in crumbs, over all of them: few such responses are open at a time.
+"""Limits how many responses in crumbs (tiny segments) are open at a time, over all servers.
 
-What such a response may bring comes when the server's own timer says so, and so does that of
-others: twenty of them may bring a second of the line at once. So a response that turns out to come
-in crumbs is broken off and asked for again in its turn, through the narrowest window there is, and
-a server whose latest response was such is asked in its turn from the first. Who waits has nothing
-under way, and costs nothing. Each host has its place before one has two. A response that brings
-next to nothing, though nobody holds it back, goes on without its place, so that none can keep the
-others waiting.
+The timers of such servers decide when data comes, and twenty of them may send a second's worth of
+the line at once. So a response that turns out to come in crumbs is aborted and requested again in
+its turn, with the narrowest window; a server whose last response was such waits for its turn at
+once. Waiting costs nothing. Each host gets one place before any gets two. A response that brings
+next to nothing, though nothing holds it back, loses its place and goes on without, so that it
+cannot block the others.
 """
 
 from __future__ import annotations
@@ -21,37 +20,37 @@ from headgate.traffic.window import NARROWEST, wire_bytes
 __all__ = ["CrumbTurns"]
 
 _LUMP_SECONDS = 0.3
-"""What all of them may bring at once, in seconds of the line."""
+"""What all of them together may send at once, in seconds of the line."""
 _LEAST_PLACES = 3
-"""So that the line is used while one waits for its server's timer."""
+"""So that the line is used while one response waits for its server's timer."""
 _TRIAL_SECONDS = 2.0
 _LEAST_PART = 0.1
-"""Of the part of the line that is a place's."""
+"""Least use of a place, as a fraction of its part of the line."""
 _REMEMBERED_HOSTS = 20_000
 
 
 class CrumbTurns:
-    """Invariant: who waits is in ``_waiting``, and neither in ``_places`` nor in ``_left``."""
+    """Invariant: an exchange is in at most one of ``_waiting``, ``_places`` and ``_left``."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._hosts: set[str] = set()
-        """Whose latest response did."""
+        """Hosts whose last response came in crumbs."""
         self._places: dict[Exchange, str] = {}
-        """With the host of each."""
+        """Exchanges with a place, and their hosts."""
         self._left: set[Exchange] = set()
-        """Under way without a place."""
+        """Running without a place."""
         self._waiting: list[tuple[str, Exchange, asyncio.Future[None]]] = []
 
     def from_host(self, host: str) -> bool:
-        """Whether its latest response came in crumbs."""
+        """Whether its last response came in crumbs."""
         return host in self._hosts
 
     def has_turn(self, exchange: Exchange) -> bool:
         return exchange in self._places or exchange in self._left
 
     async def turn(self, host: str, exchange: Exchange) -> None:
-        """Wait for a place, if the host is one that needs it."""
+        """Wait for a place, if the host needs one."""
         if host not in self._hosts:
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -60,7 +59,7 @@ class CrumbTurns:
         await turn
 
     def leave(self, host: str, exchange: Exchange) -> None:
-        """The exchange is over, or its wait is."""
+        """The exchange, or its wait, has ended."""
         tap = exchange.tap
         if tap is not None and (exchange.first_byte or tap.crumbs):
             self._learn(host, crumbs=tap.crumbs)
@@ -69,7 +68,7 @@ class CrumbTurns:
         self._call()
 
     def look(self, now: float) -> None:
-        """Now and then: those that bring next to nothing leave their places to others."""
+        """Called regularly: takes the places of responses that bring next to nothing."""
         if not self._waiting:
             return
         least = _LEAST_PART * self._meter.governor.total / self._most()
@@ -83,7 +82,7 @@ class CrumbTurns:
         self._call()
 
     def _call(self) -> None:
-        """One of each host first, then whoever waits."""
+        """Fill free places: first one per host, then in order."""
         for others in (False, True):
             for waiting in [*self._waiting]:
                 host, exchange, turn = waiting
@@ -103,6 +102,6 @@ class CrumbTurns:
             self._hosts.add(host)
 
     def _most(self) -> float:
-        """Places there are: so many that what all of them may bring at once is bounded."""
+        """Number of places, so that what they may send at once is bounded."""
         lump = wire_bytes(NARROWEST.window) + CRUMBS_AHEAD
         return max(_LEAST_PLACES, _LUMP_SECONDS * self._meter.governor.total // lump)

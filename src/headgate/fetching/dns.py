@@ -1,11 +1,10 @@
-"""Names to addresses, without blocking, remembered for as long as the answer says.
+"""Resolves names without blocking, and caches answers by their time to live.
 
 c-ares (aiodns) asks: no thread waits on a dead name server, and answers carry their time to live,
 which getaddrinfo hides. It reads the hosts file and resolv.conf as the system does.
 
-A lifetime is held within bounds: a name with a lifetime of zero is not asked for on every fetch,
-and none is believed for longer than an hour. That a name does not exist is remembered for a shorter
-time. Those who ask for a name that is being asked for wait for the same answer.
+Lifetimes are bounded: zero does not cause a query per fetch, and an hour is the longest. Negative
+answers are cached for a shorter time. Concurrent queries for a name share one answer.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ REMEMBERED_NAMES = 20_000
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Where a name leads."""
+    """The addresses of a name."""
 
     addresses: tuple[str, ...]
     lifetime_seconds: float
@@ -49,7 +48,7 @@ class Resolver(Protocol):
 
 
 class NetworkResolver:
-    """Asks the configured name servers. c-ares is loaded for the first name."""
+    """Queries the configured name servers. c-ares is loaded for the first name."""
 
     def __init__(self, timeout_seconds: float = 5.0, tries: int = 2) -> None:
         self._timeout_seconds = timeout_seconds
@@ -67,7 +66,7 @@ class NetworkResolver:
             )
         except aiodns.error.DNSError as error:
             raise FetchFault(FailureKind.DNS, f"{host}: {error.args[-1]}") from error
-        # IPv4 first: where both exist, the older path is the one that hardly ever is broken.
+        # IPv4 first: if both exist, it is the one that is hardly ever broken.
         nodes = sorted(found.nodes, key=lambda node: node.family != socket.AF_INET)
         addresses = tuple(
             dict.fromkeys(
@@ -108,7 +107,7 @@ class _Remembered(msgspec.Struct, frozen=True):
 
 
 class CachedResolver:
-    """Remembers another resolver's answers, the least used of too many forgotten first."""
+    """Caches another resolver's answers; the least recently used are dropped first."""
 
     def __init__(self, resolver: Resolver, clock: Callable[[], float] = time.monotonic) -> None:
         self._resolver = resolver

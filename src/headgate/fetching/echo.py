@@ -1,8 +1,8 @@
-"""ICMP echoes of one address family: a question goes out, an answer comes back with its moment.
+"""ICMP echo requests of one address family, and their replies with the time of arrival.
 
-Linux lets ordinary users send echoes where net.ipv4.ping_group_range includes them; root may where
-it does not, through a raw socket that also hears what is not ours. The kernel stamps arrivals, so
-that a busy event loop is not taken for a slow line.
+Linux lets ordinary users send echo requests if net.ipv4.ping_group_range includes them; root can
+use a raw socket, which also receives replies to others. The kernel timestamps arrivals, so that a
+busy event loop is not taken for a slow line.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import msgspec
 __all__ = ["Echo", "EchoSocket"]
 
 _HEADER = struct.Struct("!BBHHH")
-"""Type, code, checksum, whose, number."""
+"""Type, code, checksum, identifier, sequence number."""
 _TIMESPEC = struct.Struct("=qq")
 _SO_TIMESTAMPNS = 35
-"""Of Linux; also the type of the control message that it brings."""
+"""Linux's number; also the type of the control message."""
 _REQUEST = {socket.AF_INET: 8, socket.AF_INET6: 128}
 _REPLY = {socket.AF_INET: 0, socket.AF_INET6: 129}
 _PROTOCOL = {socket.AF_INET: socket.IPPROTO_ICMP, socket.AF_INET6: socket.IPPROTO_ICMPV6}
@@ -33,11 +33,11 @@ class Echo(msgspec.Struct, frozen=True):
     number: int
     cookie: bytes
     arrived: float | None
-    """Seconds since 1970 by the kernel; None where it does not tell."""
+    """Seconds since 1970 by the kernel; None: no timestamp."""
 
 
 class EchoSocket:
-    """Never blocks; raises OSError where echoes are not allowed."""
+    """Never blocks; raises OSError if echo requests are not allowed."""
 
     def __init__(self, family: socket.AddressFamily) -> None:
         self._family = family
@@ -53,16 +53,17 @@ class EchoSocket:
             self.sock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
 
     def send(self, address: str, number: int, cookie: bytes) -> None:
-        """Ask; the cookie comes back with the answer."""
+        """Send a request; the cookie comes back in the reply."""
         kind = _REQUEST[self._family]
         blank = _HEADER.pack(kind, 0, 0, self._whose, number)
-        # Only here nobody else fills in the checksum: the kernel does for IPv6 and for datagrams.
+        # Only raw IPv4 sockets need it: the kernel fills it in for IPv6 and for datagrams.
         checksum = _checksum(blank + cookie) if self._with_ip_header else 0
         header = _HEADER.pack(kind, 0, checksum, self._whose, number)
         self.sock.sendto(header + cookie, (address, 0))
 
     def receive(self) -> Echo | None:
-        """What came; None: something else than an answer. BlockingIOError: nothing."""
+        """The next reply; None: it was something else. Raises BlockingIOError if there is
+        nothing."""
         data, control, _, sender = self.sock.recvmsg(256, 128)
         if self._with_ip_header:
             data = data[(data[0] & 0x0F) * 4 :]
@@ -87,7 +88,7 @@ def _arrival(control: list[tuple[int, int, bytes]]) -> float | None:
 
 
 def _checksum(data: bytes) -> int:
-    """The Internet's (RFC 1071), of an even number of bytes.
+    """The Internet checksum (RFC 1071) of an even number of bytes.
 
     >>> hex(_checksum(bytes.fromhex("0001f203f4f5f6f7")))
     '0x220d'

@@ -1,4 +1,4 @@
-"""One request and its response, with the moments that matter and the time-outs that follow."""
+"""One request and its response, with their times and time-outs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PARTIAL = {
 
 
 class Exchange:
-    """Moments are monotonic seconds, 0 before they happened."""
+    """Times are monotonic seconds; 0: not yet."""
 
     __slots__ = (
         "expected",
@@ -44,19 +44,19 @@ class Exchange:
         self.partial = request.partial
         self.reply = reply
         self.tap: Tap | None = None
-        """None: nothing limits the site."""
+        """None: the site has no limit."""
         self.over: asyncio.Future[None]
         self.sent = 0.0
         self.first_byte = 0.0
         self.latest = 0.0
-        """The last arrival, or the request's leaving."""
+        """Time of the last arrival, or of sending the request."""
         self.finished = 0.0
         self.waiting_since = 0.0
-        """When the claim in line was made; 0: none is."""
+        """When the waiting claim was made; 0: there is none."""
         self.wire_bytes = 0
 
     def overdue(self, limits: Limits, now: float) -> FetchFault | None:
-        """The time-out that has struck; none does while we ourselves wait for credit."""
+        """The time-out that has expired; None while we wait for credit ourselves."""
         if self.waiting_since:
             return None
         most_seconds = min(limits.total_seconds, self.most_seconds)
@@ -72,7 +72,7 @@ class Exchange:
         return None
 
     def resume(self, now: float) -> None:
-        """Credit came: the time in line is not the server's."""
+        """Credit was granted: the time in line does not count against the server."""
         waited = now - self.waiting_since
         self.sent += waited
         if self.first_byte:
@@ -85,7 +85,7 @@ class Exchange:
             self.over.set_result(None)
 
     def fail(self, fault: FetchFault) -> None:
-        """End it: as a truncated body where one broke off and is wanted, else with the fault."""
+        """End it: with a truncated body if that is wanted, else with the fault."""
         body = self.reply.body
         kept = self.partial and fault.kind in _PARTIAL and not fault.later
         if kept and body is not None and not body.empty:

@@ -1,4 +1,4 @@
-"""A fetch that failed, on its way from where it happened to `http`, which makes a value of it."""
+"""The exception for a failed fetch; `http` turns it into a value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["FetchFault"]
 
 
 class FetchFault(WorldFault):
-    """Why no response could be had."""
+    """Why there is no response."""
 
     def __init__(
         self, kind: FailureKind, detail: str, *, untouched: bool = False, later: bool = False
@@ -18,8 +18,9 @@ class FetchFault(WorldFault):
         self.kind = kind
         self.detail = detail
         self.untouched = untouched
-        """Whether a kept connection ended before a byte of the response: worth a fresh one."""
+        """Whether a kept connection ended before the first byte of the response: a new one may
+        work."""
         self.later = later
-        """Whether we broke it off ourselves, to ask again in its turn."""
+        """Whether we aborted it ourselves, to request it again in its turn."""
         self.wire_bytes = 0
-        """What the line carried for nothing."""
+        """Wire bytes received in vain."""

@@ -1,12 +1,12 @@
-"""Where the body of a response ends, and whether the connection is fit for another after it.
+"""Where the body of a response ends, and whether the connection can be used again after it.
 
 RFC 9112, 6.3, in its order: statuses without a body; a transfer coding, which overrides any length;
-a length; else the end of the connection. Lengths that are said twice count where they agree
-(``5``, ``5, 5``); where they do not, there is no telling what was meant. A length that is no number
-counts for nothing, as in browsers: the body then ends with the connection.
+a length; else the end of the connection. Repeated lengths count if they agree (``5``, ``5, 5``),
+else the response is refused. A length that is no number is ignored, as in browsers: the body then
+ends with the connection.
 
-Whatever is ambiguous here, a coding beside a length, a length said twice, chunks in HTTP/1.0, is
-read, but the connection is closed behind it: nothing that follows can then be taken for a response.
+Ambiguous responses (a coding beside a length, a repeated length, chunks in HTTP/1.0) are read, but
+the connection is closed afterwards, so that nothing that follows can be taken for a response.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _NOT_CODED = frozenset(("", "identity"))
 
 
 class Framing(msgspec.Struct, frozen=True, gc=False):
-    """``length`` is None where the connection's end, or the last chunk, ends the body."""
+    """``length`` None: the end of the connection, or the last chunk, ends the body."""
 
     length: int | None
     chunked: bool
     reusable: bool
-    """Whether the connection may carry another response behind this one."""
+    """Whether the connection may be used for another response."""
 
 
 def framing_of(head: HttpHead) -> Framing:
-    """How a response with this head is framed; raises `FetchFault` where lengths contradict."""
+    """The framing of a response with this head; raises `FetchFault` for contradictory lengths."""
     lengths: list[str] = []
     codings: list[str] = []
     connection: list[str] = []
@@ -62,7 +62,7 @@ def framing_of(head: HttpHead) -> Framing:
 
 
 def _agreed(lengths: list[str]) -> int | None:
-    """Of lengths that are many or odd."""
+    """The length, of several or malformed ones."""
     said = {_number(word) for line in lengths for word in _words(line) if word}
     if len(said - {None}) > 1:
         raise FetchFault(FailureKind.BAD_HTTP, "lengths that contradict each other")

@@ -1,9 +1,9 @@
-"""The head of a response: status line and headers, exactly as they came.
+"""The head of a response: status line and headers, exactly as received.
 
-It is looked for in our own buffer and read (`reading.http_head`) only when it is whole, so no more
-of it is held than the limit, and the exact bytes are at hand for the archive. Empty lines before
-it, which some servers send, are passed over, and provisional responses (1xx) are read and
-forgotten; the bytes of both count towards the limit, so an endless row of them ends.
+It is collected in our own buffer and parsed (`reading.http_head`) when it is complete, so no more
+than the limit is held, and the exact bytes are available for the archive. Empty lines before it,
+which some servers send, and provisional responses (1xx) are skipped; both count towards the limit,
+so an endless series of them ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SWITCHING, _FINAL = 101, 200
 
 
 class Head:
-    """Feed it until it is ``whole``; then the other fields hold."""
+    """Feed it until it is ``whole``; then the other fields are valid."""
 
     __slots__ = (
         "_forgotten",
@@ -48,10 +48,11 @@ class Head:
         self._limits = limits
         self._pending = bytearray()
         self._forgotten = 0
-        """Bytes of empty lines and provisional heads."""
+        """Bytes of skipped lines and heads."""
 
     def feed(self, buffer: bytearray, size: int) -> tuple[bytearray, int, int]:
-        """Take a buffer's first ``size`` bytes; what follows the head is (buffer, from, to)."""
+        """Take a buffer's first ``size`` bytes; returns what follows the head: (buffer, from,
+        to)."""
         pending, self._pending = self._pending, bytearray()
         searched = max(len(pending) - _LONGEST_END, 0)
         if pending:
@@ -71,7 +72,7 @@ class Head:
         return (buffer, start, size) if self.whole else (buffer, size, size)
 
     def _passed_over(self, buffer: bytearray, start: int, size: int) -> int:
-        """Where the first line that is not empty begins; fails where that is no status line."""
+        """The start of the first line that is not empty; raises a fault if it is no status line."""
         begins = start
         while begins < size and buffer[begins] in b"\r\n":
             begins += 1

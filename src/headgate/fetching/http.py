@@ -1,11 +1,11 @@
-"""The fetcher: one GET, one answer.
+"""The fetcher: one request, one response.
 
-Redirects are answers here; the crawl follows them under its site's rules. A response is given out
-with its exact head and its body still in its content coding, as an archive keeps it.
+Redirects are returned; the crawl follows them under its site's rules. A response has its exact
+head, and its body still in its content coding, as it is archived.
 
-Order of things: find the origin, take a connection or open one, pay for what the response may
-bring, send, wait. A kept connection that the server closed before a byte of the response came is
-replaced once, without anyone noticing: a GET may be repeated.
+Steps: find the origin, take or open a connection, pay for the bytes that the response may bring,
+send, wait. A kept connection that the server closed before the first byte of the response is
+replaced once, silently: a GET may be repeated.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from headgate.traffic.fan_out import fetches_at_once
 __all__ = ["FetcherSettings", "HttpFetcher"]
 
 _TURNS = 3
-"""So often a response may be put off: once, unless its server is now this way and now that."""
+"""How often a response may be put off: once, unless its server changes its behaviour."""
 _TICKS_PER_TIMEOUT = 8
 _SLOWEST_TICK_SECONDS = 0.25
 
@@ -56,19 +56,19 @@ class FetcherSettings(msgspec.Struct, frozen=True):
     """How to behave on the web."""
 
     contact: str
-    """Where a webmaster reaches whoever runs this: a URL or a mail address."""
+    """How webmasters can reach the user: a URL or a mail address."""
     limits: Limits = Limits()
     named: frozenset[str] = frozenset()
-    """Hosts, addresses and networks that the user named for all sites: these may be private."""
+    """Hosts, addresses and networks that all sites may use though they are private."""
     named_for: frozenset[tuple[str, str]] = frozenset()
-    """Pairs of a site and a host that the user named for it alone."""
+    """Pairs of a site and a host that only this site may use though it is private."""
     verify_tls: bool = True
     authorities: str | None = None
     """A file of certificates to trust instead of the system's."""
     smooth: bool = False
-    """Whether bytes should come in small lumps, for the sake of others on the line."""
+    """Whether bytes should arrive in small bursts, for the sake of other users of the line."""
     access: tuple[tuple[str, Access, tuple[str, ...]], ...] = ()
-    """Who asks, for sites that say anything of it: site, what it says, URLs that may know it."""
+    """Identities of sites that have one: site, settings, URLs whose hosts may learn it."""
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
     def __post_init__(self) -> None:
@@ -97,7 +97,7 @@ class HttpFetcher:
         """Rates are set there."""
         self._tallies = ServerTallies()
         self.servers = self._tallies.by_address
-        """What each address did for us; only grows."""
+        """Counters for each server address; they only grow."""
         self._limits = settings.limits
         self._around = Surroundings(settings.limits, self.meter)
         self._pool = Pool(settings.limits)
@@ -126,7 +126,7 @@ class HttpFetcher:
         await self.close()
 
     async def close(self) -> None:
-        """Close what is idle. Fetches under way are the caller's to cancel first."""
+        """Close idle connections. The caller must cancel running fetches first."""
         self._ticker.cancel()
         self._pool.close()
         self.meter.close()
@@ -135,7 +135,7 @@ class HttpFetcher:
     async def fetch(
         self, request: FetchRequest, witness: Witness | None = None
     ) -> Fetched | FetchFailure:
-        """The response, or why there is none; raises nothing but cancellation."""
+        """The response, or why there is none; raises only CancelledError."""
         left = time.time()
         began = time.monotonic()
         try:
@@ -152,7 +152,7 @@ class HttpFetcher:
             )
 
     async def _ask(self, request: FetchRequest) -> Fetched | FetchFailure:
-        """The same for who is about to log in."""
+        """The same for logging in."""
         try:
             origin, target = self._origins.locate(request.url)
             origin = self._identities[request.site].route(origin)
@@ -161,7 +161,7 @@ class HttpFetcher:
             return FetchFailure(request.url, fault.kind, fault.detail)
 
     def connections(self, site: str, url: str, expected_bytes: float) -> int:
-        """How many fetches at once use up the site's share on its host, within politeness."""
+        """Number of concurrent fetches that use the site's share at its host, within politeness."""
         host = self._origins.locate(url)[0].host
         rtt, most = self._opener.rtt(host) or 0.0, self._limits.connections_per_host
         demand = self.meter.demand(site, rtt, expected_bytes, most)
@@ -170,19 +170,19 @@ class HttpFetcher:
         return min(fetches_at_once(by_windows, demand.share, expected_bytes, tally), most)
 
     def under_way(self, site: str) -> int:
-        """Wire bytes of a site that came for responses not yet whole."""
+        """Wire bytes received for a site's incomplete responses."""
         return self._ledger.under_way(site)
 
     def take_cut_off(self, site: str) -> int:
-        """Wire bytes of the site's cancelled fetches, each told once."""
+        """Wire bytes of the site's cancelled fetches since the last call."""
         return self._ledger.take_cut_off(site)
 
     def announced(self, site: str) -> Announced:
-        """What the site's responses under way have still to bring, where they say it."""
+        """Bytes still to come of the site's current responses, as far as known."""
         return self._ledger.announced(site)
 
     def carried(self) -> int:
-        """Wire bytes that came for all responses since the beginning."""
+        """Wire bytes received for all responses since the start."""
         return self._ledger.carried()
 
     async def _fetch(
@@ -267,7 +267,7 @@ def _tick_seconds(limits: Limits) -> float:
 def _fetched(
     url: str, heads: tuple[bytes, bytes], connection: Connection, left: float, exchange: Exchange
 ) -> Fetched:
-    """``heads`` are those of request and response, as an archive may keep them."""
+    """``heads``: of request and response, as they may be archived."""
     reply = exchange.reply
     assert reply.body is not None
     proxied, stream = connection.proxied, connection.channel.stream

@@ -1,7 +1,7 @@
-"""Who asks, with the secrets: made of `Access` in the process that sends requests, and only there.
+"""Credentials of a site: made from `Access` in the process that sends requests, and only there.
 
-What goes into an archive has them taken out (`redacted`): the values of Authorization, Cookie and
-the user's own headers in requests, and of cookies that responses set.
+They are removed from what is archived: the values of Authorization, Cookie and the user's own
+headers in requests, and of cookies that responses set.
 """
 
 from __future__ import annotations
@@ -43,12 +43,11 @@ _REDACTED = "[redacted]"
 
 
 class Identity:
-    """Of one site."""
+    """The credentials of one site."""
 
     def __init__(self, site: str, access: Access, named: Iterable[str]) -> None:
-        """``named``: URLs of the user's own, seeds and login; their hosts are told who asks, and
-        no other. Raises `UserMistake` for a secret that is not where it should be, or cannot be
-        used."""
+        """``named``: the user's URLs (seeds and login); only their hosts get the credentials.
+        Raises `UserMistake` for a secret that is missing or unusable."""
         self._site = site
         self.access = access
         urls = [urlsplit(url) for url in named]
@@ -59,7 +58,7 @@ class Identity:
         self._own = _own_lines(access)
         self._via: dict[Origin, Origin] = {}
         self.entering = asyncio.Lock()
-        """Held while somebody logs in."""
+        """Held during a login."""
         self.entered = not access.login
         self.refused = ""
         """Why logging in failed."""
@@ -70,7 +69,7 @@ class Identity:
         return {name: _secret(value) for name, _, value in pairs}
 
     async def enter(self, site: str, ask: Ask) -> None:
-        """Log in, once; raises `FetchFault` where that failed, now or before."""
+        """Log in, once; raises `FetchFault` if that failed, now or before."""
         if self.entered:
             return
         async with self.entering:
@@ -83,13 +82,13 @@ class Identity:
             raise FetchFault(FailureKind.LOGIN, self.refused)
 
     def tls(self, settings: Tls) -> Tls:
-        """What connections of this site are secured by."""
+        """The TLS settings for connections of this site."""
         if not self.access.client_certificate:
             return settings
         return settings.with_certificate(self.access.client_certificate)
 
     def route(self, origin: Origin) -> Origin:
-        """The same origin, whose connections are this site's alone where it goes its own way."""
+        """The origin; with its own connections if the site has its own proxy or certificate."""
         if self.proxy is None and not self.access.client_certificate:
             return origin
         if origin not in self._via:
@@ -97,13 +96,14 @@ class Identity:
         return self._via[origin]
 
     def target(self, origin: Origin, target: str) -> str:
-        """Of the request line: a proxy has to be told the whole URL."""
+        """The target of the request line: a proxy needs the whole URL."""
         if self.proxy is None or not self.proxy.asks_itself(origin):
             return target
         return f"http://{origin.host_line}{target}"
 
     def lines(self, origin: Origin, usual: str) -> str:
-        """``usual`` headers, in this site's words, and its own for a host that may know them."""
+        """Header lines: the ``usual`` ones as changed by this site, and its own for hosts that may
+        get them."""
         if self.access.user_agent:
             own = f"User-Agent: {self.access.user_agent}\r\n"
             usual = _USER_AGENT.sub(lambda _: own, usual)
@@ -114,7 +114,7 @@ class Identity:
         return usual
 
     def _may_know(self, origin: Origin) -> bool:
-        """What was meant for https is not said where all can read it, though a link leads there."""
+        """Credentials for https are not sent over http, even if a link leads there."""
         return origin.host in (self._hosts if origin.secure else self._plain_hosts)
 
     def redacted(self, request_head: bytes) -> bytes:
@@ -128,7 +128,7 @@ class Identity:
 
 
 def without_secrets(request: bytes, response: bytes) -> tuple[bytes, bytes]:
-    """Heads that somebody else wrote, without the values by which anybody is known.
+    """Heads written by other programs, without credentials.
 
     >>> without_secrets(b"GET / HTTP/1.1\\r\\nCookie: a=1\\r\\n", b"set-cookie: a=2; path=/\\r\\n")
     (b'GET / HTTP/1.1\\r\\nCookie: [redacted]\\r\\n', b'set-cookie: a=[redacted]; path=/\\r\\n')
@@ -140,7 +140,7 @@ def without_secrets(request: bytes, response: bytes) -> tuple[bytes, bytes]:
 def identities(
     access: Iterable[tuple[str, Access, tuple[str, ...]]],
 ) -> Mapping[str, Identity]:
-    """By site, for those that have any."""
+    """Identities by site, for sites that have any."""
     found = {}
     for site, theirs, named in access:
         try:
@@ -175,7 +175,7 @@ def _own_lines(access: Access) -> dict[str, str]:
 
 
 def _secret(words: str) -> str:
-    """What a reference leads to, or the words themselves."""
+    """The value that a reference names, or the text itself."""
     kind, colon, where = words.partition(":")
     if colon and kind == "env":
         if where not in os.environ:

@@ -1,9 +1,9 @@
-"""Memory of large bodies, given back to the system as soon as they are done with.
+"""Returns the memory of large bodies to the system as soon as they are freed.
 
-The C library maps large blocks by themselves, so that freeing one gives it back; but it learns from
-the first that was freed to keep those up to 32 MB in its heaps, of which each thread has one.
-Bodies of some megabytes that come, wait and go in other orders leave holes there: a quarter of all
-that a crawl of large pages held (`tests/integration/strangers`).
+The C library maps large blocks separately, so that freeing one returns it; but after the first was
+freed, it raises its threshold and keeps blocks up to 32 MB in the heaps of its threads. Bodies of
+some megabytes that are freed in another order leave holes there: a quarter of all memory in a crawl
+of large pages (`tests/integration/strangers`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ _LARGE_BYTES = 1_000_000
 
 
 def give_large_blocks_back() -> None:
-    """From now on, in this process; nothing happens with a C library that knows no such thing."""
+    """From now on, in this process; does nothing if the C library has no such setting."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)

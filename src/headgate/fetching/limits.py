@@ -1,6 +1,6 @@
-"""What a server may cost: seconds, bytes, connections.
+"""Limits for servers: seconds, bytes, connections.
 
-Time spent waiting for our own credit counts in none of the times: a slow budget is no slow server.
+Time spent waiting for our own credit does not count: a small budget is no slow server.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Limits(msgspec.Struct, frozen=True):
     stall_seconds: float = 30.0
     """Between two arrivals."""
     total_seconds: float = 600.0
-    """From the request's leaving to the last byte."""
+    """From sending the request to the last byte."""
     head_bytes: int = 64 * 1024
     """Status line and headers, provisional responses included."""
     head_lines: int = 256
@@ -27,4 +27,4 @@ class Limits(msgspec.Struct, frozen=True):
     idle_seconds: float = 30.0
     """How long an unused connection is kept."""
     idle_connections: int = 1024
-    """Unused connections kept at the most, over all hosts."""
+    """Maximum number of unused connections, over all hosts."""

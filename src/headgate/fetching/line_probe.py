@@ -1,11 +1,11 @@
-"""How long the way to a few servers and back takes just now, asked as politely as can be.
+"""Measures the current round-trip time to a few servers, as politely as possible.
 
-An ICMP echo is the smallest question there is: five a second per server at the most, which is what
-ping lets ordinary users ask, and of four servers at the most, the nearest ones. Where nobody
-answers echoes, TCP handshakes take their place, two a second per server.
+It sends ICMP echo requests: at most five a second per server, which is what ping allows ordinary
+users, to the four nearest servers. If none answers, TCP handshakes take their place, two a second
+per server.
 
-`aim` says who may be asked; what is heard goes to a callback. Nobody waits for an answer: one that
-does not come in two seconds is lost, and a server that never answers is not asked again.
+`aim` sets the servers; replies go to a callback. A reply that takes longer than two seconds is
+lost, and a server that never replies is not probed again.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ ECHO_SECONDS = 0.2
 HANDSHAKE_SECONDS = 0.5
 _LOST_SECONDS = 2.0
 _MUTE_AFTER = 5
-"""Questions to a server that never answered one."""
+"""Probes to a server that never replied."""
 _GONE_AFTER = 50
-"""The same for one that did: a full queue loses many."""
+"""The same for one that did reply: a full queue loses many packets."""
 
 Heard = Callable[[str, float, float], None]
 """(address, round trip in seconds, monotonic time of the answer)."""
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A server and a port it listens at."""
+    """A server and a port it listens on."""
 
     address: str
     port: int
@@ -55,7 +55,7 @@ class _Question(msgspec.Struct, frozen=True):
 
 
 class LineProbe:
-    """``_asked`` holds the questions under way by number."""
+    """``_asked`` holds open probes by number."""
 
     def __init__(self, heard: Heard) -> None:
         self._heard = heard
@@ -64,18 +64,18 @@ class LineProbe:
         self._asked: dict[int, _Question] = {}
         self._handshakes: set[asyncio.Task[None]] = set()
         self._unanswered: dict[str, int] = {}
-        """Echoes sent to a server since its last answer."""
+        """Echo requests sent to a server since its last reply."""
         self._trips: dict[str, float] = {}
-        """The shortest round trip of each server that answered."""
+        """The shortest round trip of each server that replied."""
         self._number = 0
 
     def aim(self, targets: Sequence[Target]) -> None:
-        """The servers that may be asked from now on."""
+        """Set the servers to probe from now on."""
         known = {target.address: target for target in targets}
         self._candidates = list(known.values())
 
     async def run(self) -> None:
-        """Ask until cancelled."""
+        """Probe until cancelled."""
         try:
             while True:
                 await asyncio.sleep(self._ask_next())
@@ -83,7 +83,7 @@ class LineProbe:
             self._close()
 
     def _ask_next(self) -> float:
-        """Ask one server; the seconds until the next is asked."""
+        """Probe one server; returns the seconds until the next probe."""
         self._forget_lost(time.monotonic())
         by_echo = [target for target in self._candidates if self._may_answer(target)]
         chosen = sorted(by_echo or self._candidates, key=self._distance)[:MOST_SERVERS]
@@ -106,7 +106,7 @@ class LineProbe:
         return self._unanswered.get(target.address, 0) < patience
 
     def _distance(self, target: Target) -> float:
-        """Whoever has not been asked yet comes first."""
+        """Sort key: servers not yet probed come first."""
         return self._trips.get(target.address, 0.0)
 
     def _socket(self, family: socket.AddressFamily) -> EchoSocket | None:
@@ -146,7 +146,7 @@ class LineProbe:
             return
         del self._asked[echo.number]
         self._unanswered[question.address] = 0
-        # Where the wall clock was set in between, its difference is no duration.
+        # If the wall clock was set in between, the difference is no duration.
         late = 0.0 if echo.arrived is None else wall - echo.arrived
         trip = now - question.asked
         if 0.0 <= late < trip and abs(wall - question.asked_wall - trip) < 0.001:

@@ -1,8 +1,8 @@
-"""Logging in by a form: its page is asked for, filled in and posted, once.
+"""Logs in by a form: requests its page, fills it in and posts it, once.
 
-The form is the first on the page that has fields of the names given; what else it has, hidden
-tokens above all, is sent as it came. It failed if the answer is an error or has the same form
-again. Nothing of it is archived.
+The form is the first on the page with fields of the given names; its other fields, such as hidden
+tokens, are sent unchanged. The login failed if the response is an error or has the same form again.
+Nothing of it is archived.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Ask = Callable[[FetchRequest], Awaitable[Fetched | FetchFailure]]
 
 
 async def log_in(site: str, url: str, fields: Mapping[str, str], ask: Ask) -> str:
-    """Why it failed; empty: it did not. Cookies are ``ask``'s to keep."""
+    """Returns why it failed; empty: it succeeded. ``ask`` keeps the cookies."""
     page = await _got(site, url, ask)
     if isinstance(page, str):
         return f"{url}: {page}"
@@ -67,7 +67,7 @@ async def _got(site: str, url: str, ask: Ask) -> Fetched | str:
 
 
 async def _followed(site: str, answer: Fetched | FetchFailure, ask: Ask) -> Fetched | str:
-    """The page that redirects lead to, or why there is none."""
+    """The page after redirects, or why there is none."""
     for _ in range(_MOST_REDIRECTS):
         if isinstance(answer, FetchFailure):
             return answer.detail or answer.kind.value

@@ -1,8 +1,8 @@
-"""Where the program waits for the governor: the one place that knows its arithmetic and the time.
+"""Waits for credit from the governor: connects its arithmetic with the clock.
 
-`Meter` holds the governor and one timer, set to the governor's wake-up and set again whenever a
-rate changes. Nobody waits under a lock: a waiter is a callback beside its claim, and leaving the
-line is taking both away.
+`Meter` has the governor and one timer, set to the governor's next wake-up and again whenever a rate
+changes. There are no locks: a waiter is a callback stored with its claim, and withdrawing removes
+both.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from headgate.traffic.window import Demand
 __all__ = ["Meter"]
 
 _TIMER_SECONDS = 0.001
-"""uvloop's timers are no finer; what they are late by, the buckets save up."""
+"""Resolution of uvloop's timers; buckets accumulate what they are late by."""
 
 
 class Meter:
-    """``_waiters`` has the callback of every claim in line."""
+    """``_waiters``: the callback of every waiting claim."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Meter:
     ) -> None:
         self.governor = Governor(total, clock(), smooth=smooth)
         self.changes = 0
-        """Goes up whenever a rate changes, so that windows are looked at again."""
+        """Incremented whenever a rate changes, so that windows are checked again."""
         self._clock = clock
         self._waiters: dict[Claim, Callable[[], None]] = {}
         self._timer: asyncio.Handle | None = None
@@ -47,8 +47,8 @@ class Meter:
     def set_site(
         self, site: str, rate: float, most: float | None = None, bound: float | None = None
     ) -> None:
-        """A new share, from now on; the most it may be with what others leave of theirs, and with
-        what nobody wants."""
+        """A new share, from now on. ``most``: its limit with what other sites leave of theirs;
+        ``bound``: with what nobody wants."""
         self.governor.set_site(site, rate, self._clock(), most, bound)
         self._changed()
 
@@ -56,13 +56,13 @@ class Meter:
         self.governor.forget_site(site)
 
     def demand(self, site: str, rtt: float, response: float, most: int) -> Demand:
-        """What a site's connections are to carry, by today's rates."""
+        """What a site's connections should carry at the current rates."""
         governor = self.governor
         share = governor.share(site)
         return Demand(governor.total, share, rtt, response, most, governor.smooth)
 
     def claim(self, site: str, amount: float, then: Callable[[], None]) -> Claim | None:
-        """Ask for credit: None when it is there at once, otherwise ``then`` is called with it."""
+        """Ask for credit: None if it is granted at once, else ``then`` is called with it later."""
         now = self._clock()
         if self.governor.take_at_once(site, amount, now):
             return None
@@ -78,12 +78,12 @@ class Meter:
         return None if claim.granted else claim
 
     def withdraw(self, claim: Claim) -> None:
-        """Leave the line; no harm when the claim was granted already."""
+        """Withdraw a claim; harmless if it was granted already."""
         if self._waiters.pop(claim, None) is not None:
             self.governor.withdraw(claim)
 
     async def pay(self, site: str, amount: float) -> None:
-        """Wait for credit. Cancelled, it has cost nothing."""
+        """Wait for credit; costs nothing if cancelled."""
         governor = self.governor
         if amount <= 0 or governor.free(site):
             return
@@ -105,7 +105,7 @@ class Meter:
             raise
 
     def settle(self, site: str, surplus: float) -> None:
-        """Give back what was paid too much, or owe what was paid too little."""
+        """Return an overpayment, or owe an underpayment."""
         if not self.governor.free(site):
             self.governor.settle(site, surplus, self._clock())
             if self._waiters:
@@ -137,7 +137,7 @@ class Meter:
         if moment == math.inf:
             return
         loop, delay = asyncio.get_running_loop(), moment - self._clock()
-        if delay <= 0:  # something was given back: a timer would let the line stand still
+        if delay <= 0:  # something was returned: waiting for the timer would idle the line
             self._timer = loop.call_soon(self._on_timer)
         else:
             self._timer = loop.call_later(max(delay, _TIMER_SECONDS), self._on_timer)

@@ -1,4 +1,4 @@
-"""cookies.txt, as browsers' add-ons, curl and wget write it (Netscape's format)."""
+"""Reads cookies.txt (Netscape's format), as written by browser add-ons, curl and wget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_LINES = 10_000
 
 
 def read_cookies(text: str, path: str) -> CookieJar:
-    """A jar of what the file has; a wrong line is named, without its value."""
+    """A jar with the cookies of the file; errors name the line, without its value."""
     jar = CookieJar()
     lines = text.splitlines()
     if len(lines) > _MOST_LINES:

@@ -1,12 +1,11 @@
-"""Opening connections: name, address, window, handshake, within one time limit.
+"""Opens connections: name, address, window, handshakes, within one time limit.
 
-How wide a connection should be depends on its round trip, which is only known once one has been
-opened. The first one to a host is opened for no distance at all; when the handshake shows that this
-is too narrow or too wide by far, it is opened again, before anything was sent on it, and the round
-trip is remembered for the rest.
+The right window depends on the round trip, which is known only after a first connection. That one
+is opened as if the host were next door; if the handshake shows that its window is far too narrow or
+too wide, it is opened again before anything was sent, and the round trip is remembered.
 
-A connection's own bytes are paid for like others: a little before connect, more before a TLS
-handshake with its certificates, and set right afterwards.
+Handshakes are paid for, too: a little before connect, more before a TLS handshake with its
+certificates; the difference is settled afterwards.
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ __all__ = ["Opener"]
 _REMEMBERED_TRIPS = 20_000
 _TCP_HANDSHAKE_BYTES = 74.0
 _TLS_HANDSHAKE_BYTES = 2_500.0
-"""From 1,100 with one small certificate to 5,000 with a chain of large ones: what is paid too much
-at first comes back as a lump on the line, what is paid too little is one."""
+"""From 1,100 with one small certificate to 5,000 with a chain of large ones. Too much paid is
+returned as a burst on the line, too little is one."""
 _KEPT = 0.75
-"""Of what handshakes took, when another came."""
+"""Weight of earlier handshakes in the moving average."""
 _MOST_ADDRESSES = 4
 
 
 class Opener:
-    """``_rtts`` holds the shortest round trip seen per host."""
+    """``_rtts``: the shortest round trip seen per host."""
 
     def __init__(
         self,
@@ -64,26 +63,26 @@ class Opener:
         self._own_tls = {site: identity.tls(tls) for site, identity in identities.items()}
         self._rtts: dict[str, float] = {}
         self._handshakes: dict[str, float] = {}
-        """Wire bytes of the last TLS handshake with a host: a session that is taken up again takes
-        a tenth, and what is paid too much is given back as a lump on the line."""
+        """Wire bytes of the last TLS handshake with a host: a resumed session takes a tenth, and an
+        overpayment is returned as a burst on the line."""
         self._first_handshake = _TCP_HANDSHAKE_BYTES + _TLS_HANDSHAKE_BYTES
-        """What one with a new host is likely to take, by those before."""
+        """Expected wire bytes of a handshake with a new host."""
 
     def rtt(self, host: str) -> float | None:
-        """Seconds to the host and back, once known."""
+        """Round trip to the host in seconds, if known."""
         return self._rtts.get(host)
 
     def fits(self, connection: Connection, request: FetchRequest) -> bool:
-        """Whether the connection may serve the site, and its window suits the site's rate."""
+        """Whether the site may use the connection, and its window suits the site's rate."""
         if request.method != "GET":
-            return False  # it needs one that nobody has used: see `FetchRequest.method`
+            return False  # it needs a fresh one: see `FetchRequest.method`
         host, line = connection.origin.host, connection.channel.line
         if not connection.proxied and not self._may_use(host, connection.address, request.site):
             return False
         return fits(line.window, self._wanted(host, request, self._rtts.get(host, 0.0)))
 
     async def open(self, origin: Origin, request: FetchRequest) -> Connection:
-        """A fresh connection, its handshakes done."""
+        """A new connection after its handshakes."""
         limit, site = self._around.limits.connect_seconds, request.site
         proxy = self._proxies.get(origin.via)
         unpaid = self._handshake_bytes(origin)
@@ -109,7 +108,7 @@ class Opener:
         try:
             channel = Channel(line, stream, self._around.buffers)
             connection = Connection(self._around, origin, channel)
-        except OSError as error:  # the server has hung up already, as for want of a certificate
+        except OSError as error:  # closed already, e.g. a client certificate is missing
             line.sock.close()
             raise FetchFault(FailureKind.CLOSED, _reason(error)) from None
         connection.proxied = proxy is not None
@@ -128,14 +127,14 @@ class Opener:
         self._handshakes[host] = came
 
     def learn(self, connection: Connection) -> None:
-        """After a first response: its TLS session is worth keeping."""
+        """After a first response: keep its TLS session."""
         if connection.channel.stream is not None:
             tls = self._own_tls.get(connection.origin.via, self._tls)
             tls.remember(connection.origin, connection.channel.stream)
 
     async def _through(self, proxy: Proxy, origin: Origin, request: FetchRequest) -> Line:
-        """A connection to a proxy, made one to the origin. Where a name leads is the proxy's to
-        know; an address that nobody named is refused here all the same."""
+        """A connection through a proxy. The proxy resolves names; addresses that the user did not
+        name are still refused here."""
         if _is_address(origin.host) and not self._guard.allows(
             origin.host, origin.host, request.site
         ):
@@ -174,7 +173,7 @@ class Opener:
         raise fault
 
     def _may_use(self, host: str, address: str, site: str) -> bool:
-        """Another site may have opened a connection to a private host named for it."""
+        """Another site may have opened the connection, to a private host that only it may use."""
         return leads_to_public(address) or self._guard.allows(host, address, site)
 
     async def _addresses(self, host: str, site: str) -> list[str]:
@@ -217,7 +216,7 @@ async def _connected(address: str, port: int, wanted: Opening | None) -> Line:
 
 
 async def _secured(line: Line, origin: Origin, tls: Tls, proxy: Proxy | None) -> TlsStream:
-    """A fault may be the server's or the proxy's; the one that was chosen here is named."""
+    """Whether the server or the proxy is at fault is not known; the message names the proxy."""
     line.hold_window()
     try:
         return await tls.secure(line.sock, origin)

@@ -1,7 +1,7 @@
-"""Where a URL leads: whom to connect to, and what to ask for.
+"""Splits a URL into the origin to connect to and the target to request.
 
 URLs come here in their normal form (`reading.urls`): scheme and host in lower case, everything
-ASCII. This only takes them apart, and refuses what could smuggle a line into a request.
+ASCII. This module only splits them, and refuses what could inject a line into a request.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Origin(msgspec.Struct, frozen=True):
     """A name, or an address without brackets."""
     port: int
     host_line: str
-    """The Host header's value."""
+    """Value of the Host header."""
     via: str = ""
-    """A site that goes its own way there, by a proxy or with a certificate; empty: as all do."""
+    """The site, if it uses its own proxy or certificate there; else empty."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
 
 class Origins:
-    """Takes URLs apart; remembers the authorities it has seen."""
+    """Splits URLs; caches authorities."""
 
     __slots__ = ("_known",)
 

@@ -1,9 +1,9 @@
-"""Connections kept between requests, and no more of them per host than is polite.
+"""Keeps connections between requests, with a limit per host.
 
-A host's slots are counted from before a connection is opened until it is closed. Who finds no idle
-connection and no free slot waits in order: a connection given back goes to the first who can use
-it, a slot set free to the first in line. The connection used last is taken first, since the
-server's windows are widest there and the others may time out.
+A slot is taken before a connection is opened and freed when it is closed. Without an idle
+connection or a free slot, requests wait in order: a returned connection goes to the first that can
+use it, a free slot to the first in line. The connection used last is taken first, since its
+congestion window is widest and the others may time out.
 
 Filled and emptied by `http`; `sweep` is called on its clock.
 """
@@ -32,7 +32,7 @@ class _Host:
 
 
 class Pool:
-    """By host: two origins of one host share its slots."""
+    """Slots are counted by host: two origins of one host share them."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -51,9 +51,9 @@ class Pool:
         return None
 
     async def claim(self, origin: Origin) -> Connection | None:
-        """A connection, or None: a slot is now held and one may be opened.
+        """A connection, or None: a slot is held now, and a connection may be opened.
 
-        Whoever got a slot gives it up by `drop`, a connection by `give` or `drop`.
+        A slot is released by `drop`, a connection by `give` or `drop`.
         """
         connection = self.take(origin)
         if connection is not None:
@@ -76,7 +76,7 @@ class Pool:
             raise
 
     def give(self, connection: Connection, now: float) -> None:
-        """The connection is fit for another request."""
+        """Return a connection that can be used again."""
         host = self._hosts[connection.origin.host]
         for at, (origin, turn) in enumerate(host.waiting):
             if origin == connection.origin and not turn.done():
@@ -91,7 +91,7 @@ class Pool:
         self._idle += 1
 
     def drop(self, origin: Origin, connection: Connection | None) -> None:
-        """The connection, or the attempt at one, is over; its slot goes to the next in line."""
+        """The connection has ended or could not be opened; its slot goes to the next in line."""
         if connection is not None:
             connection.close()
         host = self._hosts[origin.host]
@@ -105,7 +105,7 @@ class Pool:
             del self._hosts[origin.host]
 
     def forget(self, connection: Connection) -> None:
-        """An idle connection ended by itself."""
+        """An idle connection was closed by the server."""
         host = self._hosts.get(connection.origin.host)
         if host is not None and connection in host.idle:
             host.idle.remove(connection)
@@ -113,7 +113,7 @@ class Pool:
             self.drop(connection.origin, connection)
 
     def sweep(self, now: float) -> None:
-        """Close what was idle for too long."""
+        """Close connections that were idle for too long."""
         for host in list(self._hosts.values()):
             for connection in list(host.idle):
                 if now - connection.idle_since > self._limits.idle_seconds:
@@ -125,7 +125,7 @@ class Pool:
                 self.forget(connection)
 
     def _pass_on(self, origin: Origin, got: Connection | None) -> None:
-        """What a cancelled waiter was given goes to the next."""
+        """Pass on what a cancelled waiter got."""
         if got is None:
             self.drop(origin, None)
         else:

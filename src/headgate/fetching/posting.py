@@ -1,8 +1,8 @@
-"""Posting JSON to a URL that the user named.
+"""Posts JSON to a URL that the user named.
 
-One request on a connection of its own, bounded in time and in what is read of the answer. Nothing
-leads anywhere else: a redirect is an answer like any other, so that only the host that the user
-wrote down is ever connected to, private or public.
+One request on its own connection, with limits on time and on what is read of the response.
+Redirects are not followed, so that only the host that the user named is contacted; it may be
+private.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _MOST_HEAD = 16_384
 @dataclass(frozen=True, slots=True)
 class PostAnswer:
     status: int
-    """0: there was no answer."""
+    """0: there was no response."""
     problem: str = ""
     """Why, in a few words."""
 
 
 async def post_json(url: str, document: bytes, seconds: float, agent: str) -> PostAnswer:
-    """What the server answered, within so many seconds."""
+    """The server's answer, within ``seconds``."""
     try:
         async with asyncio.timeout(seconds):
             return await _post(url, document, agent)

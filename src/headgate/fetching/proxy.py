@@ -1,7 +1,7 @@
-"""The way through a proxy: CONNECT of HTTP (RFC 9110 9.3.6), or SOCKS5 (RFC 1928, 1929).
+"""Connections through a proxy: HTTP CONNECT (RFC 9110 9.3.6), or SOCKS5 (RFC 1928, 1929).
 
-Names are resolved at the far end. What the proxy says is bounded in length and, by whoever opens
-the connection, in time; its bytes are counted with the connection's.
+The proxy resolves names. Its replies are limited in length here, and in time by the opener; their
+bytes count as the connection's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SOCKS_REFUSALS = {
 
 
 class Proxy(msgspec.Struct, frozen=True):
-    """``user`` and ``password`` are empty where it wants none."""
+    """``user`` and ``password`` are empty if it needs none."""
 
     socks: bool
     host: str
@@ -59,18 +59,18 @@ class Proxy(msgspec.Struct, frozen=True):
 
     @property
     def authorization(self) -> str:
-        """The line that each request to an HTTP proxy has; empty: none."""
+        """Header line for requests to an HTTP proxy; empty: none."""
         if not self.user or self.socks:
             return ""
         words = b64encode(f"{self.user}:{self.password}".encode()).decode()
         return f"Proxy-Authorization: Basic {words}\r\n"
 
     def asks_itself(self, origin: Origin) -> bool:
-        """Whether a request is the proxy's to pass on, and no tunnel leads to the server."""
+        """Whether the proxy forwards requests itself (plain HTTP), without a tunnel."""
         return not self.socks and not origin.secure
 
     async def tunnel(self, sock: socket.socket, origin: Origin) -> None:
-        """Make a connection to the proxy one to the origin."""
+        """Make a tunnel through the proxy to the origin."""
         try:
             if self.socks:
                 await self._socks(sock, origin)

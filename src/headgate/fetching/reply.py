@@ -1,6 +1,6 @@
-"""One response, put together from whatever pieces the connection brings.
+"""One response, assembled from the pieces that the connection receives.
 
-Memory: a head within its limit, a body within ``max_bytes``, and one receive buffer beyond.
+Memory: a head within its limit, a body within ``max_bytes``, and one receive buffer.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ __all__ = ["Reply", "Witness"]
 
 
 class Witness(Protocol):
-    """Sees a response while it comes, and may say that this is enough of it."""
+    """Sees a response while it arrives, and may end it early."""
 
     def head(self, status: int, headers: Fields, length: int | None, /) -> bool:
-        """``length`` of the body, where it is told."""
+        """``length`` of the body, if known."""
         ...
 
     def piece(self, part: bytes | memoryview) -> bool:
-        """Of the body, as it will be given out; the memory is used again afterwards."""
+        """A piece of the body; the memory is reused afterwards."""
         ...
 
 
 class Reply:
-    """Feed it until it is done; ``body`` is there once the head is whole."""
+    """Feed it until it is complete; ``body`` exists once the head is complete."""
 
     __slots__ = ("_bodiless", "_max_bytes", "_wanted", "_witness", "body", "head")
 
@@ -43,7 +43,7 @@ class Reply:
         *,
         bodiless: bool = False,
     ) -> None:
-        """``bodiless``: the request was a HEAD, so a length speaks of what does not come."""
+        """``bodiless``: the request was HEAD, so no body follows whatever the length."""
         self.head = Head(limits)
         self.body: Body | None = None
         self._max_bytes = max_bytes
@@ -57,11 +57,11 @@ class Reply:
 
     @property
     def reusable(self) -> bool:
-        """Whether the connection may carry another request once this is done."""
+        """Whether the connection can be used again after this response."""
         return self.body is not None and self.body.clean and self.head.framing.reusable
 
     def feed(self, buffer: bytearray, size: int) -> bool:
-        """Take the buffer's first ``size`` bytes; true when the response is whole."""
+        """Take the buffer's first ``size`` bytes; true when the response is complete."""
         start = 0
         body = self.body
         if body is None:
@@ -93,7 +93,7 @@ class Reply:
         return body
 
     def end(self) -> bool:
-        """The connection ended; true when that is a proper end of the response."""
+        """The connection ended; true if that completes the response."""
         if self.body is not None:
             self.body.end()
         return self.done

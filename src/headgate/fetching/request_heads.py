@@ -1,6 +1,6 @@
-"""Heads of requests: what we say of ourselves, and the cookies that servers gave us.
+"""Heads of requests, with cookies.
 
-Each site has a jar of its own: what a server set in one is not sent in another.
+Each site has its own cookie jar: cookies are not shared between sites.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["RequestHeads"]
 
 _FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FIELD_VALUE = re.compile(r"[!-~\xa0-\xff](?:[\t -~\xa0-\xff]*[!-~\xa0-\xff])?")
-"""RFC 9110 5.5. What a server, or a file, gave us to send back may be anything."""
+"""RFC 9110 5.5. Values that a server or a file gave us may be anything."""
 _HAVE_BODIES = frozenset(("POST", "PUT", "PATCH"))
 _OURS = frozenset(("content-length", "host", "transfer-encoding"))
-"""Said once, and where a body ends by who sends it."""
+"""Headers that only we set: others could repeat them or change where a body ends."""
 
 
 class RequestHeads:
-    """Of one fetcher; cookies live as long as it does."""
+    """The request heads of one fetcher; cookies live as long as it does."""
 
     def __init__(self, user_agent: str, accept: str, identities: Mapping[str, Identity]) -> None:
         self._same_lines = (
@@ -82,7 +82,7 @@ class RequestHeads:
 
 
 def _own_lines(headers: Sequence[tuple[str, str]]) -> str:
-    """What somebody else wrote; a line that could be taken for two is left out.
+    """Header lines from others; those that could inject a line are left out.
 
     >>> _own_lines([("X-A", "1"), ("X-B", "1\\r\\nX-C: 2"), ("Content-Length", "9"), ("X-D", "")])
     'X-A: 1\\r\\nX-D: \\r\\n'

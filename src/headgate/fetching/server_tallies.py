@@ -1,4 +1,4 @@
-"""What each server did for us, counted exchange by exchange."""
+"""Counters per server, updated after each exchange."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ServerTallies:
     def __init__(self) -> None:
         self.by_address: dict[str, ServerTally] = {}
         self._by_host: dict[str, ServerTally] = {}
-        """The same tallies, by the host that was asked last."""
+        """The tallies by host."""
 
     def of_host(self, host: str) -> ServerTally | None:
         return self._by_host.get(host)
@@ -28,7 +28,7 @@ class ServerTallies:
         tally.hosts.add(connection.origin.host_line)
         tally.saw_round_trip(connection.channel.line.rtt)
         self._by_host[connection.origin.host] = tally
-        # What the exchange counts as its own time leaves out the waiting for credit.
+        # The exchange's own time does not include waiting for credit.
         held = exchange.finished - asked - (exchange.finished - exchange.sent)
         first_byte = exchange.first_byte - exchange.sent
         tally.count(began, exchange.finished, exchange.wire_bytes, first_byte, held)

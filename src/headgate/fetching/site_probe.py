@@ -1,4 +1,4 @@
-"""How long the way to the servers of the sites that run takes: their names resolved, then asked."""
+"""Measures the round trip to the servers of running sites."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SiteProbe:
             await self._resolver.close()
 
     async def _find(self, site: str, url: str) -> None:
-        """A site whose name does not resolve has other troubles; nobody asks its server."""
+        """A site whose name does not resolve is not probed."""
         parts = urlsplit(url)
         with contextlib.suppress(FetchFault):
             address = (await self._resolver.resolve(parts.hostname or "")).addresses[0]

@@ -1,7 +1,6 @@
-"""A connection for each request: a kept one that suits the site's rate of today, or a new one.
+"""A connection for each request: a kept one that suits the site's current rate, or a new one.
 
-Whoever got one gives it back by `release` or `drop`, whatever happens: its host's slot is held
-until then.
+Each must be returned by `release` or `drop`, whatever happens: its host's slot is held until then.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ __all__ = ["Supply"]
 
 
 class Supply:
-    """Of one fetcher."""
+    """The connections of one fetcher."""
 
     def __init__(self, opener: Opener, pool: Pool) -> None:
         self._opener = opener
         self._pool = pool
 
     def kept(self, origin: Origin, request: FetchRequest) -> Connection | None:
-        """One that is wide enough for the request; others are closed on the way."""
+        """A kept connection whose window suits the request; unsuitable ones are closed."""
         while (connection := self._pool.take(origin)) is not None:
             if self._opener.fits(connection, request):
                 return connection
@@ -32,7 +31,7 @@ class Supply:
         return None
 
     async def open(self, origin: Origin, request: FetchRequest) -> Connection:
-        """A new one when the host has a slot for it, or one given back meanwhile."""
+        """A new connection when the host has a free slot, or one returned meanwhile."""
         connection = await self._pool.claim(origin)
         if connection is not None and self._opener.fits(connection, request):
             return connection
@@ -45,7 +44,7 @@ class Supply:
             raise
 
     def release(self, connection: Connection, exchange: Exchange) -> None:
-        """After an exchange that went well: kept, where the server has nothing against it."""
+        """After a successful exchange: keep the connection if the server allows it."""
         if connection.served == 1:
             self._opener.learn(connection)
         if exchange.reply.reusable and not connection.closed:

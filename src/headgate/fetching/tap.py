@@ -1,8 +1,8 @@
 """One response's account at the meter: how much of it may be read now.
 
-The connection asks before every read. When the answer is nothing, a claim is in line and the
-connection is called back once it is paid; meanwhile the bytes stay in the kernel, the window stays
-shut by as much, and the server waits. At the end what was paid and what arrived are settled.
+The connection asks before every read. If nothing may be read, a claim waits for credit and the
+connection is called back once it is granted; meanwhile the bytes stay in the kernel, the window
+shrinks, and the server waits. At the end, what was paid and what arrived are settled.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from headgate.traffic.governor import Claim
 __all__ = ["Tap"]
 
 _GROWN_WINDOW = 64_000
-"""Stands for the kernel's own window where a limit came while a response ran."""
+"""Assumed window if a limit was set during a response: the kernel's own."""
 _TLS_OVERHEAD = 1.02
 _LONG_SECONDS = 1.0
-"""Of a site's share: a response that takes no longer than this is soon over in any window."""
+"""A response that takes no longer than this at the site's share is over soon in any window."""
 
 
 class Tap:
-    """At most one claim is in line; ``_then`` is whom it is for."""
+    """At most one claim waits; ``_then`` is its callback."""
 
     __slots__ = (
         "_base",
@@ -66,7 +66,7 @@ class Tap:
         self._then: Callable[[int], None] = _nobody
         self._due = 0.0
         self._put_right_at = 0
-        """Wire bytes of the connection when the account was last put right."""
+        """Wire bytes of the connection when the account was last corrected."""
         self._changes = -1
         self._quantum = 0
 
@@ -76,7 +76,7 @@ class Tap:
 
     @property
     def crumbs(self) -> bool:
-        """Whether the response was seen to come in segments that are mostly headers."""
+        """Whether the response comes in segments that are mostly headers."""
         return self._credit.crumbs
 
     @property
@@ -90,28 +90,28 @@ class Tap:
         self._credit.pay(due)
 
     def forgive(self) -> None:
-        """What arrived until now came free: the limit began in the middle of the response."""
+        """What arrived so far is free: the limit was set during the response."""
         self._credit.pay(self._line.arrivals()[1] - self._line.settled)
 
     def foresee(self, awaited: int) -> None:
-        """The head told how many bytes of body are still to come after those read.
+        """The head says how many bytes of the body are still to come after those read.
 
-        What reading it opened is owed now that the length is known."""
+        Now that the length is known, what reading the head opened of the window is owed."""
         coming = awaited * _TLS_OVERHEAD if self._sealed else awaited
         self._credit.length = self._line.read - self._base + coming
         if self._credit.length > 2 * self._credit.expected:
-            self._changes = -1  # its window is to be another
+            self._changes = -1  # its window will change
         self._put_right(*self._line.arrivals())
 
     def foresee_record(self, awaited: int) -> None:
-        """Of a response sealed by TLS whose head cannot be read yet, so many bytes are still to
-        come, and it seems to end with them."""
+        """For a response over TLS whose head cannot be read yet: so many bytes are still to come,
+        and it seems to end with them."""
         self._credit.at_least = self._line.read - self._base + awaited
 
     def allowance(self, then: Callable[[int], None]) -> int:
-        """How many bytes may be read now; 0: none, and ``then`` is called with the number later.
+        """The number of bytes that may be read now; 0: none, and ``then`` is called with it later.
 
-        With nothing waiting in the kernel one may be read: to find that this is the end.
+        If the kernel has no data, one byte may be read, to detect the end.
         """
         arrivals = self._line.arrivals()
         self._put_right(*arrivals)
@@ -125,10 +125,11 @@ class Tap:
         return max(amount, 1)
 
     def reconcile(self) -> bool:
-        """Owe at once what no read of ours brings forth, and take back what will not come.
+        """Owe bytes that arrive without a read of ours, and take back payments for bytes that will
+        not come.
 
-        A response may be longer than expected, and probes and repetitions come while a claim
-        waits. Says whether anything came since this was last done.
+        A response may be longer than expected, and probes and retransmissions arrive while a claim
+        waits. Returns whether anything arrived since the last call.
         """
         arrivals = self._line.arrivals()
         if arrivals[1] == self._put_right_at:
@@ -137,7 +138,7 @@ class Tap:
         return True
 
     def _put_right(self, stream: int, wire: int) -> None:
-        """Before the first arrival, the request's payment stands."""
+        """Before the first arrival, the payment with the request remains."""
         line, credit = self._line, self._credit
         self._put_right_at = wire
         if stream == self._base:
@@ -150,7 +151,7 @@ class Tap:
             self._meter.settle(self._site, -unpaid)
 
     def close(self, *, whole: bool) -> int:
-        """Settle; the wire bytes that arrived for this response."""
+        """Settle; returns the wire bytes of this response."""
         if self._claim is not None:
             self._meter.withdraw(self._claim)
             self._claim = None
@@ -166,7 +167,7 @@ class Tap:
         return arrived
 
     def _next_read(self, stream: int, wire: int) -> tuple[int, float]:
-        """What there is to read, and what is to be paid before."""
+        """What can be read, and what has to be paid before."""
         line = self._line
         if line.read == self._base:
             quantum = window.head_quantum(self._meter.governor.total, sealed=self._sealed)
@@ -178,7 +179,7 @@ class Tap:
         )
 
     def _granted(self) -> None:
-        """More may have come in the meantime: it is read along, for a small debt."""
+        """More may have arrived meanwhile: it is read, too, for a small debt."""
         self._claim = None
         self._credit.pay(self._due)
         amount, due = self._next_read(*self._line.arrivals())
@@ -207,4 +208,4 @@ class Tap:
 
 
 def _nobody(_amount: int) -> None:
-    """Before the first claim there is no one to call."""
+    """Placeholder before the first claim."""

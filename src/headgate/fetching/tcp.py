@@ -1,12 +1,12 @@
-"""A TCP connection as the kernel sees it: what arrived, and how wide it is open.
+"""A TCP connection as the kernel sees it: bytes arrived, and its receive window.
 
 The counts come from TCP_INFO, so they are those of the wire: payload bytes as they arrived, read or
 not, and segments, from which the frame headers follow.
 
-A window bounds bytes, not segments: a server that sends a byte per segment may send sixty times
-what the window says. Such a connection is shut while it has to wait. A filter in the kernel then
-drops crumbs before TCP sees them, so the server has to stop after its congestion window, and what
-it sends later, it sends in full segments. Those are let in: they are bounded by the window.
+A window bounds bytes, not segments: a server that sends a byte per segment may put sixty times the
+window on the wire. Such a connection is shut while it has to wait: a socket filter drops tiny
+segments (crumbs) before TCP sees them, so the server has to stop after its congestion window and
+later sends full segments. Those pass: the window bounds them.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _COUNTS = struct.Struct("=128xQ4xI")
 _ROUND_TRIP = struct.Struct("=68xI")
 _WIDEST_UNSCALED = 64_000
 _HANDSHAKE_OPTIONS = 8
-"""Bytes of TCP options that the server's first segment has beyond a later one's."""
+"""TCP options in the server's first segment beyond those of later ones, in bytes."""
 _TIME_STAMPS = 12
-"""Bytes of TCP options that a segment size has to leave room for."""
+"""TCP options that a segment size must leave room for, in bytes."""
 
 _SO_ATTACH_FILTER, _SO_DETACH_FILTER, _SO_MEMINFO = 26, 27, 55
 _DROPS = struct.Struct("=32xI")
 _INSTRUCTION = struct.Struct("=HBBI")
 _CRUMB = FRAME_HEADERS // 2
-"""Bytes of payload from which on a segment is let in."""
+"""Least payload of a segment that passes the filter, in bytes."""
 _DROP_CRUMBS = ctypes.create_string_buffer(
     b"".join(
         _INSTRUCTION.pack(*instruction)
@@ -53,7 +53,7 @@ _FILTER = struct.pack("HP", len(_DROP_CRUMBS) // _INSTRUCTION.size, ctypes.addre
 
 
 class Line:
-    """One connected socket with its counts. ``read`` never goes above what was received."""
+    """One connected socket with its counters. ``read`` never exceeds what was received."""
 
     __slots__ = (
         "_dropped_bytes",
@@ -70,32 +70,32 @@ class Line:
     def __init__(self, sock: socket.socket, opening: Opening | None) -> None:
         self.sock = sock
         self.window = None if opening is None else opening.window
-        """What was asked for; None: the kernel's own, which grows."""
+        """The window that was set; None: the kernel's own, which grows."""
         self.read = 0
-        """Stream bytes taken out of the kernel so far."""
+        """Stream bytes read so far."""
         self.settled = 0
         """Wire bytes accounted for so far."""
         self.rtt = round_trip_seconds(sock)
         self._last: tuple[int, int] | None = None
-        """The final counts of a closed connection."""
+        """The final counters of a closed connection."""
         self._drops = 0
-        """Segments that the filter was seen to have dropped."""
+        """Segments dropped by the filter, as last seen."""
         self._dropped_bytes = 0
         self._shut: bool | None = None
-        """None: it never was."""
+        """None: it was never shut."""
 
     def hold_window(self) -> None:
-        """For a stream in records, whose segments are not all full. The kernel goes by its own
-        guess of what fits until it is told; where that is less than what was announced, a part of
-        a segment is left of the window now and then, and the server waits half a second before it
-        fills that. Where all are full, the guess is what keeps lumps small."""
+        """For a stream in records, whose segments are not all full. The kernel guesses how much
+        data fits into its buffer; if that is less than the announced window, a part of a segment
+        remains now and then, and the server waits half a second before it fills it. If all segments
+        are full, the guess keeps bursts small."""
         if self.window is not None:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, self.window)
 
     def arrivals(self) -> tuple[int, int]:
-        """Stream bytes and wire bytes that came since the connection began.
+        """Stream bytes and wire bytes since the connection began.
 
-        What the filter drops are crumbs, and counted as if of one byte: most are.
+        Dropped segments are counted with one byte of payload each, as most have.
         """
         if self._last is not None:
             return self._last
@@ -110,7 +110,7 @@ class Line:
         return stream, wire + self._dropped_bytes
 
     def settle(self) -> int:
-        """The wire bytes since this was last asked."""
+        """The wire bytes since the last call."""
         _, wire = self.arrivals()
         fresh = wire - self.settled
         self.settled = wire
@@ -124,18 +124,18 @@ class Line:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
 
     def shut(self) -> None:
-        """Let no crumbs in."""
+        """Drop tiny segments from now on."""
         self.sock.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, _FILTER)
         self._shut = True
 
     def reopen(self) -> None:
-        """Let data in again, if the connection was shut."""
+        """Let all segments pass again, if the connection was shut."""
         if self._shut:
             self.sock.setsockopt(socket.SOL_SOCKET, _SO_DETACH_FILTER, 0)
             self._shut = False
 
     def acknowledge(self) -> None:
-        """Send an acknowledgement that the kernel holds back, if there is one."""
+        """Send a delayed acknowledgement, if there is one."""
         if self._last is None:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
@@ -144,11 +144,10 @@ class Line:
         self.sock.close()
 
     def widen(self, opening: Opening) -> None:
-        """Open a narrow connection wider while it runs, as far as that goes.
+        """Widen the window of an open connection, as far as possible.
 
-        What a narrow window may become was settled when the connection began: it was too small to
-        need scaling, so 64 KB is the most. Wider takes a new connection. One for crumbs stays as
-        it is.
+        A connection opened with a narrow window has no window scaling, so 64 KB is the limit; more
+        takes a new connection. One for crumbs stays as it is.
         """
         wider = min(opening.window, _WIDEST_UNSCALED)
         if self.window is None or self.window >= wider or self.window == NARROWEST.window:
@@ -159,7 +158,7 @@ class Line:
 
 
 def open_socket(address: str, opening: Opening | None) -> socket.socket:
-    """A socket ready to connect: the window has to be told before, for that is when it is said."""
+    """A socket ready to connect: the window has to be set before, since it is announced then."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,8 +1,9 @@
-"""TLS on memory: the connection moves ciphertext, so that it alone decides what is read and when.
+"""TLS over memory buffers: the connection moves the ciphertext, so that it decides what is read and
+when.
 
-An event loop's own TLS reads ahead into buffers of its own, which would take bytes off the wire
-unasked. Certificates are verified against the system's store, or certifi's where there is none;
-sessions are offered again to the same origin, which spares a round trip and a certificate chain.
+An event loop's own TLS reads ahead into its buffers, which would take bytes off the wire unpaid.
+Certificates are verified against the system's store, or certifi's if there is none; sessions are
+resumed per origin, which saves a round trip and a certificate chain.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _PIECE = 32 * 1024
 _RECORD_HEAD = 5
 _FULL_RECORD = 16 * 1024
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
-"""What OpenSSL calls an answer in something else."""
+"""OpenSSL's reasons for a response that is not TLS."""
 
 
 class TlsStream:
-    """One connection's cipher. Ciphertext goes in by `take` and comes out of `seal`."""
+    """TLS of one connection. Ciphertext goes in by `take` and comes out of `seal`."""
 
     __slots__ = ("_facts", "_head", "_incoming", "_object", "_outgoing", "_record", "awaited")
 
@@ -42,11 +43,11 @@ class TlsStream:
             self._incoming, self._outgoing, server_hostname=host, session=session
         )
         self._head = b""
-        """Of a record whose length is not told yet."""
+        """Start of a record whose length is not yet known."""
         self._record = 0
-        """Bytes of the record that is under way."""
+        """Received bytes of the current record."""
         self.awaited = 0
-        """Of it, those that are still to come."""
+        """Bytes of the current record still to come."""
         self._facts: TlsFacts | None = None
 
     async def handshake(self, sock: socket.socket) -> None:
@@ -70,7 +71,7 @@ class TlsStream:
 
     @property
     def facts(self) -> TlsFacts:
-        """Of a handshake that is done; the certificate is read once."""
+        """Facts of a completed handshake; the certificate is decoded once."""
         if self._facts is None:
             shown = self._object.getpeercert() or {}
             ends = str(shown.get("notAfter", ""))
@@ -90,13 +91,13 @@ class TlsStream:
         self._count(ciphertext)
 
     @property
-    def last_of_its_kind(self) -> bool:
-        """Whether the record under way is shorter than records can be: a server that has more to
-        say fills them."""
+    def is_short_record(self) -> bool:
+        """Whether the current record is shorter than the maximum, and thus probably the last: a
+        server with more data fills its records."""
         return self._record < _FULL_RECORD
 
     def _count(self, ciphertext: memoryview) -> None:
-        """Records say in their first five bytes how long they are, which anybody can read."""
+        """The first five bytes of a record, unencrypted, give its length."""
         size, at = len(ciphertext), 0
         while size - at > self.awaited:
             at += self.awaited
@@ -111,7 +112,8 @@ class TlsStream:
         self.awaited -= size - at
 
     def read_into(self, buffer: bytearray) -> int:
-        """Plain bytes; 0 when no more can be had yet, -1 at the peer's proper end."""
+        """Decrypt into the buffer; returns the number of bytes, 0 if more is needed, -1 at a proper
+        end."""
         try:
             return int(self._object.read(len(buffer), buffer)) or -1
         except ssl.SSLWantReadError:
@@ -121,7 +123,7 @@ class TlsStream:
 
 
 class Tls:
-    """What all connections share: trust, and sessions by origin."""
+    """Shared by all connections: trusted certificates, and sessions by origin."""
 
     def __init__(
         self, *, verify: bool = True, authorities: str | None = None, certificate: str = ""
@@ -132,7 +134,7 @@ class Tls:
         self._authorities = authorities
         self._certificate = certificate
         self._context: ssl.SSLContext | None = None
-        """Made when first needed: reading the store takes longer than many a short crawl."""
+        """Made when first needed: loading the certificates takes longer than some short crawls."""
         self._sessions: dict[Origin, ssl.SSLSession] = {}
 
     def with_certificate(self, certificate: str) -> Tls:
@@ -181,12 +183,12 @@ class Tls:
 
 
 def trusting_context(authorities: str | None = None) -> ssl.SSLContext:
-    """What verifies servers as Headgate does everywhere."""
+    """An SSL context that verifies servers as Headgate does everywhere."""
     return ssl.create_default_context(cafile=authorities or _store())
 
 
 def _issuer(names: Any) -> str:
-    """Of the pairs that Python makes of a distinguished name."""
+    """From Python's form of a distinguished name."""
     found = {key: value for part in names for key, value in part}
     return str(found.get("organizationName") or found.get("commonName") or "")
 
@@ -198,12 +200,12 @@ def _in_words(error: ssl.SSLError) -> str:
 
 
 def _no_password() -> str:
-    """Nobody is there to be asked."""
+    """A key with a password is an error: nobody can be asked for it."""
     raise ValueError("its key has a password; take that off")
 
 
 def _store() -> str | None:
-    """None: the system's own; certifi's file where the system has none."""
+    """None: the system's store; certifi's file if the system has none."""
     paths = ssl.get_default_verify_paths()
     if paths.cafile is not None or (paths.capath is not None and any(Path(paths.capath).iterdir())):
         return None

@@ -1,8 +1,8 @@
-"""What a response must be to be taken in: judged by its head, before its body comes.
+"""Which responses are downloaded: decided by the head, before the body arrives.
 
-Only pages are judged, which have a status of 2xx: redirects and errors are short, and the crawl
-needs them. A response that does not say its type, or its length, is taken in; one that turns out
-to be too long is given up there. Either way the connection goes, since the rest is on its way.
+Only responses with status 2xx are checked: redirects and errors are short, and the crawl needs
+them. A response without a type or length is downloaded; one that turns out to be too long is
+aborted. In both cases the connection is closed, since the rest is on its way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Wanted"]
 
 
 class Wanted:
-    """Of one request."""
+    """The conditions of one request."""
 
     __slots__ = ("_most_bytes", "_types")
 
@@ -28,13 +28,13 @@ class Wanted:
 
     @classmethod
     def of(cls, request: FetchRequest) -> Wanted | None:
-        """None: whatever comes."""
+        """None: no conditions."""
         if not request.types and not request.whole_only:
             return None
         return cls(request.types, request.max_bytes if request.whole_only else None)
 
     def judge(self, status: int, headers: Fields, length: int | None) -> None:
-        """Raises `FetchFault` for what is not wanted; ``length`` is None where it is not told."""
+        """Raises `FetchFault` if the response is not wanted; ``length`` None: not known."""
         if not 200 <= status < 300:
             return
         kind = _media_type(headers)
@@ -48,14 +48,14 @@ class Wanted:
             raise FetchFault(FailureKind.TOO_LARGE, format_size(Bytes(length)))
 
     def judge_cut(self, truncated: str) -> None:
-        """The same for a body that was cut, for it brought more than was wanted."""
+        """The same for a body that was cut because it was too long."""
         if self._most_bytes is not None and truncated == "length":
             most = format_size(Bytes(self._most_bytes))
             raise FetchFault(FailureKind.TOO_LARGE, f"more than {most}")
 
 
 def _media_type(headers: Fields) -> str:
-    """In lower case, without parameters; empty: not told."""
+    """In lower case, without parameters; empty: not given."""
     for name, value in headers:
         if name == "content-type":
             return value.partition(";")[0].strip().lower()

@@ -1,6 +1,6 @@
-"""Where every byte is that came over the line: under way, told with its response, or cut off.
+"""Accounts for every byte received: in flight, reported with its response, or cut off.
 
-A byte is in one of the three at any moment: whoever adds them up counts none twice and misses none.
+At any time each byte is in exactly one of the three, so their sum is right.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["WireLedger"]
 
 
 class WireLedger:
-    """By site: thousands of them may be asked about one by one."""
+    """Indexed by site: thousands may be queried one by one."""
 
     def __init__(self) -> None:
         self._under_way: defaultdict[str, set[Connection]] = defaultdict(set)
@@ -24,14 +24,14 @@ class WireLedger:
         self._carried = 0
 
     def __iter__(self) -> Iterator[Connection]:
-        """Connections that have a request under way."""
+        """Connections with a request in flight."""
         return chain.from_iterable(self._under_way.values())
 
     def begin(self, site: str, connection: Connection) -> None:
         self._under_way[site].add(connection)
 
     def end(self, site: str, connection: Connection, wire_bytes: int) -> None:
-        """However it ended, and whether or not it was begun."""
+        """The exchange ended, in whatever way, perhaps before it began."""
         connections = self._under_way.get(site, set())
         connections.discard(connection)
         if not connections:
@@ -39,20 +39,20 @@ class WireLedger:
         self._carried += wire_bytes
 
     def cut_off(self, site: str, wire_bytes: int) -> None:
-        """Nobody is told of the response that they came for."""
+        """Bytes of a response that is not reported."""
         self._cut_off[site] += wire_bytes
 
     def take_cut_off(self, site: str) -> int:
-        """Each byte is told once."""
+        """Bytes cut off since the last call."""
         return self._cut_off.pop(site, 0)
 
     def under_way(self, site: str) -> int:
-        """Wire bytes that came for responses not yet whole."""
+        """Wire bytes received for incomplete responses."""
         connections = self._under_way.get(site)
         return sum(each.under_way(site) for each in connections) if connections else 0
 
     def announced(self, site: str) -> Announced:
-        """What responses under way have still to bring, where they say it."""
+        """Bytes still to come of current responses, as far as known."""
         connections = self._under_way.get(site)
         if not connections:
             return NOTHING_ANNOUNCED
@@ -61,5 +61,5 @@ class WireLedger:
         return Announced(sum(sizes), len(sizes))
 
     def carried(self) -> int:
-        """Wire bytes that came for all responses since the beginning."""
+        """Wire bytes received for all responses since the start."""
         return self._carried + sum(connection.arrived for connection in self)

@@ -28,5 +28,5 @@ def test_the_record_under_way_is_counted(lengths: list[int], cuts: list[int]) ->
         head_is_there = at - (ends[record] - lengths[record]) >= 0
         assert stream.awaited == (ends[record] - at if head_is_there else 0)
         if head_is_there and stream.awaited:
-            assert stream.last_of_its_kind == (lengths[record] < 16_384)
+            assert stream.is_short_record == (lengths[record] < 16_384)
     assert stream.awaited == 0
