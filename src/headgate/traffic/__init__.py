@@ -1,10 +1,9 @@
-"""The arithmetic of bandwidth: who may let how many bytes arrive, and when.
+"""The arithmetic of rate limiting: how many bytes may arrive, for which site, and when.
 
-Pure: the time is an argument and every answer is a moment or an amount; `fetching.metering` waits.
+Pure: time is an argument, and results are times or amounts; `fetching.metering` does the waiting.
 Amounts are bytes on the wire, frame headers included, and rates bytes of that kind per second.
 
-`bucket` one rate with its debts; `governor` the tree total > site with its turns; `credit` one
-response's account, the connection's level of the tree; `window` how wide a connection is opened
-and how many of them a site needs. `admission` how many downloads, best first, fill a limit, with
-`on_off` as its rival.
+`bucket`: one rate, with debts; `governor`: the tree total > site, with turns; `credit`: the account
+of one response; `window`: receive windows, and how many connections a site needs. `admission`: how
+many downloads, best first, fill a limit; `on_off`: the method it is compared with.
 """

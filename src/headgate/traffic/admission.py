@@ -2,8 +2,8 @@
 
 Diligenti et al. 2004. Downloads wait by score. The manager looks at the best few of them
 (``look_ahead``, the paper's maxd) and starts the first for which there is room under the limit L,
-and again until none fits. What a download takes of the limit is noted when it starts, and the same
-number is given back when it ends, although the estimate has moved on: the sum cannot drift.
+and again until none fits. What a download takes of the limit is recorded when it starts, and the
+same number is returned when it ends, even if the estimate has changed: the sum cannot drift.
 
 Three rules say what a download takes, given the estimate B of its server's speed:
 
@@ -20,13 +20,13 @@ by_use         Headgate's, where one bucket holds the whole line as well: counts
 A server that already has downloads running divides its speed among them: the next one is counted
 with B / (n + 1).
 
-Passing over the best for want of room could go on for ever: there is always someone smaller. So a
-download that was best in line and passed over ``most_passes`` times or for ``patience`` seconds has
-what comes free kept for it: until it fits, nothing behind it starts. This is the reservation of
-EASY back-filling with nothing filled in behind, since nobody knows how long a download will last.
+A large download could be passed over for ever, since there is always a smaller one. So for a
+download that was best in line and passed over ``most_passes`` times or for ``patience`` seconds,
+free capacity is reserved: until it fits, nothing behind it starts. This is the reservation of EASY
+back-filling without back-filling, since the duration of downloads is unknown.
 
-Events in, decisions out: `offer` and `ended` are told, `starts` is asked after either and now and
-then. Estimates and the time are arguments.
+Events in, decisions out: `starts` is called after `offer` and `ended`, and at intervals. Estimates
+and the time are arguments.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ class Taken(NamedTuple):
     """Bytes per second."""
 
     counted: float
-    """Of the limit, for as long as the download runs."""
+    """Part of the limit, while the download runs."""
     share: float
-    """What a bucket is to hold it to; infinite: none."""
+    """Rate that a bucket enforces; infinite: none."""
 
 
 Taking = Callable[[float, float, float], Taken | None]
 """(estimate, what is left of the limit, the limit) → what a download takes; None: no room."""
 
 _HEADROOM = 1.5
-"""Speeds of single downloads scatter around the estimate; a share must not cut the faster half."""
+"""Speeds of single downloads vary around the estimate; a share must not slow the faster half."""
 _WORTH_OF_ESTIMATE = 0.25
 _WORTH_OF_LIMIT = 0.05
-"""Less room than either is left unused: a share too small makes a download that lasts for ever."""
+"""Less room than either is left unused: with too small a share a download would take for ever."""
 
 
 def by_estimates(estimate: float, left: float, limit: float) -> Taken | None:
@@ -111,16 +111,16 @@ def _worth_a_start(estimate: float, left: float, limit: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRules:
-    """What is fixed for a crawl."""
+    """Settings of a crawl."""
 
     limit: float
-    """L, bytes per second, to begin with."""
+    """L in bytes per second, at the start."""
     taking: Taking = by_use
     look_ahead: int = 6
     fetchers: int = 64
-    """Downloads at once, over all servers."""
+    """Concurrent downloads over all servers."""
     per_server: int = 2
-    """Downloads at once from one server, as politeness has it."""
+    """Concurrent downloads from one server, for politeness."""
     most_passes: int = 50
     patience: float = 30.0
 
@@ -132,16 +132,15 @@ class Start:
     download: Download
     taken: Taken
     passed_over: int
-    """How many better ones stay in line for want of room."""
+    """Number of better downloads that did not fit."""
 
 
 class Admission:
-    """``taken`` is the sum over the downloads that run, and at most the limit they started
-    under."""
+    """``taken`` is the sum over running downloads, at most the limit when they started."""
 
     def __init__(self, rules: AdmissionRules, estimate: Estimate) -> None:
         self.limit = rules.limit
-        """May be changed; what runs then is not touched."""
+        """May be changed; running downloads are not affected."""
         self._rules = rules
         self._estimate = estimate
         self._queue = ScoreQueue(rules.per_server)
@@ -149,7 +148,8 @@ class Admission:
 
     @property
     def taken(self) -> float:
-        """CB: what the running downloads are expected to use. Summed anew: no rounding piles up."""
+        """CB: what running downloads are expected to use. Summed each time, so that rounding errors
+        do not add up."""
         return math.fsum(start.taken.counted for start in self._running.values())
 
     @property
@@ -161,19 +161,19 @@ class Admission:
         self._queue.add(download)
 
     def exchange(self, key: str, download: Download) -> None:
-        """Put another in the place of one in line, which keeps what it was passed over."""
+        """Replace a waiting download by another, which inherits how often it was passed over."""
         self._queue.exchange(key, download)
 
     def withdraw(self, key: str) -> None:
-        """A download in line is not wanted any more."""
+        """Remove a waiting download."""
         self._queue.remove(key)
 
     def ended(self, key: str) -> None:
-        """A download is over, well or not; what it took is free again."""
+        """A download has ended, successfully or not; what it took is free again."""
         self._queue.ended(self._running.pop(key).download.server)
 
     def starts(self, now: float) -> list[Start]:
-        """All that are to start now, in this order; they count as running."""
+        """The downloads to start now, in order; they count as running."""
         started: list[Start] = []
         while self.limit > 0 and len(self._running) < self._rules.fetchers:
             start = self._next(now)
@@ -188,7 +188,7 @@ class Admission:
         assert len(self._running) <= self._rules.fetchers
 
     def _next(self, now: float) -> Start | None:
-        """The first of the best few for which there is room."""
+        """The first of the best few that fits."""
         rules, left = self._rules, self.limit - self.taken
         best = self._queue.best(rules.look_ahead)
         for place, waiting in enumerate(best):

@@ -1,13 +1,12 @@
-"""A token bucket that may owe.
+"""A token bucket that may go into debt.
 
-Tokens grow by ``rate`` per second up to ``burst`` and fall by what is taken. Taking asks for
-nothing but ``tokens >= 0``, so an amount larger than the burst is possible: the bucket goes into
-debt and the next taker waits until it is paid back. From this, over any stretch of t seconds, no
-more than ``rate * t + burst + the largest amount taken`` leaves the bucket, and with what is given
-back up to two bursts more.
+Tokens grow by ``rate`` per second up to ``burst`` and fall by what is taken. Taking requires only
+``tokens >= 0``, so an amount larger than the burst is possible: the bucket goes into debt, and the
+next has to wait until it is paid back. So over any t seconds at most ``rate * t + burst + the
+largest amount taken`` leaves the bucket, and with returned tokens up to two bursts more.
 
-It starts with nothing saved. An infinite rate never runs out; a rate of 0 never recovers. Time does
-not go back: a moment before the last one counts as the last one.
+It starts empty. An infinite rate never runs out; a rate of 0 never recovers. Time does not go back:
+an earlier time counts as the last one.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ __all__ = ["Bucket"]
 
 
 _GIVEN_BACK = 3.0
-"""Bursts that may be there at once, if they were given back."""
+"""Most tokens after returns, in bursts."""
 
 
 class Bucket:
-    """One rate. ``tokens`` grow up to the burst; only what was given back goes beyond."""
+    """One rate. ``tokens`` grow up to the burst; only returned tokens go beyond."""
 
     __slots__ = ("_at", "_tokens", "burst", "rate")
 
@@ -33,7 +32,7 @@ class Bucket:
         self._at = now
 
     def tokens(self, now: float) -> float:
-        """What may be taken; negative when in debt.
+        """Tokens available; negative: debt.
 
         >>> bucket = Bucket(rate=100.0, burst=10.0, now=0.0)
         >>> bucket.take(60.0, now=0.0)
@@ -45,13 +44,14 @@ class Bucket:
         return min(self.burst, self._tokens + self.rate * (now - self._at))
 
     def ready_time(self) -> float:
-        """The first moment without debt: a past one when there is none now."""
+        """The time at which the debt is paid; in the past if there is none."""
         if self._tokens >= 0:
             return self._at
         return self._at - self._tokens / self.rate if self.rate > 0 else math.inf
 
     def saved_time(self, amount: float) -> float:
-        """The first moment with so much saved, if nothing is taken: a past one when it is there.
+        """The time at which ``amount`` will be available if nothing is taken; in the past if it is
+        already.
 
         >>> Bucket(rate=100.0, burst=10.0, now=1.0).saved_time(5.0)
         1.05
@@ -61,19 +61,19 @@ class Bucket:
         return self._at + (amount - self._tokens) / self.rate if self.rate > 0 else math.inf
 
     def take(self, amount: float, now: float) -> None:
-        """Take, into debt if need be."""
+        """Take, into debt if necessary."""
         self._tokens = self.tokens(now) - amount
         self._at = max(self._at, now)
 
     def give_back(self, amount: float, now: float) -> None:
-        """What was taken and not used. Other than savings it may pass the burst, up to three times:
-        it was due a moment ago, and had it been lost, the line would have stood still for it."""
+        """Return what was taken and not used. It may exceed the burst up to three times: if it were
+        lost, the line would idle for that long."""
         tokens = self.tokens(now)
         self._tokens = max(tokens, min(_GIVEN_BACK * self.burst, tokens + amount))
         self._at = max(self._at, now)
 
     def set_rate(self, rate: float, burst: float, now: float) -> None:
-        """From now on another rate; debts stay, savings shrink to the new burst."""
+        """Change the rate; debts stay, tokens are cut to the new burst."""
         tokens = self.tokens(now)
         self._at = max(self._at, now)
         self.rate = rate
@@ -88,5 +88,5 @@ class Bucket:
 
 
 def _savings(rate: float) -> float:
-    """What a bucket of this rate begins with."""
+    """Initial tokens at this rate."""
     return math.inf if math.isinf(rate) else 0.0

@@ -5,22 +5,22 @@ congestion window, which starts at ten segments and cannot have grown by more th
 
     permitted = min(read + window, length of the response, received + congestion window)
 
-so the account keeps  paid >= arrived + wire(permitted − received)  before every step that permits
-more: the request (length as expected) and each read (which opens the window again by as much).
-The head may go ahead: it is read as soon as it comes, so that the length is known, and what that
-opens is owed.
-``arrived`` and ``received`` come from the kernel's own count of the connection, so that whatever
-was guessed — segment sizes, the kernel's window, the response's length — is set right at the next
-step and, at the latest, at the end.
+so the account ensures paid >= arrived + wire(permitted − received) before every step that permits
+more: the request (length as expected) and each read (which opens the window again by as much). The
+head is an exception: it is read as soon as it arrives, so that the length is known, and what that
+opens of the window is owed. ``arrived`` and ``received`` come from the kernel's counters, so that
+estimates (segment sizes, the kernel's window, the response's length) are corrected at the next step
+or, at the latest, at the end.
 
-A window bounds bytes, not segments, and segments cost their headers. Where a response comes in
-``crumbs``, a filter keeps them out while it waits, and before it is opened a few are paid ahead.
-Whole segments are let in, within the window; they come when the server's own timer says so. Paid
-for in full, the windows of many such responses would be filled at once some time later; not paid
-for at all, they would come on top of the rest. A quarter is paid ahead, and what comes is owed.
+A window bounds bytes, not segments, and each segment has headers. If a response comes in ``crumbs``
+(tiny segments), a filter drops them while it waits, and a few are paid in advance before it is
+opened. Full segments pass, within the window; they come when the server's timer fires. If windows
+were paid in full, those of many such responses would all be filled later at once; if not at all,
+they would come on top of the rest. A quarter is paid in advance, and the rest is owed when it
+arrives.
 
-The connection's owner asks `due`, waits for the governor, calls `pay`, then acts. At the end
-`balance` says what to give back (positive) or to owe (negative).
+The connection asks `due`, waits for the governor, calls `pay`, then acts. At the end `balance` says
+what to return (positive) or to owe (negative).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ CRUMBS_AHEAD = 3.0 * (FRAME_HEADERS + 1)
 _PART_OF_WINDOW = 0.25
 """Chosen on ten servers that send nothing but crumbs, at 50 KB/s (`bench.bandwidth`)."""
 _WORTH_WAITING = 256
-"""Less than this is left to the next step or to the end."""
+"""Smaller amounts are left to the next step or to the end."""
 _STREAM_PART = SEGMENT / (SEGMENT + FRAME_HEADERS)
 
 
 class Credit:
-    """One response's payments. ``paid`` falls by a refund only."""
+    """The payments for one response. ``paid`` decreases only by refunds."""
 
     __slots__ = (
         "_carried",
@@ -56,20 +56,20 @@ class Credit:
 
     def __init__(self, expected: float, window: float, carried: float = 0.0) -> None:
         self.expected = expected
-        """Wire bytes foreseen for the whole response."""
+        """Wire bytes expected of the whole response."""
         self.window = window
         self._first_window = Opening(int(window)).announced
         self._carried = carried
-        """Stream bytes the connection carried before this response."""
+        """Stream bytes of the connection before this response."""
         self.crumbs = False
-        """Once true it stays."""
+        """Stays true."""
         self.length: float | None = None
-        """Stream bytes of the whole response once its head told."""
+        """Stream bytes of the whole response, once its head is known."""
         self.at_least = 0.0
-        """As far as the response is known to go before that, and no further as far as is known."""
+        """Known lower bound of the length before that; taken for the length."""
         self.paid = 0.0
         self._owed = 0.0
-        """What came unpaid since the last payment."""
+        """Bytes that arrived unpaid since the last payment."""
 
     def due_before_request(self) -> float:
         """What the server may send before the next payment: the window.
@@ -83,10 +83,10 @@ class Credit:
         return max(0.0, min(self.expected, wire_bytes(unasked)) - self.paid)
 
     def due_before_read(self, read: int, received: int, arrived: float) -> float:
-        """What is to be paid so that everything up to stream byte ``read`` may be taken.
+        """What has to be paid before everything up to stream byte ``read`` may be read.
 
-        ``received`` stream bytes and ``arrived`` wire bytes came so far. A trifle need not wait,
-        but many do: a server may send a byte per segment.
+        ``received`` stream bytes and ``arrived`` wire bytes so far. A small amount need not wait,
+        but many together do: a server may send a byte per segment.
         """
         if self.crumbs:
             return self.unpaid(read, received, arrived + CRUMBS_AHEAD)
@@ -94,15 +94,15 @@ class Credit:
         return due if due and due + self._owed >= _WORTH_WAITING else 0.0
 
     def unpaid(self, read: int, received: int, arrived: float) -> float:
-        """What came or will come unpaid when this much has been read."""
+        """Bytes that arrived or will arrive unpaid when this much has been read."""
         return max(0.0, arrived + self._coming(read, received) - self.paid)
 
     def to_owe(self, read: int, received: int, arrived: float) -> float:
-        """What to pay late: what no read of ours is to bring forth.
+        """What to pay late: bytes that arrive without a read of ours.
 
-        As long as the end is not known that is what came. If it were what may come, too, each
-        segment of a response longer than expected would be owed before it is read, and no read
-        would ever wait.
+        As long as the length is not known, these are the bytes that arrived. If those that may
+        arrive counted, too, each segment of a response longer than expected would be owed before it
+        is read, and no read would ever wait.
         """
         if self.length is None and not self.crumbs:
             return max(0.0, arrived - self.paid)
@@ -113,7 +113,7 @@ class Credit:
         self._owed = 0.0
 
     def owe(self, amount: float) -> None:
-        """Pay late, for what came without asking."""
+        """Pay late, for bytes that arrived without a read."""
         self.paid += amount
         self._owed += amount
 
@@ -122,7 +122,7 @@ class Credit:
         return self.paid - arrived
 
     def balance_when_cut(self, read: int, received: int, arrived: float) -> float:
-        """The same when the connection is dropped: what was permitted may be on its way already."""
+        """The same when the connection is closed: bytes that were permitted may be on their way."""
         surplus = self.paid - arrived
         return min(surplus, max(0.0, surplus - self._coming(read, received)))
 

@@ -1,7 +1,7 @@
-"""How many fetches at once a site needs to use its share.
+"""How many concurrent fetches a site needs to use its share.
 
-Windows say how many connections the distance asks for (`window.connections`); the server's own time
-is not in that. A server that thinks for half a second gives a connection one page per half second,
+`window.connections` says how many connections the round trip needs; the server's own time is not in
+that. A server that takes half a second per page serves a page per half second and connection,
 however near it is. By Little's law
 
     fetches at once = share × seconds per response / bytes per response
@@ -9,9 +9,9 @@ however near it is. By Little's law
 with the seconds in which we held a response back for our own credit left out: counted in, every
 connection more would make responses slower and ask for the next. The larger of both numbers counts.
 
-A server slower than its share answers slower the more is asked at once, so the number grows up to
-what politeness allows, which is the caller's to see to; the plan then learns the server's speed and
-gives the share to others.
+A server slower than its share slows down with concurrency, so the number grows up to the limit of
+politeness, which the caller applies; the plan then learns the server's speed and gives the share to
+others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headgate.traffic.server_tally import ServerTally
 __all__ = ["fetches_at_once"]
 
 _MARGIN = 1.25
-"""Responses are not alike; a few are always between two."""
+"""Responses differ, and a few connections are always between two of them."""
 
 
 def fetches_at_once(

@@ -1,12 +1,11 @@
-"""The fetcher manager: what waits by score, which of it starts, and what is learned from each end.
+"""The fetcher manager: downloads wait by score, some start, and each that ends is a measurement.
 
-The whole of Diligenti et al. 2004 in one place, for the lab and for a crawl alike: `admission` or
-its rival `on_off` decides what starts, `server_speed` says how fast a server is at this hour, and
-every download that ends is a measure of its server. A `Way` says which of the published and
-repaired rules are at work.
+All of Diligenti et al. 2004 in one place, for the lab and for crawls: `admission` or its rival
+`on_off` decides what starts, `server_speed` estimates a server's speed at this hour, and every
+download that ends is a measure of it. A `Way` selects among the published and repaired rules.
 
-Where buckets hold downloads to their shares, a download that was held back by us says only "at
-least so fast": taken for the server's speed, estimates would sink and downloads multiply.
+If buckets enforce shares, a download that we held back gives only a lower bound of its server's
+speed: otherwise estimates would sink and downloads multiply.
 
 Time is an argument: ``now`` counts the seconds of a run, a moment says which hour of which day.
 """
@@ -33,17 +32,16 @@ from headgate.traffic.server_speed import Measure, Rule, ServerSpeeds
 __all__ = ["WAYS", "FetcherManager", "Way"]
 
 _HELD_BACK = 0.95
-"""Of its share, or of the limit for the whole line: what went that fast might have been faster
-without us."""
+"""Above this part of its share, or of the whole limit, a download may have been held back by us."""
 _GUESSED_PART = 0.1
-"""Of the limit: a server's speed before any was measured."""
+"""A server's speed before any was measured, as a part of the limit."""
 _GUESSED_SPEED = 100_000.0
-"""The same where there is no limit."""
+"""The same without a limit, in bytes per second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """By which rules."""
+    """The rules in use."""
 
     taking: Taking | None
     """What a download takes of the limit; None: on/off control."""
@@ -60,11 +58,11 @@ WAYS = {
     "estimates": Way(by_estimates, Rule.PAPER),
     "on-off": Way(None),
 }
-"""Those that a crawl can be asked for, Headgate's first."""
+"""Choices for a crawl, Headgate's own first."""
 
 
 class FetcherManager:
-    """Of one run. What it is asked to start counts as running until it is told of its end."""
+    """Of one run. A started download counts as running until `came` or `ended` is called."""
 
     def __init__(
         self, way: Way, limit: float, speeds: ServerSpeeds, *, look_ahead: int, per_server: int
@@ -92,7 +90,7 @@ class FetcherManager:
 
     @property
     def predicted(self) -> float:
-        """The sum of what running downloads are thought to take; 0 where nothing is predicted."""
+        """Predicted sum of the speeds of running downloads; 0: not predicted."""
         return self._control.taken if isinstance(self._control, Admission) else 0.0
 
     def offer(self, download: Download) -> None:
@@ -113,7 +111,7 @@ class FetcherManager:
         return started
 
     def came(self, key: str, measure: Measure, moment: LocalMoment) -> None:
-        """A download came whole. Whether we held it back is not the measure's to say."""
+        """A download is complete. Whether we held it back is decided here, not by the measure."""
         share = self._running[key].taken.share
         streamed = measure.seconds - measure.first_byte_seconds
         by_share = measure.bytes > _HELD_BACK * share * streamed
@@ -126,12 +124,12 @@ class FetcherManager:
         self.ended(key)
 
     def ended(self, key: str) -> None:
-        """A download is over and says nothing of its server."""
+        """A download has ended, without a measure of its server."""
         del self._running[key]
         self._control.ended(key)
 
     def measured(self, rate: float) -> None:
-        """The rate of the last while; told at a steady beat."""
+        """The recent rate; called at regular intervals."""
         self._rate = rate
         if isinstance(self._control, OnOff):
             self._control.measured(rate)

@@ -1,4 +1,4 @@
-"""What the line is known to carry for us, and how patient that makes us about its delays."""
+"""What the line is known to carry for us, and how much delay is tolerated on it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import msgspec
 __all__ = ["FullLine"]
 
 FAST_RATE = 1_000_000.0
-"""On lines that gave less when full, delays are allowed to be longer by the root of how much slower
-they are: a lump of ours takes longer there in full proportion, but nobody's patience does."""
+"""On slower lines, longer delays are tolerated, by the square root of how much slower they are: a
+burst of ours takes longer in full proportion, but people's patience does not grow as much."""
 SLOWEST_PART = 0.3
-"""Of the most that ever came: less than that, when the line is full, is others' doing."""
+"""As a part of the highest rate ever: if a full line gives us less, others use it."""
 
 
 class FullLine(msgspec.Struct):
     """Rates in bytes per second."""
 
     most: float
-    """That ever came."""
+    """Highest rate ever seen."""
     rate: float = math.inf
-    """What it gave us when it was last full; infinite: it never was."""
+    """Our rate when the line was last full; infinite: it never was."""
 
     @property
     def known(self) -> bool:
@@ -29,7 +29,7 @@ class FullLine(msgspec.Struct):
 
     @property
     def patience(self) -> float:
-        """On a slow line a few packets are many milliseconds: delays count for less there."""
+        """Factor on tolerated delays: on a slow line, a few packets take many milliseconds."""
         if not self.known:
             return 1.0
         line = max(min(self.rate, self.most), SLOWEST_PART * self.most)

@@ -1,9 +1,9 @@
 """The governor: one tree of buckets, total > site, and turns among the sites that wait.
 
-Each site has a rate, its part when all want theirs; it may take a little more where others leave
-some of theirs. What nobody takes who may, any site with a bound may have beyond that, as soon as
-the line has stood still for a moment: who has a rate of his own and comes meanwhile need not wait
-for it. It is paid to the total and counts for the bound, not for the site's own rate.
+Each site has a rate, its part when all want theirs; it may take a little more of what others leave.
+What no site takes within its rate, any site with a bound may have beyond that, as soon as the line
+has idled for a moment, so that a site that comes back need not wait for its own rate. It is paid to
+the total and counts for the bound, not for the site's own rate.
 
 A claim asks for an amount of one site's credit. It is granted when neither the total nor the site
 is in debt; then both pay. Claims of one site keep their order, and `turns` says which site is next,
@@ -16,8 +16,8 @@ it, and no frame more, since on a slow line two of them would be 60 ms. A site's
 rate, at least four frames: the root sees to the line, and a site that had to wait for others or for
 its server must not lose its share by it.
 
-Filled by `fetching.metering`, which also sleeps until `wake_time`. A site that was never given a
-rate has none of its own. Where nothing is limited nothing need be asked: `free` says so.
+Used by `fetching.metering`, which also sleeps until `wake_time`. A site that was never given a rate
+has none of its own. If nothing is limited, claims are not needed: see `free`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ __all__ = ["Claim", "Governor"]
 
 _FRAME = SEGMENT + FRAME_HEADERS
 _IDLE_PART = 0.5
-"""Of the root's burst: when so much was saved, nobody wants it who has a rate for it."""
+"""As a part of the root's burst: when so much is saved, no site wants it within its rate."""
 
 
 class Claim:
-    """A wish for credit. ``granted`` turns true once; a withdrawn claim is never granted."""
+    """A request for credit. ``granted`` becomes true once; a withdrawn claim is never granted."""
 
     __slots__ = ("amount", "granted", "site")
 
@@ -48,20 +48,20 @@ class Claim:
 
 
 class _Site:
-    """One site's rate and its line of claims."""
+    """One site's rate and its queue of claims."""
 
     __slots__ = ("bound", "bucket", "claims", "rate")
 
     def __init__(self, now: float) -> None:
         self.rate = math.inf
         self.bucket = Bucket(math.inf, math.inf, now)
-        """Holds the site to the most that it may take."""
+        """Limits the site to the most that it may take."""
         self.bound: Bucket | None = None
-        """Holds it where it takes what nobody wants; None: it may not."""
+        """Limits what it takes beyond its rate when nobody else wants it; None: nothing."""
         self.claims: deque[Claim] = deque()
 
     def ready_time(self) -> float:
-        """The first moment at which it may take of its own."""
+        """The earliest time at which it may take of its own rate."""
         own = self.bucket.ready_time()
         return own if self.bound is None else max(own, self.bound.ready_time())
 
@@ -71,12 +71,12 @@ class Governor:
 
     def __init__(self, total: float, now: float, *, smooth: bool = False) -> None:
         self.smooth = smooth
-        """Whether windows are as narrow as may be, for those who wait behind our lumps."""
+        """Whether windows are as narrow as possible, for other users of the line."""
         self._total = Bucket(total, _root_burst(total), now)
         self._sites: dict[str, _Site] = {}
         self._turns = Turns()
         self._leftovers = Turns()
-        """Among sites that may take what nobody wants."""
+        """Turns among sites that may take what nobody wants."""
 
     @property
     def total(self) -> float:
@@ -93,8 +93,8 @@ class Governor:
         most: float | None = None,
         bound: float | None = None,
     ) -> None:
-        """Give a site a rate of its own, or an infinite one: none. ``most``: with what others leave
-        of theirs; the rate itself unless told. ``bound``: with what nobody wants; None: none of
+        """Set a site's rate; infinite: no limit of its own. ``most``: limit with what others leave
+        of theirs; by default the rate. ``bound``: limit with what nobody wants; None: nothing of
         that."""
         site = self._site(name, now)
         before = self._seconds(name, 1.0)
@@ -106,7 +106,7 @@ class Governor:
         self._place(name, site, now)
 
     def forget_site(self, name: str) -> None:
-        """The site is done. With claims still waiting, it stays."""
+        """The site is done. It stays as long as claims wait."""
         site = self._sites.get(name)
         if site is not None and not site.claims:
             del self._sites[name]
@@ -121,7 +121,7 @@ class Governor:
         return site is None or site.bucket.rate == math.inf
 
     def share(self, name: str) -> float:
-        """The rate to size a site's windows by: its own, or an equal part where it has none."""
+        """The rate for a site's windows: its own, or an equal part if it has none."""
         site = self._sites.get(name)
         own = math.inf if site is None else site.rate
         if own == math.inf:
@@ -129,7 +129,7 @@ class Governor:
         return min(own, self._total.rate)
 
     def take_at_once(self, name: str, amount: float, now: float) -> bool:
-        """Pay without a claim, where one would be granted in this moment since nobody waits."""
+        """Pay without a claim if it would be granted at once because nobody waits."""
         if self._turns.anybody or self._total.ready_time() > now:
             return False
         site = self._site(name, now)
@@ -140,7 +140,7 @@ class Governor:
         return True
 
     def claim(self, name: str, amount: float, now: float) -> Claim:
-        """Wait in line for an amount; `grant` says when it is there."""
+        """Queue a claim for an amount; `grant` returns it when it is granted."""
         site = self._site(name, now)
         claim = Claim(name, amount)
         site.claims.append(claim)
@@ -149,7 +149,7 @@ class Governor:
         return claim
 
     def withdraw(self, claim: Claim) -> None:
-        """Leave the line; nothing was paid. A granted claim is out of line already."""
+        """Remove a claim from the queue; nothing was paid. A granted claim is out of it already."""
         if claim.granted:
             return
         site = self._sites[claim.site]
@@ -159,7 +159,7 @@ class Governor:
             self._leftovers.leave(claim.site)
 
     def settle(self, name: str, surplus: float, now: float) -> None:
-        """Put right what was paid: a positive surplus is given back, a negative one is owed."""
+        """Correct what was paid: a positive surplus is returned, a negative one is owed."""
         site = self._site(name, now)
         if surplus > 0:
             self._total.give_back(surplus, now)
@@ -172,7 +172,7 @@ class Governor:
         self._place(name, site, now)
 
     def grant(self, now: float) -> list[Claim]:
-        """Every claim whose turn has come, in the order of turns; they have paid."""
+        """All claims that are granted now, in order of turns; they have paid."""
         granted: list[Claim] = []
         while self._total.ready_time() <= now:
             if (name := self._turns.first(now)) is not None:
@@ -195,12 +195,12 @@ class Governor:
         return granted
 
     def wake_time(self) -> float:
-        """The first moment at which `grant` will grant something; infinite when none waits."""
+        """The earliest time at which `grant` will grant something; infinite: no claim waits."""
         own = max(self._turns.moment(), self._total.ready_time())
         return min(own, max(self._leftovers.moment(), self._idle_time()))
 
     def _leftover(self, now: float) -> str | None:
-        """Whose turn it is to take what nobody wants."""
+        """The site whose turn it is to take what nobody wants."""
         return self._leftovers.first(now) if self._idle_time() <= now else None
 
     def _idle_time(self) -> float:
@@ -233,7 +233,7 @@ class Governor:
         return site
 
     def _seconds(self, name: str, amount: float) -> float:
-        """Of the site's rate."""
+        """An amount in seconds of the site's rate."""
         return amount / max(self.share(name), 1.0)
 
     def _place(self, name: str, site: _Site, now: float) -> None:

@@ -29,20 +29,20 @@ _DAY_MINUTES = 1440.0
 _SLOWER = 3.0
 """phi' = phi / 3: the ratio of two means needs more memory than the mean of ratios."""
 _FAR = 1 / 600
-"""Of the greatest weight: what a measure counts in hours far from its own."""
+"""Weight of a measure in hours far from its own, as a part of the greatest."""
 _OTHER_KIND = 1 / 100
-"""Of its weight: what a measure counts on days of the other kind."""
+"""Weight of a measure on days of the other kind, as a part of its own."""
 _MOST_TIMES = 10.0
-"""A measure counts as no more than so many times what is thought already: a server that sends a
-buffered megabyte within a millisecond has not become a thousand times faster."""
+"""A measure counts as at most so many times the estimate: a server that sends a buffered megabyte
+within a millisecond has not become a thousand times faster."""
 MOST_SECONDS = 60.0
-"""A measure of longer weighs no more than one of a minute."""
+"""A longer measure weighs no more than one of a minute."""
 _SEEN = 0.1
 """Of the weight of the best known hour."""
 
 
 def weight(minutes: float) -> float:
-    """phi(y): what a measure counts for a moment so many minutes away, round the clock.
+    """phi(y): weight of a measure so many minutes away, around the clock.
 
     >>> [round(weight(y), 4) for y in (0, 60, 120, 180, 240, 1440 - 60)]
     [0.3, 0.2336, 0.1104, 0.0316, 0.0055, 0.2336]
@@ -66,7 +66,7 @@ def _steady_weights(minute: int, kind: DayKind) -> tuple[float, ...]:
 
 
 class HourlyCells:
-    """All are known, or none is. 0.8 KB in memory."""
+    """All cells are known, or none is. 0.8 KB in memory."""
 
     __slots__ = ("_bytes", "_seconds")
 
@@ -107,7 +107,7 @@ class HourlyCells:
         return tuple(map(self._cell, range(row, row + _HOURS)))
 
     def seen(self, moment: LocalMoment) -> bool:
-        """Whether something was measured near that hour of such a day."""
+        """Whether there was a measure near that hour on such a day."""
         nearest = _HOURS * moment.kind + round(moment.minute / 60.0) % _HOURS
         return self._seconds[nearest] >= _SEEN * max(self._seconds)
 

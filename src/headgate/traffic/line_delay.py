@@ -2,13 +2,13 @@
 
 A round trip is distance plus whatever waits in front of it. The distance is the shortest round trip
 to that server in the last ten minutes (RFC 6817's base delay); what a fresh one is longer by is
-queueing. Several servers are asked, and the lower median of their answers counts: neither a server
-that is slow to answer nor one that lies on this side of the bottleneck is taken for the line.
+queueing. Several servers are probed, and the lower median counts: neither a server that is slow to
+answer nor one on this side of the bottleneck is taken for the line.
 
-A queue moves: whoever fills it also drains it. A delay that stands still while we send next to
-nothing is distance, not queue: the way itself has become longer (`way_changed`).
+A queue varies. A delay that stays constant while we send next to nothing is distance, not queue:
+the path itself has become longer (`way_changed`).
 
-Filled by whoever probes, asked by `yielding`.
+Filled by probes, used by `yielding`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["LineDelay"]
 
 HISTORY_MINUTES = 10
 _FRESH_SECONDS = 0.05
-"""Of a server's answers so recent, the shortest counts."""
+"""The shortest answer of a server within this time counts."""
 _STALE_SECONDS = 1.0
 _MOST_SERVERS = 64
 
@@ -50,13 +50,13 @@ class _Way:
             self.recent.popleft()
 
     def queueing(self, now: float) -> float | None:
-        """None: it has not answered of late."""
+        """None: no recent answer."""
         if not self.recent or self.recent[-1][0] < now - _STALE_SECONDS:
             return None
         return min(delay for _, delay in self.recent) - self.base
 
     def begin_anew(self) -> None:
-        """What answers say from now on is distance."""
+        """Measure the distance anew from now on."""
         if self.recent:
             minute = self._minima[-1][0]
             self._minima = deque(((minute, min(delay for _, delay in self.recent)),))
@@ -73,7 +73,7 @@ class LineDelay:
         self._ways: dict[str, _Way] = {}
 
     def add(self, server: str, round_trip: float, now: float) -> None:
-        """A server answered. What the others see of a queue is no part of a new one's distance.
+        """A server answered. The queue that others see now is not part of a new server's distance.
 
         >>> delay = LineDelay()
         >>> for server, trip in (("a", 0.02), ("b", 0.10), ("a", 0.05)):
@@ -89,7 +89,7 @@ class LineDelay:
         way.add(round_trip, now)
 
     def queueing(self, now: float) -> float | None:
-        """Seconds that packets wait in front of the line; None: nobody answers."""
+        """Seconds that packets wait in front of the line; None: no server answers."""
         answers = sorted(
             delay for way in self._ways.values() if (delay := way.queueing(now)) is not None
         )

@@ -1,9 +1,9 @@
 """The rival of admission: as many downloads at once as the last measurement allows.
 
-Above the limit one fetcher is stopped, below it one more is started: what Diligenti et al. 2004
-compare themselves with. A stopped fetcher ends the document it is at; to break it off would waste
-what has come of it. The rate answers late, by a round trip and by the length of documents, so the
-number overshoots both ways and the rate swings.
+Above the limit one fetcher is stopped, below it one more is started: the method that Diligenti et
+al. 2004 compare with. A stopped fetcher finishes its document; aborting would waste what was
+received. The rate responds late, by a round trip and by the length of documents, so the number
+overshoots both ways and the rate oscillates.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["OnOff"]
 
 
 class OnOff:
-    """``allowed`` fetchers may be at work; those at work beyond it are stopped as they end."""
+    """``allowed`` fetchers may run; those beyond stop at the end of their document."""
 
     def __init__(self, limit: float, fetchers: int = 64, per_server: int = 2) -> None:
         self.allowed = 1
@@ -26,10 +26,10 @@ class OnOff:
         self._fetchers = fetchers
         self._queue = ScoreQueue(per_server)
         self._servers: dict[str, str] = {}
-        """Of the downloads that run."""
+        """Servers of running downloads."""
 
     def measured(self, rate: float) -> None:
-        """The rate of the last while; called at a steady beat."""
+        """The recent rate; called at regular intervals."""
         step = -1 if rate > self.limit else 1
         self.allowed = min(max(self.allowed + step, 1), self._fetchers)
 
@@ -38,11 +38,11 @@ class OnOff:
         self._queue.add(download)
 
     def exchange(self, key: str, download: Download) -> None:
-        """Put another in the place of one in line."""
+        """Replace a waiting download by another."""
         self._queue.exchange(key, download)
 
     def withdraw(self, key: str) -> None:
-        """A download in line is not wanted any more."""
+        """Remove a waiting download."""
         self._queue.remove(key)
 
     def ended(self, key: str) -> None:
@@ -50,7 +50,7 @@ class OnOff:
         self._queue.ended(self._servers.pop(key))
 
     def starts(self, _now: float) -> list[Start]:
-        """The best that politeness lets start, up to the number allowed."""
+        """The best downloads that politeness allows, up to the number of fetchers."""
         started = []
         while self.limit > 0 and len(self._servers) < self.allowed and self._queue.best(1):
             download = self._queue.start(0)

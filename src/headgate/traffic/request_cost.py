@@ -1,4 +1,4 @@
-"""What requests to a server cost beside their bytes, and how long its first bytes take.
+"""The cost of a request to a server beyond its bytes, and the time to the first byte.
 
 Sums over measures, in which older ones fade.
 """
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 __all__ = ["RequestCost"]
 
 _KEPT = 0.9
-"""Of the sums, when another measure comes."""
+"""Factor on the sums at each new measure."""
 _TELLING = 0.1
-"""How unlike each other measures must be, of what they can be at the most, to tell what a request
-costs from what its bytes do."""
+"""How much measures must differ, relative to the maximum, to separate the cost of requests from
+that of bytes."""
 _MOMENTS = 5
 
 
@@ -49,12 +49,12 @@ class RequestCost:
         return min(max((ns * bb - bs * nb) / determinant, 0.0), ns / nn)
 
     def answered(self, requests: int, first_byte_seconds: float) -> None:
-        """So many requests were, after so many seconds all together."""
+        """So many requests were answered, after so many seconds in all."""
         self.requests = _KEPT * self.requests + requests
         self.first_byte = _KEPT * self.first_byte + first_byte_seconds
 
     def took(self, requests: int, bytes_: float, seconds: float) -> None:
-        """The server set the pace, and so many requests with so many bytes took so long."""
+        """So many requests with so many bytes took so long, limited by the server."""
         n, b, s = requests, bytes_, seconds
         for index, product in enumerate((n * n, n * b, b * b, n * s, b * s)):
             self._moments[index] = _KEPT * self._moments[index] + product

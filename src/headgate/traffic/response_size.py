@@ -1,8 +1,8 @@
-"""How long a response of a site will be, as far as the earlier ones tell.
+"""The expected size of a site's responses, from earlier ones.
 
-The mean of all responses at first, then of about the latest MEMORY, with the first guess counted as
-one of them. It must be steady: all requests under way were paid for by it, so if it follows every
-long page, it is wrong for all of them at once, and the line runs over or stands still by as much.
+The mean of all responses at first, then of about the last MEMORY, with the first guess counted as
+one of them. It must be steady: all requests in flight were paid by it, so if it followed every long
+page, it would be wrong for all of them at once, and the line would overrun or idle.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ResponseSize:
         self._seen = 1
 
     def add(self, wire_bytes: float) -> None:
-        """Another response came.
+        """A response is complete.
 
         >>> size = ResponseSize()
         >>> size.add(10_000)

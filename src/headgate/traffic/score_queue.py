@@ -1,11 +1,11 @@
 """Downloads that wait, best score first; of equal scores, the one that came first.
 
-A server has at most so many downloads running. Those that wait for a busy server stand aside, so
-that looking at the best few sees only such as may start, however many of a busy server are better.
-Each end of a download lets one of its server's back in line: the best, at its old rank.
+The number of running downloads per server is limited. Downloads for a busy server are set aside, so
+that the best few in line may all start. Each end of a download puts one of its server's back in
+line: the best, at its old rank.
 
-Who waits may leave again, or be exchanged for another of the same source, which then keeps what was
-passed over before: it is the server for which there was no room.
+A waiting download can be removed, or replaced by another of the same source, which inherits how
+often it was passed over: it is the server that did not fit.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class Download:
     """A document to fetch."""
 
     key: str
-    """Its own among all that wait or run: the URL, mostly."""
+    """Unique among all that wait or run, usually the URL."""
     server: str
-    """Whose speed counts: an address."""
+    """Address of the server whose speed counts."""
     score: float
 
 
 class Waiting:
-    """A download in line, and how often it was passed over for want of room."""
+    """A download in line, and how often it was passed over because it did not fit."""
 
     __slots__ = ("_rank", "download", "passed_over", "since")
 
@@ -41,17 +41,17 @@ class Waiting:
         self._rank = (download.score, -number)
 
     def __lt__(self, other: Waiting) -> bool:
-        """Worse, or as good and later: lists have the best at their end, where taking is cheap."""
+        """Worse, or equal and later: lists have the best at their end, where removal is cheap."""
         return self._rank < other._rank
 
 
 class ScoreQueue:
-    """A server has downloads aside only while as many are in line as it could start."""
+    """A server has downloads aside only if as many are in line as it could start."""
 
     def __init__(self, per_server: int) -> None:
         self._per_server = per_server
         self._by_key: dict[str, Waiting] = {}
-        """All that wait, in line and aside."""
+        """All that wait, in line or aside."""
         self._line: list[Waiting] = []
         self._aside: dict[str, list[Waiting]] = defaultdict(list)
         self._running: Counter[str] = Counter()
@@ -67,7 +67,7 @@ class ScoreQueue:
         self._count += 1
 
     def remove(self, key: str) -> Waiting:
-        """It waits no longer."""
+        """Remove it."""
         waiting = self._by_key.pop(key)
         server = waiting.download.server
         aside = self._aside.get(server, [])
@@ -82,14 +82,14 @@ class ScoreQueue:
         return waiting
 
     def exchange(self, key: str, download: Download) -> None:
-        """Another in its place, by its own score."""
+        """Replace it by another, ranked by its own score."""
         before = self.remove(key)
         self.add(download)
         waiting = self._by_key[download.key]
         waiting.passed_over, waiting.since = before.passed_over, before.since
 
     def best(self, count: int) -> list[Waiting]:
-        """The first so many of those whose servers have time for them, best first."""
+        """The best ``count`` downloads whose servers are not busy, best first."""
         found: list[Waiting] = []
         busy: list[Waiting] = []
         while self._line and len(found) < count:
@@ -101,7 +101,7 @@ class ScoreQueue:
         return found
 
     def start(self, place: int) -> Download:
-        """Take out the one at this place among `best`, counted from 0: it runs now."""
+        """Remove the one at this index of `best`: it runs now."""
         download = self._line.pop(-1 - place).download
         del self._by_key[download.key]
         self._running[download.server] += 1
@@ -111,7 +111,7 @@ class ScoreQueue:
         return self._running[server]
 
     def ended(self, server: str) -> None:
-        """One of a server's downloads is over."""
+        """One of a server's downloads has ended."""
         self._running[server] -= 1
         if not self._running[server]:
             del self._running[server]

@@ -14,10 +14,10 @@ Three rules say what a measure does to a cell (docs/algorithms/server-speeds.md 
   were like. Here the clock forgets: d = 1 - phi/3 for an hour that was watched, however often.
 
 A measure also reaches cells far away, though with little weight, so that the first one fills all 48
-and an hour never seen is thought to be like the nearest that was.
+and an hour never seen is estimated like the nearest that was.
 
-A download that we held back ourselves says only "at least so fast" (`Measure.at_least`): it can
-raise an estimate, never lower one.
+A download that we held back ourselves is a lower bound (`Measure.at_least`): it can raise an
+estimate, never lower one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from headgate.traffic.request_cost import RequestCost
 __all__ = ["Measure", "Rule", "ServerSpeed", "ServerSpeeds"]
 
 _LEAST_SECONDS = 1e-6
-"""Shorter is no time at all."""
+"""Shorter times are set to this."""
 _MEDIAN_EVERY = 64
 """Measures between two looks at all servers."""
 _LAYOUT = "f"
@@ -54,9 +54,9 @@ class Measure(msgspec.Struct, frozen=True):
     seconds: float
     requests: int = 1
     first_byte_seconds: float = 0.0
-    """Of all requests together."""
+    """Sum over all requests."""
     at_least: bool = False
-    """Our own limit set the pace: the server may be faster."""
+    """Our own limit was reached: the server may be faster."""
 
 
 class Rule(StrEnum):
@@ -81,7 +81,7 @@ class ServerSpeed:
         self._cells = HourlyCells()
         self._cost = RequestCost()
         self.measures = 0
-        """Those in which the server set the pace."""
+        """Number of measures limited by the server."""
         self.latest = 0.0
         """The instant of the last measure."""
 
@@ -145,8 +145,8 @@ class ServerSpeed:
 
     @classmethod
     def known_for(cls, rule: Rule, known: ServerSpeed) -> ServerSpeed:
-        """What earlier runs learned, for a run that goes by another rule: of rules that forget by
-        the measure, an estimate is worth one."""
+        """What earlier runs learned, for a run with another rule: for rules that forget by the
+        measure, an estimate counts as one measure."""
         if rule is Rule.STEADY or not known.known:
             return known
         speed = cls()
@@ -171,7 +171,7 @@ class ServerSpeed:
 
     @property
     def sound(self) -> bool:
-        """Whether it can be."""
+        """Whether the values are possible."""
         amounts = (*self._cost.sums, self.measures, self.latest)
         return (
             self._cells.sound
@@ -180,7 +180,7 @@ class ServerSpeed:
         )
 
     def _speaks(self, measure: Measure, moment: LocalMoment) -> bool:
-        """Whether it says anything: "at least this" is no news where more is known."""
+        """Whether it is informative: a lower bound is not, if the estimate is higher."""
         thought = self.rate(moment)
         return not measure.at_least or thought is None or measure.bytes / measure.seconds > thought
 
@@ -202,7 +202,7 @@ class ServerSpeeds:
         rule: Rule = Rule.STEADY,
         find: Callable[[str], ServerSpeed | None] = lambda _: None,
     ) -> None:
-        """``find`` is asked once for each address: what earlier runs know of it."""
+        """``find`` is called once for each address: returns what earlier runs know of it."""
         self.by_address: dict[str, ServerSpeed] = {}
         self.rule = rule
         self._find = find
@@ -230,7 +230,7 @@ class ServerSpeeds:
         return None if rate is None else rate / max(sharing, 1)
 
     def _median_rate(self, moment: LocalMoment) -> float | None:
-        """It costs a look at every server, so it is taken anew only now and then."""
+        """Looks at every server, so it is updated only at intervals."""
         if self._until_median <= 0 or self._median is None:
             rates = [speed.rate(moment) for speed in self.by_address.values()]
             self._median = median(known) if (known := [r for r in rates if r]) else None

@@ -1,8 +1,7 @@
-"""What a server did for us so far: counters that only grow, one set per address.
+"""Counters of what a server sent us; they only grow, one set per address.
 
-The fetcher adds each response as it ends; `control.server_watch` takes differences now and then
-and makes measures of them. A sum travels well: nobody needs to see every response, and none is
-counted twice.
+The fetcher adds each response as it ends; `control.server_watch` makes measures from their
+differences. With sums, a process need not see every response, and none is counted twice.
 """
 
 from __future__ import annotations
@@ -12,27 +11,27 @@ import msgspec
 __all__ = ["ServerTally"]
 
 _GAPS_REMEMBERED = 64
-"""Stretches of busy time kept apart; a response rarely began before so many pauses."""
+"""Number of busy intervals kept; a response rarely began before so many pauses."""
 
 
 class ServerTally(msgspec.Struct):
-    """Of one address; seconds by a clock that does not jump."""
+    """Of one address; times by a monotonic clock."""
 
     hosts: set[str] = msgspec.field(default_factory=set)
     requests: int = 0
     bytes: int = 0
     """On the line."""
     busy_seconds: float = 0.0
-    """Time with at least one response under way: overlapping ones share the server."""
+    """Time with at least one response in flight: overlapping ones share the server."""
     first_byte_seconds: float = 0.0
     response_seconds: float = 0.0
-    """Of all responses together, time that we held them back included."""
+    """Sum over all responses, including time that we held them back."""
     held_seconds: float = 0.0
     """The part of it in which a response, or its request, waited for our own credit."""
     round_trip_seconds: float = 0.0
-    """The shortest way there and back that was seen; 0: none was."""
+    """The shortest round trip seen; 0: none."""
     _busy: list[tuple[float, float]] = msgspec.field(default_factory=list)
-    """Disjoint stretches in order."""
+    """Disjoint busy intervals, in order."""
 
     def count(
         self, began: float, ended: float, bytes_: int, first_byte_seconds: float, held: float
@@ -59,11 +58,12 @@ class ServerTally(msgspec.Struct):
             self.round_trip_seconds = min(self.round_trip_seconds or seconds, seconds)
 
     def totals(self) -> ServerTally:
-        """A copy to send away; it can be read, not counted on."""
+        """A copy for sending; `count` must not be called on it."""
         return self.plus(ServerTally())
 
     def plus(self, other: ServerTally) -> ServerTally:
-        """Two processes that fetch from one address; how their times overlap is not known."""
+        """The sum for two processes that fetch from one address; how their times overlap is not
+        known."""
         together = ServerTally(
             self.hosts | other.hosts,
             self.requests + other.requests,

@@ -1,4 +1,4 @@
-"""What a queue on the line has lately been: standing, or still for so long that it is none."""
+"""Recent queueing on the line: the standing queue, and constant delays that are no queue."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections import deque
 __all__ = ["StandingQueue", "StillWatch"]
 
 STANDING_SECONDS = 0.25
-"""The least delay of so long a time is the standing queue: lumps of our own come and go."""
+"""The least delay over this time is the standing queue: bursts of our own come and go."""
 STILL_SECONDS = 60.0
 STILL_SPREAD_SECONDS = 0.002
 
 
 class StandingQueue:
-    """Keeps a quarter of a second of what was heard."""
+    """Keeps a quarter of a second of delays."""
 
     __slots__ = ("_lately",)
 
@@ -25,7 +25,7 @@ class StandingQueue:
         self._lately.clear()
 
     def with_next(self, queueing: float, now: float) -> float:
-        """Seconds of queue that stand, this answer included."""
+        """Seconds of standing queue, including this answer."""
         self._lately.append((now, queueing))
         while self._lately[0][0] < now - STANDING_SECONDS:
             self._lately.popleft()
@@ -33,7 +33,8 @@ class StandingQueue:
 
 
 class StillWatch:
-    """A delay that stands still while we send next to nothing is no queue but the way."""
+    """Detects a delay that stays constant while we send next to nothing: it is the path, not a
+    queue."""
 
     __slots__ = ("_high", "_low", "_since")
 
@@ -45,7 +46,7 @@ class StillWatch:
         self._since = math.inf
 
     def is_the_way(self, queueing: float, now: float) -> bool:
-        """Whether it has stood still for a minute; then it is watched anew."""
+        """Whether it was constant for a minute; then watching starts again."""
         self._low, self._high = min(self._low, queueing), max(self._high, queueing)
         if self._since == math.inf or self._high - self._low > STILL_SPREAD_SECONDS:
             self._since, self._low, self._high = now, queueing, queueing

@@ -1,14 +1,13 @@
-"""Whose turn it is among the sites that wait.
+"""Which waiting site is served next.
 
-Among the sites that may pay, the one that was served the least for its rate goes first: bytes over
-the rate are seconds, and those are what is compared. A site that comes back after a pause may catch
-up on `_CATCH_UP_SECONDS` of what it did not use, no more: a server answers when it answers, and a
-site at its bound has no other way to come to its rate.
-(Start-time fair queueing, Goyal, Vin and Cheng 1996: a round robin that is fair whatever the size
-of a turn.) Sites in debt wait for their moment in a second heap.
+Among the sites without debt, the one that was served the least relative to its rate comes first:
+bytes over rate are seconds, and those are compared. A site that comes back after a pause may catch
+up on at most `_CATCH_UP_SECONDS`: servers answer irregularly, and a site at its bound could not
+reach its rate otherwise. (Start-time fair queueing, Goyal, Vin and Cheng 1996: a round robin that
+is fair whatever the size of a turn.) Sites in debt wait for their moment in a second heap.
 
-An entry of either heap is current when it bears its site's last stamp; the others are stale and
-fall out when they come to the top.
+An entry of either heap is current if it has its site's last stamp; stale ones are dropped at the
+top.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _CATCH_UP_SECONDS = 0.25
 
 
 class Turns:
-    """``_may_pay`` holds (seconds served, stamp, site), ``_in_debt`` (moment free of debt, …)."""
+    """``_may_pay`` holds (seconds served, stamp, site), ``_in_debt`` (time free of debt, …)."""
 
     __slots__ = ("_in_debt", "_last_stamp", "_may_pay", "_served", "_service", "_stamps")
 
@@ -31,14 +30,14 @@ class Turns:
         self._may_pay: list[_Entry] = []
         self._in_debt: list[_Entry] = []
         self._stamps: dict[str, int] = {}
-        """The sites that wait."""
+        """Waiting sites with their last stamps."""
         self._served: dict[str, float] = {}
         self._last_stamp = 0
         self._service = 0.0
-        """Where the site whose turn was last stood then."""
+        """Virtual time: seconds served of the site that was last."""
 
     def wait(self, site: str, free_of_debt: float, now: float) -> None:
-        """The site waits, or goes on waiting with another debt."""
+        """The site waits, or continues to wait with another debt."""
         self._last_stamp += 1
         self._stamps[site] = self._last_stamp
         if free_of_debt <= now:
@@ -49,7 +48,7 @@ class Turns:
             heapq.heappush(self._in_debt, (free_of_debt, self._last_stamp, site))
 
     def leave(self, site: str) -> None:
-        """The site waits no more."""
+        """The site no longer waits."""
         self._stamps.pop(site, None)
 
     def forget(self, site: str) -> None:
@@ -57,9 +56,9 @@ class Turns:
         self._served.pop(site, None)
 
     def rescale(self, site: str, factor: float) -> None:
-        """The site has another rate: the bytes that it is ahead by are so many times the seconds.
+        """The site's rate has changed: its lead in bytes is ``factor`` times as many seconds.
 
-        Were they forgotten, every change of a rate would be a gift at the others' expense."""
+        If it were forgotten, every change of rate would favour the site over the others."""
         if site in self._served:
             ahead = self._served[site] - self._service
             self._served[site] = self._service + factor * ahead
@@ -73,7 +72,7 @@ class Turns:
         return None if entry is None else entry[2]
 
     def serve(self, site: str, seconds: float) -> None:
-        """The site had its turn, of so many seconds of its rate; it waits no more."""
+        """The site was served, for so many seconds of its rate; it no longer waits."""
         served = self._served[site]
         self._service = max(self._service, served)
         self._served[site] = served + seconds
@@ -85,18 +84,18 @@ class Turns:
         return bool(self._stamps)
 
     def serve_at_once(self, site: str, seconds: float) -> None:
-        """`wait` and `serve` in one, for a site that may pay when nobody else waits."""
+        """`wait` and `serve` in one, for a site without debt when no other waits."""
         served = max(self._served.get(site, self._service), self._service - _CATCH_UP_SECONDS)
         self._service = max(self._service, served)
         self._served[site] = served + seconds
 
     def settle(self, site: str, seconds: float) -> None:
-        """Of what the site was served, so much was given back, or taken beyond it if negative."""
+        """The site returned so many seconds of what it was served, or took more if negative."""
         if site in self._served:
             self._served[site] -= seconds
 
     def moment(self) -> float:
-        """From when on there is a first; infinite when nobody waits or debts never end."""
+        """When a site can be served; infinite: none waits, or debts never end."""
         if self._current(self._may_pay):
             return -math.inf
         entry = self._current(self._in_debt)

@@ -1,4 +1,4 @@
-"""How wide a connection is opened, and how many connections a site needs.
+"""The receive window of a connection, and how many connections a site needs.
 
 A byte limit on reads holds the line only as far as the receive windows allow: what a window has
 announced may come at any moment. So windows are kept as narrow as the site's share lets them be:
@@ -15,10 +15,10 @@ connections are added, up to the most that politeness allows, until a window is 
   bring a window more or less than it paid for. Errors that do not depend on each other add up as a
   root, and what they add up to is what a second of the line can be over its limit.
 
-Where that is narrower than a trifle of a fast line, a window is as wide as the trifle: 1 ms of the
-total, unless it would be a lump by the second rule. It costs the line nothing, and pages come in
-fewer reads. Where others wait behind our lumps (``smooth``), there is no such width to give away,
-and windows are narrower still, as far as POLITE_STREAMS goes.
+On a fast line, a window is at least 1 ms of the total (a trifle), unless it would be a lump by the
+second rule: that does not harm the line, and pages need fewer reads. With ``smooth``, for other
+users of the line, there is no such minimum, and windows are narrower still, as far as
+POLITE_STREAMS allows.
 
 Measured on Linux 6.18 with full segments: a connection takes in about 1.25 times the SO_RCVBUF set
 before connect, in whole segments. All of this but one segment is announced at once; the last one
@@ -62,7 +62,7 @@ is only one. A tenth more, since segments that are not full, as of a TLS handsha
 think that less fits; with half more it would be three."""
 
 _FEW_CRUMBS = 8
-"""Fewer than a server may send before it hears from us."""
+"""Fewer than a server may send before it gets an acknowledgement."""
 LUMP_SECONDS = 0.03
 SURPRISE = 0.01
 """√seconds. Chosen on the pages of `bench.bandwidth`, where the worst second is 2 to 5 % over the
@@ -76,7 +76,7 @@ ANNOUNCED_PER_BUFFER = 1.25
 
 
 def wire_bytes(payload: float) -> float:
-    """What so many bytes of a TCP stream take on the line.
+    """Bytes on the line for so many bytes of a TCP stream.
 
     >>> wire_bytes(1448), wire_bytes(1449)
     (1514, 1581)
@@ -85,7 +85,7 @@ def wire_bytes(payload: float) -> float:
 
 
 def in_crumbs(payload: float, arrived: float) -> bool:
-    """Whether so much payload came in segments so small that windows bound nothing.
+    """Whether the payload came in segments so small that windows do not bound them.
 
     >>> in_crumbs(payload=300, arrived=366), in_crumbs(payload=10, arrived=10 * 67)
     (False, True)
@@ -98,7 +98,7 @@ class Opening(msgspec.Struct, frozen=True, gc=False):
     """How to open a connection."""
 
     window: int
-    """Bytes the server may have sent and we not read; a multiple of a segment."""
+    """Bytes that the server may have sent and we not read; a multiple of a segment."""
 
     @property
     def buffer(self) -> int:
@@ -109,7 +109,7 @@ class Opening(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def announced(self) -> int:
-        """What Linux says of it when the connection begins: whole segments without time stamps.
+        """What Linux announces when the connection begins: whole segments without time stamps.
 
         >>> Opening(3 * 1448).announced, Opening(4 * 1448).announced
         (2920, 4380)
@@ -120,7 +120,7 @@ class Opening(msgspec.Struct, frozen=True, gc=False):
 
 
 class Demand(msgspec.Struct, frozen=True, gc=False):
-    """What the connections of a site are to carry, and how far. Bytes, seconds."""
+    """What the connections of a site should carry. Bytes, seconds."""
 
     total: float
     share: float
@@ -129,7 +129,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False):
     response: float
     """Wire bytes expected of one."""
     most: int
-    """Connections that politeness allows."""
+    """Most connections, for politeness."""
     smooth: bool = False
 
     @property
@@ -138,7 +138,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def standing(self) -> float:
-        """Bytes that have to be on their way for the share to be used."""
+        """Bytes that have to be in flight to use the share."""
         return MARGIN * self.rate * (self.rtt + LOOP_LATENCY_SECONDS)
 
 
@@ -169,7 +169,7 @@ def opening(demand: Demand) -> Opening | None:
 
 
 NARROWEST = Opening(1152)
-"""The least that Linux announces: of it a server makes two segments."""
+"""The least that Linux announces: a server sends two segments."""
 
 
 def fits(window: int | None, wanted: Opening | None) -> bool:
@@ -200,13 +200,13 @@ def connections(demand: Demand) -> int:
 
 
 def head_quantum(total: float, *, sealed: bool = False) -> int:
-    """How much is read before it is paid for what that opens, for the head's sake: it tells the
-    length.
+    """How much is read before what it opens of the window is paid, so that the head and the length
+    are known early.
 
-    A segment; on a fast line more, as far as it is a trifle there, since most pages are whole then.
-    Nothing on a line so slow that the least window is a lump already: the segment that follows
-    would make it one and a half. Nor of a head that is ``sealed`` by TLS, but for a trifle: it
-    cannot be read before its record is whole.
+    One segment; more on a fast line, up to a trifle, which is enough for most pages. Nothing on a
+    line so slow that the least window is a lump already: another segment would make it one and a
+    half. Nothing but a trifle if the head is ``sealed`` by TLS, since it cannot be read before its
+    record is complete.
 
     >>> head_quantum(50_000.0), head_quantum(500_000.0), head_quantum(50_000_000.0)
     (0, 1448, 50000)
@@ -220,8 +220,8 @@ def head_quantum(total: float, *, sealed: bool = False) -> int:
 
 
 def read_quantum(total: float, share: float) -> int:
-    """How much is read at once, so that no payment is a lump of the line's or the site's; a trifle
-    of a fast line is none.
+    """How much is read at once, so that no payment is a lump on the line or of the site's rate; a
+    trifle of a fast line is none.
 
     >>> read_quantum(1e6, 1e6), read_quantum(1e6, 1e5), read_quantum(5e7, 5e5)
     (10000, 4000, 50000)
@@ -235,8 +235,8 @@ def read_quantum(total: float, share: float) -> int:
 def whole_segments(waiting: int, quantum: int) -> int:
     """How much to read of what waits: a quantum, and the part of a segment that would be left.
 
-    A part of a segment left in the kernel holds the room of all of it, and the window stays shut
-    by as much although it was paid for.
+    A part of a segment left in the kernel occupies the space of the whole, and the window stays
+    closed by as much although it was paid.
 
     >>> whole_segments(120 + 3 * 1448, quantum=1448), whole_segments(1000, quantum=1448)
     (1568, 1000)
@@ -255,12 +255,12 @@ def _streams(demand: Demand, lump: float, standing: float) -> int:
 
 
 def _trifle(total: float) -> float:
-    """A line without a limit has none: all of a site's rate would be one."""
+    """0 without a limit: all of a site's rate would be a trifle."""
     return TRIFLE_SECONDS * total if total < math.inf else 0.0
 
 
 def _lump(demand: Demand) -> float:
-    """The widest that windows may be, as far as there are connections enough."""
+    """The widest window that is no lump, if there are enough connections."""
     lump = LUMP_SECONDS * demand.total
     if demand.rtt > 0:
         surprise = SURPRISE * math.sqrt(demand.total * demand.response / demand.rtt)

@@ -7,22 +7,21 @@ and the delay of the moment:
 
     rate = share × (1 + (target − queueing) / settling time)
 
-FOLLOW  The queue sums up what comes in too fast, so share and queue swing; they do not where share
-        drifts at (target − queueing) / (4 × settling²). Far below what the line gave us when it was
-        last full, share grows exponentially instead; beyond that, with the queue empty, as CUBIC
-        does (RFC 9438): slowly at first, then ever faster.
-        Drifting is for a line that is steady. A queue beyond three targets says that the line
-        has become slower, and what comes meanwhile is what it has: the rate falls below that at
-        once, the deeper the longer the queue, until it is gone.
-DRAIN   The queue is long, or will not fall. If it is ours, half of the rate lets it fall as fast as
-        half of the line carries, and we go on a little below what the line gave.
-STEP BACK  It does not fall, or the line gives us less than it used to: somebody else needs it.
-        Share shrinks to the floor within a second and stays there until the queue is gone for a
-        while. Who has to step back again soon after a return waits twice as long the next time.
+FOLLOW The queue sums up what comes in too fast, so share and queue swing; they do not where share
+drifts at (target − queueing) / (4 × settling²). Far below what the line gave us when it was last
+full, share grows exponentially instead; beyond that, with the queue empty, as CUBIC does (RFC
+9438): slowly at first, then ever faster. Drifting is for a line that is steady. A queue beyond
+three targets says that the line has become slower, and what comes meanwhile is what it has: the
+rate falls below that at once, the deeper the longer the queue, until it is gone. DRAIN The queue is
+long, or will not fall. If it is ours, half of the rate lets it fall as fast as half of the line
+carries, and we go on a little below what the line gave. STEP BACK It does not fall, or the line
+gives us less than it used to: others use it. Share shrinks to the floor within a second and stays
+there until the queue is gone for a while. If it has to step back again soon, it waits twice as long
+the next time.
 
 A standing queue hides the distance; when it has not been seen for long, the rate dips until the
-queue is empty. Nobody answers: the line is dead or full, and share shrinks. Pure: the caller
-measures, and acts.
+queue is empty. If no server answers, the line is dead or full, and share shrinks. Pure: the caller
+measures and acts.
 """
 
 from __future__ import annotations
@@ -37,31 +36,32 @@ from headgate.traffic.standing_queue import StandingQueue, StillWatch
 __all__ = ["Yielding"]
 
 TARGET_SECONDS = 0.004
-"""Of queueing. RFC 6817 allows 100 ms, but what is wanted here is an idle line's latency."""
+"""Tolerated queueing delay. RFC 6817 allows 100 ms; we want the latency of an idle line."""
 LONG_SECONDS = 0.03
 STUBBORN_ABOVE_SECONDS = 0.009
 STUBBORN_SECONDS = 1.0
-"""So long above that, the queue will not fall."""
+"""After so long above the target, the queue counts as one that does not fall."""
 EMPTY_SECONDS = 0.002
 
 SETTLING_SECONDS = 0.6
 DRIFT_SECONDS_SQUARED = 4 * SETTLING_SECONDS**2
 LEAST_FACTOR, GREATEST_FACTOR = 0.3, 1.05
 KNEE = 3.0
-"""Targets of queue beyond which the line has become slower."""
+"""Queue in targets, beyond which the line counts as slower."""
 STEEP_SECONDS = 0.06
-"""So much queue beyond the knee takes all of the rate, were there no least factor."""
+"""So much queue beyond the knee would reduce the rate to zero, but for the least factor."""
 
 FIRST_RATE = 100_000.0
 GROW_SECONDS = 0.5
 NEARLY_FULL = 0.95
 CUBIC = 0.008
 OWN_RATE_FACTOR = 2.0
-"""Share does not grow beyond so many times what came: nobody knows whether the line has it."""
+"""Share does not grow beyond so many times the actual rate: whether the line has more is
+unknown."""
 
 DRAIN_PART = 0.5
 DRAIN_GRACE_SECONDS = 0.4
-"""Until a lower rate shows: a round trip, the queue and the probes."""
+"""Time until a lower rate takes effect: a round trip, the queue and the probes."""
 EXPECTED_FALL = 0.6 * (1 - DRAIN_PART)
 AGAIN_SECONDS = 1.0
 LESS_THAN_BEFORE = 0.75
@@ -99,7 +99,7 @@ class Yielding:
         self._full = FullLine(FIRST_RATE)
         self._now = -math.inf
         self._since = -math.inf
-        """When the phase began."""
+        """Start of the current phase."""
         self._standing = StandingQueue()
         self._busy_since = self._idle_since = math.inf
         self._empty_at = self._drained_at = self._returned_at = -math.inf
@@ -111,7 +111,7 @@ class Yielding:
 
     @property
     def floor(self) -> float:
-        """What is kept whatever others do."""
+        """Least rate, whatever others do."""
         if self._floor is not None:
             return min(self._floor, self.ceiling)
         return FLOOR_PART * min(self.ceiling, self._full.most)
@@ -127,13 +127,13 @@ class Yielding:
 
     @property
     def given_up(self) -> float:
-        """Bytes per second that others have because we step back."""
+        """Bytes per second that we leave to others."""
         if not self.making_way:
             return 0.0
         return max(min(self._full.rate, self._full.most, self.ceiling) - self.rate, 0.0)
 
     def step(self, now: float, came: float) -> float:
-        """The rate from now on; ``came`` is our own of the last half second or so."""
+        """The rate from now on; ``came``: our own rate over the last half second or so."""
         seconds = min(max(now - self._now, 0.0), LONGEST_STEP_SECONDS)
         if self._now == -math.inf:
             seconds, self._empty_at = 0.0, now
@@ -159,7 +159,7 @@ class Yielding:
         return self.rate
 
     def _answer(self, queueing: float, came: float) -> float:
-        """What the delay of this moment makes of the share."""
+        """Update the share by the current delay."""
         beyond = queueing - KNEE * self._target
         if beyond <= 0:
             return self._share * _factor(self._target - queueing)
@@ -199,8 +199,8 @@ class Yielding:
         return min(share, most)
 
     def _leave_full(self, queueing: float, came: float) -> None:
-        """The line is full: is it us? What others take is not forgotten to be there, unless it
-        still is not a while later: then the line itself has become slower."""
+        """The line is full: find out whether by us. What others take still counts as capacity,
+        unless it is still missing a while later: then the line itself has become slower."""
         before = min(self._full.rate, self._share)
         others = self._full.known and came < LESS_THAN_BEFORE * before
         if not others or self._soon:
