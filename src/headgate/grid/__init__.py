@@ -1,4 +1,5 @@
-"""Nodes reached: in this process, or in several; and made to step back for others on the line.
+"""Fleets: nodes in this process, in several, or on other machines; and making way for others.
 
-`processes` runs nodes in processes of their own; who is asked to crawl is a `Fleet` in any case.
+`processes` runs nodes in separate processes, `desk` serves nodes elsewhere; control sees a `Fleet`
+in either case.
 """

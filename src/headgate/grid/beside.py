@@ -1,4 +1,4 @@
-"""Small pieces of work that an event loop does beside what it waits for."""
+"""Background tasks of an event loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Beside"]
 
 @dataclass(slots=True)
 class Beside:
-    """What fails is kept for who asks; one who never asks has not lost the work of others."""
+    """The first error is kept for `raise_fault`; other tasks go on."""
 
     fault: Exception | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -22,13 +22,13 @@ class Beside:
         task.add_done_callback(self._done)
 
     async def settle(self) -> None:
-        """Until all that was begun has ended."""
+        """Wait until all tasks have ended."""
         while self._tasks:
             await asyncio.wait(list(self._tasks))
             await asyncio.sleep(0)  # for the callbacks
 
     def raise_fault(self) -> None:
-        """The first since the last call."""
+        """Raise the first error since the last call."""
         fault, self.fault = self.fault, None
         if fault is not None:
             raise fault

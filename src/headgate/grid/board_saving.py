@@ -1,4 +1,4 @@
-"""What the board decided goes into the catalog, all who wait in one transaction."""
+"""Saves the board's decisions in the catalog, with one transaction for all who wait."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class BoardSaving:
     board: Board
     store: BoardStore
     fault: BaseException | None = None
-    """Why nothing can be stored any more; the board is ahead of the catalog then, and nobody is
-    told anything."""
+    """Why saving failed; the board is ahead of the catalog then, and no more questions are
+    answered."""
     _saving: GroupCommit[None] = field(init=False)
 
     def __post_init__(self) -> None:
         self._saving = GroupCommit(self._begin)
 
     async def stored(self) -> None:
-        """Returns when all that was decided so far is."""
+        """Returns when all decisions so far are stored."""
         try:
             await self._saving.commit(None)
         except HeadgateError as fault:

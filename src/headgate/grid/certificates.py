@@ -1,8 +1,8 @@
-"""Certificates for a door that Headgate opens itself: an authority made at the first start, known
-to nodes by their tokens, and a certificate of the server signed by it.
+"""Certificates for a NATS server started by Headgate: an authority made at the first start, which
+nodes know from their tokens, and a server certificate signed by it.
 
-The server's is made anew at each start for the names it goes by; the authority stays, so tokens
-stay good. An operator with certificates of another authority needs none of this.
+The server's is made anew at each start, for its names; the authority stays, so tokens stay valid.
+None of this is needed with certificates of another authority.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Certificates", "make_private", "server_certificates"]
 
 _AUTHORITY_DAYS, _SERVER_DAYS = 3650, 800
 _EARLIER = timedelta(days=3650)
-"""Clocks of nodes may be behind, by years."""
+"""Certificates are valid from the past: clocks of nodes may be behind, by years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Certificates:
 
 
 def server_certificates(folder: Path, names: Sequence[str], wall: float) -> Certificates:
-    """Of a server that goes by these names and addresses."""
+    """For a server with these names and addresses."""
     files = Certificates(folder / "ca.pem", folder / "server.pem", folder / "server.key")
     authority_key = folder / "ca.key"
     now = datetime.fromtimestamp(wall, UTC)
@@ -62,7 +62,7 @@ def server_certificates(folder: Path, names: Sequence[str], wall: float) -> Cert
 
 
 def make_private(path: Path, data: bytes) -> None:
-    """A file, whole, that nobody else may read, not even for a moment."""
+    """Write a file, completely or not at all, that only its owner can read at any time."""
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -1,7 +1,7 @@
-"""Results that were received become part of the run, all that wait in one go.
+"""Makes received results part of the run, all that wait together.
 
-Their files are durable by then. Renaming is cheap; waiting for the disk is not, and a group waits
-for the folders once.
+Their files are durable already. Renaming is cheap, but syncing folders is not; a group does so
+once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headgate.storage.journals.journal import Owner
 __all__ = ["Committing", "Received"]
 
 _EXAMPLES = 10
-"""Pages named where two nodes brought different ones."""
+"""Number of pages named if the results of two nodes differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +46,21 @@ class Committing:
     roll: NodeRoll
     saving: BoardSaving
     tell: Callable[[Received], None] = _nobody
-    """Of each that is stored."""
+    """Called for each result that is stored."""
     audit: float = 0.0
-    """The share of tasks that a second node, of another group, does again."""
+    """The fraction of tasks that a second node, of another group, repeats."""
     unfinished: set[int] = field(default_factory=set)
-    """Tasks whose result is not stored to the end."""
+    """Tasks whose result is not completely stored."""
     _waiting: list[Received] = field(default_factory=list)
     _under_way: asyncio.Task[None] | None = None
 
     @property
     def idle(self) -> bool:
-        """All that was received is stored, and told of."""
+        """All received results are stored and reported."""
         return self._under_way is None or self._under_way.done()
 
     def begin(self, result: Received) -> asyncio.Task[None]:
-        """The task that ends when it is stored, or cannot be."""
+        """Returns a task that ends when it is stored, or cannot be."""
         self._waiting.append(result)
         self.unfinished.add(result.row.lease.task)
         if self._under_way is None or self._under_way.done():
@@ -104,7 +104,7 @@ class Committing:
         return audits
 
     def _audit_of(self, task: BoardTask, result: Received) -> list[NewTask]:
-        """The same for another, where chance wants it: by the task's number, so that a restart
+        """A second task to compare with, chosen at random by the task's number, so that a restart
         decides the same."""
         chance = crc32(f"{self.arrivals.run.stamp} {task.id}".encode()) / 2**32
         if task.audit_of is not None or chance >= self.audit:
@@ -121,7 +121,7 @@ class Committing:
         ]  # fmt: skip
 
     def _compared(self, first: int, result: Received) -> Audit:
-        """What came is looked at and not kept."""
+        """Compare an audit's result; it is not kept."""
         place = self.arrivals.run.place(result.owner.site, visit=result.owner.visit)
         lease, files = result.manifest.lease, result.manifest.files
         second = self.arrivals.parts(lease, files)[place.journal.name]

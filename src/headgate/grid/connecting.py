@@ -1,8 +1,8 @@
-"""At the door: a connection to NATS that comes back by itself, and says in one line what is wrong.
+"""A connection to NATS that reconnects by itself, and reports faults in one line.
 
-Who is refused (a token that is wrong, expired or revoked; a server that is not the one the token
-was made for) gets nowhere by trying again, and is told so by `Refused`. All else is the network's:
-a request without an answer raises `SourceAway`, and whoever asked asks again later.
+If retrying cannot help (a token that is wrong, expired or revoked; another server than the
+token's), it raises `Refused`. All else is a fault of the network: a request without an answer
+raises `SourceAway`, and the caller retries later.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class AtTheDoor:
         self._token = token
         self._tell = tell
         self.client = Client()
-        """For whoever tries what no request of ours would."""
+        """For tests of what a node may not do."""
         self._refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.forbidden: set[str] = set()
-        """Subjects, in small letters, that the server did not let us publish or listen to."""
+        """Subjects, in lower case, for which the server denied us publishing or subscribing."""
         self._away = False
         self._closing = False
 
@@ -77,11 +77,11 @@ class AtTheDoor:
 
     @property
     def reached(self) -> bool:
-        """Whether the server is there at this moment."""
+        """Whether we are connected now."""
         return bool(self.client.is_connected)
 
     async def request(self, subject: str, body: bytes, seconds: float) -> bytes:
-        """The answer. Nothing is kept for later where the server is away."""
+        """The answer. Requests are not queued while the server is away."""
         self._check()
         if not self.client.is_connected:
             raise SourceAway(f"the manager's server {self._servers} is away")
@@ -101,7 +101,7 @@ class AtTheDoor:
         await self.client.flush()
 
     async def wait_refused(self) -> str:
-        """Why, once it is so."""
+        """Wait until we are refused; returns why."""
         return await asyncio.shield(self._refused)
 
     async def close(self) -> None:
@@ -170,7 +170,7 @@ class AtTheDoor:
             self._tell(f"the server at {self._servers} is back")
 
     async def _on_closed(self) -> None:
-        """By the server, for good: the library tries again after all else."""
+        """Closed for good: after all other errors the library reconnects."""
         fault = self.client.last_error
         if fault is not None:
             await self._on_error(fault)
@@ -195,11 +195,11 @@ async def _answer(client: Client, subject: str, body: bytes, seconds: float) -> 
     try:
         return await client.request(subject, body, timeout=seconds)
     except errors.NoRespondersError:
-        # While a server takes up a new token, it knows for a moment of nobody who listens.
+        # While a server loads a new token, there are no subscribers for a moment.
         await asyncio.sleep(_TOKEN_SECONDS)
         return await client.request(subject, body, timeout=seconds)
 
 
 def _is_of_interest(record: logging.LogRecord) -> bool:
-    """The client library ends TLS in a way that asyncio remarks on and that means nothing."""
+    """The client library closes TLS in a way that asyncio logs and that is harmless."""
     return "eof_received" not in record.getMessage()

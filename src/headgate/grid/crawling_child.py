@@ -1,4 +1,5 @@
-"""A crawling process: a node that hears orders and tells news until it is closed, or alone."""
+"""A crawling process: a node that obeys orders and sends news until it is closed or its parent is
+gone."""
 
 from __future__ import annotations
 
@@ -39,14 +40,14 @@ OpenNode = Callable[[], AbstractAsyncContextManager[Node]]
 
 _TELL_SECONDS = 0.25
 _TELL_SERVERS_SECONDS = 2.0
-"""What servers did is looked at every ten; there may be thousands of them."""
+"""Servers' counters are evaluated every ten seconds; there may be thousands."""
 
 
 def work(open_node: OpenNode, end: socket.socket) -> None:
-    """A process's whole life. Signals are the parent's to hear.
+    """The main function of a process. The parent handles signals.
 
-    Without its parent it ends, at once where the system can see to that: whoever resumes the crawl
-    must not find anybody writing to its journals."""
+    It ends with its parent, at once if the system supports that: a resumed crawl must be the only
+    writer of its journals."""
     leave_signals_to_parent()
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
@@ -61,8 +62,8 @@ async def _live_over(end: socket.socket, open_node: OpenNode) -> None:
 async def live(
     open_node: OpenNode, stream: Stream[Order], cpu: Callable[[], float] = time.process_time
 ) -> None:
-    """Obey until the end is ordered or the parent is gone, within an event loop. ``cpu``: seconds
-    that the process used until now."""
+    """Obey until ordered to end, or the parent is gone. ``cpu``: returns the CPU seconds of the
+    process so far."""
     stream.send(Hello(version()))
     try:
         await _serve(open_node, stream, cpu)
@@ -91,7 +92,7 @@ async def _serve(open_node: OpenNode, stream: Stream[Order], cpu: Callable[[], f
 
 
 async def _obey(node: Node, stream: Stream[Order]) -> None:
-    """Until the end is ordered, or the parent is gone."""
+    """Until ordered to end, or the parent is gone."""
     while True:
         match await stream.receive():
             case Start(task=task, at=at):
@@ -109,7 +110,7 @@ async def _obey(node: Node, stream: Stream[Order]) -> None:
 
 
 class _Told:
-    """What the parent was told last, so that it is told only what changed."""
+    """What was last reported to the parent, so that only changes are sent."""
 
     def __init__(self, node: Node, stream: Stream[Order], cpu: Callable[[], float]) -> None:
         self._node = node
@@ -122,7 +123,7 @@ class _Told:
         self._told = self._told_servers = self._time()
 
     def tell(self, ended: Sequence[Progress], *, last: bool = False) -> None:
-        """Of sites that ended at once, of others when it is time."""
+        """Report ended sites at once, others at intervals."""
         for progress in ended:
             self._progress.pop(progress.site, None)
         now = self._time()

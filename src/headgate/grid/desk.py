@@ -1,7 +1,7 @@
-"""The manager's desk: answers nodes by the six verbs, over the board and the run's folder.
+"""The manager's desk: answers the six requests of nodes, from the board and the run's folder.
 
-Nothing is told to a node before it is stored. All who ask while a transaction is under way share
-the next one (`grid.board_saving`); `grid.receiving` has the way of a result.
+Nothing is answered before it is stored. Requests during a transaction share the next one
+(`grid.board_saving`); results are received by `grid.receiving`.
 """
 
 from __future__ import annotations
@@ -47,28 +47,28 @@ __all__ = ["Desk", "DeskTerms", "lately_seconds"]
 
 _SAVE_NODES_SECONDS = 60.0
 _LONGEST_WAIT_SECONDS, _AFTER_LAPSE_SECONDS = 5.0, 0.05
-"""Of a node for which there is no task at the moment."""
+"""Waiting times of a node for which there is no task at the moment."""
 _HELD_PER_SLOT = 4
-"""Tasks that a node has at the most: results that wait to be brought are its own, too."""
+"""Most tasks of a node per slot, including results that wait to be delivered."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeskTerms:
-    """What the manager decides beside the board."""
+    """Settings of the manager beside those of the board."""
 
     budget: Callable[[float], float | None] = lambda _: None
-    """Bytes per second that hold for so many seconds from now on; None: no limit."""
+    """Budgets in bytes per second, with the seconds that each holds; None: no limit."""
     free_bytes: Callable[[], int] = lambda: 2**60
-    """That results may still take."""
+    """Disk space that results may still take."""
     reference: str = ""
-    """A URL by which nodes are compared."""
+    """A URL for comparing the speed of nodes."""
     more_to_come: Callable[[], bool] = lambda: False
-    """Whether there will be tasks when all that are on the board are done."""
+    """Whether more tasks will come when all on the board are done."""
 
 
 def lately_seconds(lease_seconds: float) -> float:
-    """A node that was here when an earlier manager ended was last stored as seen so long ago at the
-    most."""
+    """A node that was connected when the last manager ended was last saved as seen at most so long
+    before."""
     return lease_seconds + _SAVE_NODES_SECONDS
 
 
@@ -84,9 +84,9 @@ class Desk:
     roll: NodeRoll = field(default_factory=NodeRoll)
     totals: LeasedTotals = field(default_factory=LeasedTotals)
     connects: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Seconds that nodes took to connect, by host and node."""
+    """Connect times in seconds, by host and node."""
     collection: Path | None = None
-    """That knows the sites; None: the one that results go to."""
+    """Has the memories of the sites; None: the collection of the results."""
     ending: EndingTasks = field(init=False)
     committing: Committing = field(init=False)
     _saving: BoardSaving = field(init=False)
@@ -95,7 +95,7 @@ class Desk:
     _nodes_saved: float = -math.inf
     _told_end: set[str] = field(default_factory=set)
     _cut_off: set[str] = field(default_factory=set)
-    """Nodes whose tokens were revoked, as far as was acted upon."""
+    """Revoked nodes that were already disconnected."""
 
     def __post_init__(self) -> None:
         board, store, arrivals, clock = self.board, self.store, self.arrivals, self.clock
@@ -111,12 +111,12 @@ class Desk:
 
     @property
     def fault(self) -> BaseException | None:
-        """Why nothing is answered any more: whoever opened the desk opens another."""
+        """Why the desk has stopped answering; then another must be opened."""
         return self._saving.fault
 
     async def open(self) -> None:
-        """Take up what an earlier manager left: leases get one more time, results received are
-        stored now."""
+        """Continue from an earlier manager: leases are extended once, received results are stored
+        now."""
         run, now = self.arrivals.run.stamp, self.clock.now()
         lease = self.board.terms.lease_seconds
         self.roll.rows = dict(self.store.nodes())
@@ -131,22 +131,22 @@ class Desk:
         for row in self.store.open_leases(run):
             self.board.take_up(row, now, self.clock.wall())
         for row in self.store.silent_leases(run):
-            self.board.tasks.fell_silent(row)  # its node may be heard again all the same
+            self.board.tasks.fell_silent(row)  # its node may still come back
         await self._receiving.take_up()
 
     def running(self) -> Mapping[Lease, Progress]:
-        """What nodes that are here told last of the tasks they hold."""
+        """Last reported progress of tasks held by connected nodes."""
         told = self.roll.progress(self.clock.now(), self.board.terms.lease_seconds)
         return {lease: word for lease, word in told.items() if self.board.leases.get(lease)}
 
     def not_told_of_the_end(self) -> set[str]:
-        """Nodes that are here and did not hear yet that nothing is left."""
+        """Connected nodes that do not know yet that nothing is left."""
         here = self.roll.here(self.clock.now(), self.board.terms.lease_seconds)
         return set(here) - self._told_end
 
     def take_rows(self, rows: Mapping[str, NodeRow]) -> dict[str, str]:
-        """Nodes as another command left them in the catalog; those revoked since, with the key of
-        their token."""
+        """Update nodes from the catalog, which other commands change; returns newly revoked ones
+        with the key of their token."""
         revoked: dict[str, str] = {}
         for name, row in rows.items():
             known = self.roll.rows.setdefault(name, row)
@@ -159,7 +159,7 @@ class Desk:
         return revoked
 
     async def close(self) -> None:
-        """What is known of nodes is stored; nobody is answered after it."""
+        """Save what is known of nodes; no more requests are answered."""
         self.board.changes.nodes |= self.roll.rows
         await self._saving.stored()
 
@@ -180,8 +180,7 @@ class Desk:
         return self._idle(node, now) if held is None else await self._given.grant(held)
 
     def _idle(self, node: str, now: float) -> Idle:
-        """Nothing for it now; it asks again as soon as a node that is silent may be taken for
-        gone."""
+        """No task now; it should ask again when the lease of a silent node may have ended."""
         left = self.board.tasks.left + self.terms.more_to_come()
         lease = self.board.terms.lease_seconds
         if not left:

@@ -1,4 +1,4 @@
-"""What a desk knows, for whoever says which node gets which task."""
+"""What a desk knows, for the choice of nodes for tasks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The door that nodes come through: its keys, and what a NATS server has to know of them.
+"""The door of a grid: its keys, and the configuration of the NATS server that nodes connect to.
 
-Everything is made from one file of seeds at the first start. Who has it can invite nodes, so it is
-readable to its owner alone; the server's configuration holds nothing secret but the path of the
-server's own TLS key. Nothing is stored at the door: the catalog is the only truth.
+All keys are derived from one file of seeds, made at the first start. Its owner can invite nodes, so
+only they can read it; the server's configuration has no secrets, only the path of its TLS key. The
+NATS server stores nothing: all state is in the catalog.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headgate.model.errors import DamagedFile, UserMistake
 __all__ = ["MAX_PAYLOAD_BYTES", "Door", "Listen"]
 
 MAX_PAYLOAD_BYTES = 1 << 20
-"""Of one message; a chunk is a quarter of it."""
+"""Maximum message size; a chunk is a quarter of it."""
 _DAY = 86_400
 _SEEDS = "seeds.json"
 
@@ -70,7 +70,7 @@ class Door:
 
     @classmethod
     def at(cls, folder: Path) -> Door:
-        """The keys in a folder, made where there are none."""
+        """The keys in a folder; made if there are none."""
         path = folder / _SEEDS
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
@@ -86,13 +86,13 @@ class Door:
     def invite(
         self, node: str, servers: Sequence[str], now: float, days: float, ca: str = ""
     ) -> Token:
-        """A token for a node, good at once and for so long."""
+        """A token for a node, valid at once and for so many days."""
         expires = int(now + days * _DAY)
         jwt, user = tokens.node_user(self._signing, self._nodes.public, node, int(now), expires)
         return Token(node, tuple(servers), jwt, user.seed, ca)
 
     def own_token(self, servers: Sequence[str], now: float, ca: str = "") -> Token:
-        """The manager's, made anew whenever it starts."""
+        """The manager's token, made anew at each start."""
         jwt = tokens.manager_user(self._manager, self._manager_user.public, int(now))
         return Token("manager", tuple(servers), jwt, self._manager_user.seed, ca)
 
@@ -103,7 +103,7 @@ class Door:
         revoked: Mapping[str, float],
         now: float,
     ) -> str:
-        """For any NATS server. ``revoked``: keys of tokens, and when."""
+        """Configuration for any NATS server. ``revoked``: keys of tokens, with the time."""
         operator, manager, nodes = self._operator, self._manager.public, self._nodes.public
         moment = int(now)
         until = {key: int(at) + 1 for key, at in revoked.items()}

@@ -1,4 +1,4 @@
-"""Tasks that are wanted no further: whoever has one brings what there is of it."""
+"""Ends tasks early: the node that holds one delivers what it has."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ class EndingTasks:
     board: Board
     _why: dict[int, str] = field(default_factory=dict)
     _leases: dict[Lease, str] = field(default_factory=dict)
-    """Those that end without their task."""
+    """Leases that end without their task."""
 
     def end(self, task: int, why: str) -> None:
-        """Its node hears of it with the next beat; where nobody has it, it is dropped at once."""
+        """Its node learns of it with the next heartbeat; a task that no node holds is dropped at
+        once."""
         self._why.setdefault(task, why)
         self.drop_waiting()
 
     def end_lease(self, lease: Lease, why: str) -> None:
-        """The same, but its task is done again should the node not bring it."""
+        """The same for a lease; its task is repeated if the node does not deliver."""
         self._leases = {held: w for held, w in self._leases.items() if self.board.leases.get(held)}
         self._leases[lease] = why
 
     def end_all(self, why: str) -> None:
-        """That are on the board."""
+        """End all tasks on the board."""
         open_tasks = [
             *self.board.tasks.in_state(BoardState.READY),
             *self.board.tasks.in_state(BoardState.LEASED),
@@ -39,7 +40,7 @@ class EndingTasks:
             self.end(task.id, why)
 
     def drop_waiting(self) -> None:
-        """Those that were given back, or lost with their node."""
+        """Drop ended tasks that were given back, or lost with their node."""
         for number in list(self._why):
             task = self.board.tasks.get(number)
             if task is None:
@@ -48,6 +49,6 @@ class EndingTasks:
                 self.board.drop(task)
 
     def orders(self, leases: Sequence[Lease]) -> tuple[Stop, ...]:
-        """Of leases that are good, those that are to end."""
+        """Those of the given leases that should end, with the reason."""
         reasons = ((lease, self._why.get(lease.task, self._leases.get(lease))) for lease in leases)
         return tuple(Stop(lease=lease, why=why) for lease, why in reasons if why is not None)

@@ -1,4 +1,4 @@
-"""A site's focus, put together: its topic from words and files, and the order it asks for."""
+"""Builds a site's focus: its topic from words and files, and its order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_BYTES = 1_000_000
 
 
 def check_focus(site: Site) -> None:
-    """Refuse before anything is crawled what cannot work."""
+    """Refuse a focus that cannot work, before anything is crawled."""
     if site.url_order not in ORDERS:
         refuse_unknown_scorer(site.url_order)
     topic = _topic(site)
@@ -33,7 +33,7 @@ def check_focus(site: Site) -> None:
 
 
 def focus_of(site: Site) -> Focusing | None:
-    """None: breadth-first, and nothing in particular is wanted."""
+    """None: breadth-first, without a topic."""
     topic = _topic(site)
     if topic is None and site.url_order == BREADTH_FIRST:
         return None

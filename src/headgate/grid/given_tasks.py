@@ -1,4 +1,4 @@
-"""Tasks given out, as their nodes are told of them: what to do, until when, what is known."""
+"""The data that nodes get for their tasks: what to do, until when, what is known."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from headgate.storage.journals.journal import Owner
 __all__ = ["GivenTasks", "TaskSpec"]
 
 _AT_LEAST_SECONDS = 1e-3
-"""A deadline that has passed is one that passes now."""
+"""Least time left: a past deadline becomes one that passes now."""
 _LEAST_BOUND_BYTES = 100e6
 _BEYOND_EXPECTED = 10.0
 _FEW = 64
 
 
 class TaskSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node is told of a task, as the catalog holds it."""
+    """A task as stored in the catalog and sent to a node."""
 
     task: Task
     contact: str = ""
@@ -47,15 +47,15 @@ class GivenTasks:
     board: Board
     store: BoardStore
     run: RunFolder
-    """That results belong to."""
+    """The run of the results."""
     collection: Collection
-    """That knows the sites."""
+    """Has the memories of the sites."""
     clock: Clock
     _specs: dict[int, TaskSpec] = field(default_factory=dict)
     _most_specs: int = _FEW
 
     async def lease(self, node: str, lease: Lease) -> LeaseRow | None:
-        """One that was really given to this node."""
+        """The lease, if it was given to this node."""
         held = self.board.leases.get(lease)
         row = held.row if held is not None else await asyncio.to_thread(self.store.lease, lease)
         return row if row is not None and row.node == node else None
@@ -69,7 +69,8 @@ class GivenTasks:
         return spec
 
     def _forget_done(self) -> None:
-        """A spec may name thousands of pages, and a keeper runs for months."""
+        """Drop specs of tasks that are done: one may name thousands of pages, and a keeper runs for
+        months."""
         if len(self._specs) > self._most_specs:
             held = {task: spec for task, spec in self._specs.items() if self.board.tasks.get(task)}
             self._specs, self._most_specs = held, max(2 * len(held), _FEW)
@@ -92,14 +93,14 @@ class GivenTasks:
         )
 
     def most_bytes(self, number: int) -> float:
-        """Of a task's result."""
+        """Size limit of a task's result."""
         task = self.board.tasks.get(number)
         if task is None or not task.expected_bytes:
             return 2.0**60
         return max(_BEYOND_EXPECTED * task.expected_bytes, _LEAST_BOUND_BYTES)
 
     async def memory(self, known: Known) -> bytes:
-        """A piece of what is remembered of the task's site, or of what was left to the task."""
+        """A piece of the memory of the task's site, or of the URLs that a part starts with."""
         owner = (await self.spec(known.lease.task)).owner
         path = self.collection.memory(owner.site)
         if known.handed:

@@ -1,4 +1,4 @@
-"""Beats at even intervals in the event loop, so that a stall of the machine is noticed."""
+"""A regular timer in the event loop, to detect stalls of the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["beating"]
 
 @contextlib.asynccontextmanager
 async def beating(clocks: Callable[[], Clocks]) -> AsyncIterator[StallWatch]:
-    """A watch that is kept up to date in the meantime."""
+    """Yields a stall watch that is updated within this context."""
     watch = StallWatch(clocks())
     loop = asyncio.get_running_loop()
 

@@ -1,7 +1,7 @@
-"""Keys as NATS writes them: Ed25519 with a letter in front that says whose they are.
+"""Keys in NATS's format (nkeys): Ed25519 with a first letter for their kind.
 
 A public key is base32 of a prefix byte, 32 bytes and their CRC-16; a seed has two prefix bytes, so
-that both can be told apart and mistyped ones refused. This is all of the format called *nkeys*.
+that both can be distinguished and typos detected.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Whose(IntEnum):
 
 
 class Key:
-    """A key that signs."""
+    """A signing key."""
 
     def __init__(self, whose: Whose, raw: bytes) -> None:
         self._whose = whose
@@ -69,7 +69,7 @@ class Key:
 
     @property
     def seed(self) -> str:
-        """Whoever has it can sign.
+        """The secret seed.
 
         >>> key = Key.new(Whose.USER)
         >>> key.seed[:2], Key.of_seed(key.seed).public == key.public

@@ -1,8 +1,8 @@
-"""A fetcher that lets no request leave for a site whose task is not this node's any more.
+"""A fetcher that sends no request for a site whose lease this node has lost.
 
-Timers cannot promise that: a machine that slept finds them all due at once, in any order. So who
-asks is looked at in the very moment of asking. A request that may not leave waits: for its site to
-be stopped, by whoever keeps the leases, or for a beat that says that it is this node's after all.
+Timers cannot ensure that: after a sleep of the machine they are all due at once, in any order. So
+the lease is checked at the moment of each request. A request that may not be sent waits until its
+site is stopped, or a heartbeat renews the lease.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OpenFetcher = Callable[[FetcherSettings], AbstractAsyncContextManager[Fetcher]]
 class LeasedFetcher:
     inner: Fetcher
     may_fetch: Callable[[str], bool]
-    """For a site, at this moment."""
+    """Whether a site may fetch now."""
 
     @property
     def meter(self) -> Rates:

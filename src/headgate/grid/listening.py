@@ -1,8 +1,7 @@
-"""The manager's ear at the door: takes each question to the desk, and its answer back.
+"""Receives requests of nodes over NATS, passes them to the desk, and sends the answers.
 
-What is not understood never reaches the desk. A node may have so many questions open at once, and
-all nodes together so many: what is more is passed over, as if it had been lost on the way, and
-asked again.
+Malformed requests do not reach the desk. The number of open requests per node, and of all nodes, is
+limited: others are dropped as if lost on the way, and nodes retry.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _MOST_OPEN, _MOST_OF_NODE = 1_000, 32
 
 @asynccontextmanager
 async def listening(door: AtTheDoor, desk: TaskDesk) -> AsyncIterator[None]:
-    """While it is open, questions are answered."""
+    """Requests are answered within this context."""
     ear = _Ear(desk)
     await door.listen(ALL_QUESTIONS, ear.hear)
     try:
@@ -53,7 +52,7 @@ async def listening(door: AtTheDoor, desk: TaskDesk) -> AsyncIterator[None]:
 class _Ear:
     desk: TaskDesk
     _open: dict[asyncio.Task[None], str] = field(default_factory=dict)
-    """Who is being answered."""
+    """Open requests."""
     _of_node: Counter[str] = field(default_factory=Counter)
 
     async def hear(self, message: Msg) -> None:
@@ -84,7 +83,7 @@ class _Ear:
         except Refused as refused:
             answer = refusal(str(refused))
         except HeadgateError:
-            return  # a fault of this machine, told of elsewhere: the node asks again
+            return  # a fault of this machine, reported elsewhere: the node retries
         if message.reply:
             with suppress(errors.Error, OSError):
                 await message.respond(answer)

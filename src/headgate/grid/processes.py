@@ -1,10 +1,9 @@
-"""Nodes in processes of their own, one per core when asked: the fleet of one machine.
+"""Nodes in several processes of this machine.
 
-A task lives in one process, the one that has the fewest bytes to come when it is started. Where the
-process dies, its sites go on from their journals in another; where one has nothing to do, and
-another too much, a site is handed over in the same way. Control gives every site its rate, and each
-process its part of the total by the rates of its sites; it holds that alone, and no counter is
-shared. `messages` has what is said.
+A task runs in the process with the fewest bytes to come when it is started. If a process dies, its
+sites continue from their journals in another; if one is idle and another busy, a site is moved in
+the same way. Each process gets a part of the total by the rates of its sites and enforces it alone,
+without shared counters. `messages` has the protocol.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ from headgate.traffic.server_tally import ServerTally
 __all__ = ["ProcessFleet", "open_processes"]
 
 _MOST_RESTARTS = 3
-"""Of a site: one that kills its process each time is not worth others' waiting."""
+"""Of a site: one that kills its process each time is given up."""
 _DIED = "its process died again and again"
 _INTERRUPTED = "interrupted"
 _ENDING_SECONDS = 10.0
-"""For a process to end after its last word."""
+"""Time for a process to end after its last message."""
 _NOTHING = ServerTally()
 
 
@@ -59,8 +58,8 @@ async def open_processes(
     cores: int | None = None,
     may_move: Callable[[Task], bool] = lambda _: False,
 ) -> AsyncIterator[ProcessFleet]:
-    """``left`` says how many bytes of an unfinished site are still to come; ``cores``: None, as
-    many as we may use; ``may_move``: whether a task may be handed from process to process."""
+    """``left`` estimates the bytes still to come of an unfinished site; ``cores`` None: as many as
+    we may use; ``may_move``: whether a task may move between processes."""
     workers = [Worker(*await begin()) for _ in range(count)]
     cores = len(os.sched_getaffinity(0)) if cores is None else cores
     fleet = ProcessFleet(workers, left, partial(_replace, begin), clock, cores, may_move)
@@ -104,7 +103,7 @@ class ProcessFleet:
         self._clock = clock
         self._may_move = may_move
         self._started: list[Task] = []
-        """Not yet given to a process."""
+        """Tasks not yet given to a process."""
         self._running: dict[str, Running] = {}
         """By site."""
         self._closing = False
@@ -119,7 +118,7 @@ class ProcessFleet:
         self._started.append(task)
 
     def _give_out(self) -> None:
-        """Tasks that were started together, the largest first: so processes get equal parts."""
+        """Give tasks that were started together to processes, largest first, for equal parts."""
         now = self._clock.now()
         for task in sorted(self._started, key=lambda task: self._left(task.name), reverse=True):
             worker = min(self._workers, key=self._load)
@@ -140,7 +139,7 @@ class ProcessFleet:
         self.set_total(self._total)
 
     def _even_out(self) -> None:
-        """Have a site handed over where that lets more be done at the same time; one at a time."""
+        """Move a site to an idle process if that helps; one at a time."""
         activities = [(len(worker.sites), worker.cores_busy) for worker in self._workers]
         if not worth_a_look(activities) or self._targets:
             return
@@ -149,7 +148,7 @@ class ProcessFleet:
             self._move(move.site, self._workers[move.target])
 
     def _move(self, site: str, target: Worker) -> None:
-        """As soon as the process that has it lets go."""
+        """Move a site as soon as its process has released it."""
         running = self._running[site]
         running.target = target
         running.worker.stream.send(Stop(site, HANDED_OVER))
@@ -162,18 +161,18 @@ class ProcessFleet:
         return Place(left, frozenset(fixed), worker.cores_busy, worker.activity.rate)
 
     def _stays(self, running: Running) -> bool:
-        """A host that was given up would be asked again."""
+        """Whether a site must not move: a host that was given up would be asked again."""
         known = running.progress
         given_up = known is None or known.given_up
         return bool(given_up) or running.stop is not None or not self._may_move(running.task)
 
     @property
     def _targets(self) -> list[Worker]:
-        """Processes that will be given a site."""
+        """Processes that a site is moving to."""
         return [one.target for one in self._running.values() if one.target is not None]
 
     def _share_cores(self) -> None:
-        """Among the processes that have something to do, or soon will."""
+        """Divide the cores among processes that have, or soon will have, something to do."""
         targets = self._targets
         busy = [worker for worker in self._workers if worker.sites or worker in targets]
         count = max(self._cores // max(len(busy), 1), 1)
@@ -183,8 +182,8 @@ class ProcessFleet:
                 worker.stream.send(UseCores(count))
 
     def set_total(self, rate: float) -> None:
-        """Divided by the rates of the sites, which may take some more than theirs, or by sites
-        without any."""
+        """Divided by the rates of sites, which may exceed theirs a little, or by the number of
+        sites without rates."""
         self._total = rate
         whole = sum(running.rate for running in self._running.values())
         for worker in self._workers:
@@ -244,7 +243,7 @@ class ProcessFleet:
             worker.silence += listened
 
     async def hear(self, worker: Worker) -> None:
-        """All that a process says, and those that take its place when it dies, until the end."""
+        """Handle all messages of a process, and of its replacements, until the end."""
         while True:
             while (message := await worker.stream.receive()) is not None:
                 worker.silence = 0.0
@@ -261,7 +260,7 @@ class ProcessFleet:
         worker.bury()
         for running in self._running_in(worker):
             task, known = running.task, running.progress
-            running.progress = None  # it would look as if nothing came
+            running.progress = None  # it would look as if nothing arrived
             running.restarts += 1
             running.before = running.target = None
             if running.restarts > _MOST_RESTARTS:
@@ -273,7 +272,7 @@ class ProcessFleet:
         self._share_cores()
 
     def _take_up(self, worker: Worker, sites: Sequence[Running]) -> None:
-        """Have a process go on with sites where their journals stand."""
+        """Let a process continue sites from their journals."""
         now = self._clock.now()
         for running in sites:
             worker.stream.send(running.order(now))
@@ -320,13 +319,13 @@ class ProcessFleet:
         running = self._running.pop(report.site)
         running.worker.sites.remove(report.site)
         report.restarts = running.restarts
-        if report.reason == HANDED_OVER:  # to nobody, for we close
+        if report.reason == HANDED_OVER:  # to no process, since we are closing
             report.reason = _INTERRUPTED
         self._ended.append(report)
         self._news.set()
 
     def _hand_over(self, report: Progress) -> None:
-        """Its process has let go of it; another goes on."""
+        """Its process has released it; another continues."""
         running = self._running[report.site]
         source, target = running.worker, running.target or running.worker
         source.sites.remove(report.site)
@@ -339,7 +338,7 @@ class ProcessFleet:
         self._take_up(target, [running])
 
     def _add_up(self, worker: Worker, servers: Mapping[str, ServerTally]) -> None:
-        """An address may be asked by several processes."""
+        """Several processes may fetch from one address."""
         worker.servers.update(servers)
         for address in servers:
             together = ServerTally()

@@ -1,6 +1,6 @@
-"""How a result comes in, with nothing told to its node before it is stored.
+"""Receives results; nothing is confirmed to the node before it is stored.
 
-A crash at any point of it costs nothing but time:
+A crash at any point costs only time:
 
     chunks ─► part files ─► sha256 right, journal readable, durable ─► `received`, stored: it counts
       ─► files renamed into the run ─► `done`, stored ─► the node may delete its own
@@ -35,7 +35,7 @@ from headgate.storage.journals.journal import Owner
 __all__ = ["Receiving"]
 
 _COMMIT_PATIENCE_SECONDS = 2.0
-"""That an answer waits for its result to be stored; the node asks again."""
+"""How long an answer waits for the result to be stored; then the node asks again."""
 
 
 @dataclass(slots=True)
@@ -48,12 +48,12 @@ class Receiving:
     saving: BoardSaving
     committing: Committing
     free_bytes: Callable[[], int]
-    """That results may still take."""
+    """Disk space that results may still take."""
     _checked: set[Lease] = field(default_factory=set)
-    """Whose result is being looked at."""
+    """Leases whose result is being checked."""
 
     async def take_up(self) -> None:
-        """What an earlier manager received and did not store to the end."""
+        """Finish what an earlier manager received and did not store completely."""
         self.arrivals.tidy(lambda lease: self.board.tasks.get(lease.task) is not None)
         for task in self.board.tasks.in_state(BoardState.RECEIVED):
             await self._take_up(task.id)
@@ -100,7 +100,7 @@ class Receiving:
             self._checked.discard(lease)
 
     async def _check(self, row: LeaseRow, manifest: Manifest) -> Verdict:
-        """Whether the result is whole, which may take a while; nothing is written meanwhile."""
+        """Whether the result is complete, which may take a while; nothing is written meanwhile."""
         lease = manifest.lease
         announced = self.arrivals.expected(lease)
         if [file.name for file in announced] != [file.name for file in manifest.files]:
@@ -114,7 +114,7 @@ class Receiving:
         return await self._receive(row, manifest, owner)
 
     def _take(self, manifest: Manifest, owner: Owner) -> tuple[int, ...]:
-        """Numbers of the files that are not as they should be; none: all are here to stay."""
+        """Numbers of files that are wrong; none: all are stored."""
         arrivals, lease, files = self.arrivals, manifest.lease, manifest.files
         wrong = arrivals.wrong(lease, files)
         if not wrong:
@@ -134,7 +134,7 @@ class Receiving:
         return settled or Verdict(word=Word.RECEIVED)
 
     def _stored_word(self, task: int) -> Word:
-        """Of the result that counts."""
+        """The answer for the result that counts."""
         return Word.RECEIVED if task in self.committing.unfinished else Word.COMMITTED
 
     def _begin_storing(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> asyncio.Task[None]:
@@ -143,7 +143,7 @@ class Receiving:
         return self.committing.begin(Received(row, manifest, owner, task.audit_of))
 
     async def _take_up(self, task: int) -> None:
-        """What came may have its own name already, or may have been lost by a power cut."""
+        """Files may have their final names already, or may have been lost by a power cut."""
         data = self.store.manifest(task)
         assert data is not None
         manifest = decoded(data, Manifest)

@@ -35,7 +35,7 @@ class Scored(msgspec.Struct, frozen=True, array_like=True):
     """Of the links that could be scored."""
     faults: int = 0
     fault: str = ""
-    """The first of them, in words."""
+    """The first fault, in words."""
 
 
 def load_scorer(name: str) -> Score:
@@ -46,7 +46,7 @@ def load_scorer(name: str) -> Score:
         for part in function.split("."):
             found = getattr(found, part)
     else:
-        from importlib.metadata import entry_points  # here: whoever asks knows our names only
+        from importlib.metadata import entry_points  # imported late: it is needed only for other names
 
         (point,) = entry_points(group=GROUP, name=name)
         found = point.load()
@@ -94,7 +94,7 @@ def _in_words(error: Exception) -> str:
 
 
 def main() -> None:
-    """Signals are the parent's to hear."""
+    """The parent handles signals."""
     name, parent = sys.argv[1:]
     leave_signals_to_parent()
     die_with_parent(int(parent))

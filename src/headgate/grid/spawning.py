@@ -1,4 +1,4 @@
-"""Processes of this machine, as a fleet needs them: begun, talked to, ended."""
+"""Starts, talks to and ends processes of this machine, for a fleet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headgate.grid.messages import Stream, Word
 __all__ = ["Begin", "Process", "Work", "spawning"]
 
 Work = Callable[[socket.socket], None]
-"""A process's whole life, at its end of the stream; can be sent to another process."""
+"""The main function of a process, given its end of the stream; must be picklable."""
 
 
 class Process(Protocol):
@@ -23,17 +23,17 @@ class Process(Protocol):
     def pid(self) -> int | None: ...
 
     async def end(self, seconds: float) -> None:
-        """Wait so long for it to end by itself, then kill it. Nobody writes to its journals any
-        more when this returns."""
+        """Wait so long for it to end by itself, then kill it. When this returns, it no longer
+        writes to its journals."""
         ...
 
 
 Begin = Callable[[], Awaitable[tuple[Process, Stream[Word]]]]
-"""Another process, and our end of the stream to it."""
+"""Starts a process; returns it and our end of the stream."""
 
 
 def spawning(work: Work) -> Begin:
-    """Processes of their own, which share nothing with this one."""
+    """Spawned processes, which share nothing with this one."""
     return partial(_spawn, work)
 
 
@@ -55,7 +55,7 @@ class _Spawned:
         return self._process.pid
 
     async def end(self, seconds: float) -> None:
-        """What is stored is stored, however it ends."""
+        """What is stored stays stored, however it ends."""
         await asyncio.to_thread(self._end, seconds)
 
     def _end(self, seconds: float) -> None:

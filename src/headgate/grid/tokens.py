@@ -1,13 +1,13 @@
-"""Tokens: what lets a node through the door, signed by the manager without asking the server.
+"""Tokens that let nodes connect, signed by the manager without asking the server.
 
     operator ─signs─► account MGR    exports the requests that nodes may make
              └signs─► account NODES  imports them; its signing key has a template of rights
                          └signs─► user <node>: a token
 
-A token says no more than a name: the server makes the rights of it by the template, so no token
-can ask for more, and one signed after the server's start is good at once. Subjects carry the name,
-and the server lets nobody publish under another one: who asks is known by the subject alone.
-Accounts are apart, so that no reply subject that a node makes up reaches the manager's own.
+A token contains only a name: the server derives its rights from the template, so no token can claim
+more, and one signed after the server's start is valid at once. Subjects contain the name, and the
+server lets nodes publish only under their own: the subject alone identifies the sender. Accounts
+are separate, so that no reply subject that a node makes up reaches the manager's own.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _UNLIMITED = {
     "conn": -1, "leaf": -1,
 }  # fmt: skip
 _NODE_CONNECTIONS_SUBS = 8
-"""A node needs one, for answers."""
+"""A node needs one subscription, for answers."""
 _HEADER = {"typ": "JWT", "alg": "ed25519-nkey"}
 
 
 class Token(msgspec.Struct, frozen=True):
-    """All that a node needs to reach its manager; a file that only its owner may read."""
+    """All that a node needs to connect; a file that only its owner can read."""
 
     node: str
     servers: tuple[str, ...]
@@ -57,7 +57,7 @@ class Token(msgspec.Struct, frozen=True):
     jwt: str
     seed: str
     ca: str = ""
-    """Certificates of who signed the server's, PEM; empty: those the system trusts."""
+    """Certificate authority of the server, PEM; empty: the system's."""
     version: int = 1
 
     @property
@@ -95,12 +95,12 @@ def check_node_name(name: str) -> None:
 
 
 def inbox_of(node: str) -> str:
-    """Where answers to a node go; nobody else may listen there."""
+    """The subject for answers to a node; no other may subscribe to it."""
     return f"_INBOX_{node}"
 
 
 def operator(key: Key) -> str:
-    """Always the same: a server that runs takes no other."""
+    """Always the same: a running server accepts no other."""
     return _signed(key, key.public, "headgate", 1, {"type": "operator"})
 
 
@@ -118,7 +118,7 @@ def nodes_account(
     revoked: Mapping[str, int],
     now: int,
 ) -> str:
-    """``revoked``: tokens by key that were made until a moment, seconds since 1970."""
+    """``revoked``: by key, tokens issued until a time in seconds since 1970."""
     name = "{{name()}}"
     template = {
         "pub": {"allow": [f"{REQUESTS}.{name}.>"]},
@@ -140,14 +140,13 @@ def nodes_account(
 
 
 def manager_user(account_key: Key, user: str, now: int) -> str:
-    """The manager's own way in: it may do all within its account, and nothing is in there but
-    requests."""
+    """The manager's user: it may do everything within its account, which has only requests."""
     rights = {"pub": {}, "sub": {}, "subs": -1, "data": -1, "payload": -1, "type": "user"}
     return _signed(account_key, user, "manager", now, rights)
 
 
 def node_user(signing_key: Key, account: str, node: str, now: int, expires: int) -> tuple[str, Key]:
-    """A token's claims, and the key that is made for it. Rights are all the template's."""
+    """A token's claims, and its new key. All rights come from the template."""
     check_node_name(node)
     user = Key.new(Whose.USER)
     claims = {"pub": {}, "sub": {}, "issuer_account": account, "type": "user"}

@@ -1,8 +1,8 @@
-"""How questions to a manager and its answers look on the wire, for both of its ends.
+"""The wire format of requests to a manager and its answers.
 
-A question is a message to ``hg.req.<node>.<verb>``; a chunk's place is in its subject, its bytes
-are the body. An answer begins with one byte: ``+`` and what was asked for, or ``-`` and, in words,
-why asking again will not help.
+A request is a message to ``hg.req.<node>.<verb>``; the position of a chunk is in the subject, its
+bytes are the body. An answer begins with ``+`` and the result, or with ``-`` and the reason why
+retrying will not help.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LONGEST_NUMBER = 20
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """By whom, and what: the server has seen to it that nobody asks as another."""
+    """The sender and its request; the server ensures that the sender is right."""
 
     node: str
     verb: str
@@ -43,7 +43,7 @@ def subject(node: str, verb: str, place: Chunk | None = None) -> str:
 
 
 def taken_apart(text: str) -> Asked | None:
-    """None: it is none of these.
+    """None: it is no such subject.
 
     >>> taken_apart("hg.req.anna.claim")
     Asked(node='anna', verb='claim', place=None)
@@ -70,7 +70,7 @@ def refusal(why: str) -> bytes:
 
 
 def unpacked(answer: bytes) -> bytes | str:
-    """What was asked for, or why it is refused.
+    """The result; raises `Refused` with the reason.
 
     >>> unpacked(success(b"{}")), unpacked(refusal("revoked")), unpacked(b"")
     (b'{}', 'revoked', 'an answer that is none')

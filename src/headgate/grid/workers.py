@@ -1,4 +1,4 @@
-"""What a fleet keeps of its processes, and of the sites that run in them."""
+"""What a fleet knows of its processes, and of the sites that run in them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from headgate.traffic.server_tally import ServerTally
 __all__ = ["Activity", "Running", "Worker"]
 
 _SILENT_SECONDS = 30.0
-"""A process that says nothing for so long is stuck; it tells something four times a second."""
+"""A process that is silent for so long is stuck; it normally sends news four times a second."""
 _SITES_NAMED = 3
 _AT_ONCE_SECONDS = 0.001
-"""A site whose time is up."""
+"""Deadline of a site whose time is up."""
 _LATELY_SECONDS = 0.7
-"""Some news long."""
+"""Some intervals of news."""
 
 
 class Activity:
-    """What a process did in the last second or so, by what it told."""
+    """What a process did in the last second or so, by its news."""
 
     def __init__(self) -> None:
         self._told: deque[tuple[float, float, int]] = deque()
-        """(when we heard, seconds of CPU, bytes)."""
+        """(time of arrival, CPU seconds, bytes)."""
 
     def note(self, now: float, cpu_seconds: float, carried: int) -> None:
         self._told.append((now, cpu_seconds, carried))
@@ -38,7 +38,7 @@ class Activity:
             self._told.popleft()
 
     def forget(self) -> None:
-        """What it did is no measure of what it will do."""
+        """Start measuring anew."""
         self._told.clear()
 
     @property
@@ -60,30 +60,30 @@ class Activity:
 
 
 class Worker(msgspec.Struct):
-    """A place for a process: when one dies, another takes it."""
+    """A slot for a process: if it dies, another takes its place."""
 
     process: Process
     stream: Stream[Word]
     sites: set[str] = msgspec.field(default_factory=set)
-    """Running there now."""
+    """Running there."""
     servers: dict[str, ServerTally] = msgspec.field(default_factory=dict)
     servers_before: dict[str, ServerTally] = msgspec.field(default_factory=dict)
-    """Of processes that died here, like ``carried_before``."""
+    """Totals of processes that died here, like ``carried_before``."""
     carried: int = 0
     carried_before: int = 0
     activity: Activity = msgspec.field(default_factory=Activity)
     silence: float = 0.0
-    """Seconds since it was heard, as far as we listened: whoever stops all of us for a while, and
-    lets us go on, finds nobody stuck."""
+    """Seconds since its last news, counted while we listened: after all processes were suspended
+    together, none counts as stuck."""
     cores: int = 1
-    """That it was told to use."""
+    """Number of cores it may use."""
     greeted: bool = False
-    """The process has begun to speak."""
+    """The process has sent its first message."""
     gone: bool = False
 
     @property
     def cores_busy(self) -> float | None:
-        """That it keeps busy; None: it is too early to tell."""
+        """Number of cores it keeps busy; None: too early to tell."""
         return self.activity.cores if self.activity.known else None
 
     @property
@@ -91,7 +91,7 @@ class Worker(msgspec.Struct):
         return not self.gone and self.silence > _SILENT_SECONDS
 
     def bury(self) -> None:
-        """What the process that died did stays done."""
+        """Keep the totals of the process that died."""
         self.carried_before += self.carried
         self.carried = 0
         for address, tally in self.servers.items():
@@ -108,25 +108,25 @@ class Worker(msgspec.Struct):
 
 
 class Running(msgspec.Struct):
-    """A task from its start until its end is heard."""
+    """A task from its start until its end is reported."""
 
     task: Task
     worker: Worker
     began: float
-    """By the clock."""
+    """Time of its start."""
     rate: float = 0.0
     progress: Progress | None = None
-    """The newest; None: its process has told nothing of it."""
+    """The newest progress; None: none was reported."""
     stop: str | None = None
-    """Why it was told to stop; None: it was not."""
+    """Why it was stopped; None: it was not."""
     restarts: int = 0
     target: Worker | None = None
-    """Where it goes on as soon as its process has handed it over; None: it stays."""
+    """The process that it moves to once it is released; None: it stays."""
     before: Progress | None = None
-    """How it stood when it was last handed over; None: it never was, or a process died since."""
+    """Progress when it last moved; None: it never did, or a process died since."""
 
     def order(self, now: float) -> Start:
-        """For a process that takes it up now."""
+        """The order for a process that continues it now."""
         site = self.task.site
         if site.max_time is None or now == self.began:
             return Start(self.task, self.began)
@@ -134,8 +134,8 @@ class Running(msgspec.Struct):
         return Start(replace(self.task, site=replace(site, max_time=left)), self.began)
 
     def told(self, report: Progress) -> None:
-        """What its process says of it, with what others did before. One that took it up counts from
-        its journal on, where not every byte is found that came."""
+        """Progress including earlier processes. One that continues a site counts from its journal,
+        which does not have every byte received."""
         report.restarts = self.restarts
         if self.before is not None:
             report.wire_bytes += self.before.wire_bytes - report.earlier_wire_bytes

@@ -1,8 +1,8 @@
 """A fleet that makes way: its total follows what others leave of the line.
 
-It stands between control and the fleet and passes on everything but the total: what control sets
-becomes the ceiling, and `control.making_way` says what passes below it, by what a prober hears of
-the servers of the sites that run.
+It is between control and the fleet and passes on everything but the total: control's total becomes
+the ceiling, and `control.making_way` sets the actual one, from round trips to the servers of
+running sites.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ STEP_SECONDS = 0.05
 Heard = Callable[[str, float, float], None]
 """(address, round trip in seconds, time of the answer by the event loop)."""
 Tell = Callable[[float, bool], None]
-"""(what the line has for us, whether it has less still at this moment)."""
+"""(what the line has for us, whether it has even less at the moment)."""
 
 
 class Prober(Protocol):
-    """Tells a `Heard` how long the way to servers and back takes."""
+    """Reports round trips to servers to a `Heard`."""
 
     def add(self, site: str, url: str) -> None:
-        """The server of this URL may be asked from now on; no harm when it may already."""
+        """Probe the server of this URL from now on; idempotent."""
         ...
 
     def drop(self, site: str) -> None: ...
 
     async def run(self) -> None:
-        """Ask until cancelled."""
+        """Probe until cancelled."""
         ...
 
 
@@ -59,7 +59,7 @@ class YieldingFleet:
 
     @contextlib.asynccontextmanager
     async def at_work(self, tell: Tell) -> AsyncIterator[None]:
-        """Inside, the total follows the line."""
+        """Within this context the total follows the line."""
         tasks = [asyncio.ensure_future(self._prober.run()), asyncio.ensure_future(self._run(tell))]
         try:
             yield
