@@ -57,7 +57,7 @@ class DeskTerms:
     """Settings of the manager beside those of the board."""
 
     budget: Callable[[float], float | None] = lambda _: None
-    """Budgets in bytes per second, with the seconds that each holds; None: no limit."""
+    """Bytes per second that are available for so many seconds from now; None: no limit."""
     free_bytes: Callable[[], int] = lambda: 2**60
     """Disk space that results may still take."""
     reference: str = ""

@@ -46,7 +46,7 @@ def load_scorer(name: str) -> Score:
         for part in function.split("."):
             found = getattr(found, part)
     else:
-        from importlib.metadata import entry_points  # imported late: it is needed only for other names
+        from importlib.metadata import entry_points
 
         (point,) = entry_points(group=GROUP, name=name)
         found = point.load()

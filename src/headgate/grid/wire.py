@@ -70,7 +70,7 @@ def refusal(why: str) -> bytes:
 
 
 def unpacked(answer: bytes) -> bytes | str:
-    """The result; raises `Refused` with the reason.
+    """The result as bytes, or the reason of a refusal as text.
 
     >>> unpacked(success(b"{}")), unpacked(refusal("revoked")), unpacked(b"")
     (b'{}', 'revoked', 'an answer that is none')

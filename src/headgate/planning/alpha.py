@@ -5,10 +5,10 @@
 alpha_i is a property of the site (round trips, pauses, retries). It is fitted over past visits by
 least squares through the origin, t v on D, and planning then takes alpha_i D_i for D_i.
 
-v changes during a visit, so t v is a sum here: what the server could have sent, in the stretches in
-which our grant did not set the pace. Pauses leave the line to others, so where many sites share
-one budget it is the site's cap that is alpha times lower, not its bytes that are more: both take
-the same time where the cap binds, and only the second would keep others from the line.
+v changes during a visit, so t v is a sum here: what the server could have sent in the intervals in
+which our rate was not the limit. Pauses leave the line to others, so if many sites share one
+budget, the site's cap is taken to be alpha times lower instead of its bytes alpha times more: both
+take the same time if the cap binds, and only the second would keep others from the line.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import msgspec
 __all__ = ["Offered", "fit_alpha"]
 
 _LEAST, _MOST = 0.5, 1000.0
-"""Beyond these it is not a site that is strange but a measurement."""
+"""Values beyond these are measurement errors."""
 
 
 class Offered(msgspec.Struct):
-    """What one visit could have taken, and what it took, over the same stretches."""
+    """What one visit could have taken, and what it took, over the same intervals."""
 
     bytes: float = 0.0
     came: float = 0.0

@@ -5,9 +5,9 @@ Where no cap binds, one site at a time at the full rate is optimal (dominance th
 docs/algorithms/event.md), so only the order is in question, and up to some hundred sites it is
 found exactly. Where caps bind, several orders are tried in the EVENT list schedule, the best one
 improved by search; a water-filling schedule (when every site has a crawler) and the paper's own
-rounds stand beside them, so the answer is never later than theirs. When every site has a crawler
-and some must be late, water-filling tightens the best of all these: it finds the smallest part of
-that lateness, the same part for every site, that has to be.
+rounds are candidates, too, so the result is never later than theirs. When every site has a crawler
+and some must be late, water-filling improves the best of these: it finds the smallest part of that
+lateness, the same for every site, that cannot be avoided.
 
 Where sites that stop cannot have everything, one at a time is still optimal for what each of them
 gets, but how much that should be is open: the best order is searched for. No schedule but that of

@@ -1,8 +1,8 @@
-"""What no schedule can beat, proven: so that an answer can say how far from perfect it is.
+"""Proven bounds on any schedule, which say how far a schedule may be from optimal.
 
 Makespan: all bytes at the full rate; the slowest single site; all sites at their caps on m
-crawlers. Sum of execution times: each site alone. Both for the bytes that are fetched: how many of
-a site that stops at its deadline, the caller says. Shortfall (problem.py), the largest of
+crawlers. Sum of execution times: each site alone. Both for the bytes that are fetched; for sites
+that stop at their deadlines, the caller says how many. Shortfall (problem.py), the largest of
 
 - each site alone at its cap: sum_i (D_i / c_i - d_i)+, or (D_i - c_i d_i)+ / U for one that stops;
 - matching: the k-th end is no earlier than the k smallest sites' bytes take, and ends matched to
@@ -37,7 +37,7 @@ class Bounds(msgspec.Struct, frozen=True):
     makespan: float
     total_time: float
     closer_with: str = ""
-    """What to install for a shortfall that may be closer; empty: nothing."""
+    """Extra to install for a closer bound on the shortfall; empty: none."""
 
 
 def lower_bounds(problem: Problem, fetched: FloatArray | None = None) -> Bounds:
@@ -64,7 +64,7 @@ def lower_bounds(problem: Problem, fetched: FloatArray | None = None) -> Bounds:
 
 
 def with_linear_bound(bounds: Bounds, problem: Problem, horizon: float) -> Bounds:
-    """As they are where the solver is not installed: then they say so."""
+    """Unchanged, with a note, if the solver is not installed."""
     try:
         missed = max(bounds.shortfall, linear_bound(problem, horizon))
     except MissingExtra as missing:

@@ -23,7 +23,7 @@ _NO_LIMIT = 1e12
 
 
 class RunStart(msgspec.Struct, frozen=True):
-    """Of the run: when, where that is known, and what of the quota is gone by then."""
+    """The start of a run, if known, and the quota used by then."""
 
     moment: datetime | None
     quota_used: float = 0.0
@@ -35,8 +35,8 @@ class RunStart(msgspec.Struct, frozen=True):
 
 
 def budget_capacity(budget: Budget, start: datetime, weeks: int) -> Capacity:
-    """The budget over so many weeks, its quota left out, for a crawl that follows it; unlimited
-    is a terabyte/s."""
+    """The budget over so many weeks without its quota, for a crawl that follows it; unlimited is 1
+    TB/s."""
     return unrolled(replace(budget, quota=None), RunStart(start), weeks, Demand(0.0, _NO_LIMIT))
 
 
@@ -56,15 +56,15 @@ def capacity_for(
 
 
 class Demand(msgspec.Struct, frozen=True):
-    """What all sites together ask of the line."""
+    """The demand of all sites together."""
 
     work: float
     usable: float
-    """Bytes per second that they can take at the most."""
+    """Bytes per second that they can use at most."""
 
 
 def unrolled(budget: Budget, start: RunStart, weeks: int, demand: Demand) -> Capacity:
-    """The budget in pieces, an unlimited one as what the sites can use at the most."""
+    """The budget in pieces; an unlimited one is the most that the sites can use."""
     usable = demand.usable
     if isinstance(budget.bandwidth, Timetable):
         pieces = _by_timetable(budget.bandwidth, start.moment_for("timetable"), weeks)

@@ -5,8 +5,8 @@ and when have so many bytes passed. Every rate is finite, the last one positive,
 ends. Lookups cost O(log pieces). A timetable of two years has thousands of pieces, and a running
 crawl asks for the rest of it many times a second, so whole capacities are made in numpy alone.
 
-Most budgets never turn. Such a one is a single number, and a small crawl under it is over before
-numpy would be loaded: columns are made when somebody reckons with them.
+Most budgets are constant. Such a one is a single number, and a small crawl is over before numpy
+would be imported: arrays are made on first use.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Capacity:
     __slots__ = ("_columns", "_rate")
 
     def __init__(self, rate: float, columns: tuple[FloatArray, ...] | None = None) -> None:
-        """``columns`` are starts, rates and what has passed, with ``rate`` as the first of the
-        rates; None: it holds for good. Sound ones: others are made by `of`."""
+        """``columns`` are starts, rates and cumulative bytes, with ``rate`` as the first rate;
+        None: it is constant. They must be valid: `of` checks."""
         self._rate = rate
         self._columns = columns
 
@@ -56,7 +56,7 @@ class Capacity:
     def _of_columns(
         cls, starts: FloatArray | Sequence[float], rates: FloatArray | Sequence[float]
     ) -> Capacity:
-        """Of columns that are known to be sound."""
+        """From valid columns."""
         if len(rates) == 1:
             return cls(float(rates[0]))
         import numpy as np
@@ -148,7 +148,7 @@ class Capacity:
         return Capacity(self._rate * factor, columns)
 
     def at_most(self, rate: float) -> Capacity:
-        """The same budget where a line carries no more than ``rate``, which is above 0."""
+        """The same budget on a line that carries at most ``rate``, which is above 0."""
         if not rate > 0:
             raise ValueError("a line carries something")
         if self.is_constant:
@@ -156,7 +156,7 @@ class Capacity:
         return Capacity._of_columns(self.starts, self.rates.clip(max=rate))
 
     def from_time(self, time: float) -> Capacity:
-        """The same budget seen from a later moment."""
+        """The same budget, seen from a later time."""
         if self.is_constant:
             return self
         piece = self._piece_at(time)
@@ -165,7 +165,7 @@ class Capacity:
         return Capacity._of_columns(starts, self.rates[piece:])
 
     def delayed(self, seconds: float) -> Capacity:
-        """The same budget, so many seconds later; until it begins its first rate holds."""
+        """The same budget, so many seconds later; its first rate holds until then."""
         if self.is_constant:
             return self
         starts = self.starts + seconds
@@ -173,11 +173,11 @@ class Capacity:
         return Capacity._of_columns(starts, self.rates)
 
     def before(self, time: float) -> list[tuple[float, float]]:
-        """The pieces that start before a moment."""
+        """The pieces that start before a time."""
         return [(start, rate) for start, rate in self.pieces if start < time]
 
     def is_near(self, other: Capacity, seconds: float) -> bool:
-        """Whether it turns to the same rates, at most so many seconds sooner or later."""
+        """Whether it has the same rates, with changes at most so many seconds earlier or later."""
         ours, theirs = self.pieces, other.pieces
         return [rate for _, rate in ours] == [rate for _, rate in theirs] and all(
             abs(start - another) <= seconds
@@ -185,7 +185,7 @@ class Capacity:
         )
 
     def until(self, time: float, then: Capacity) -> Capacity:
-        """This budget up to a moment after 0, and another one from there on.
+        """This budget up to a time after 0, and another from there on.
 
         >>> Capacity.constant(100.0).until(10.0, Capacity.of([(0, 5), (7, 9)])).pieces
         [(0.0, 100.0), (10.0, 5.0), (17.0, 9.0)]

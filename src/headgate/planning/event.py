@@ -62,7 +62,7 @@ class Outcome:
 
 
 class EventSimulator:
-    """Runs orders of one problem; plain lists, because single numbers are what it touches."""
+    """Simulates orders of one problem; uses plain lists, since it accesses single numbers."""
 
     def __init__(self, problem: Problem) -> None:
         self._work: list[float] = problem.work.tolist()

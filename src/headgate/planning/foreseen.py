@@ -1,11 +1,10 @@
-"""When the sites of a running crawl will end, for people who watch it; nothing decides by it.
+"""Predicts when the sites of a running crawl will end, for display only.
 
-The order is played through as if nothing became known any more. What a site gets at the moment says
-little: it may be held back for others now and have all of the line later. Where the order alone
-would miss deadlines that can be kept, the crawl guards them (guarding.py): then these sites end by
-their deadlines.
+The order is simulated with what is known now. A site's current rate says little: it may be held
+back for others now and have the whole line later. If the order alone would miss deadlines that can
+be met, the crawl guards them (guarding.py): then these sites end by their deadlines.
 
-Cost: a play-through, O(n^2). Beyond `_MOST_SITES` nothing is foreseen.
+Cost: a simulation, O(n^2). Beyond `_MOST_SITES` nothing is predicted.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _MOST_SITES = 200
 
 
 def foreseen_ends(state: CrawlState) -> dict[str, float]:
-    """By site, seconds from the start of the run; empty where nothing is foreseen."""
+    """Seconds from the start of the run, by site; empty: nothing is predicted."""
     names = [*state.running, *state.waiting]
     if not 0 < len(names) <= _MOST_SITES:
         return {}

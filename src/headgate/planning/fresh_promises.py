@@ -1,4 +1,4 @@
-"""Can all promises of freshness hold together?
+"""Can all promises of freshness be kept together?
 
 A site of b bytes promises a look at every page in each P. Its pages can be looked at one by one, so
 every window of length x must carry at least ⌊x/P⌋·b bytes for it: with S(x) the least that the
@@ -92,7 +92,7 @@ def keep_plan(
 
 
 def _needs_more(site: PromisedSite) -> bool:
-    """Than its server gives."""
+    """Whether it needs more than its server gives."""
     return site.max_rate is not None and site.rate > site.max_rate * _WHOLE
 
 
@@ -157,7 +157,7 @@ class _Supply:
         return cls(capacity, mean)
 
     def scale_for(self, promises: _Promises) -> float:
-        """Times this supply that promises need."""
+        """The factor on the supply that the promises need."""
         on_average = promises.mean_rate / self.mean_rate
         return max(on_average, self.windows(promises.periods).scale_for(promises.work))
 
@@ -185,8 +185,8 @@ class _Supply:
 
 
 def _played_lateness(promises: _Promises, capacity: Capacity) -> float:
-    """Of any page in the last two of four weeks; at most 0: none is late. Sites with the same
-    promised time are one, in parts that are looked at one after the other."""
+    """Largest lateness of any page in the last two of four weeks; at most 0: none is late. Sites
+    with the same promised time are merged, and visited in parts one after the other."""
     if not len(promises.periods):
         return 0.0
     end, measured = 4 * WEEK_SECONDS, 2 * WEEK_SECONDS

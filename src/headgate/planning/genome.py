@@ -1,4 +1,4 @@
-"""How the evolutionary baselines see an allocation: a vector of weights, its rates, its cost.
+"""The encoding of an allocation for the evolutionary baselines: weights, rates, cost.
 
     v = lo + (U - sum lo) w / sum w,   w in [0, 1]^n;   lo_i = D_i / t*_i, or 0 when U is too narrow
 
@@ -25,7 +25,7 @@ __all__ = ["GENERATIONS", "POPULATION", "GenomeSpace"]
 POPULATION = 50
 GENERATIONS = 100
 _LEAST_WEIGHT = 1e-9
-"""A weight of nothing at all would be a site that never ends."""
+"""A site with weight 0 would never end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class GenomeSpace:
         return cls(work, deadlines, budget, caps_, objective, enough, floors)
 
     def rates(self, population: FloatArray) -> FloatArray:
-        """What each genome gives each site."""
+        """The rate of each site, by genome."""
         weights = np.maximum(population, _LEAST_WEIGHT)
         spare = max(self.budget - float(self.floors.sum()), 0.0)
         room = np.maximum(self.caps - self.floors, 0.0)
@@ -68,7 +68,7 @@ class GenomeSpace:
         )
 
     def cost(self, population: FloatArray) -> FloatArray:
-        """One number per genome, to be made small."""
+        """One number per genome, to be minimised."""
         times = self.work / self.rates(population)
         if not self.sufficient:
             has_deadline = np.isfinite(self.deadlines) & (self.deadlines > 0)

@@ -1,9 +1,9 @@
-"""Guarding deadlines: rates that serve in order as far as no later site suffers by it.
+"""Guards deadlines: rates that follow the order as far as no later site suffers.
 
 Serving sites in order of priority at the full rate is best where no cap binds. Where one does, a
-site behind a slow server must begin in time, however urgent the others are. So the order is played
-through first, with a reserve: sizes as large as they may be, deadlines a little earlier. If every
-site is on time even so, the order stands. If not, less of the reserve is asked for, step by step:
+site behind a slow server must begin in time, however urgent the others are. So the order is
+simulated first, with a reserve: sizes as large as they may be, deadlines a little earlier. If every
+site is on time even so, the order stands. If not, the reserve is reduced step by step:
 
 1. The order keeps all deadlines: it stands.
 2. Water-filling (water_filling.py) can keep them: the sites with the least laxity first, as far as
@@ -14,21 +14,21 @@ site is on time even so, the order stands. If not, less of the reserve is asked 
 The part of the reserve is the same for all sites. Where none is in danger, the room that it leaves
 goes to those of which little is known.
 
-Sites that will be late by what is likely are taken to be smaller, as far as is needed for all to be
-on time: they are given up only if not even the least that is thought of would help. Then their
-deadlines are taken later by the least part of what serving in order would miss them by, the same
-part for all, as the plan does, and guarded in the same way with all the others. Sites that stop at
-theirs get what the order would leave them with.
+Sites that will probably be late are assumed to be smaller, as far as needed for all to be on time:
+they are given up only if not even their lower bound would help. Then their deadlines are moved
+later by the least part of what serving in order would miss them by, the same part for all, as in
+the plan, and guarded like the others. Sites that stop at their deadlines get what the order would
+leave them.
 
 Where two sites or more will be late, what they share makes each of them later. If the crawl itself
-has shown how large they are, give or take, the order stands, which has the least lateness in all
-(mending.py). Of a size that was told nothing was seen: there all of them are kept going as above,
-and show whether it is true.
+has shown roughly how large they are, the order stands, which has the least total lateness
+(mending.py). If their sizes are only stated in the site file, all of them are kept going as above,
+which shows whether that is true.
 
-Rates that were set so stand for a while, if they keep deadlines within reach: changes cost. Where a
-site is in danger they do not: its server may be faster than thought, and only a rate shows that.
+Such rates hold for a while if they keep deadlines within reach, since changes cost. If a site is in
+danger they do not: its server may be faster than estimated, and only a higher rate shows that.
 
-Cost: a play-through O(n^2), some tens of pourings of O(n * levels) when it shows danger.
+Cost: a simulation O(n^2), and some tens of water-fillings of O(n * levels) if it shows danger.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from headgate.planning.water_filling import (
 __all__ = ["guarded_rates"]
 
 _PARTS = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.0)
-"""Fine steps: a site that may be a hundred times as large as is likely is served early only where
-some part of that is asked for."""
+"""Fine steps: a site that may be a hundred times its likely size is served early only if part of
+that is reserved."""
 _RESERVES = (
     WHOLE_RESERVE,
     *(Reserve(part, part, 1.0) for part in _PARTS),
@@ -63,19 +63,19 @@ _RESERVES = (
     Reserve(0.0, 0.0, 0.25),
     NO_RESERVE,
 )
-"""Serving a slow server early costs the others nothing but order: that is given up last."""
+"""Serving a slow server early costs the others only their order, so it is given up last."""
 _AT_BEST = Reserve(-1.0, 0.0, 1.0)
 _BUSY_PART = 0.85
-"""Of the time to its deadline in which a site is served that may be late."""
+"""Part of the time to its deadline in which a site that may be late is served."""
 _CERTAIN_PART = 0.8
-"""Of what is likely: a site that is no smaller at best is one whose size was told."""
+"""As a part of the likely size: a site that is no smaller at best has a stated size."""
 _VAGUE = 1.5
-"""Times what is asked for: of a site that may be larger, little is known."""
+"""Beyond so many times the assumed size, a site's size counts as vague."""
 _MOST_VAGUE = 3
-"""Of them that get what room is left: each costs a few pourings."""
+"""Most vague sites that get spare room: each costs a few water-fillings."""
 _HALVINGS = 6
 _MOST_SITES_WEIGHED = 30
-"""To ease deadlines, or to give what room is left to some, looks ten times at all sites."""
+"""Easing deadlines, or dividing spare room, looks ten times at all sites."""
 
 _WithReserve = Callable[[Reserve], Problem]
 """The sites that run, in order of priority, with a reserve."""
@@ -84,9 +84,9 @@ _WithReserve = Callable[[Reserve], Problem]
 def guarded_rates(
     problem: _WithReserve, look_seconds: float, held: FloatArray | None = None
 ) -> FloatArray | None:
-    """Rates that hold until something happens or ``look_seconds`` have passed; None: serve in
-    order, nothing is better. ``held`` are those of now: they stand if they keep deadlines within
-    reach for as long, with all the reserve that there can be."""
+    """Rates that hold until the next event or for ``look_seconds``; None: serving in order is best.
+    ``held``: the current rates, which stay if they keep deadlines within reach for as long, with
+    the largest possible reserve."""
     in_danger = _in_danger(problem)
     late, eased = in_danger, None
     if in_danger.any():
@@ -115,8 +115,8 @@ def guarded_rates(
 
 
 def _first_that_can_be_met(problem: _WithReserve) -> Problem | None:
-    """With as much reserve as there can be: less of it never makes it harder, so halving finds it.
-    None: not even without."""
+    """With the largest reserve that is possible, by bisection: less never makes it harder. None:
+    not possible even without a reserve."""
     low, high = 0, len(_RESERVES)
     found = None
     while low < high:
@@ -130,9 +130,9 @@ def _first_that_can_be_met(problem: _WithReserve) -> Problem | None:
 
 
 def _with_more_reserve(asked: Problem, at_worst: Problem) -> Problem:
-    """Where the same part for all leaves room, sites of which little is known are taken to be
-    larger still: one whose every page leads to one more cannot catch up later, whatever rate it is
-    given then. The most urgent at their worst come first."""
+    """If the same part for all leaves room, sites of vague size are assumed to be larger still: one
+    whose every page leads to another cannot catch up later at any rate. Those most urgent in the
+    worst case come first."""
     if len(asked) > _MOST_SITES_WEIGHED:
         return asked
     vague = (at_worst.work > _VAGUE * asked.work) & np.isfinite(asked.deadlines)
@@ -152,8 +152,8 @@ def _extended(asked: Problem, at_worst: Problem, site: int) -> Problem:
 
 
 def _order_keeps(asked: Problem, likely: Problem, look_seconds: float) -> bool:
-    """Whether serving in order keeps all deadlines, as far as can be seen, and at the rates that it
-    begins with. A server may be faster than the reserve has it, and take more from the others."""
+    """Whether serving in order meets all deadlines, also at its initial rates: a server may be
+    faster than the reserve assumes, and take more from the others."""
     as_fast = structs.replace(asked, caps=np.maximum(asked.caps, likely.caps))
     if any(_in_order(servers).shortfall(servers).any() for servers in (asked, as_fast)):
         return False
@@ -162,7 +162,7 @@ def _order_keeps(asked: Problem, likely: Problem, look_seconds: float) -> bool:
 
 
 def _in_danger(problem: _WithReserve) -> BoolArray:
-    """Sites that will be late by what is likely, whatever is done."""
+    """Sites that will probably be late, whatever is done."""
     likely = problem(NO_RESERVE)
     if deadlines_can_be_met(problem(_RESERVES[-1])):
         return np.zeros(len(likely), dtype=np.bool_)
@@ -170,15 +170,14 @@ def _in_danger(problem: _WithReserve) -> BoolArray:
 
 
 def _taken_on_trust(problem: _WithReserve) -> BoolArray:
-    """Sites whose size was told for certain: a range shows what was seen of it."""
+    """Sites whose size is stated and was not yet observed, so it has no range."""
     best, likely = problem(_AT_BEST), problem(NO_RESERVE)
     return best.work >= _CERTAIN_PART * likely.work
 
 
 def _at_best(problem: _WithReserve, reserve: Reserve, sites: BoolArray) -> Problem:
-    """With these sites as large as they may be for all to be on time, but not larger than is
-    likely, nor smaller than they may be at best. They are served from now on, lest they find out
-    too late how large they are."""
+    """With these sites as large as possible for all to be on time, between their lower bound and
+    their likely size. They are served from now on, so that their size is known early."""
     asked = problem(reserve)
     if not sites.any():
         return asked
@@ -209,7 +208,7 @@ def _rates(problem: Problem) -> FloatArray | None:
 
 
 def _by_laxity(problem: Problem) -> IntArray:
-    """First those that must be served soonest, lest their servers be too slow to catch up."""
+    """Ordered by laxity: first those that could not catch up later, because of their servers."""
     speeds = np.minimum(problem.caps, problem.capacity.peak)
     return np.argsort(problem.deadlines - problem.work / speeds, kind="stable")
 
@@ -217,8 +216,8 @@ def _by_laxity(problem: Problem) -> IntArray:
 def _most_urgent_first(
     problem: Problem, at_worst: Problem, look_seconds: float
 ) -> FloatArray | None:
-    """Rates as near to those by laxity as keep all deadlines within reach. How urgent a site is
-    goes by the worst that is thought of it: what is not known yet is found out in time."""
+    """Rates as near as possible to those by laxity that keep all deadlines within reach. Urgency is
+    that of the worst case, so that sizes become known in time."""
     safe = _rates(problem)
     if safe is None:
         return None
@@ -232,7 +231,7 @@ def _most_urgent_first(
 
 
 def _filled(rates: FloatArray, likely: Problem) -> FloatArray:
-    """With what is left of the budget given to those who can use it, the most urgent first."""
+    """With the rest of the budget given to sites that can use it, most urgent first."""
     rest = likely.capacity.rate_at(0.0) - float(rates.sum())
     filled = rates.copy()
     for site in _by_laxity(likely).tolist():
@@ -244,7 +243,7 @@ def _filled(rates: FloatArray, likely: Problem) -> FloatArray:
 
 
 def _first_rates(problem: Problem, order: IntArray) -> FloatArray:
-    """What serving in an order begins with."""
+    """The initial rates of serving in an order."""
     budget = problem.capacity.rate_at(0.0)
     wanted = np.minimum(problem.caps, budget)[order]
     before = np.concatenate(([0.0], np.cumsum(wanted)[:-1]))
@@ -258,7 +257,7 @@ def _still_within_reach(problem: Problem, rates: FloatArray, look_seconds: float
 
 
 def _after(problem: Problem, rates: FloatArray, look_seconds: float) -> Problem:
-    """What is left when these rates have held until the next event."""
+    """The problem after these rates have held until the next event."""
     ends = np.divide(problem.work, rates, out=np.full(len(rates), np.inf), where=rates > 0)
     first = float(problem.deadlines.min(initial=np.inf, where=problem.deadlines > 0))
     seconds = min(look_seconds, first, float(ends.min()), problem.capacity.next_turn(0.0))
@@ -269,7 +268,7 @@ def _after(problem: Problem, rates: FloatArray, look_seconds: float) -> Problem:
 
 
 def _eased(problem: Problem) -> Problem | None:
-    """With deadlines later by the least part of what serving in order would miss them by."""
+    """With deadlines moved later by the least part of what serving in order would miss them by."""
     if len(problem) > _MOST_SITES_WEIGHED or not problem.capped:
         return None
     order = _in_order(problem)
@@ -284,7 +283,7 @@ def _in_order(problem: Problem) -> Schedule:
 
 
 def _greatest(holds: Callable[[float], bool]) -> float:
-    """The greatest part found that holds, where 0 does."""
+    """The greatest part for which it holds; it does for 0."""
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

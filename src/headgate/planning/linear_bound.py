@@ -39,7 +39,7 @@ _SOLVER_TOLERANCE = 1e-6
 
 def linear_bound(problem: Problem, horizon: float, *, buckets: int = 100) -> float:
     """The shortfall below which no schedule can be; O(n * buckets) variables. Raises MissingExtra
-    where the solver is not installed."""
+    if the solver is not installed."""
     # Costs a tenth of a second and twelve megabytes, and most plans need no such bound.
     highspy = extra("highspy", "bounds by a linear programme", "bounds")
     solver = highspy.Highs()

@@ -1,21 +1,19 @@
-"""Mending the order while the crawl runs: is a deadline in danger, and would another order save it?
+"""Improves the order while the crawl runs, if a deadline is in danger.
 
 Sizes and speeds are never quite as planned, so a plan without slack misses deadlines by a little.
-The order that stands is played through from here (event.py). When sites would end after their
-deadlines, and later than was conceded before, the search of the plan (order_search.py) looks for a
-better order, in a few hundredths of a second. While all deadlines can be met it looks for one that
-keeps the reserve, too (`CrawlState.problem`). What lateness it can't save is conceded, so that the
-search comes back only when things get worse, or when one of the simple orders is better by now. A
-site that runs may be parked for a more urgent one: it keeps what it has and goes on when its turn
-has come again.
+The current order is simulated from here (event.py). If sites would end after their deadlines, and
+later than accepted before, the search of the plan (order_search.py) looks for a better order, in a
+few hundredths of a second. While all deadlines can be met it looks for one that keeps the reserve,
+too (`CrawlState.problem`). Lateness that it cannot avoid is accepted, so that the search runs again
+only when things get worse, or when a simple order has become better. A site that runs may be parked
+for a more urgent one: it keeps what it has and goes on when its turn has come again.
 
-Least lateness in all means to give up some sites for the others, which is wrong if sites turn out
-smaller than is likely: in the order of deadlines all would have been on time, whatever their sizes.
-So nobody is given up as long as some order keeps all deadlines with sites half as small as they may
-be.
+The least total lateness gives up some sites for others, which is wrong if sites turn out smaller
+than likely: in order of deadlines all would have been on time. So no site is given up as long as
+some order meets all deadlines with sites halfway between their likely size and their lower bound.
 
 Where every site has a crawler and rates can keep all deadlines (guarding.py), the order is left
-alone: rates keep a reserve better, and nobody need be parked for it.
+alone: rates keep a reserve better, and no site has to be parked.
 
 Only the sites that run and the next some (`replan.sites_ahead`) are looked at: what comes later can
 be mended later. Cost: O(sites ahead) when all is well, O(`_STEPS`) when not.
@@ -40,15 +38,15 @@ from headgate.planning.water_filling import deadlines_can_be_met
 __all__ = ["mend"]
 
 _STEPS = 25_000
-"""Rates set in simulation: a few hundredths of a second."""
+"""Rates set in simulations: a few hundredths of a second."""
 _CERTAIN_PART = 0.8
-"""Of what is likely: a site that is no smaller at best is one whose size is known."""
+"""As a part of the likely size: a site that is no smaller at best has a known size."""
 _HOPEFUL = Reserve(-0.5, 0.0, 0.0)
 _WORTH_SECONDS = 0.1
 _RETHINK_SECONDS = 1.0
-"""Of lateness that was conceded: to put those first again who were given up parks others."""
+"""Change of accepted lateness that is worth a new order: it parks other sites."""
 _WORTH_PART = 0.002
-"""Of the time that all sites ahead take: less lateness is not worth a search or another order."""
+"""As a part of the time that all sites ahead take: less lateness is not worth a search."""
 
 
 def mend(state: CrawlState) -> None:
@@ -87,7 +85,7 @@ def mend(state: CrawlState) -> None:
     found = min(searched, simple, key=lambda order: float(_shortfall(aim, order).sum()))
     late_then = _shortfall(aim, found)
     gained = late.sum() - late_then.sum()
-    # A reserve for many is not worth a deadline missed by one.
+    # A reserve for many is not worth one missed deadline.
     costs = missed.sum() <= worth and _shortfall(problem, found).sum() > missed.sum()
     if gained >= worth and not costs:
         late = late_then
@@ -97,7 +95,7 @@ def mend(state: CrawlState) -> None:
 
 
 def _take_order(state: CrawlState, names: list[str], busy: int) -> None:
-    """Those who had crawlers give them to the first of the new order."""
+    """The first sites of the new order take over the crawlers."""
     later = list(islice(state.waiting, len(names) - busy, None))
     idle = [name for name in state.running if state.sites[name].idle]
     for name in names[busy:]:
@@ -107,12 +105,12 @@ def _take_order(state: CrawlState, names: list[str], busy: int) -> None:
 
 
 def _is_vague(site: OpenSite) -> bool:
-    """Whether its size was neither told nor seen."""
+    """Whether its size was neither stated nor observed."""
     return site.least < _CERTAIN_PART * site.remaining
 
 
 def _simplest(problem: Problem) -> IntArray:
-    """Of the simple orders the best: hundreds of sites have too many others for a search of a few
+    """The best of the simple orders: hundreds of sites have too many orders for a search of a few
     hundredths of a second."""
     return min(simple_orders(problem), key=lambda order: float(_shortfall(problem, order).sum()))
 

@@ -32,7 +32,7 @@ STEPS_SPENT = 2_500_000
 """Rates set in simulation, by all moves together: about a second, whatever the number of sites."""
 
 _MOST_ORDERS = 5040
-"""Of seven sites; so many are tried one and all."""
+"""The number of orders of seven sites; up to so many, all are tried."""
 _MOVES_PER_SITE = 200
 """Few sites have few orders."""
 _FEWEST_MOVES = 100
@@ -59,7 +59,7 @@ def improve_order(
 ) -> IntArray:
     """The best order found from ``order`` on, in O(steps).
 
-    The first ``started`` places hold sites that run already: nobody passes from them to the others.
+    The first ``started`` places hold running sites; none moves between them and the others.
     """
     simulator = EventSimulator(problem)
     first = simulator.run(order.tolist())
@@ -103,7 +103,8 @@ class _Search:
     best_merit: tuple[float, float]
 
     def lower_shortfall(self, dice: list[list[float]]) -> int:
-        """Anneal ln(shortfall) until it is nothing or the dice are cast; how many were."""
+        """Anneal ln(shortfall) until it is zero or the random numbers are used up; returns how many
+        were."""
         now = self._log_shortfall(self.best_merit[0])
         for move, roll in enumerate(dice):
             if self.best_merit[0] <= 0:

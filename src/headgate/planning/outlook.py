@@ -1,9 +1,9 @@
-"""When sites will start and end if the crawl goes as foreseen: `replan`, run ahead of time.
+"""Predicts when sites will start and end: `replan`, run ahead of time.
 
-A plan promises by caps that hold still. Servers are slower in the evening, so what will happen is
-asked of the very rules that will be in force: the running crawl re-plans at every event, and so
-does this, with each server as fast as its hour says. Nothing is searched: a crawl of n sites and h
-hours costs n + 4 h steps of O(m), and the caps of all sites are looked up at each quarter hour.
+A plan assumes constant caps, but servers are slower in the evening. So the prediction uses the
+rules of the running crawl: it re-plans at every event, with each server as fast as at that hour.
+Nothing is searched: a crawl of n sites and h hours costs n + 4 h steps of O(m), and the caps of all
+sites are looked up at each quarter hour.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _LEAST_CAP = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is foreseen of one site."""
+    """The forecast of one site."""
 
     work: float
     """Bytes the line must carry. Positive."""
     cap: Callable[[float], float]
-    """What its server gives, by seconds from the start of the run; infinity: no bound."""
+    """The speed of its server, by seconds from the start of the run; infinity: no limit."""
     deadline: float = math.inf
 
 

@@ -1,4 +1,4 @@
-"""From sites and a budget to a plan: the one way in for the command line and for Python."""
+"""Makes a plan from sites and a budget; the entry point for the command line and Python."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plan(
     """Who gets how many bytes per second, and when.
 
     ``start`` is needed for a timetable, which must know the hour, and for a quota, of which
-    ``quota_used`` bytes are gone by then; the same seed gives the same plan.
+    ``quota_used`` bytes were used before; the same seed gives the same plan.
     """
     chosen = find_policy(policy) if isinstance(policy, str) else policy
     solved = _solve(sites, budget, chosen, RunStart(start, quota_used), seed)
@@ -173,7 +173,7 @@ class _Solved:
         )
 
     def _time_lacking(self) -> dict[str, float]:
-        """By how much sites are late where none is stopped with something left."""
+        """How late sites are if none is stopped with something left."""
         problem, schedule = self.problem, self.schedule
         if schedule.left(problem).any():
             problem = problem.all_go_on

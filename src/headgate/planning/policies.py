@@ -48,7 +48,7 @@ class Policy:
 
 
 def find_policy(name: str) -> Policy:
-    """The policy of that name, however its letters are cased."""
+    """The policy of that name, ignoring case."""
     known = {policy.lower(): policy for policy in POLICIES}
     if name.lower() in known:
         return POLICIES[known[name.lower()]]

@@ -29,12 +29,12 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
     deadlines: FloatArray
     """Seconds from now; infinity: none; zero or less: overdue."""
     caps: FloatArray
-    """Bytes per second a site can take at the most; infinity: no bound but the budget. Positive."""
+    """Maximum bytes per second of a site; infinity: only the budget limits it. Positive."""
     stops: BoolArray
     """Whether the site ends at its deadline, whatever is left; says nothing without a deadline."""
     capacity: Capacity
     slots: int
-    """Sites crawled at once at the most, m. At least 1."""
+    """Maximum number of sites crawled at once, m. At least 1."""
     objective: Objective = Objective.MAKESPAN
 
     @classmethod
@@ -77,5 +77,5 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def all_go_on(self) -> Problem:
-        """The same, if no site stopped at its deadline."""
+        """The same problem, with no site stopping at its deadline."""
         return structs.replace(self, stops=np.zeros_like(self.stops))

@@ -1,7 +1,7 @@
 """A budget cut to what a byte quota lets pass.
 
-It is reckoned that the budget is used fully: then the quota of a period lasts so long, and nothing
-passes until the next one begins. O(pieces + periods).
+It assumes that the budget is fully used until the quota of a period is exhausted; then nothing
+passes until the next period. O(pieces + periods).
 """
 
 from __future__ import annotations
@@ -61,6 +61,6 @@ def _resets(use: QuotaUse, horizon: float) -> Iterator[float]:
 
 
 def _merged(pieces: Pieces) -> list[tuple[float, float]]:
-    """Neighbours of one rate as one."""
+    """Adjacent pieces of equal rate are merged."""
     first = list(pieces[:1])
     return first + [later for before, later in pairwise(pieces) if later[1] != before[1]]

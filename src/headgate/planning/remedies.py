@@ -1,4 +1,4 @@
-"""What would make all deadlines hold: more bandwidth, or more time for some sites."""
+"""What would let all deadlines be met: more bandwidth, or more time for some sites."""
 
 from __future__ import annotations
 

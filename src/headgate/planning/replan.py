@@ -1,17 +1,17 @@
-"""Re-planning while the crawl runs: something happened, so who gets which rate now?
+"""Re-planning while the crawl runs: new rates after each event.
 
-`replan(state, event)` brings the state up to the event and answers with a rate for every site
-that runs from here on; a site that appears in the answer for the first time is to be started.
-The state is a plain object that its caller keeps; time comes with the events. The rules are those
-of the plan (event.py): rates by priority up to the caps, the next site started while budget and
-crawlers are left. Once every unfinished site has a crawler, deadlines that the order alone would
-miss, or would miss if things go a little worse than thought, are guarded (guarding.py).
+`replan(state, event)` updates the state and returns a rate for every site that runs from here on; a
+site that appears for the first time is to be started. The state is a plain object that its caller
+keeps; time comes with the events. The rules are those of the plan (event.py): rates by priority up
+to the caps, the next site started while budget and crawlers are left. Once every unfinished site
+has a crawler, deadlines that the order alone would miss, or would miss if things go a little worse
+than expected, are guarded (guarding.py).
 
 A site that is idle (it waits for its own Crawl-delay, say) keeps neither bytes nor a crawler from
 the others, a site behind a very slow server no crawler.
 
 Cost: O(m) per event while sites wait, O(m^2) where deadlines are guarded; no event looks at all
-sites. What reckons with arrays is imported where a deadline needs it.
+sites. Modules that use arrays are imported only if a deadline needs them.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ __all__ = [
 ]
 
 _BUSY_PART = 0.85
-"""Of the time to its deadline in which a site is to be served, if its server may be slow."""
+"""Part of the time to its deadline in which a site is served, if its server may be slow."""
 _HOLD_SECONDS = 2.0
-"""For so long rates that guard deadlines stand while they do: a change of rates costs those who run
-a little of the line, and twice a second that is more than a small slack."""
+"""How long rates that guard deadlines hold while they do: each change costs running sites a little
+of the line, and twice a second that is more than a small slack."""
 _ROUNDING = 1e-6
 _MOST_GUARDED = 60
-"""Sites: to weigh more takes longer than a small one of them, and the line would stand still."""
+"""Most sites: more take longer than crawling a small one, and the line would idle."""
 _SMALL_AT_ONCE = 8
 _SITES_AHEAD = 40
 _WARM_UP_SECONDS = 1.0
-"""Before the last of those who run ends, the next one opens its connections ..."""
+"""So long before the last running site ends, the next one opens its connections ..."""
 _WARM_UP_PART = 0.1
 """... with this part of the budget."""
 
@@ -74,29 +74,30 @@ class OpenSite(msgspec.Struct):
     """One unfinished site. Deadlines are seconds from the start of the run."""
 
     remaining: float
-    """As is most likely."""
+    """Most likely bytes left."""
     deadline: float = math.inf
     cap: float = math.inf
     rate: float = 0.0
-    """What it was given last; 0 while it waits."""
+    """Its last rate; 0 while it waits."""
     conceded: float = 0.0
-    """Seconds of lateness that no order found could save (mending.py)."""
+    """Accepted seconds of lateness, which no order found could avoid (mending.py)."""
     least: float = math.inf
     most: float = 0.0
-    """What remains if it is smaller or larger than thought; beyond ``remaining``: it is not."""
+    """Bytes left if it is smaller or larger than expected; on the other side of ``remaining``: it
+    is not."""
     least_cap: float = math.inf
-    """What its server gives if it is slower than thought; above ``cap``: that is certain."""
+    """Speed of its server if it is slower than expected; above ``cap``: the cap is certain."""
     reserve: float = 0.0
-    """Seconds before its deadline at which it had better be done."""
+    """Seconds before its deadline at which it should be done."""
     stops: bool = False
-    """It ends at its deadline, whatever remains then."""
+    """It ends at its deadline, whatever is left."""
     idle: bool = False
-    """It runs and asks for nothing at the moment: what it may take is not taken from others."""
+    """It runs and needs nothing at the moment: its rate is not taken from others."""
     slow: bool = False
-    """It runs and takes next to nothing: it keeps no crawler from others."""
+    """It runs and takes next to nothing: it does not occupy a crawler."""
 
     def work(self, caution: float) -> float:
-        """What remains: as is likely at 0, at most at 1, at least at -1."""
+        """Bytes left: likely at 0, at most at 1, at least at -1."""
         extreme = max(self.most, self.remaining) if caution > 0 else min(self.least, self.remaining)
         work = self.remaining + abs(caution) * (extreme - self.remaining)
         return max(work, NOTHING_LEFT)
@@ -104,7 +105,7 @@ class OpenSite(msgspec.Struct):
 
 @dataclass(slots=True)
 class CrawlState:
-    """What the planner knows at one moment.
+    """What the planner knows at one time.
 
     Every unfinished site is in ``sites`` and in exactly one of ``running`` and ``waiting``; both
     are in order of priority. The rates of the running sites that are not idle add up to no more
@@ -118,13 +119,13 @@ class CrawlState:
     running: list[str] = field(default_factory=list)
     now: float = 0.0
     look_seconds: float = math.inf
-    """When rates are set anew at the latest, whatever happens."""
+    """Longest time until rates are set again."""
     may_park: bool = False
-    """Whether a site that runs may be parked, that is: wait again, for another to go first."""
+    """Whether a running site may be parked, to let another go first."""
     hold_until: float = -math.inf
-    """Until then rates that were set to guard deadlines stand, if they still do."""
+    """Until then, rates that guard deadlines hold if they still do."""
     _ahead: tuple[Capacity, float, Capacity] | None = field(default=None, repr=False, compare=False)
-    """A budget, a moment, and the budget from there on: several problems begin at one moment."""
+    """Cache: a budget, a time, and the budget from there on; several problems begin at one time."""
 
     def check(self) -> None:
         """Raise AssertionError when an invariant is broken."""
@@ -181,7 +182,8 @@ class CrawlState:
         )
 
     def _cap(self, site: OpenSite, reserve: Reserve, peak: float) -> float:
-        """Slower than would do for its deadline, were it served from now on, nobody need think."""
+        """The assumed cap is not lower than what the deadline needs if the site is served from now
+        on."""
         if reserve.speed == 0 or site.least_cap >= site.cap:
             return site.cap
         cap = min(site.cap, peak)
@@ -209,7 +211,7 @@ class SiteEnded(msgspec.Struct, frozen=True):
 
 
 class Progressed(msgspec.Struct, frozen=True):
-    """Measured: so many bytes remain. Corrects what rates and time predicted."""
+    """A measurement: so many bytes are left. Corrects the prediction from rates and time."""
 
     now: float
     remaining: Mapping[str, float]
@@ -239,7 +241,7 @@ Event: TypeAlias = Started | SiteEnded | Progressed | CapChanged | BudgetChanged
 
 
 def replan(state: CrawlState, event: Event) -> dict[str, float]:
-    """Bring the state up to the event; the rates that hold from now on, by site.
+    """Update the state to the event; returns the rates from now on, by site.
 
     >>> sites = {"a": OpenSite(600.0, cap=60.0), "b": OpenSite(400.0)}
     >>> state = CrawlState(sites, deque(["a", "b"]), Capacity.constant(100.0), slots=5)
@@ -253,21 +255,21 @@ def replan(state: CrawlState, event: Event) -> dict[str, float]:
 
 
 def take_in(state: CrawlState, event: Event) -> None:
-    """Bring the state up to the event; the rates are still those before it."""
+    """Update the state to the event; rates are not changed."""
     _advance(state, event.now)
     _apply(state, event)
 
 
 def set_rates(state: CrawlState) -> dict[str, float]:
-    """The rates that hold from now on, by site; sites are started where there is room."""
+    """Set and return the rates from now on, by site; starts sites if there is room."""
     if not _guard_deadlines(state):
         serve_in_order(state)
     return {name: state.sites[name].rate for name in state.running}
 
 
 def warm_up(state: CrawlState) -> None:
-    """Where all that run end within a moment, let the next site open its connections beside them:
-    the line would stand still while it does."""
+    """If all running sites end soon, let the next site open its connections meanwhile: the line
+    would idle otherwise."""
     busy = [site for name in state.running if not (site := state.sites[name]).idle]
     given = sum(site.rate for site in busy)
     room = _WARM_UP_PART * state.capacity.rate_at(state.now)
@@ -283,23 +285,23 @@ def warm_up(state: CrawlState) -> None:
 
 
 def sites_ahead(state: CrawlState) -> list[str]:
-    """Those that run and are not idle, and the next that will: what comes later can wait."""
+    """Running sites that are not idle, and the next that will run."""
     busy = [name for name in state.running if not state.sites[name].idle]
     return [*busy, *islice(state.waiting, _SITES_AHEAD)]
 
 
 def deadlines_ahead(state: CrawlState) -> bool:
-    """Whether any of them has one; otherwise no order of them is better than another."""
+    """Whether any of them has a deadline; otherwise no order is better than another."""
     return any(state.sites[name].deadline < math.inf for name in sites_ahead(state))
 
 
 def open_next(state: CrawlState) -> None:
-    """Let the next site run, without a rate of its own, where a crawler is free."""
+    """Start the next site, without a rate of its own, if a crawler is free."""
     begin(state, list(state.waiting)[:1])
 
 
 def begin(state: CrawlState, names: Sequence[str]) -> None:
-    """Let these of the waiting sites run, without a rate of their own, where crawlers are free."""
+    """Start these waiting sites, without rates of their own, if crawlers are free."""
     for name in names:
         if state.free_crawlers > 0:
             state.waiting.remove(name)
@@ -349,8 +351,8 @@ def _enqueue(state: CrawlState, name: str, site: OpenSite) -> None:
 
 
 def serve_in_order(state: CrawlState) -> None:
-    """Rates by priority up to the caps, whatever comes of deadlines; sites are started where there
-    is room."""
+    """Set rates by priority up to the caps, without regard to deadlines; starts sites if there is
+    room."""
     left = budget = state.capacity.rate_at(state.now)
     for name in state.running:
         site = state.sites[name]
@@ -368,9 +370,9 @@ def serve_in_order(state: CrawlState) -> None:
 
 
 def _useful(state: CrawlState, site: OpenSite, budget: float) -> float:
-    """Of hundreds of small sites one at a time would leave the line idle between its pages: none
-    is given more than brings its rest by the next look, but for a fair part of the line. Who plays
-    a crawl through ahead of time has no looks, and no line that is idle."""
+    """With hundreds of small sites, one at a time would leave the line idle between its pages: none
+    gets more than its rest needs until the next look, but at least a fair share of the line. A
+    simulation has no looks, and no idle line."""
     if len(state.sites) <= _MOST_GUARDED or math.isinf(state.look_seconds):
         return math.inf
     return max(site.remaining / state.look_seconds, budget / min(state.slots, _SMALL_AT_ONCE))
@@ -382,13 +384,13 @@ def _grant(site: OpenSite, left: float) -> float:
 
 
 def _lend(state: CrawlState, site: OpenSite) -> None:
-    """An idle site may take a fair part as soon as it wakes; nobody does without it until then."""
+    """An idle site may take a fair share as soon as it wakes; others use it until then."""
     site.rate = min(site.cap, state.capacity.rate_at(state.now) / state.slots)
 
 
 def _guard_deadlines(state: CrawlState) -> bool:
-    """Set rates that keep deadlines which the order alone would put in danger; False: no need, or
-    no way to do better than serve in order."""
+    """Set rates for deadlines that the order alone would put in danger; False: not needed, or
+    nothing is better than serving in order."""
     names = [name for name in (*state.running, *state.waiting) if not state.sites[name].idle]
     if not names or not state.can_guard or len(names) > _MOST_GUARDED:
         return False
@@ -415,7 +417,7 @@ def _guard_deadlines(state: CrawlState) -> bool:
 
 
 def _held(state: CrawlState, names: Sequence[str]) -> FloatArray | None:
-    """The rates that guarded deadlines until now, where they leave nothing unused."""
+    """The current rates that guard deadlines, if they leave nothing unused."""
     if state.waiting or state.now >= state.hold_until:
         return None
     import numpy as np

@@ -1,4 +1,4 @@
-"""How much of what is not known is kept a reserve for."""
+"""How much reserve is kept for uncertainty."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ __all__ = ["NO_RESERVE", "WHOLE_RESERVE", "Reserve"]
 
 
 class Reserve(msgspec.Struct, frozen=True):
-    """Parts from 0, what is likely, to 1, the worst that is thought of."""
+    """Fractions from 0, the likely case, to 1, the worst case."""
 
     size: float
-    """Sites larger than thought; below 0 smaller, down to -1: the best that is thought of."""
+    """Sites larger than likely; below 0 smaller, down to -1: the best case."""
     time: float
     """A little time before each deadline."""
     speed: float
-    """Servers slower than thought."""
+    """Servers slower than likely."""
 
 
 NO_RESERVE = Reserve(0.0, 0.0, 0.0)

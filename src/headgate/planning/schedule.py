@@ -31,8 +31,8 @@ class Schedule:
 
     @property
     def order(self) -> list[int]:
-        """The sites by priority: simulations add those of one moment the most urgent first. Those
-        that are dropped before their turn come last."""
+        """The sites by priority: simulations add simultaneous ones most urgent first. Those that
+        are dropped before their turn come last."""
         by_end = np.argsort(self.site_ends, kind="stable")
         return list(dict.fromkeys([*self.sites.tolist(), *by_end.tolist()]))
 

@@ -1,4 +1,4 @@
-"""Orders that cost next to nothing: where a search begins, or stands for want of time."""
+"""Cheap orders: the start of a search, or its substitute."""
 
 from __future__ import annotations
 

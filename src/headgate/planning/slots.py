@@ -1,4 +1,4 @@
-"""m slots at work: sites run at granted rates, and a site that ends hands its grant to the next.
+"""Simulates m slots: sites run at granted rates, and a site that ends passes its grant to the next.
 
 What the round-based schedules of Zhu et al. 2020 have in common; they differ in when they set the
 grants anew. ``Slots`` holds who runs and who waits, and goes forward from one such moment to the
@@ -74,11 +74,11 @@ class Slots:
         self.granted[sites] = allocate(self.left[sites], seconds_left, budget, problem.caps[sites])
 
     def last_end(self) -> float:
-        """When the last of the running sites ends at the grants of now."""
+        """When the last running site ends at the current grants."""
         return max(self._end_of(site, self.time) for site in self.running)
 
     def serve_until(self, moment: float) -> None:
-        """Go forward; who ends on the way, or at the moment, gives slot and grant to the next."""
+        """Go forward; a site that ends until then passes its slot and grant to the next."""
         begun = dict.fromkeys(self.running, self.time)
         ends = [(self._end_of(site, self.time), site) for site in self.running]
         heapq.heapify(ends)

@@ -1,4 +1,4 @@
-"""A schedule cut into stages, to be carried out by what happens and not by the clock.
+"""Cuts a schedule into stages, which follow events instead of the clock.
 
 On a real line sites end a little sooner or later than planned. A *stage* has constant rates; it is
 over when the sites that end with it in the plan have really ended or, where none does (a timetable
@@ -23,7 +23,7 @@ from headgate.planning.schedule import Schedule
 __all__ = ["Stage", "schedule_fault", "stages_of"]
 
 _SAME_MOMENT = 1e-9
-"""Relative; moments so near to each other are one, told apart by rounding only."""
+"""Relative; times so close differ only by rounding."""
 _TOLERANCE = 1e-6
 """Relative; what a schedule may be off its budget or its work by rounding."""
 
@@ -40,7 +40,7 @@ class Stage:
 
 
 def stages_of(schedule: Schedule) -> list[Stage]:
-    """In order of time; stages in which nobody gets anything are among them.
+    """In order of time, including stages in which no site has a rate.
 
     >>> from headgate.planning.rounds import alloc_once
     >>> problem = Problem.of([60.0, 30.0, 30.0], [6.0, 9.0, np.inf], budget=20.0, slots=2)
@@ -68,7 +68,7 @@ def stages_of(schedule: Schedule) -> list[Stage]:
 
 
 def schedule_fault(problem: Problem, schedule: Schedule) -> str:
-    """What makes a schedule unfit to be carried out, in words; empty: nothing."""
+    """Why a schedule cannot be carried out, in words; empty: it can."""
     columns = schedule.starts, schedule.ends, schedule.rates
     if not all(np.isfinite(column).all() for column in columns):
         return "it has times or rates that are no numbers"
@@ -83,7 +83,7 @@ def schedule_fault(problem: Problem, schedule: Schedule) -> str:
 
 
 def _most_over_budget(problem: Problem, schedule: Schedule) -> float:
-    """By which part of the budget its rates are above it, where it is most."""
+    """Largest excess of its rates over the budget, relative."""
     ends = np.concatenate([schedule.starts, schedule.ends])
     moments = np.union1d(ends, problem.capacity.starts)
     middles = (moments[1:] + moments[:-1]) / 2
@@ -98,7 +98,7 @@ def _most_over_budget(problem: Problem, schedule: Schedule) -> float:
 
 
 def _moments(schedule: Schedule) -> FloatArray:
-    """When rates change, from 0 on, each once."""
+    """Distinct times at which rates change, from 0 on."""
     every = np.unique(np.concatenate([[0.0], schedule.starts, schedule.ends]))
     apart = np.diff(every, prepend=-np.inf) > _SAME_MOMENT * np.maximum(np.abs(every), 1.0)
     moments: FloatArray = every[apart]
@@ -106,5 +106,5 @@ def _moments(schedule: Schedule) -> FloatArray:
 
 
 def _place(moments: FloatArray | Sequence[float], moment: float) -> int:
-    """Of the moment that this one is, give or take rounding."""
+    """Index of a time, up to rounding."""
     return int(np.searchsorted(moments, moment * (1 + _SAME_MOMENT) + _SAME_MOMENT, "right")) - 1

@@ -27,8 +27,8 @@ __all__ = ["edd_order", "mdd_order", "smith_order", "total_tardiness_order"]
 
 
 _MOST_JOBS = 300
-"""A subproblem is remembered by the numbers of its jobs, and more jobs than these hardly ever come
-within the allowance anyway."""
+"""Subproblems are memoized by the numbers of their jobs; with more jobs, the limit is hardly ever
+met anyway."""
 
 
 def edd_order(durations: FloatArray, deadlines: FloatArray) -> IntArray:
@@ -46,7 +46,7 @@ def mdd_order(durations: FloatArray, deadlines: FloatArray) -> IntArray:
     by_deadline = [(d, p, i) for i, (p, d) in enumerate(zip(durations_, deadlines_, strict=True))]
     by_last_start = [(d - p, i) for d, p, i in by_deadline]
     doomed: list[tuple[float, float, int]] = []
-    """Of equals the one that is due first: sizes may be guesses, and all the same."""
+    """Of equals the one due first: sizes may be guesses, and all equal."""
     heapq.heapify(by_deadline)
     heapq.heapify(by_last_start)
     gone = [False] * len(durations_)
@@ -135,7 +135,7 @@ class _Decomposition:
     positions of -1: the jobs in EDD order are optimal."""
 
     def least(self, jobs: _Jobs, start: float) -> float:
-        """On a stack of our own: with some hundred jobs Python's is not deep enough."""
+        """With its own stack: Python's is not deep enough for some hundred jobs."""
         stack = [self._solve(jobs, start)]
         answer: float | None = None
         while stack:

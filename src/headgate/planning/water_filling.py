@@ -43,12 +43,12 @@ __all__ = [
 
 _TOLERANCE = 1e-9
 _RELAXED_WITHIN = 1e-6
-"""Of the lateness by which deadlines are relaxed."""
+"""Precision of relaxed deadlines, relative to the lateness."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pour:
-    """How far the pouring came."""
+    """The result of pouring all sites, or up to the first that did not fit."""
 
     levels: list[float]
     """The level z of each site poured, in order of deadline."""
@@ -139,7 +139,7 @@ def water_filling_schedule(problem: Problem) -> Schedule | None:
 
 
 def water_filling_rates(problem: Problem, urgency: IntArray) -> FloatArray | None:
-    """The rates to begin with so that all deadlines stay within reach; None: they are not.
+    """Initial rates that keep all deadlines within reach; None: they are not.
 
     What nobody reserved goes to the sites in order of ``urgency``.
     """
