@@ -1,4 +1,4 @@
-"""Can all deadlines be met, every site fetched whole? Asked without making a plan.
+"""Whether all deadlines can be met, with every site complete, without making a plan.
 
 Exact where every site has a crawler (water-filling) and where no cap binds (one site at a time is
 optimal); with caps and fewer crawlers the simple orders are tried, and the answer may stay open.

@@ -1,10 +1,10 @@
 """A policy of the user's choice sets the rates of a running crawl.
 
 The policy makes its schedule for what is left, and the stages of that schedule (stages.py) are
-carried out one after the other. It makes another where the old one no longer fits: the budget was
-changed, a site came, or a quarter of what is left was planned wrongly for certain (what was told
-of a size stands as long as it may be true). A policy that raises, or whose schedule nobody could
-carry out, has no word from then on: `rates` gives None, and ``fault`` says why.
+carried out one after the other. It makes another when the old one no longer fits: the budget was
+changed, a site was added, or a quarter of what is left was certainly planned wrongly (a stated size
+counts as long as it may be true). A policy that raises, or whose schedule cannot be carried out, is
+dropped: `rates` returns None, and ``fault`` says why.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from headgate.planning.stages import Stage, schedule_fault, stages_of
 __all__ = ["Following"]
 
 _WRONG_PART = 0.25
-"""Of what is left: where so much was planned wrongly, the schedule is made anew ..."""
+"""If so large a part of what is left was planned wrongly, a new schedule is made ..."""
 _REST_SECONDS = 5.0
-"""... but not twice within such a time: estimates of unknown sites move all the while."""
+"""... but not twice within so many seconds: estimates of unknown sites change all the time."""
 _ROUNDING = 1e-6
 _LEAST_SECONDS = 0.01
-"""Of the whole line: what a site that has not ended takes at the least, whatever seems left."""
+"""Least work of an unfinished site, in seconds of the whole line."""
 
 
 @dataclass(slots=True)
@@ -44,14 +44,14 @@ class Following:
     rng: np.random.Generator
     objective: Objective = Objective.MAKESPAN
     fault: str = ""
-    """Why the policy has no word any more; empty: it has."""
+    """Why the policy was dropped; empty: it is in use."""
     by_page: bool = False
-    """Sites have rates, and what they get says how fast their servers are."""
+    """Sites have rates, so their throughput shows the speed of their servers."""
     _stages: deque[Stage] = field(default_factory=deque)
     _names: list[str] = field(default_factory=list)
     _left: dict[str, float] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
-    """Sites whose size was told for certain."""
+    """Sites with a stated size."""
     _capacity: Capacity | None = None
     _began: float = -math.inf
     _granted: Mapping[str, float] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Following:
         return self.policy.name
 
     def rates(self, state: CrawlState) -> dict[str, float] | None:
-        """What each site gets from now on; those that wait are begun where it is their turn."""
+        """Rates from now on; starts waiting sites whose turn it is."""
         if self.fault:
             return None
         self._note_granted(state.now)
@@ -117,14 +117,14 @@ class Following:
         return structs.replace(problem, work=work, objective=self.objective)
 
     def _work(self, name: str, site: OpenSite) -> float:
-        """What is left of it: by what was told of its size, as long as that may be true."""
+        """What is left of it, by its stated size as long as that may be true."""
         if name not in self._left and site.work(-1.0) == site.work(1.0):
             self._told.add(name)
         left = self._left.get(name, site.remaining)
         return left if name in self._told and left > 0 else site.remaining
 
     def _off(self, state: CrawlState, name: str) -> float:
-        """By how much what is planned for a site is off what is left of it, for certain."""
+        """The least difference between what is planned for a site and what is left of it."""
         planned, site = self._left[name], state.sites.get(name)
         if site is None:
             return abs(planned)
@@ -133,7 +133,7 @@ class Following:
         return max(site.work(-1.0) - planned, planned - site.work(1.0), 0.0)
 
     def _go_on(self, state: CrawlState) -> None:
-        """To the first stage that is not over."""
+        """Go to the first stage that has not ended."""
         while self._stages and self._is_over(self._stages[0], state):
             for site in self._stages.popleft().ending:
                 self._left.pop(self._names[site], None)
@@ -144,8 +144,8 @@ class Following:
         return state.now >= self._began + stage.end
 
     def _fits_now(self, state: CrawlState) -> bool:
-        """Not where all that was planned is done and something is left, nor where the budget has
-        turned to less before a stage was over."""
+        """False if all that was planned is done and something is left, or if the budget fell before
+        a stage ended."""
         given = sum(self._rates_of_now(state).values())
         budget = state.capacity.rate_at(state.now)
         return bool(self._stages or not state.sites) and given <= budget * (1 + _ROUNDING)
@@ -159,7 +159,7 @@ class Following:
 
 
 def _run_just(state: CrawlState, rates: Mapping[str, float]) -> None:
-    """Those that get a rate run, all others wait."""
+    """Sites with a rate run, all others wait."""
     parked = [name for name in state.running if name not in rates]
     begun = [name for name in state.waiting if name in rates]
     state.running = [name for name in state.running if name in rates] + begun

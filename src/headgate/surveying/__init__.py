@@ -1,4 +1,4 @@
-"""Surveying: which pages to ask of which server, to learn the most hosts for the least load.
+"""Surveying: which pages to request from which server, to find the most hosts with the least load.
 
-Pure: events in, commands out. `crawling` performs them and `lab` plays them on a virtual web.
+Pure: events in, commands out. `crawling` performs them, and `lab` simulates them on a virtual web.
 """

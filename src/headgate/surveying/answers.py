@@ -1,4 +1,4 @@
-"""What robots.txt says to a survey, and what a page brings it."""
+"""Results of fetching robots.txt and pages in a survey."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Allows = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class RobotsAnswer:
-    """robots.txt of one origin, and what it cost to learn it."""
+    """robots.txt of one origin, and the cost of fetching it."""
 
     allows: Allows
     crawl_delay: float = 0.0
     requests: int = 1
     wire_bytes: int = 0
     trouble: str = ""
-    """Why it could not be had, so that nothing may be asked for; empty: it was."""
+    """Why it is unavailable, so that nothing may be requested; empty: it is available."""
 
 
 @dataclass(slots=True)
@@ -27,6 +27,6 @@ class Harvest:
     """What one page brought."""
 
     new_hosts: list[str] = field(default_factory=list)
-    """External hosts that nobody had linked to before."""
+    """External hosts that were not linked to before."""
     unwanted: set[str] = field(default_factory=set)
-    """Hosts that are not taken in, because the server has named too many already."""
+    """Hosts that were ignored, because the server has named too many already."""

@@ -1,7 +1,7 @@
 """Which request a server gets next: its most promising page, under robots.txt and within its caps.
 
-What a server may cost is bounded by ``most_requests`` and ``most_bytes``, robots.txt and redirects
-included. robots.txt is learned before the first page of an origin.
+The load on a server is bounded by ``most_requests`` and ``most_bytes``, including robots.txt and
+redirects. robots.txt is fetched before the first page of an origin.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from headgate.surveying.yields import PageValues
 __all__ = ["Asking", "Later"]
 
 _ROBOTS_AND_PAGE = 2
-"""Requests that a further origin takes at the least."""
+"""Least number of requests for a further origin."""
 _REFUSALS_AT_A_TIME = 50
-"""By robots.txt of one server, lest asking it hold up all others."""
+"""Forbidden pages of one server that are skipped at a time, so that it does not hold up the
+others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Much of it is forbidden, and more is to be held against robots.txt: others go first."""
+    """Many pages were forbidden, and more are to be checked: other servers go first."""
 
 
 class Asking:
-    """Remembers the rules of each origin asked."""
+    """Remembers the rules of each origin."""
 
     def __init__(self, rules: SurveyRules, values: PageValues) -> None:
         self._rules = rules
@@ -41,7 +42,7 @@ class Asking:
         self._robots[place] = allows
 
     def next(self, tree: ServerTree) -> Fetch | LearnRobots | Later | None:
-        """None: nothing of this server may be asked for any more."""
+        """The next request; None: nothing is left that may be requested."""
         refusals = 0
         while tree.waiting and not self.spent(tree):
             if refusals == _REFUSALS_AT_A_TIME:

@@ -1,4 +1,4 @@
-"""What the surveyor asks for."""
+"""Commands of the surveyor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class LearnRobots:
-    """Get robots.txt of this origin; the server waits for `RobotsLearned`."""
+    """Fetch robots.txt of this origin; the server waits for `RobotsLearned`."""
 
     server: int
     origin: str
@@ -32,7 +32,7 @@ class LearnRobots:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing can start before this moment unless an event comes first."""
+    """Nothing can start before this time unless an event comes first."""
 
     until: float
 

@@ -1,10 +1,10 @@
 """What has changed between two surveys: servers gone, new and moved, links gone and new.
 
-Neither survey asked for every page, so a link may be missing because its page was not asked for.
-A link between a server and a host is *gone* when every page that had it was asked for again and
-none has it. It is *new* when a page has it that had not, or a page that is new itself: linked to
-from a page that did not link to it before, or from a new page. All other links found by one survey
-only are *unsure*.
+Neither survey requested every page, so a link may be missing because its page was not requested. A
+link between a server and a host is *gone* when every page that had it was requested again and none
+has it. It is *new* when a page has it that had not, or a page that is new itself: linked to from a
+page that did not link to it before, or from a new page. All other links found by one survey only
+are *unsure*.
 
 Memory: the URLs of both surveys, some 200 bytes each.
 """
@@ -32,7 +32,7 @@ class LinkChange(msgspec.Struct, frozen=True):
 
 
 class ServerMove(msgspec.Struct, frozen=True):
-    """A server that answers elsewhere now."""
+    """A server that has moved."""
 
     server: str
     before: str
@@ -49,14 +49,14 @@ class SurveyDifference(msgspec.Struct, frozen=True):
     servers_moved: Sequence[ServerMove]
     """Another address, or a redirect to another server."""
     servers_not_asked: Sequence[str]
-    """Answered then and were not asked now: nothing can be said of them."""
+    """Answered then and were not requested now: nothing is known of them."""
     links_gone: Sequence[LinkChange]
     """Of servers that answer in both."""
     links_new: Sequence[LinkChange]
     links_unsure: int
-    """Found by one survey only, on pages that the other did not ask for."""
+    """Found by one survey only, on pages that the other did not request."""
     version: int = 1
-    """Of this document's form; a new number where a field changes its meaning or goes."""
+    """Version of this format; raised when a field changes its meaning or is removed."""
 
 
 class _Pages:
@@ -66,7 +66,7 @@ class _Pages:
         self.facts = SurveyFacts()
         self.asked: set[str] = set()
         self.met: set[str] = set()
-        """Linked to from the same server, asked for or not."""
+        """Linked to from the same server, requested or not."""
         self.new: set[str] = set()
         """Pages that were not there when the earlier survey looked."""
         self.carriers: defaultdict[LinkChange, set[str]] = defaultdict(set)
@@ -76,7 +76,7 @@ class _Pages:
         """In the order of the log, in which a page comes after one that links to it."""
         pages = cls()
         for entry in entries:
-            pages.facts.add(entry, entry.depth)  # nothing here asks for depths
+            pages.facts.add(entry, entry.depth)  # depths are not needed here
             if entry.ending not in (Ending.ROBOTS, Ending.FAILURE):
                 pages._add(entry, earlier)
         return pages

@@ -1,5 +1,5 @@
-"""What a survey keeps of each request: enough to go on after a crash, to ask "has it changed?" next
-time, and to make every table."""
+"""The log entry for each request of a survey: enough to resume after a crash, to make conditional
+requests next time, and to make all tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Ending(StrEnum):
 
 
 class RobotsStance(StrEnum):
-    """What an origin's robots.txt says to us, in a word."""
+    """What an origin's robots.txt says to us."""
 
     ABSENT = "absent"
     """There is none."""
@@ -34,9 +34,9 @@ class RobotsStance(StrEnum):
     """It has no rule for us."""
     PARTIAL = "partial"
     CLOSED = "closed"
-    """Not even the home page may be asked for."""
+    """Not even the home page may be requested."""
     UNAVAILABLE = "unavailable"
-    """It could not be had, so nothing may be asked for."""
+    """It is unavailable, so nothing may be requested."""
 
 
 class SurveyEntry(msgspec.Struct, frozen=True, array_like=True):

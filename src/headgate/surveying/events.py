@@ -1,4 +1,4 @@
-"""What the surveyor is told. Each command ends in exactly one of these; ticks come at any time."""
+"""Events for the surveyor. Each command ends in exactly one of these; ticks come at any time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class RobotsLearned:
-    """What robots.txt of an origin says, or that it could not be had."""
+    """The rules in robots.txt of an origin, or that it is unavailable."""
 
     server: int
     origin: str
@@ -50,7 +50,7 @@ class Redirected:
     asked: Asked
     wire_bytes: int
     target: str
-    """Empty: it cannot be understood."""
+    """Empty: it is invalid."""
 
 
 @dataclass(frozen=True, slots=True)

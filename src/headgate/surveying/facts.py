@@ -1,4 +1,4 @@
-"""What a survey says in the end: of each server, of each link between hosts, of each depth.
+"""The results of a survey: facts on each server, each link between hosts, and each depth.
 
 Made by reading the log entry by entry, after the depths of its pages were found (`log_depths`).
 Memory: some 500 bytes per server, 200 per pair of server and host it links to, and 200 per page.
@@ -23,8 +23,8 @@ _CAME = (Ending.PAGE, Ending.UNCHANGED)
 _SCRIPTS_NAMED = 20
 _MOST_POINTS = 400
 _SENT_AT_ONCE_BYTES = 14_600
-"""A server sends ten packets before it waits for an answer (RFC 6928): how long such a body takes
-says how fast it was read, not how fast it came."""
+"""A server sends ten packets before it waits for an acknowledgement (RFC 6928): the time for such a
+body says nothing about the server's speed."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class ServerFacts:
     round: int
     state: str = ServerState.WAITING.value
     reason: str = ""
-    """Why it is not reachable, or why no more was asked of it."""
+    """Why it is unreachable, or why no more was requested."""
     address: str = ""
     moved_to: str = ""
     """Where its first page redirects to, if that is another server."""
@@ -76,7 +76,7 @@ class ServerFacts:
     charsets: Counter[str] = field(default_factory=Counter)
     links: dict[str, LinkFacts] = field(default_factory=dict)
     scripts: list[tuple[str, int]] = field(default_factory=list)
-    """Scripts met, with the number of their URLs; those with the most."""
+    """Scripts found, with the number of their URLs; only those with the most."""
     script_count: int = 0
     cut: int = 0
 
@@ -95,7 +95,7 @@ class ServerFacts:
 
     @property
     def transfer_rate(self) -> float | None:
-        """Bytes per second while long bodies came; None when there were none."""
+        """Bytes per second during long bodies; None: there were none."""
         return self.body_bytes / self.body_seconds if self.body_seconds > 0 else None
 
 
@@ -119,7 +119,7 @@ class SurveyFacts:
     curve: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     """(requests so far, hosts found by then), some hundred points."""
     unchanged: int = 0
-    """Pages that were as an earlier survey knows them."""
+    """Pages unchanged since an earlier survey."""
     _requests: int = 0
     _step: int = 1
     _least_depth: dict[str, int] = field(default_factory=dict)
@@ -144,11 +144,13 @@ class SurveyFacts:
         return set(self._least_depth)
 
     def node_of(self, name: str) -> str:
-        """Where a host stands in the graph: at its server if that was surveyed, else by itself."""
+        """The node of a host in the graph: its server if that was surveyed, else the host
+        itself."""
         return next((domain for domain in parents(name) if domain in self.servers), name)
 
     def add(self, entry: SurveyEntry, depth: int) -> None:
-        """One request more. ``depth``: where it lies, which the entry may not have known yet."""
+        """Add a request. ``depth``: the page's depth, which may not have been known when the entry
+        was written."""
         server = self._server(entry.domain, entry.start, entry.round)
         server.requests += entry.requests
         server.wire_bytes += entry.wire_bytes

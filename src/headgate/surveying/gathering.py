@@ -1,4 +1,4 @@
-"""What a page leads to: further pages of its server, hosts, and servers to be surveyed.
+"""Processes the links of a page: further pages of its server, hosts, and new servers.
 
 Pages come from the network or, when an interrupted survey goes on, from its log.
 """
@@ -24,7 +24,7 @@ _TOO_MANY_REQUESTS = 429
 
 
 class Gathering:
-    """``values`` orders pages; ``yields`` learns in any case, to foresee what is to come."""
+    """``values`` orders pages; ``yields`` learns in any case, to predict what is to come."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Gathering:
         depth: int,
         take_in: Callable[[ServerTree], None],
     ) -> None:
-        """``take_in`` is told of each new server."""
+        """``take_in`` is called with each new server."""
         self.pages = 0
         """Gathered so far."""
         self.growth = Growth(depth)
@@ -66,13 +66,13 @@ class Gathering:
         return harvest
 
     def nothing(self, tree: ServerTree, asked: Asked) -> None:
-        """No such page: its like may not be there either."""
+        """The page does not exist; similar ones may not exist either."""
         asked = tree.as_known_now(asked)
         self.growth.learn(asked.kind.depth, 0)
         self._learn(tree, asked, 0)
 
     def redirect(self, tree: ServerTree, asked: Asked, target: str) -> Harvest:
-        """Within the server it is followed; elsewhere it is a link found."""
+        """Within the server it is followed; else it counts as a link."""
         harvest = Harvest()
         if target and is_internal(host(target), tree.domain):
             if self._territory.tree_of(host(target)) is tree:
@@ -82,10 +82,10 @@ class Gathering:
         return harvest
 
     def replay(self, tree: ServerTree, stored: Memory) -> dict[str, list[str]]:
-        """What an interrupted survey learned of a server counts as if it had come now.
+        """Process what an interrupted survey logged of a server, as if it came now.
 
-        None of its pages is left out, whatever promises more today. Answers the hosts that are
-        new, by the page that led to them.
+        None of its pages is left out, even if others would be chosen today. Returns new hosts by
+        the page that links to them.
         """
         others = []
         trouble = ""
@@ -137,7 +137,7 @@ class Gathering:
 
 
 def is_gone(status: int) -> bool:
-    """Whether an error is the page's own, and not its server's for the moment.
+    """Whether an error is about the page, and not a temporary one of its server.
 
     >>> is_gone(404), is_gone(429), is_gone(503)
     (True, False, False)

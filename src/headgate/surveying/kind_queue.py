@@ -1,4 +1,4 @@
-"""The pages of one server that wait to be asked for, in *kinds* (section, depth, word).
+"""The waiting pages of one server, grouped in *kinds* (section, depth, word).
 
 Each kind is a FIFO; the most promising kind is looked for among all of them after each page, some
 microseconds for a usual server.
@@ -51,7 +51,7 @@ class KindQueue:
         self._count += 1
 
     def put_back(self, asked: Asked) -> None:
-        """It could not be asked for yet; its turn stays, or robots.txt was learned for nothing."""
+        """It could not be requested yet, because robots.txt was not known; it stays first."""
         self._chosen = asked.kind
         pages = self._pages.get(asked.kind)
         if pages is not None:
@@ -66,7 +66,7 @@ class KindQueue:
         return 0.0 if kind is None else model.value(kind)
 
     def take(self, model: PageValues) -> Asked:
-        """The most promising page; of equals, the one that was met first."""
+        """The most promising page; of equals, the one found first."""
         kind = self._best_kind(model)
         assert kind is not None, "asked for a page where none waits"
         pages = self._pages[kind]
@@ -78,7 +78,7 @@ class KindQueue:
         return asked
 
     def unsettle(self) -> None:
-        """A page was answered; what it brought changes the value of its section's others."""
+        """A page was fetched, which changes the value of others in its section."""
         self._chosen = None
 
     def check(self) -> None:
@@ -87,8 +87,8 @@ class KindQueue:
         assert self._chosen is None or self._chosen in self._pages
 
     def _best_kind(self, model: PageValues) -> Kind | None:
-        """Looks at all kinds once after each change: a heap of values would grow stale, as every
-        page that lands anywhere moves them all a little, and that costs a point of load."""
+        """Looks at all kinds after each change: a heap would be out of date, since every page
+        fetched changes all values a little, and using it cost a percentage point of load."""
         if self._chosen is None:
             self._chosen = max(self._pages, key=model.within_server, default=None)
         return self._chosen

@@ -1,7 +1,7 @@
-"""How far each page of a server lies from its start, by the shortest way known.
+"""The depth of each page of a server, by the shortest known path.
 
-Pages are asked for in any order, so a page may first be met by a long way. When a shorter one turns
-up, all that it leads to lies less deep as well, perhaps within the depth after all.
+Pages are requested in any order, so a page may first be found by a long path. When a shorter one is
+found, all pages that it leads to are less deep as well, perhaps within the limit after all.
 
 Memory: some 100 bytes for each page met, and 4 for each link between pages of one server, up to
 ``most_links``; of pages read after that, links are used once and forgotten.
@@ -45,13 +45,14 @@ class LinkDepths:
         return default if number is None else self._depths[number]
 
     def meet(self, page: int, depth: int) -> None:
-        """A page not known yet."""
+        """Add a new page."""
         self._numbers[page] = len(self._digests)
         self._digests.append(page)
         self._depths.append(depth)
 
     def read(self, page: int, targets: Iterable[int], *, moved: bool = False) -> list[int]:
-        """What a page links to, or where it redirects; the pages found to lie less deep."""
+        """Add the links of a page, or its redirect; returns the pages that turn out to be less
+        deep."""
         number = self._numbers[page]
         known = (self._numbers.get(target) for target in targets)
         links = array("I", (target for target in known if target is not None))
@@ -61,7 +62,7 @@ class LinkDepths:
             self._links[number] = links
             self._stored += len(links)
         fallen = self._lower(links, self._depths[number] + (not moved))
-        for each in fallen:  # grows while it is gone through
+        for each in fallen:  # grows during the loop
             fallen += self._lower(
                 self._links.get(each, ()), self._depths[each] + (each not in self._moved)
             )

@@ -1,9 +1,8 @@
-"""How far each page that a survey asked for lies from its server's start, by the links it found.
+"""The depth of each page that a survey requested, by the links it found.
 
-While a survey runs, a page may be asked for before the shortest way to it is known, and the log
-keeps the depth of the way taken. When the log is whole, all links are known, and a search breadth
-first from the starts gives each page its depth. Pages that an earlier survey told of and that no
-link leads to today keep the depth they had.
+During a survey, a page may be requested before the shortest path to it is known, and the log has
+the depth of the path taken. When the log is complete, a breadth-first search from the starts gives
+each page its depth. Pages known from an earlier survey that no link leads to keep their depth.
 
 Memory: some 200 bytes for each page asked for, and 4 for each link between two of one server.
 """
@@ -20,11 +19,11 @@ from headgate.surveying.entries import Ending, SurveyEntry
 __all__ = ["Log", "LogDepths"]
 
 Log = Callable[[], Iterable[SurveyEntry]]
-"""A survey's entries, as often as they are wanted."""
+"""Returns a survey's entries, at each call."""
 
 
 class LogDepths:
-    """Reads the log twice: pages first, since only links between pages asked for matter."""
+    """Reads the log twice: pages first, since only links between requested pages matter."""
 
     def __init__(self, log: Log) -> None:
         self._numbers: dict[int, int] = {}
@@ -45,7 +44,7 @@ class LogDepths:
         self._depths = _breadth_first(asked, links, moved)
 
     def of(self, entry: SurveyEntry) -> int:
-        """robots.txt stands beside the start."""
+        """robots.txt has the depth of the start."""
         number = self._numbers.get(_digest(entry.domain, entry.url))
         return entry.depth if number is None else self._depths[number]
 
@@ -53,7 +52,7 @@ class LogDepths:
 def _breadth_first(
     asked: array[int], links: list[array[int] | None], moved: set[int]
 ) -> array[int]:
-    """From the starts; then from what no link leads to, at the depth it was asked for."""
+    """From the starts; then from pages without links to them, at their logged depth."""
     unknown = 255
     depths = array("B", [unknown]) * len(asked)
     for by_links in (True, False):
@@ -62,7 +61,7 @@ def _breadth_first(
             if depths[number] == unknown and (depth == 0 or not by_links):
                 levels[depth].append(number)
         for depth, level in enumerate(levels[:-1]):
-            for number in level:  # a redirect adds to it while it is gone through
+            for number in level:  # a redirect adds to it during the loop
                 if depths[number] == unknown:
                     depths[number] = depth
                     below = level if number in moved else levels[depth + 1]

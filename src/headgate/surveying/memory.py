@@ -1,4 +1,4 @@
-"""What a log tells a survey: of the same survey, interrupted, or of the one before."""
+"""What a survey reads from a log: its own, if it was interrupted, or that of an earlier survey."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["NO_MEMORY", "Memory", "ServerRecord"]
 
 @dataclass(slots=True)
 class ServerRecord:
-    """What a server was asked for."""
+    """Requests to a server."""
 
     requests: int = 0
     wire_bytes: int = 0
     silent: str = ""
-    """Why it did not answer at all; empty: it did."""
+    """Why it never answered; empty: it did."""
 
 
 class Memory(Protocol):
@@ -37,4 +37,4 @@ class _NoMemory:
 
 
 NO_MEMORY: Memory = _NoMemory()
-"""Of a survey that is the first."""
+"""For a first survey."""

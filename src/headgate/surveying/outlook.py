@@ -1,4 +1,4 @@
-"""How much a survey has found of what it could find, and what is still to come."""
+"""Estimates how much of all hosts a survey has found, and what is still to come."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Outlook"]
 
 _LOOK_EVERY_SHARE = 1.02
 _LOOK_EVERY_PAGES = 64
-"""An estimate of what is still to come looks at all that waits, so it is made ever more seldom."""
+"""Estimating looks at all waiting pages, so it is done less and less often."""
 
 
 class Outlook:
-    """Looks at what the surveyor has gathered; changes nothing of it."""
+    """Reads the surveyor's state and changes nothing."""
 
     def __init__(
         self, rules: SurveyRules, territory: Territory, yields: YieldModel, gathering: Gathering
@@ -28,14 +28,13 @@ class Outlook:
         self._next_look = _LOOK_EVERY_PAGES
 
     def share_found(self) -> float | None:
-        """Of all hosts that this survey could find, the part it has, as far as can be foreseen.
-        None while none was found: there is nothing to judge by."""
+        """Estimated part of all hosts that is found; None while none was found."""
         to_come = sum(level.new_hosts for level in self.to_come()[: self._rules.depth + 1])
         found = len(self._territory.hosts)
         return found / (found + to_come) if found else None
 
     def to_come(self) -> list[Level]:
-        """What was not asked for: within the depth, and on the next levels below."""
+        """Pages not requested: within the depth, and on the next levels below."""
         trees, growth = self._territory.trees, self._gathering.growth
         return levels_to_come(trees, self._yields, growth, self._rules.depth)
 
@@ -45,7 +44,7 @@ class Outlook:
         return max(map(self._yields.expected, kinds), default=0.0)
 
     def enough(self) -> bool:
-        """Whether the share that is wanted is found, as far as was looked."""
+        """Whether the wanted share is found, by the last estimate."""
         pages = self._gathering.pages
         if self._rules.until >= 1.0 or pages < self._next_look:
             return False

@@ -1,4 +1,4 @@
-"""What a link tells of its target before it is fetched: the section it lies in, and words."""
+"""What a link says of its target before it is fetched: its section, and words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FILES = frozenset((
     "pptx", "ps", "py", "rar", "rpm", "rtf", "svg", "tar", "tex", "tgz", "tif", "tiff", "ttf",
     "txt", "wav", "webm", "webp", "wmv", "woff", "woff2", "xls", "xlsx", "xml", "xz", "zip",
 ))  # fmt: skip
-"""How files end that are no HTML."""
+"""Endings of files that are not HTML."""
 _MOST_WORDS = 12
 _MOST_ANCHOR = 200
 

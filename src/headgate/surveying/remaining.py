@@ -1,17 +1,17 @@
-"""What is still to come, level by level, as far as can be foreseen.
+"""Estimates what is still to come, by depth.
 
-Each page that waits brings its own value and opens pages below it. With r(d) pages opened by a page
-of depth d on the average, and b(d) new hosts per page, the pages P and hosts T still to come are
+Each waiting page has a value and opens pages below it. With r(d) pages opened by a page of depth d
+on the average, and b(d) new hosts per page, the pages P and hosts T still to come are
 
     P(d) = waiting(d) + P(d - 1) * r(d - 1)
     T(d) = value of what waits(d) + T(d - 1) * r(d - 1) * b(d) / b(d - 1)
 
-This foresees no host twice over, so it is high where servers share their links; the fading of
-yields makes up for most of that.
+This ignores that hosts may be found twice, so it is too high if servers share links; the fading of
+yields compensates for most of that.
 
-Below the deepest level that is walked, links were seen but not taken: so many pages wait there.
-How a page there yields was never learned; b is thought to fall as it fell before, and r and what
-servers, sections and words made of pages to stay.
+Below the depth limit, links were seen but not followed: so many pages wait there. Their yield was
+never measured; b is assumed to fall as it did before, and r and the factors of servers, sections
+and words to stay.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LEVELS_BELOW = 4
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Of one depth, what was not asked for."""
+    """What was not requested of one depth."""
 
     depth: int
     pages: float
@@ -50,7 +50,7 @@ class Growth:
         self._pages[depth] += 1
 
     def ratio(self, depth: int) -> float:
-        """Below what was walked, as just above it: how trees end cannot be known."""
+        """Below the depth limit, as just above it: how trees end is unknown."""
         depth = min(depth, len(self._pages) - 1)
         return self._opened[depth] / max(self._pages[depth], 1.0)
 

@@ -1,4 +1,4 @@
-"""What a survey may do, and when it is enough."""
+"""The limits of a survey, and when it ends."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ DEEPEST = 60
 
 
 class SurveyRules(msgspec.Struct, frozen=True):
-    """What a survey may do. The defaults suit weak servers."""
+    """The limits of a survey. The defaults suit weak servers."""
 
     depth: int = 8
     scope: SurveyScope = NONE
     rounds: int = 1
     """How often external hosts become starting URLs; 0: never."""
     whole_registration: bool = False
-    """A server is all that was registered under one domain, not the start's host alone."""
+    """A server is everything under one registered domain, not only the start's host."""
     breadth_first: bool = False
     """The paper's order instead of the expected yield."""
     least_yield: float = 0.0

@@ -1,4 +1,4 @@
-"""How far a survey reaches: which hosts that it finds become starts themselves."""
+"""Which hosts that a survey finds become starting URLs."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Which URLs of a server's scripts may be asked for (Nakahira 2008).
+"""Which URLs of a server's scripts may be requested (Nakahira 2008).
 
-Of the URLs of one script only one is fetched. A script is a host and path that was met with a
-query; the first such URL that is fetched uses it up, for other queries and for the bare path alike.
-A page without a query uses nothing up. Of several queries the first that was met waits for its
-turn; a bare path waits too, and is dropped only if a query came before it.
+Only one URL of each script is fetched. A script is a host and path that was found with a query; the
+first such URL that is fetched uses it up, for other queries and for the bare path. A page without a
+query uses nothing up. Of several queries the first that was found waits; a bare path waits, too,
+and is dropped only if a query was fetched before it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class ScriptRule:
 
     def __init__(self) -> None:
         self.scripts: dict[str, int] = {}
-        """Host and path of each script, with the number of its URLs that were met."""
+        """Host and path of each script, with the number of its URLs found."""
         self._used: dict[str, None] = {}
         """A dict because most servers have none: an empty set takes three times as much."""
 
     def met(self, url: str) -> bool:
-        """Whether to keep it for its turn."""
+        """A URL was found; returns whether it should wait."""
         key = _script(url)
         times = self.scripts.get(key, 0)
         if times or "?" in url:
@@ -39,11 +39,11 @@ class ScriptRule:
         return key not in self._used if "?" not in url else not times
 
     def knows(self, url: str) -> bool:
-        """Whether it belongs to a script that was met."""
+        """Whether it belongs to a known script."""
         return _script(url) in self.scripts
 
     def glimpsed(self, url: str) -> bool:
-        """A URL with a query that lies too deep; whether it is its script's first."""
+        """A URL with a query that is too deep; returns whether it is its script's first."""
         key = f"?{_script(url)}"
         first = key not in self._used
         self._used[key] = None

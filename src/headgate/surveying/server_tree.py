@@ -1,8 +1,8 @@
-"""One server's tree of pages: what was met, what waits, what it has cost so far.
+"""One server's tree of pages: found pages, waiting pages, and the cost so far.
 
 Bounded: at most ``most_waiting`` URLs wait and ``20 * most_waiting`` are remembered, whatever the
-server links to; beyond that, links are counted but not taken. A page's depth is the shortest way
-known to it, which may be found after the page.
+server links to; beyond that, links are counted but not taken. A page's depth is that of the
+shortest known path, which may be found after the page.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _MOST_HOPS = 5
 
 class ServerState(StrEnum):
     WAITING = "waiting"
-    """Never asked yet."""
+    """Never requested."""
     OPEN = "open"
     DONE = "done"
-    """Nothing more to ask for, or not worth asking."""
+    """Nothing left that is worth a request."""
     CAPPED = "capped"
-    """It was asked for all that it may be."""
+    """Its limits are used up."""
     GIVEN_UP = "given-up"
-    """It does not answer, or asked to be left alone."""
+    """It does not answer, or refuses."""
 
 
 @dataclass(slots=True)
 class ServerTree:
-    """``number`` is its place in the survey; the start URL stands at depth 0."""
+    """``number`` is its index in the survey; the start URL has depth 0."""
 
     number: int
     start: str
@@ -58,14 +58,14 @@ class ServerTree:
     """Read so far."""
     new_hosts: int = 0
     cut: int = 0
-    """Links not taken because too many waited or were found already."""
+    """Links dropped because too many were waiting or known."""
     rule: ScriptRule = field(default_factory=ScriptRule)
     beyond: int = 0
-    """Pages seen one level below the deepest, which are not taken."""
+    """Pages seen one level below the depth limit, which are not followed."""
     _depths: LinkDepths = field(init=False)
-    """Of all pages met or glimpsed."""
+    """Depths of all pages found."""
     _glimpsed: dict[int, str] = field(default_factory=dict)
-    """URLs that lie too deep by all ways known so far."""
+    """URLs that are too deep by all known paths."""
     queue: KindQueue = field(default_factory=KindQueue)
     """Pages to be asked for."""
 
@@ -78,7 +78,7 @@ class ServerTree:
         return len(self.queue)
 
     def meet(self, url: str, depth: int, anchor: str, model: PageValues, hops: int = 0) -> bool:
-        """A link to one of this server's pages; whether it is new and may be asked for."""
+        """A link to one of this server's pages; returns whether it is new and may be requested."""
         digest = _digest(url)
         glimpsed = digest in self._glimpsed
         if digest in self._depths and not glimpsed:
@@ -97,7 +97,7 @@ class ServerTree:
         return True
 
     def glimpse(self, url: str, depth: int) -> bool:
-        """A link that lies too deep; whether it is new. Of a script, one counts."""
+        """A link that is too deep; returns whether it is new. Only one counts per script."""
         digest = _digest(url)
         if (
             digest in self._depths
@@ -114,12 +114,12 @@ class ServerTree:
         return True
 
     def read(self, asked: Asked, urls: Iterable[str], deepest: int, model: PageValues) -> None:
-        """A page links there; what turns out to lie within the depth by this way is taken."""
+        """A page links there; pages that turn out to be within the depth limit are added."""
         fallen = self._depths.read(_digest(asked.url), map(_digest, urls))
         self._take_glimpsed(fallen, deepest, model)
 
     def follow(self, asked: Asked, target: str, deepest: int, model: PageValues) -> None:
-        """A redirect within the server; where only the scheme changes, the script is the same."""
+        """A redirect within the server; if only the scheme changes, the script is the same."""
         if asked.hops >= _MOST_HOPS:
             return
         hops, depth, digest = asked.hops + 1, asked.kind.depth, _digest(target)
@@ -133,18 +133,18 @@ class ServerTree:
         self._take_glimpsed(fallen, deepest, model)
 
     def as_known_now(self, asked: Asked) -> Asked:
-        """With its depth by the shortest way known."""
+        """With its depth by the shortest known path."""
         depth = self._depths.get(_digest(asked.url), asked.kind.depth)
         if depth == asked.kind.depth:
             return asked
         return replace(asked, kind=asked.kind._replace(depth=depth))
 
     def take(self, model: PageValues) -> Asked:
-        """The most promising page; of equals, the one that was met first."""
+        """The most promising page; of equals, the one found first."""
         return self.as_known_now(self.queue.take(model))
 
     def close(self, state: ServerState, reason: str = "") -> None:
-        """Nothing more will be asked; what waited is dropped, and its memory given back."""
+        """No more requests; waiting pages are dropped, and their memory freed."""
         self.state, self.reason = state, self.reason or reason
         self.queue = KindQueue()
         self._forget()

@@ -1,7 +1,7 @@
-"""How many servers are asked at once.
+"""How many servers are contacted at once.
 
-A server that keeps us waiting does no harm and should do none: after a second its request gives
-its slot to another. At most four times as many requests as slots are under way, whatever happens.
+A slow server should not block others: after a second its request gives its slot to another. At most
+four times as many requests as slots are in flight.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _REQUESTS_PER_SLOT = 4
 
 
 class Slots:
-    """Requests under way, one per server."""
+    """Requests in flight, one per server."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -33,7 +33,7 @@ class Slots:
 
     @property
     def next_free(self) -> float | None:
-        """When a slot will be given to another, if nothing ends before."""
+        """When a slot will become free, if no request ends before."""
         began = next(iter(self._quick.values()), None)
         return None if began is None else began + _PATIENCE_SECONDS
 
@@ -41,7 +41,7 @@ class Slots:
         self._quick[server] = now
 
     def end(self, server: int) -> float:
-        """Answers when it began."""
+        """A request has ended; returns when it began."""
         return self._quick.pop(server) if server in self._quick else self._slow.pop(server)
 
     def check(self) -> None:

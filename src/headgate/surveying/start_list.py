@@ -1,4 +1,4 @@
-"""Starting URLs as people write them: one by one, or in a list of which some lines are no URLs."""
+"""Parses starting URLs: single ones, or a list in which some lines are no URLs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["StartList", "start_url"]
 @dataclass(frozen=True, slots=True)
 class StartList:
     urls: tuple[str, ...]
-    """Each once, in their order."""
+    """In order, without repetition."""
     bad_lines: tuple[tuple[int, str], ...]
-    """Their numbers from 1 on, and what stands there: a list of thousands always has some."""
+    """Line numbers from 1 on, with their text: a list of thousands always has some."""
 
     @classmethod
     def of(cls, text: str) -> StartList:
-        """A URL on each line; what is empty or begins with # does not count.
+        """A URL on each line; empty lines and comments (#) are skipped.
 
         >>> StartList.of("example.org/a\\n\\n# no\\nnot a URL\\nexample.org/a")
         StartList(urls=('http://example.org/a',), bad_lines=((4, 'not a URL'),))
@@ -38,7 +38,7 @@ class StartList:
 
 
 def start_url(word: str) -> str | None:
-    """The URL that is meant, of http where nothing is said; None: it is none."""
+    """The normalised URL, with http by default; None: it is no URL."""
     if any(char.isspace() for char in word):
         return None
     url = normalise(word if "://" in word else f"http://{word}")

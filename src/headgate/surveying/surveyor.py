@@ -1,11 +1,11 @@
-"""The surveyor: decides which server is asked for which page next, and when enough is known.
+"""The surveyor: decides which page of which server to request next, and when to end.
 
-Events in, commands out (`handle`); no clock, no I/O. One request at a time is under way per server,
-and as many in all as there are slots (`slots`). Of the servers that may be asked now, the one with
-the most promising page comes first (`turns`); what it is asked for, `asking` says.
+Events in, commands out (`handle`); no clock, no I/O. One request at a time is in flight per server,
+and as many in all as there are slots (`slots`). Of the servers that are ready, the one with the
+most promising page comes first (`turns`); `asking` chooses the page.
 
 It ends when nothing is left, when no page promises ``least_yield`` new hosts, or when the share
-``until`` of all hosts is thought to be found (`outlook`).
+``until`` of all hosts is probably found (`outlook`).
 
 Costs: a server waiting is some 2 KB; a host found some 100 bytes; a decision O(log servers).
 """
@@ -46,7 +46,7 @@ __all__ = ["Decision", "Surveyor"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What follows from an event."""
+    """The result of an event."""
 
     commands: list[Command]
     harvest: Harvest = field(default_factory=Harvest)
@@ -63,8 +63,8 @@ class Surveyor:
         stored: Memory = NO_MEMORY,
         earlier: Memory = NO_MEMORY,
     ) -> None:
-        """``stored``: what this survey knew when it was interrupted, which is not asked for again.
-        ``earlier``: the survey before it, which knows who was silent."""
+        """``stored``: what this survey knew when it was interrupted, which is not requested again.
+        ``earlier``: the previous survey, which knows servers that did not answer."""
         self.rules = rules
         self.territory = Territory(rules, registrable)
         """Which server a host belongs to."""
@@ -73,11 +73,11 @@ class Surveyor:
         self.hosts = self.territory.hosts
         """External hosts found so far."""
         self.probed = 0
-        """Servers that were asked for anything."""
+        """Servers with at least one request."""
         self.requests = 0
         self.wire_bytes = 0
         self.ending = ""
-        """Why no further page is asked for; empty while it goes on."""
+        """Why no further page is requested; empty while it goes on."""
         self._stored = stored
         self._earlier = earlier
         self._yields = YieldModel()
@@ -90,10 +90,10 @@ class Surveyor:
         self._under_way = Slots(rules.slots)
         self._turns = Turns(self.trees, self._values, rules.least_yield, rules.slots)
         self._rich: list[tuple[str, int]] = []
-        """Pages of the survey before that brought hosts, and their depths."""
+        """Pages of the previous survey that brought hosts, and their depths."""
 
     def start(self, urls: Iterable[str]) -> None:
-        """The user's list. A further URL of a server already listed is one more of its starts."""
+        """Add the user's list. A further URL of a known server is another start of it."""
         for url in urls:
             known = self.territory.tree_of(host(url))
             if known is None:
@@ -107,8 +107,8 @@ class Surveyor:
         self._rich.clear()
 
     def remember(self, entries: Iterable[SurveyEntry]) -> None:
-        """The survey before, told before `start`: its pages that brought hosts are asked for
-        without being met again, those that brought none come last."""
+        """Take in the previous survey, before `start`: pages that brought hosts are requested
+        without being found again, those that brought none come last."""
         for entry in entries:
             if entry.ending in (Ending.PAGE, Ending.UNCHANGED):
                 self._yields.remember(entry.url, len(entry.new_hosts))
@@ -116,7 +116,7 @@ class Surveyor:
                     self._rich.append((entry.url, entry.depth))
 
     def handle(self, event: Event, now: float) -> Decision:
-        """Take in what happened; what is to be done now. The first event is a tick."""
+        """Process an event; returns what to do now. The first event is a tick."""
         if isinstance(event, Tick):
             return Decision(self._dispatch(now))
         tree = self.trees[event.server]
@@ -134,9 +134,9 @@ class Surveyor:
     def gather(
         self, number: int, stored: Memory, given_up: str, *, whole: bool
     ) -> dict[str, list[str]]:
-        """A server that was asked elsewhere: all that is known of it counts, and nothing is asked
-        for here. ``given_up``: why it was; ``whole``: nothing was left to ask for. Answers new
-        hosts, by the page that leads there."""
+        """Take in a server that was surveyed by a node; nothing is requested here. ``given_up``:
+        why it was given up; ``whole``: nothing was left to request. Returns new hosts by the page
+        that links to them."""
         tree = self.trees[number]
         assert tree.state is ServerState.WAITING
         tree.state = ServerState.OPEN
@@ -154,7 +154,7 @@ class Surveyor:
         return found
 
     def stop(self, reason: str) -> None:
-        """Ask for nothing more; what is under way still counts."""
+        """Make no more requests; those in flight still count."""
         self.ending = self.ending or reason
 
     def check(self) -> None:
@@ -184,7 +184,7 @@ class Surveyor:
             tree.close(ServerState.GIVEN_UP, rules.trouble)
 
     def _gather(self, tree: ServerTree, event: Landed) -> Harvest:
-        """A server that fails at its first page is dead as far as a survey goes."""
+        """A server that fails at its first page counts as dead."""
         first = event.asked.kind.depth == 0 and not tree.pages and not tree.waiting
         match event:
             case PageCame(links=links):
@@ -238,7 +238,7 @@ class Surveyor:
         return commands
 
     def _ask(self, tree: ServerTree, now: float) -> Command | None:
-        """The next request to a server; None when nothing of it is asked for now."""
+        """The next request to a server; None: nothing now."""
         if tree.state is ServerState.WAITING:
             tree.state = ServerState.OPEN
             self.probed += 1
@@ -259,7 +259,8 @@ class Surveyor:
         return None
 
     def _replay(self, tree: ServerTree, stored: Memory) -> dict[str, list[str]]:
-        """What is known of a server already; its cost counts first. Answers new hosts, by page."""
+        """Process what is known of a server already; its cost counts first. Returns new hosts by
+        page."""
         record = stored.server(tree.domain)
         if record is None:
             return {}
@@ -282,7 +283,7 @@ class Surveyor:
 
 
 def _keep_pace(tree: ServerTree, event: Landed, began: float, now: float) -> None:
-    """What an answer says of how the server is to be treated."""
+    """Adapt the pace to an answer."""
     match event:
         case Failed(kind=kind):
             tree.pace.failed(kind.value, began, now)

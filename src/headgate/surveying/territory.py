@@ -1,9 +1,9 @@
-"""The servers of a survey and the hosts they link to: who is known, and who becomes a start.
+"""The servers of a survey and the hosts they link to; new hosts may become servers.
 
 A host that lies in the domain of a known server is part of that server. Each other host in scope
-becomes a server of its own, once, in the round after the one it was found in. Wildcard DNS gives
-names without end, so no registered domain may bring more than ``names_per_domain``, and no server
-may name more than ``most_hosts`` that nobody named before.
+becomes a server of its own, once, in the round after the one it was found in. Wildcard DNS has
+endless names, so a registered domain may have at most ``names_per_domain`` servers, and a server
+may name at most ``most_hosts`` new hosts.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class Territory:
         return self._registrable(name) if self._rules.whole_registration else domain_of_host(name)
 
     def leave(self, domains: Iterable[str]) -> None:
-        """To others: these servers are not asked, told before any is planted."""
+        """These servers are left to others; called before any is planted."""
         for domain in domains:
             self.plant(f"http://{domain}/", 0).close(ServerState.DONE)
 
     def found(self, url: str, tree: ServerTree, harvest: Harvest) -> ServerTree | None:
-        """A link that leads out of ``tree``; the new server, if it makes one."""
+        """A link that leads out of ``tree``; returns the new server, if it makes one."""
         name = host(url)
         if name in self.hosts:
             return None

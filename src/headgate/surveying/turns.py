@@ -1,8 +1,8 @@
-"""Whose turn it is: of the servers that may be asked now, the one with the most promising page.
+"""The order of servers: of those that are ready, the one with the most promising page is next.
 
-A server never asked comes before all others. One that was silent in an earlier survey comes after
-all others, and never more than a quarter of the slots are spent on such: they take their time.
-What a server promises is looked up when its turn comes, because it falls while it waits.
+A server without requests comes before all others. One that did not answer in an earlier survey
+comes last, and such servers take at most a quarter of the slots, since they are slow. The value of
+a server is looked up when its turn comes, because it falls while it waits.
 
 Costs: O(log servers) for a turn.
 """
@@ -24,7 +24,7 @@ _SLOTS_PER_SUSPECT = 4
 
 
 class Turns:
-    """A server stands in at most one of the queues, or is being asked."""
+    """A server is in at most one of the queues, or has a request in flight."""
 
     def __init__(
         self, trees: Sequence[ServerTree], values: PageValues, least_yield: float, slots: int
@@ -37,20 +37,20 @@ class Turns:
         self._resting: list[tuple[float, int]] = []
         self._suspects: deque[int] = deque()
         self._tried: set[int] = set()
-        """Suspects being asked."""
+        """Suspects with a request in flight."""
 
     @property
     def next_wake(self) -> float | None:
-        """When the next server has rested."""
+        """When the next server may be contacted again."""
         return self._resting[0][0] if self._resting else None
 
     @property
     def anyone(self) -> bool:
-        """Whether somebody is ready, promising or not."""
+        """Whether any server is ready, promising or not."""
         return bool(self._ready)
 
     def suspect(self, tree: ServerTree) -> None:
-        """To be probed when there is time."""
+        """Add a server that did not answer before; it is tried when there is time."""
         self._suspects.append(tree.number)
 
     def answered(self, tree: ServerTree) -> None:
@@ -68,7 +68,7 @@ class Turns:
             self.ready(self._trees[heapq.heappop(self._resting)[1]])
 
     def take(self) -> ServerTree | None:
-        """Whose turn it is; None when nobody is worth a request."""
+        """The next server; None: none is worth a request."""
         return self._most_promising() or self.take_suspect()
 
     def take_suspect(self) -> ServerTree | None:

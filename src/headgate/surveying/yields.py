@@ -1,12 +1,13 @@
-"""How many new hosts a page will bring, learned while the survey runs.
+"""Predicts how many new hosts a page will bring; learns during the survey.
 
 A multiplicative Gamma-Poisson model:
 
     value(page) = b(depth) * f(server) * f(section) * f(word)
 
-Each factor is what was found over what the others foresaw, drawn to 1 by a prior worth ``a`` hosts:
+Each factor is what was found over what the others predicted, drawn to 1 by a prior worth ``a``
+hosts:
 
-    f = (a + x) / (a + B)      x new hosts found in the group, B hosts foreseen without f
+    f = (a + x) / (a + B)      x new hosts found in the group, B hosts predicted without f
 
 Old finds fade (half of a section's weight after 45 pages), because hosts run out. Found hosts count
 only up to a clip: one long list of links says little of the pages beside it. Because B is made with
@@ -15,8 +16,8 @@ all other factors, a server that was asked for its best sections first is not ta
 b of a depth is drawn to that of the depth above, times ``depth_fall``, by ``depth_prior`` pages.
 
 The value orders pages well but is too low for what is left at the end, as a list of links may stand
-anywhere. How many hosts are to be expected is therefore told by a second form,
-b'(depth) * (c + (1 - c) * f(server) * f(section) * f(word)), with c = 0.2.
+anywhere. The expected number of hosts therefore has a second form, b'(depth) * (c + (1 - c) *
+f(server) * f(section) * f(word)), with c = 0.2.
 
 Costs: two floats per server, per section and per word; words are bounded, sections by the pages
 that a server may be asked for.
@@ -35,36 +36,36 @@ __all__ = ["BreadthFirst", "Kind", "PageValues", "YieldModel"]
 
 _MOST_WORDS = 50_000
 _RICH = 1.5
-"""A word's factor from which it sets a page apart."""
+"""Least factor of a word that counts."""
 _LIST_WORDS = (
     "links", "link", "weblinks", "partners", "partner", "members", "directory", "resources",
     "sponsors", "friends", "blogroll", "related", "liens", "partenaires", "enlaces", "parceiros",
     "ligacoes", "viungo", "washirika", "روابط",
 )  # fmt: skip
-"""How lists of links are called: taken for rich until found otherwise."""
+"""Words for lists of links: assumed to be rich until found otherwise."""
 _LIST_FACTOR = 2.0
 _LEAST_FACTOR = 0.05
 _ANYWHERE = 0.2
-"""The part of the hosts that server, section and words say nothing about."""
+"""The part of the hosts that does not depend on server, section and words."""
 _PRIOR_HOSTS_PER_PAGE = 1.0
 _FILE_FACTOR = 0.05
-"""Of files that are no HTML, until found otherwise."""
+"""Factor of files that are not HTML, until found otherwise."""
 _EARLIER_WORDS = ("last:0", "last:1", "last:2", "last:4", "last:8")
-"""Stand for what a page brought in an earlier survey: so many new hosts at the least."""
+"""Pseudo-words for what a page brought in an earlier survey: at least so many new hosts."""
 
 
 class Kind(NamedTuple):
-    """Pages that nothing tells apart before they are fetched."""
+    """Pages that are indistinguishable before they are fetched."""
 
     server: int
     section: str
     depth: int
     word: str
-    """The most promising of what links say of them; empty: none stands out."""
+    """The most promising word of their links; empty: none stands out."""
 
 
 class PageValues(Protocol):
-    """What a survey orders pages by."""
+    """The order of pages in a survey."""
 
     def value(self, kind: Kind) -> float: ...
 
@@ -87,7 +88,7 @@ class BreadthFirst:
 
 
 class _Group:
-    """Hosts found in, and foreseen for, pages that have one thing in common."""
+    """Hosts found on, and predicted for, pages with one thing in common."""
 
     __slots__ = ("foreseen", "found")
 
@@ -104,9 +105,9 @@ class _Group:
 
 
 class _DepthProfile:
-    """New hosts per page, by depth. A depth is thought to be like the one above it, only poorer,
-    until its own pages have said otherwise: else depths never seen would look better than known
-    ones, and a walk would go down before it goes on.
+    """New hosts per page, by depth. A depth is assumed to be like the one above it, only poorer,
+    until its own pages show otherwise: else unseen depths would look better than known ones, and
+    the survey would go deep first.
 
     >>> profile = _DepthProfile(prior=10.0, fall=0.5)
     >>> profile.learn(0, 20.0, 10.0, 1.0)
@@ -174,11 +175,11 @@ class YieldModel:
             group.learn((_LIST_FACTOR - 1) * self.word_prior, 0.0, 1.0)
 
     def value(self, kind: Kind) -> float:
-        """What pages are ordered by."""
+        """The value that pages are ordered by."""
         return self.within_server(kind) * self._server_factor(kind.server)
 
     def expected(self, kind: Kind) -> float:
-        """New hosts to be expected of one page."""
+        """Expected new hosts of one page."""
         known = self._within(kind) * self._server_factor(kind.server)
         return self._expected.at(kind.depth) * (_ANYWHERE + (1 - _ANYWHERE) * known)
 
@@ -187,15 +188,15 @@ class YieldModel:
         return self._depths.at(kind.depth) * self._within(kind)
 
     def depth_profile(self, deepest: int) -> list[float]:
-        """b'(depth), for those who foresee pages that were not met yet."""
+        """b'(depth), for predicting pages that were not found yet."""
         return [self._expected.at(depth) for depth in range(deepest + 1)]
 
     def usual_factor(self, depth: int) -> float:
-        """What server, section and words made of the pages of a depth, on the average."""
+        """Average factor of server, section and words at a depth."""
         return self._per_page.at(depth) / self._expected.at(depth)
 
     def signs(self, url: str, anchor: str) -> tuple[str, tuple[str, ...]]:
-        """What a link says of its target: the word that promises most, or none; and all words."""
+        """The words of a link: the most promising one, or none; and all."""
         words = tuple(words_of(url, anchor))
         if self._earlier:
             earlier = self._earlier.get(xxh3_64_intdigest(url.encode()))
@@ -209,7 +210,7 @@ class YieldModel:
         return best, words
 
     def learn(self, kind: Kind, words: Iterable[str], new_hosts: int) -> None:
-        """A page of this kind was fetched and brought so many hosts that nobody knew."""
+        """A page of this kind was fetched and brought so many new hosts."""
         found = min(new_hosts, self.clip)
         base = self._depths.at(kind.depth)
         server = self._servers.setdefault(kind.server, _Group())
@@ -232,7 +233,7 @@ class YieldModel:
         self._learn_words(words, found, base * by_server * by_section)
 
     def remember(self, url: str, new_hosts: int) -> None:
-        """What a page brought in the survey before: the best that can be known of it."""
+        """What a page brought in the previous survey: the best predictor."""
         word = _EARLIER_WORDS[min(new_hosts.bit_length(), len(_EARLIER_WORDS) - 1)]
         self._earlier[xxh3_64_intdigest(url.encode())] = word
         group = self._words.get(word)
