@@ -1,1 +1,1 @@
-"""What people see: words, terminal views, pages and charts. Values in, text out."""
+"""Presentation: texts, terminal views, pages and charts. Values in, text out."""

@@ -1,4 +1,4 @@
-"""An axis of moments by the calendar, in UTC: hours where it spans some days, else days."""
+"""A time axis by the calendar, in UTC: hours if it spans a few days, else days."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CalendarAxis:
     start: float
     end: float
     by_day: bool = False
-    """Days, whatever it spans."""
+    """Always days."""
 
     @property
     def _unit(self) -> float:
@@ -30,7 +30,7 @@ class CalendarAxis:
         return _HOUR if few and not self.by_day else _DAY
 
     def place(self, moment: float) -> float:
-        """Where the axis has it."""
+        """Position of a time on the axis."""
         return moment / self._unit
 
     def axis(self) -> Axis:

@@ -1,7 +1,7 @@
 """What changed, as an Atom feed (RFC 4287) that readers can follow.
 
-A feed's entries are known by their ids: the same change has the same id however often the feed is
-made, so a reader shows it once.
+Entries are identified by their ids: the same change always has the same id, so a reader shows it
+once.
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ from headgate.views.plan_words import plural
 __all__ = ["changes_page"]
 
 _LINE_END = raw("\n")
-"""As markup: in text it would be shown as a character that no line may hold."""
+"""As markup: in text it would be replaced as a control character."""
 _CLASSES = {"-": "went", "+": "came", " ": "around"}
 
 
 def changes_page(changes: Sequence[PageChange], title: str, summary: str) -> str:
-    """Pages with a difference one below the other, and lists of those that came or went."""
+    """Pages with a difference, one below the other, and lists of new and gone ones."""
     parts = [element("h1", title), element("p", summary, class_="amounts")]
     for site, of_site in groupby(changes, key=attrgetter("site")):
         parts.append(section(site, joined(_of_site(list(of_site)))))

@@ -1,4 +1,4 @@
-"""What changed, for a terminal: pages by site, with the lines that went and came."""
+"""What changed, for a terminal: pages by site, with removed and added lines."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SIGNS = {Change.NEW: "+", Change.CHANGED: "~", Change.GONE: "-"}
 
 
 def change_lines(changes: Iterable[PageChange]) -> Iterator[str]:
-    """As they come: a heading per site, a line per change, its difference below it; the time where
-    a page has several."""
+    """In the given order: a heading per site, a line per change, and its difference; with the time
+    if a page has several."""
     for site, of_site in groupby(changes, key=attrgetter("site")):
         yield f"{site}"
         for _, of_page in groupby(of_site, key=attrgetter("url")):
@@ -36,7 +36,7 @@ def _change(change: PageChange, at: str) -> Iterator[str]:
 
 
 def changes_in_words(counts: Counter[Change], unremarkable: int) -> str:
-    """The sum of it.
+    """A summary.
 
     >>> changes_in_words(Counter({Change.NEW: 2, Change.GONE: 1}), 3)
     '2 pages new, 0 changed, 1 gone; 3 differ only in markup, dates, counters or tokens.'
@@ -52,5 +52,5 @@ def changes_in_words(counts: Counter[Change], unremarkable: int) -> str:
 
 
 def moment(seconds: float) -> str:
-    """As a person reads it, in UTC."""
+    """A time as text, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

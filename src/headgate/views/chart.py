@@ -1,7 +1,7 @@
-"""A chart: SVG that stands in a page, or in a file of its own.
+"""A chart as SVG, in a page or a separate file.
 
-Every chart is drawn twice for a page, for a wide screen and for a narrow one, and the style sheet
-shows the one that fits: lettering that shrinks with its chart could not be read on a phone.
+For a page, every chart is drawn for a wide and for a narrow screen, and the style sheet shows the
+one that fits: text that shrinks with its chart would be unreadable on a phone.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ HATCH = element(
         patternTransform="rotate(45)",
     ),
 )
-"""What lies after a deadline is filled with; once in every page and file."""
+"""Pattern for time after a deadline; defined once in every page and file."""
 
 
 class Chart(msgspec.Struct, frozen=True):
     title: str
-    """Read to those who do not see it."""
+    """For screen readers."""
     width: float
     height: float
     content: Markup
@@ -49,7 +49,7 @@ class Chart(msgspec.Struct, frozen=True):
     """Classes of the style sheet."""
 
     def markup(self, screen: str = "") -> Markup:
-        """For a page; ``screen`` is "wide" or "narrow" where there is another for the other."""
+        """For a page; ``screen``: "wide" or "narrow" if there is one for each."""
         return element(
             "svg",
             element("title", self.title),
@@ -65,7 +65,7 @@ def for_any_screen(wide: Chart, narrow: Chart) -> Markup:
 
 
 def stacked(title: str, charts: Iterable[Chart]) -> Chart:
-    """One chart of several, from top to bottom."""
+    """Several charts in one, from top to bottom."""
     parts = list(charts)
     tops = accumulate((part.height for part in parts), initial=0.0)
     content = joined(
@@ -77,8 +77,8 @@ def stacked(title: str, charts: Iterable[Chart]) -> Chart:
 
 
 def svg_file(chart: Chart) -> str:
-    """A file of its own, in the colours for a light ground: programs that draw SVG beside browsers
-    know no variables in style sheets."""
+    """A separate file, with fixed colours for a light background: other programs than browsers do
+    not support CSS variables."""
     width, height = chart.width + 2 * _MARGIN, chart.height + 2 * _MARGIN
     picture = element(
         "svg",

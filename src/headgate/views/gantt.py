@@ -1,7 +1,7 @@
-"""A plan as a Gantt chart made of characters.
+"""A plan as a Gantt chart of characters.
 
-One row per site, one cell per stretch of time. Each cell has a kind beside its character, so that
-a terminal can colour it; the characters alone tell the same:
+One row per site, one cell per interval. Each cell has a kind beside its character, for colours; the
+characters alone say the same:
 
     ████▌   crawled, on time        ▒▒▒▒  crawled after its deadline
     ····    waits between two parts   │   its deadline (›: beyond the right edge)
@@ -93,8 +93,8 @@ def draw(plan: Plan, width: int) -> Gantt:
 
 
 def worth_showing(sites: Sequence[PlannedSite], most: int) -> list[PlannedSite]:
-    """So many sites at the most, the latest before others, then those stopped with most left; in
-    order of their starts."""
+    """At most ``most`` sites: the latest first, then those stopped with most left; ordered by
+    start."""
     by_trouble = sorted(sites, key=lambda s: (-s.late, -s.left_bytes, s.start, s.end))
     chosen = by_trouble[:most]
     return sorted(chosen, key=lambda site: (site.start, site.end))
@@ -178,7 +178,7 @@ def cell_overlaps(segment: RateSegment, scale: float, count: int) -> Iterator[tu
 
 
 def _axis(span: float, cells: int) -> str:
-    """Labels that begin on their moment."""
+    """Labels that begin at their time."""
     axis = ""
     for moment, label in ticks(span, max(cells // _CELLS_PER_TICK, 1)):
         column = int(moment / span * cells)

@@ -1,4 +1,4 @@
-"""What the rows of Gantt charts have in common: name, colour, deadline, a remark beside them."""
+"""Common parts of rows in Gantt charts: name, colour, deadline, a remark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEXT_TO = 5.0
 
 
 def row_head(name: str, number: int, scale: TimeScale, height: float) -> Iterator[Markup]:
-    """The row's ground, its name, and its colour before it."""
+    """The row's background, its name, and its colour."""
     yield element("rect", class_="row", x=0, y=0, width=scale.outer, height=height)
     yield element(
         "text",
@@ -39,5 +39,5 @@ def deadline_mark(x: float, height: float) -> Markup:
 
 
 def remark(words: str, kind: str, x: float, height: float) -> Markup:
-    """Beside what ends at ``x``."""
+    """Beside a bar that ends at ``x``."""
     return element("text", words, class_=f"remark {kind}", x=x + _NEXT_TO, y=height / 2 + 4)

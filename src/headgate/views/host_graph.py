@@ -58,7 +58,7 @@ def _layout(count: int, pairs: npt.NDArray[np.int64]) -> Places:
         pull = spring * (np.linalg.norm(spring, axis=1) / ideal)[:, None]
         np.add.at(moves, pairs[:, 0], -pull)
         np.add.at(moves, pairs[:, 1], pull)
-        moves += (0.5 - places) * _GRAVITY  # lest parts without links drift away
+        moves += (0.5 - places) * _GRAVITY  # so that unconnected parts do not drift away
         length = np.maximum(np.linalg.norm(moves, axis=1, keepdims=True), 1e-9)
         warmth = 0.1 * (1 - step / _STEPS)
         places = places + moves / length * np.minimum(length, warmth)

@@ -1,6 +1,6 @@
-"""The one frame of all pages: each needs nothing else, no network and no other file.
+"""The HTML frame of all pages, which need no network and no other file.
 
-The page's own policy lets a browser run and style only what stands in it, and fetch nothing at all.
+The content security policy allows only the page's own scripts and styles, and no requests.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _hash(text: str) -> str:
 
 
 def section(heading: str, content: Markup | None, note: str = "", otherwise: str = "") -> Markup:
-    """Nothing at all when there is no content and nothing to say about that."""
+    """Empty without content or a text for that case."""
     if content is None and not otherwise:
         return Markup("")
     parts = [element("h2", heading)]

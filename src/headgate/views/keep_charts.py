@@ -26,9 +26,9 @@ __all__ = [
 HOUR, DAY = 3_600.0, 86_400.0
 _UNITS = ((DAY, "d"), (HOUR, "h"), (60.0, "min"), (1.0, "s"))
 _MOST_SITES = 9
-"""Bytes of others are one colour."""
+"""Other sites share one colour."""
 _ENOUGH_LOOKS = 10
-"""For a share to tell anything."""
+"""Least number of looks for a meaningful share."""
 _LEAST_FLOOR = 0.1
 _MOST_POINTS = 600
 
@@ -65,13 +65,13 @@ def age_chart(hours: Sequence[KeepHour]) -> Markup | None:
 
 
 def _estimates(hours: Sequence[KeepHour]) -> list[tuple[float, Fresh]]:
-    """At the ends of hours; of very many, every so manieth."""
+    """At the ends of hours; thinned out if there are very many."""
     known = [(hour.start + HOUR, hour.fresh) for hour in hours if hour.fresh is not None]
     return known[:: -(-len(known) // _MOST_POINTS) or 1]
 
 
 def checked_chart(checked: Checked) -> Markup | None:
-    """What was said against what was found: on the diagonal both are the same."""
+    """Predicted against actual changes: equal on the diagonal."""
     points = [
         (checked.said[place] / checked.looks[place], checked.found[place] / checked.looks[place])
         for place in range(CHECK_BINS)
@@ -110,7 +110,7 @@ def checks_by_day_chart(hours: Sequence[KeepHour]) -> Markup | None:
 
 
 def bytes_chart(hours: Sequence[KeepHour], length: float) -> Markup | None:
-    """On the line by site, in bars of so many seconds."""
+    """Bytes on the line by site, in bars of ``length`` seconds."""
     totals: Counter[str] = Counter()
     for hour in hours:
         totals.update(hour.bytes_by_site)
@@ -160,7 +160,7 @@ def _bars(
     parts: Callable[[Sequence[KeepHour]], Sequence[float]],
     write: Callable[[float], str],
 ) -> Markup | None:
-    """None where all is 0."""
+    """None if all values are 0."""
     bars: dict[float, list[KeepHour]] = defaultdict(list)
     for hour in hours:
         bars[hour.start // length * length].append(hour)

@@ -1,4 +1,4 @@
-"""Two keepers beside each other, as one HTML page."""
+"""Two keepers compared, as one HTML page."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _COLOURS = ("c0", "c9")
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What one of them came to, by the truth."""
+    """The results of one keeper, by the true state of the web."""
 
     name: str
     times: Sequence[float]
-    """Seconds; what follows is at each of them."""
+    """Times in seconds, of the values that follow."""
     fresh: Sequence[float]
     ages: Sequence[float]
     moved: Sequence[float]
-    """Bytes since the first of the times."""
+    """Bytes transferred since the first time."""
     looks: int
 
     @property
@@ -36,7 +36,7 @@ class Kept:
 
     @property
     def age(self) -> float:
-        """Seconds, of all pages at all times."""
+        """Mean over all pages and times, in seconds."""
         return sum(self.ages) / len(self.ages)
 
     @property
@@ -45,7 +45,7 @@ class Kept:
 
 
 def compared(ours: Kept, other: Kept) -> str:
-    """In words, with the bytes: who has more of them has it easier."""
+    """A comparison in words, including bytes: more bytes make it easier."""
     more = ours.wire_bytes / max(other.wire_bytes, 1.0)
     return (
         f"{ours.stale / max(other.stale, 1e-9):.2f} times as many pages out of date,"

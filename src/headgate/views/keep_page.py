@@ -31,7 +31,7 @@ _LATELY_HOURS = 7 * 24
 def keep_page(
     status: KeepStatus, hours: Sequence[KeepHour], collection: str, now: float, *, alive: bool
 ) -> str:
-    """``hours`` are those that are over and the open one, the oldest first."""
+    """``hours``: past hours and the current one, oldest first."""
     words = KeepWords(status, now, alive=alive)
     title = f"How fresh {collection} is"
     parts = [

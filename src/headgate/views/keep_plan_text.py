@@ -20,7 +20,7 @@ _SURE = 0.995
 
 
 def print_keep_plan(console: Console, plan: KeepPlan, *, began: str = "") -> None:
-    """The answer, what would help, and each promise; ``began`` says from when on it is."""
+    """The verdict, remedies, and each promise; ``began``: from when on."""
     headline, *rest = keep_plan_words(plan)
     verdict, _, what = headline.partition(":")
     style = "bold green" if plan.holds else "bold red"
@@ -32,7 +32,7 @@ def print_keep_plan(console: Console, plan: KeepPlan, *, began: str = "") -> Non
 
 
 def keep_plan_words(plan: KeepPlan) -> list[str]:
-    """In sentences, the verdict first."""
+    """Sentences, the verdict first."""
     if not plan.sites:
         return ["Nothing is promised: no site has fresh_within; looks go by what they are worth."]
     lines = [_verdict(plan)]

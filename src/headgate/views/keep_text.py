@@ -14,7 +14,7 @@ _INDENT = 10
 
 
 def status_text(status: KeepStatus, now: float, *, alive: bool, page: str = "") -> str:
-    """All there is to say; ``page`` is where the page of it is."""
+    """The whole status; ``page``: path of the status page."""
     words = KeepWords(status, now, alive=alive)
     lines = [f"{words.headline}.", f"{words.at_work}.", ""]
     lines += [f"{heading + ':':<{_INDENT}} {said}." for heading, said in words.sentences()]

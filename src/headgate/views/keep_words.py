@@ -1,4 +1,4 @@
-"""What is said of a keeper, in sentences: the same in a terminal and on its page."""
+"""The status of a keeper in sentences, for terminal and page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["KeepWords", "checked_words", "day_words", "fresh_words"]
 
 _MOST_NAMED = 5
 _SILENT_SECONDS = 300.0
-"""A keeper writes its state every minute; after so long without, it is not at work."""
+"""A keeper writes its state every minute; after so long without, it is not running."""
 
 
 class KeepWords:
@@ -46,7 +46,7 @@ class KeepWords:
         return f"It was stopped {ago} ago; start it again to go on"
 
     def sentences(self) -> Iterator[tuple[str, str]]:
-        """A heading and what there is to say under it."""
+        """Headings and sentences."""
         status = self._status
         if status.fresh is not None:
             yield "Fresh", fresh_words(status.fresh)
@@ -84,7 +84,7 @@ class KeepWords:
 
     def _budget(self) -> str:
         how = f"policy {self._status.policy}, for {self._status.objective}"
-        if not self._status.running:  # what it may use, it finds out when it starts
+        if not self._status.running:  # it finds out what it may use when it starts
             return how
         budget = self._status.budget
         rate = "no limit" if budget.rate is None else format_rate(budget.rate)

@@ -1,5 +1,4 @@
-"""Named rows over one axis, each with a mark for every kind: numbers of one thing by several
-people, or of several things by one, beside each other."""
+"""Named rows over one axis, each with a mark for every kind, to compare numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from headgate.views.plane import Axis, Frame, Line, Plane, legend
 __all__ = ["MarkKind", "MarkRow", "mark_rows"]
 
 _RADIUS, _HOLLOW = 4.5, 7.0
-"""A ring is seen around a dot at the same place."""
+"""A ring is visible around a dot at the same place."""
 _WIDE_ROW, _NARROW_ROW = 26.0, 40.0
 _WIDE_NAMES, _WIDE_LETTERS, _NARROW_LETTERS = 250.0, 38, 48
 

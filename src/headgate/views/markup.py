@@ -1,8 +1,8 @@
-"""HTML and SVG that cannot be broken out of: whatever is not markup already is escaped.
+"""Safe HTML and SVG: whatever is not markup already is escaped.
 
 Site names, hosts and reasons come from strangers. A plain ``str`` given as content or attribute is
-text and stays text; only `element` and `joined` make markup. Characters that would turn a line of
-text about, or that no page may hold, are shown as �.
+text and stays text; only `element` and `joined` make markup. Bidirectional controls and characters
+that pages must not contain are shown as �.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from html import escape
 __all__ = ["Markup", "element", "joined", "printable", "raw", "shortened"]
 
 _LEAVES = frozenset(("circle", "line", "path", "rect", "use"))
-"""SVG elements without content; HTML's own would not close this way."""
+"""SVG elements without content, closed as in XML."""
 _TURNING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 Value = str | float | None
@@ -45,12 +45,12 @@ def element(name: str, *content: str, **attributes: Value) -> Markup:
 
 
 def joined(parts: Iterable[str], separator: str = "") -> Markup:
-    """Parts one after the other, those that are plain text escaped."""
+    """Joined parts; plain text is escaped."""
     return Markup(separator.join(_as_markup(part) for part in parts))
 
 
 def raw(text: str) -> Markup:
-    """Markup that this package holds itself, such as a style sheet; never for what came in."""
+    """Markup of this package, such as a style sheet; never for input."""
     return Markup(text)
 
 
@@ -66,7 +66,7 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Text with so many characters at the most.
+    """Text cut to ``most`` characters.
 
     >>> shortened("abcdef", 4), shortened("abcd", 4)
     ('abc…', 'abcd')

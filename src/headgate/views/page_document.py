@@ -1,4 +1,4 @@
-"""A page as a text of its own: what is known of it in a head as YAML, then what it says."""
+"""A page as a text document: metadata as YAML, then the text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Content(Protocol):
 
 
 def page_document(row: Mapping[str, Any], page: Content, near: str) -> str:
-    """``row`` is of pages.parquet; ``near`` the URL of a page that says nearly the same."""
+    """``row``: of pages.parquet; ``near``: URL of a near-duplicate."""
     head = {
         "url": row["url"],
         "title": row["title"] or "",
@@ -29,7 +29,7 @@ def page_document(row: Mapping[str, Any], page: Content, near: str) -> str:
         "published": page.published,
         "duplicate_of": near,
     }
-    # A string of JSON is one of YAML, whatever is in it.
+    # A JSON string is a valid YAML string.
     lines = [
         f"{name}: {msgspec.json.encode(value).decode()}\n" for name, value in head.items() if value
     ]

@@ -13,7 +13,7 @@ __all__ = ["Cell", "data_table", "table"]
 
 _LONGEST_NAME = 40
 _IN_WORDS = frozenset(("state", "meaning", "on", "site", "reason", "such as", "what", "what to do"))
-"""Columns that read from the left."""
+"""Left-aligned columns."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 def data_table(columns: Sequence[str], rows: Sequence[tuple[str, int, Sequence[Cell]]]) -> Markup:
-    """A row is a site's name, its number, which is its colour, and the other cells."""
+    """A row has a site's name, its number (for its colour), and further cells."""
     return table(columns, [_row(*row) for row in rows], class_="sites")
 
 

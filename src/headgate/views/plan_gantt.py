@@ -1,4 +1,4 @@
-"""The chart of when, before a crawl: a bar for each site, as thick as its rate is high.
+"""The Gantt chart of a plan: a bar for each site, as thick as its rate is high.
 
 What comes after a deadline is hatched and says how late. With very many sites, those that are late
 come before the others.
@@ -29,7 +29,7 @@ _LONGEST_TOLD = 80
 
 
 def plan_gantt(plan: Plan, scale: TimeScale, order: Mapping[str, int]) -> Chart:
-    """``order`` gives each site its number, which is its colour."""
+    """``order`` gives each site's number, for its colour."""
     sites = worth_showing(plan.sites, MOST_ROWS)
     height = _ROW if len(sites) <= _FEW_ROWS else _LOW_ROW
     bottom = _TOP + height * len(sites)
@@ -80,7 +80,7 @@ def _bars(
 
 
 def _deadline(site: PlannedSite, scale: TimeScale, height: float) -> Iterator[Markup]:
-    """Its mark, the time to spare before it, and what is to be said about it."""
+    """Its mark, the time to spare, and a remark."""
     end = scale.x(site.end)
     if site.deadline is not None:
         x = scale.x(site.deadline)

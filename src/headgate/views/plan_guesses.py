@@ -1,4 +1,4 @@
-"""What a plan says where its numbers are guessed: how likely, from which range, by what."""
+"""Texts about guessed numbers in a plan: how likely, from which range, by what."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_NAMED = 3
 
 
 def likelihood(plan: Plan) -> str:
-    """How a verdict from guesses begins."""
+    """The beginning of a verdict that depends on guesses."""
     if plan.feasible:
         if plan.at_worst is Verdict.FEASIBLE:
             return f"Feasible even with {_extreme(plan, 'top', 'slowest')}"
@@ -24,14 +24,14 @@ def likelihood(plan: Plan) -> str:
 
 
 def guesses_in_words(plan: Plan) -> str:
-    """Which numbers nobody told, and between which bounds they lie; empty: all were told."""
+    """Which numbers are guessed, with their ranges; empty: none."""
     guesses = [site.guess for site in plan.sites if site.guess]
     parts = [part for part in (_sizes(plan), _speeds(guesses)) if part]
     return f"Guessed: {'; '.join(parts)}." if parts else ""
 
 
 def too_slow_for(plan: Plan) -> str:
-    """The true reason where no budget is enough; empty: it is not one of a site's speed."""
+    """The reason if no budget is enough; empty: it is not the speed of a site."""
     slow = [site for site in plan.sites if _too_slow(site)]
     if not slow:
         return ""

@@ -1,5 +1,5 @@
-"""A plan as JSON. The keys are a contract; scripts rely on them, and ``version``
-is another where one changes its meaning or goes.
+"""A plan as JSON. The keys are public: ``version`` is raised when one changes its meaning or is
+removed.
 
 Seconds from the start of the run, bytes, bytes per second. What is not a finite number is null.
 """
@@ -61,7 +61,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
 
 
 def _budget(plan: Plan) -> float | list[dict[str, float | None]] | None:
-    """One rate, or those by timetable and quota for as long as the plan takes."""
+    """One rate, or the rates by timetable and quota during the plan."""
     if not isinstance(plan.budget.bandwidth, Timetable) and plan.budget.quota is None:
         return _number(plan.budget_pieces[0].rate)
     makespan = plan.makespan

@@ -1,4 +1,4 @@
-"""A plan as a page, and as a picture: the answer, when which site is crawled, at which rates."""
+"""A plan as a page and as a picture: the verdict, and when each site is crawled at which rate."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The chart of a plan's rates: all sites stacked under the budget, in the colours of its Gantt.
 
-Very many sites are one band, cut into columns: nobody could tell two thousand apart.
+Very many sites are drawn as one band, in columns.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def plan_rates(plan: Plan, scale: TimeScale, order: Mapping[str, int]) -> Chart:
 
 
 def _piles(bands: Sequence[Band], scale: TimeScale, rates: RateScale) -> Iterator[Markup]:
-    """One path for all that is of one site and in one state."""
+    """One path for each site and state."""
     paths: dict[tuple[int, bool], list[str]] = defaultdict(list)
     for band in bands:
         left, right = scale.x(band.start), scale.x(band.end)

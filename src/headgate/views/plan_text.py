@@ -33,7 +33,7 @@ _LEGEND = "█ crawled  ▒ after the deadline  · waits  │ deadline (› beyo
 
 
 def print_plan(console: Console, plan: Plan, *, began: str = "") -> None:
-    """Print everything; ``began`` says when the run starts, where that matters."""
+    """Print everything; ``began``: when the run starts, if that matters."""
     _print_words(console, plan, began)
     _print_sites(console, plan)
     _print_gantt(console, draw(plan, console.width))

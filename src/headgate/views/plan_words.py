@@ -1,7 +1,7 @@
 """What a plan means, in sentences.
 
-Amounts that the user should act on (a bandwidth to buy, minutes to grant) are rounded up, so that
-what is read here is enough when it is done.
+Amounts that the user should act on (bandwidth to buy, minutes to grant) are rounded up, so that
+they are enough.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 _MOST_NAMED = 10
 _CLOSE = 1e-6
-"""Two figures that differ by less, relatively, are the same to a reader."""
+"""Figures that differ by less, relatively, are shown as equal."""
 
 
 class PlanWords(msgspec.Struct, frozen=True):
@@ -39,11 +39,11 @@ class PlanWords(msgspec.Struct, frozen=True):
     outcome: str
     """What this plan misses; empty when it misses nothing."""
     guesses: str
-    """Which numbers nobody told; empty: all were."""
+    """Which numbers are guessed; empty: none."""
     remedies: tuple[str, ...]
-    """What would make all deadlines hold; empty when they do."""
+    """What would let all deadlines be met; empty if they are."""
     quality: tuple[str, ...]
-    """How far from what could be proven to be the least."""
+    """How far it is from the proven bound."""
 
     @classmethod
     def of(cls, plan: Plan) -> PlanWords:
@@ -73,7 +73,7 @@ def duration_at_least(seconds: float) -> str:
 
 
 def time_to_spare(site: PlannedSite) -> str:
-    """How a site stands to its deadline; empty without one."""
+    """Time before or after a site's deadline; empty without one."""
     if site.left_bytes:
         return f"stopped, {format_size(site.left_bytes)} left"
     if site.late:
@@ -82,14 +82,14 @@ def time_to_spare(site: PlannedSite) -> str:
 
 
 def mean_rate(site: PlannedSite, before: str = "") -> str:
-    """While the site is being crawled, with the words ``before`` it; empty: it is not."""
+    """Mean rate while the site is crawled, after the words ``before``; empty: it is not crawled."""
     seconds = sum(segment.end - segment.start for segment in site.segments)
     amount = sum((segment.end - segment.start) * segment.rate for segment in site.segments)
     return f"{before}{format_rate(amount / seconds)}" if seconds else ""
 
 
 def foreseen_end(foreseen: Foreseen | None) -> str:
-    """A time where one is known, a range where only that is.
+    """A time if known, else a range.
 
     >>> foreseen_end(Foreseen(590.0, 600.0, 620.0)), foreseen_end(Foreseen(60.0, 600.0, 1800.0))
     ('10m 00s', '1m 00s – 30m 00s')
@@ -171,7 +171,7 @@ def _budget(plan: Plan) -> str:
 
 
 def _sufficient(plan: Plan) -> str:
-    """What the budget is, and what would have been enough."""
+    """The budget, and what would be enough."""
     if _quota_runs_out(plan):
         return f"the quota of {plan.budget.quota} runs out on the way, which is reckoned in"
     enough = plan.remedy.enough_bandwidth or plan.remedy.needed_bandwidth

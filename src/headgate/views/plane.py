@@ -1,4 +1,4 @@
-"""Lines, marks and bars over two axes: the charts that do not go by the time of a run."""
+"""Charts with lines, marks and bars over two axes, other than those over the time of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["NARROW", "WIDE", "Axis", "Frame", "Line", "Plane", "legend", "line_c
 _BAR_SHARE = 0.8
 _MARK = 3.2
 _LETTER = 6.2
-"""Of a tick, as wide as it is at the most."""
+"""Maximum width of a character in a tick label."""
 
 Points = Sequence[tuple[float, float]]
 
@@ -171,7 +171,7 @@ class Plane(msgspec.Struct, frozen=True):
 
 
 def _within(x: float, half: float, outer: float) -> tuple[float, str]:
-    """Where a label is written, and by which of its ends, so that none of it is cut off.
+    """Position and anchor of a label, so that it is not cut off.
 
     >>> _within(50.0, 20.0, 100.0), _within(90.0, 20.0, 100.0), _within(5.0, 20.0, 100.0)
     ((50.0, 'middle'), (100.0, 'end'), (0.0, 'start'))
@@ -191,7 +191,7 @@ def line_chart(title: str, across: Axis, up: Axis, lines: Sequence[Line]) -> Mar
 
 
 def legend(lines: Iterable[Line], what: str = "") -> Markup:
-    """Which colour is whose; ``what`` is told by the upright axis."""
+    """The legend of colours; ``what``: the caption of the vertical axis."""
     keys = [
         element("span", element("span", class_=f"key {line.colour}"), line.name, class_="entry")
         for line in lines

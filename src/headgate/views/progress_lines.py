@@ -1,4 +1,4 @@
-"""A running crawl in plain lines, for a log or a pipe: what changed, and now and then the whole."""
+"""A running crawl in plain lines, for a log or a pipe: changes, and a regular summary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ProgressLines"]
 
 
 class ProgressLines:
-    """Remembers each site's state and when it last told of the whole."""
+    """Remembers each site's state and the time of the last summary."""
 
     def __init__(self, every_seconds: float) -> None:
         self._every = every_seconds
@@ -23,7 +23,7 @@ class ProgressLines:
         self._told_at = -1.0
 
     def lines(self, snapshot: Snapshot) -> Iterator[str]:
-        """What there is to say now: a line for each site that began or ended, one for the whole."""
+        """Lines for now: one for each site that began or ended, and perhaps a summary."""
         for site in snapshot.sites if snapshot.changed is None else snapshot.changed:
             before = self._states.get(site.name, "waiting")
             if site.state != before:
@@ -34,7 +34,7 @@ class ProgressLines:
             yield from self.last(snapshot)
 
     def last(self, snapshot: Snapshot) -> Iterator[str]:
-        """The whole, unless it was told for this moment."""
+        """A final summary, unless it was just printed."""
         if snapshot.time != self._told_at:
             self._told_at = snapshot.time
             yield _stamped(snapshot, _whole(snapshot))

@@ -45,11 +45,11 @@ class _Column:
     of_all: Callable[[Snapshot], Text]
     justify: Literal["left", "right"] = "right"
     widths: range = range(10_000)
-    """Of the terminals that have room for it, or none for better."""
+    """Widths of terminals that show it."""
 
 
 def progress_table(snapshot: Snapshot, most_rows: int = MOST_ROWS, width: int = 120) -> Table:
-    """The table, with so many rows for sites at the most."""
+    """The table, with at most ``most_rows`` rows for sites."""
     shown = _worth_showing(snapshot.sites, most_rows)
     columns = [_cells(column, snapshot, shown) for column in _COLUMNS if width in column.widths]
     room = width - sum(max(map(_width, cells)) + _GAP for _, cells in columns)
@@ -125,12 +125,12 @@ def _all_pages(snapshot: Snapshot) -> Text:
 
 
 def _page_count(pages: int, relevant: int | None) -> Text:
-    """With a topic, how many of them are about it."""
+    """With a topic, also the number of relevant pages."""
     return Text(f"{pages:,}" if relevant is None else f"{relevant:,} of {pages:,}")
 
 
 def _size(site: SiteSnapshot, _: float) -> Text:
-    """What came, and what part of the expected that is while it is not all."""
+    """Bytes received, with the percentage of the expected size."""
     size = format_size(site.wire_bytes)
     if not site.running or site.expected is None:
         return Text(size)
@@ -171,7 +171,7 @@ def _whole_bare_rate(snapshot: Snapshot) -> Text:
 
 
 def _any_runs(snapshot: Snapshot) -> bool:
-    """When none does, the rate is that of some last moment and tells nothing."""
+    """If none does, the rate is that of some last moment and meaningless."""
     return any(site.running for site in snapshot.sites)
 
 

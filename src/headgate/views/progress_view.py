@@ -1,7 +1,7 @@
-"""What the user sees of a running crawl on a console: a live table, or plain lines.
+"""The progress of a crawl on a console: a live table, or plain lines.
 
-The crawl shows a snapshot whenever it has one, about once a second; how much of that is seen is
-decided here. Output that fails (a terminal that went away) ends the showing, not the crawl.
+The crawl passes a snapshot about once a second; this decides how much of it is shown. If output
+fails (a closed terminal), showing ends, not the crawl.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["ProgressView"]
 
 _LINE_SECONDS = 5.0
 _ROWS_BESIDE = 6
-"""Of the terminal: heading, total, the line of those left out, the prompt."""
+"""Rows of the terminal for heading, total, omitted sites and the prompt."""
 
 
 class ProgressView:

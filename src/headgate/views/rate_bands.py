@@ -1,6 +1,6 @@
-"""The shapes of a plan's picture, before any colour: rectangles over time.
+"""The shapes in a plan's charts: rectangles over time.
 
-Every rectangle is a stretch of one site's crawl, either wholly on time or wholly late.
+Every rectangle is an interval of one site's crawl, either entirely on time or entirely late.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def stacked_bands(sites: Sequence[PlannedSite]) -> list[Band]:
 
 
 def summed_bands(plan: Plan, span: float, count: int) -> list[Band]:
-    """For very many sites: the mean of all rates in each of ``count`` stretches of time."""
+    """For very many sites: the mean of all rates in each of ``count`` intervals."""
     rates = {False: [0.0] * count, True: [0.0] * count}
     for site in plan.sites:
         for part, late in _parts(site):

@@ -1,4 +1,4 @@
-"""From bytes per second to places: the upright axis of rates, and the budget drawn upon it."""
+"""The vertical axis of rates, and the budget drawn on it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ __all__ = ["BudgetPieces", "RateScale"]
 
 _HEADROOM = 1.14
 _FAR_ABOVE = 4.0
-"""A budget so many times above all rates is told, not drawn: the rates would be a thin line."""
+"""A budget so many times above all rates is mentioned, not drawn: the rates would be a thin
+line."""
 _LABEL_WIDTH = 110.0
 _MOST_TICKS = 5
 
 BudgetPieces = Sequence[tuple[float, float | None]]
-"""From when on how much may pass; None: no limit."""
+"""(start, rate) pieces of the budget; rate None: no limit."""
 
 
 class RateScale(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The chart of when: for each site the plan as an outline, what came of it as a bar below.
+"""The Gantt chart of a run: for each site the plan as an outline, and the crawl as a bar below.
 
     ┌──────────────┐        planned
     ██████████████████▒▒▒   crawled; what came after the deadline ┃ is hatched and says how late
@@ -106,7 +106,7 @@ def _planned(site: SiteReport, scale: TimeScale, row: _Row) -> Iterator[Markup]:
 
 
 def _stretches(site: SiteReport) -> list[tuple[float, float]]:
-    """When the plan lets a site be crawled, stretches that touch made one."""
+    """Planned intervals of a site; adjacent ones are merged."""
     if site.planned_start is None or site.planned_end is None:
         return []
     segments: Sequence[RateSegment] = site.planned_segments or (
@@ -146,7 +146,7 @@ def _real(
 
 
 def _deadline(site: SiteReport, now: float, scale: TimeScale, row: _Row) -> Iterator[Markup]:
-    """Its mark, and beside the bar what is to be said about it."""
+    """Its mark, and a remark beside the bar."""
     ends = [scale.x(end) for end in (site.finished, site.planned_end, site.deadline) if end]
     if site.started is not None and site.finished is None:
         ends.append(scale.x(now))

@@ -1,4 +1,4 @@
-"""The nodes of a run that many machines crawled: who did how much, and what churn cost."""
+"""The nodes of a run by many machines: how much each did, and the cost of churn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_NAMED = 5
 
 
 def grid_words(grid: GridReport | None) -> list[str]:
-    """Lines for a terminal; none where one machine did all."""
+    """Lines for a terminal; none if one machine did everything."""
     if grid is None:
         return []
     by_share = sorted(grid.nodes, key=lambda node: -node.wire_bytes)
@@ -54,8 +54,8 @@ def audits_table(report: RunReport) -> Markup | None:
 
 
 def _churn(grid: GridReport) -> list[str]:
-    """In leases: a task may have been lost more than once, and whether it was done in the end is
-    said of its site."""
+    """Counted in leases: a task may have been lost more than once; whether it was done in the end
+    is reported with its site."""
     lost = sum(node.lost for node in grid.nodes)
     overtaken = sum(node.superseded for node in grid.nodes)
     wasted = sum(node.wasted_bytes for node in grid.nodes)

@@ -1,7 +1,7 @@
 """What a run left out, and why: a line for the terminal, a table for the page.
 
-A site that is a single page gets a sentence of its own: "done, 1 page" is no answer where a
-robots.txt or the user's own bounds kept the rest away.
+A site with a single page gets its own sentence: "done, 1 page" is not enough if robots.txt or the
+user's limits kept the rest away.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MEANINGS = {
     AT_DEADLINE: "left at the deadline",
 }
 _USUAL = (Reason.OTHER_HOST, Reason.NOFOLLOW)
-"""Every site has some: they are named last."""
+"""Reasons that every site has: they come last."""
 _MOST_SITES = 3
 _LONGEST_NAME = 40
 _LONGEST_URL = 120
@@ -57,7 +57,7 @@ def left_out_words(report: RunReport) -> list[str]:
 
 
 def too_little(site: SiteReport) -> str:
-    """Why a site that is done has one page; empty: it has more, or something else tells why."""
+    """Why a finished site has one page; empty: it has more, or another text says why."""
     if site.state != "done" or site.pages != 1 or site.errors or site.given_up:
         return ""
     if not site.left_out:
@@ -103,7 +103,7 @@ def _ordered(found: dict[str, LeftOut]) -> list[tuple[str, LeftOut]]:
 
 
 def _meaning(reason: str) -> str:
-    """Traps and reasons of later versions speak for themselves."""
+    """Traps and reasons of later versions are shown as they are."""
     return _MEANINGS.get(reason, reason)
 
 

@@ -1,4 +1,5 @@
-"""What one queue over all sites brought: the harvest, the line, and how far its order was kept."""
+"""The results of one queue over all sites: harvest, use of the line, and how far the order was
+kept."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A run's report as one HTML page that needs nothing else, no network and no other file.
+"""A run's report as one HTML page.
 
 From top to bottom: in words what was promised and what was kept; the rates under the budget; the
-plan against what happened; the sites, the errors, the slow hosts. The page's own policy lets a
-browser run and style only what stands here, and fetch nothing at all.
+plan against what happened; the sites, the errors, the slow hosts. The frame is that of all pages
+(`html_page`).
 """
 
 from __future__ import annotations

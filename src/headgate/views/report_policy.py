@@ -1,4 +1,4 @@
-"""What a policy of the user's choice kept, against what Headgate's own had promised."""
+"""Results of a policy of the user's choice, against the promises of Headgate's own."""
 
 from __future__ import annotations
 

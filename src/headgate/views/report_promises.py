@@ -1,4 +1,4 @@
-"""The promises of a run, each with what was kept of it: the tiles at the head of a report page."""
+"""The promises of a run and whether they were kept: the tiles at the top of a report page."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ __all__ = ["Promise", "promises"]
 
 _WIDE_LINE = 1e6
 _ALLOWED_EXCESS, _ALLOWED_EXCESS_NARROW = 1.05, 1.10
-"""Of the worst second: packets are whole, and on a narrow line a second holds few of them."""
+"""Tolerance for the worst second: packets are whole, and on a slow line a second has few of
+them."""
 _ON_PLAN = 1.05
 _LOW_USE = 0.5
-"""Servers and politeness may be the reason; worth a look all the same."""
+"""Servers and politeness may be the reason; still worth a look."""
 
 
 class Promise(msgspec.Struct, frozen=True):
@@ -79,7 +80,7 @@ def _worst_second(report: RunReport) -> Promise:
 
 
 def _quota(quota: QuotaReport) -> Promise:
-    """Pages under way when it ran out are completed, so a little more may have passed."""
+    """Pages in flight when it ran out are completed, so a little more may have passed."""
     words = f"{format_size(quota.left)} left; new on {reset_day(quota)}"
     kept = quota.used <= quota.bytes * _ALLOWED_EXCESS
     return Promise(f"Of {quota.quota}", format_size(quota.used), words, _standing(kept=kept))

@@ -1,4 +1,4 @@
-"""The chart of what the line carried: rates of all sites, stacked, under the budget.
+"""The chart of the line's use: rates of all sites, stacked, under the budget.
 
 Each site has the colour that it has in the Gantt chart below. Columns lie over the bands unseen;
 what one held is told where the pointer is. What the crawl could have had and left to others lies
@@ -23,7 +23,7 @@ from headgate.views.timeline_bins import TimelineBins
 __all__ = ["rate_chart"]
 
 _FEW_SITES = 30
-"""So many bands can stand an edge."""
+"""Up to so many bands have an edge."""
 _MOST_NAMED = 8
 _LONGEST_TOLD = 60
 
@@ -92,7 +92,7 @@ def _pile(low: Sequence[float], added: Sequence[float]) -> list[float]:
 
 
 def _stairs(edges: Sequence[float], heights: Sequence[float]) -> str:
-    """A line that runs level between two edges; equal neighbours are one."""
+    """A step line; equal neighbours are merged."""
     parts = [f"V{heights[0]:.1f}"]
     for edge, (here, following) in zip(edges[1:], pairwise((*heights, math.nan)), strict=False):
         if f"{here:.1f}" != f"{following:.1f}":
@@ -143,7 +143,7 @@ def _column_words(
 
 
 def _budget_pieces(report: RunReport) -> list[tuple[float, float | None]]:
-    """(start, rate) in order; at one moment the last word holds."""
+    """(start, rate) in order; of simultaneous ones the last counts."""
     pieces = dict(report.budget_changes) or {0.0: report.budget}
     return sorted(pieces.items(), key=lambda piece: piece[0])
 

@@ -74,7 +74,7 @@ class ReportWords(msgspec.Struct, frozen=True):
 
 
 def percent(share: float) -> str:
-    """A share for people; what is not quite all never reads as all.
+    """A percentage; less than all is never shown as 100 %.
 
     >>> percent(0.987), percent(0.99999), percent(1.02), percent(0.04321)
     ('98.7 %', '99.9 %', '102 %', '4.32 %')
@@ -85,8 +85,8 @@ def percent(share: float) -> str:
 
 
 def late_by(site: SiteReport, now: float) -> float:
-    """Seconds after the deadline at its end, or at ``now`` while it has none; 0: not late, as a
-    site is not that was stopped at its deadline."""
+    """Seconds after the deadline at its end, or at ``now`` if it has not ended; 0: not late, also
+    if it was stopped at its deadline."""
     if site.deadline is None or site.met is not False or site.stopped_at_deadline:
         return 0.0
     return max((now if site.finished is None else site.finished) - site.deadline, 0.0)
@@ -132,7 +132,7 @@ def errors_by_kind(report: RunReport) -> list[tuple[str, int]]:
 
 
 def error_meaning(kind: str) -> str:
-    """A failure kind or a status in words; empty for one nobody knows.
+    """A failure kind or a status in words; empty if unknown.
 
     >>> error_meaning("404"), error_meaning("dns"), error_meaning("599")
     ('Not Found', 'the name does not resolve', 'an error of the server')
@@ -147,8 +147,8 @@ def error_meaning(kind: str) -> str:
 
 
 def stalls_in_words(report: RunReport) -> list[str]:
-    """What the machine itself cost, by cause; only where it matters: more than a second in all, or
-    a deadline was missed."""
+    """Time lost by stalls of the machine, by cause; only if it is more than a second, or a deadline
+    was missed."""
     lost: dict[str, list[Stall]] = {}
     for stall in report.stalls:
         lost.setdefault(stall.cause, []).append(stall)
@@ -248,7 +248,7 @@ def _way_made(report: RunReport) -> list[str]:
 
 
 def _budget(report: RunReport) -> str:
-    """The budget, or from where to where it changed."""
+    """The budget, or its range if it changed."""
     rates = [math.inf if rate is None else rate for _, rate in report.budget_changes]
     if report.budget is not None:
         rates.append(report.budget)

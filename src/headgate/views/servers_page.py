@@ -18,7 +18,7 @@ __all__ = ["servers_page", "servers_picture"]
 _MOST = 60
 _SHADES = 8
 _LEAST_SPAN = 10.0
-"""The shades span this factor at the least: a difference of a few per cent is no difference."""
+"""The shades span at least this factor: a few per cent make no difference."""
 _LEFT, _HEAD, _CELL_HEIGHT, _GAP, _BELOW = 78.0, 20.0, 16.0, 14.0, 74.0
 _WIDE_CELL, _NARROW_CELL = 34.0, 13.0
 _KINDS = ((DayKind.WORKING, "working day"), (DayKind.HOLIDAY, "holiday"))
@@ -93,7 +93,7 @@ def _server(server: KnownServer, cell: float, slowest: float, fastest: float) ->
 
 
 def _shade(rate: float, slowest: float, fastest: float) -> int:
-    """By powers: twice as fast is as many shades further everywhere.
+    """On a logarithmic scale.
 
     >>> [_shade(rate, 10.0, 100.0) for rate in (10.0, 32.0, 99.0, 100.0)]
     [0, 4, 7, 7]

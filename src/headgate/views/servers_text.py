@@ -1,4 +1,5 @@
-"""Server speeds for people: a table, and for each server a day of blocks as high as it is fast."""
+"""Server speeds for people: a table, and for each server a day of blocks, whose height is the
+speed."""
 
 from __future__ import annotations
 
