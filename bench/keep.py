@@ -43,7 +43,7 @@ from headgate.lab.worlds.demo_web import DemoWeb
 from headgate.model.site import Site
 from headgate.model.units import Seconds
 from headgate.recrawl.keep_policies import POLICY_NAMES
-from headgate.site_file.parsing import SiteFile
+from headgate.site_file.contents import SiteFile
 
 _SITES, _PAGES = 12, 15
 _SIZE, _SIZE_SPREAD, _SIZE_BOUNDS = 5_000.0, 0.95, (1_000.0, 60_000.0)

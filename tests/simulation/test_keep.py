@@ -319,6 +319,6 @@ def test_sites_and_a_file_that_come_and_go(tmp_path: Path) -> None:
 
 
 def _file(budget: object, sites: object) -> object:
-    from headgate.site_file.parsing import SiteFile
+    from headgate.site_file.contents import SiteFile
 
     return SiteFile(budget, tuple(sites))  # type: ignore[arg-type]

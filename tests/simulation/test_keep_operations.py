@@ -27,7 +27,7 @@ from headgate.lab.worlds.virtual_time import VirtualClock
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FetchRequest
 from headgate.model.units import Seconds
-from headgate.site_file.parsing import SiteFile
+from headgate.site_file.contents import SiteFile
 from headgate.storage.collection import Collection
 from headgate.storage.keep_wishes import Wish, WishKind, leave_wish
 from headgate.storage.memory.site_memory import SiteMemory

@@ -8,7 +8,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,13 +141,9 @@ def _can_be_read(run: RunFolder, *, kept: bool) -> bool:
 
 def _begun_by(runs: Sequence[RunFolder], since: float) -> int:
     """How many had certainly ended by then: even the last volume but one may still have a visit."""
-    return max(sum(_started(run) <= since for run in runs) - 2, 0)
+    from headgate.storage.collection import began
 
-
-def _started(run: RunFolder) -> float:
-    """A run is named by its start; if two begin within a second, the later has a number
-    appended."""
-    return datetime.strptime(f"{run.stamp[:19]} +0000", "%Y-%m-%dT%H-%M-%S %z").timestamp()
+    return max(sum(began(run) <= since for run in runs) - 2, 0)
 
 
 def _as_text(

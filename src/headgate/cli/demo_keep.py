@@ -95,7 +95,7 @@ async def _keep(policy: str, out: Path, seconds: float, watch: _Watch) -> Kept |
     from headgate.lab.worlds.changing_sites import ChangingWeb, demo_changing_sites
     from headgate.lab.worlds.demo_web import DemoWeb
     from headgate.recrawl.keep_policies import keep_policy
-    from headgate.site_file.parsing import SiteFile
+    from headgate.site_file.contents import SiteFile
 
     loop = asyncio.get_running_loop()
     began = loop.time()

@@ -22,7 +22,7 @@ from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.grid import GridTerms
 from headgate.model.keep_status import KeepStatus
-from headgate.site_file.parsing import SiteFile
+from headgate.site_file.contents import SiteFile
 
 __all__ = ["keep_request", "keep_with_nodes"]
 

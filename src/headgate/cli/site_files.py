@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from headgate.jobs.site_files import read_text, shown
 from headgate.model.units import BytesPerSecond
-from headgate.site_file.parsing import SiteFile, parse_site_file
+from headgate.site_file.contents import SiteFile
+from headgate.site_file.parsing import parse_site_file
 
 __all__ = ["OpenedSiteFile", "open_site_file"]
 

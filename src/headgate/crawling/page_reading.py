@@ -151,6 +151,8 @@ class PageReader(msgspec.Struct, frozen=True):
         value = (fetched.header("retry-after") or "").strip()
         if value.isascii() and value.isdigit() and len(value) < 10:
             return float(value)
+        if not value:
+            return None
         from email.utils import parsedate_to_datetime
 
         try:

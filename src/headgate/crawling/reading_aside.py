@@ -27,7 +27,6 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from headgate.crawling.pickled import receive, send
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import Fetched
 from headgate.reading.content import decode_content
@@ -142,6 +141,8 @@ class _Aside:
 
     def _ask(self, call: list[Any]) -> tuple[bool, Any]:
         """Whether it succeeded, and the result or the error."""
+        from headgate.crawling.pickled import receive, send
+
         for _ in range(_TRIES):
             child = self._child = self._child or _started()
             assert child.stdin is not None

@@ -12,7 +12,6 @@ bounded.
 from __future__ import annotations
 
 import re
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -149,6 +148,8 @@ def _expiry(attributes: dict[str, str], now: float) -> float | None:
         return now + int(age[:12])
     if "expires" not in attributes:
         return None
+    from email.utils import parsedate_to_datetime
+
     try:
         return parsedate_to_datetime(attributes["expires"].replace("-", " ")).timestamp()
     except (ValueError, OverflowError):

@@ -1,21 +1,9 @@
-"""Dates in URLs, as calendars write them, and whether they lead too far from today.
+"""URLs of calendars whose dates lead too far from today.
 
 A calendar has a page for every month, week or day there ever will be. Its URLs are told by their
-dates, in the many shapes that calendars use:
-
-in any path       ``/2031/04``, ``/2031-04-01``, ``/2031-W14``, ``/april-2031``, ``/2031/apr``
-in a path that says calendar, events, week or the like
-                  also ``/2031/4``, ``/4/2031``, ``/1-4-2031``, ``/20310401``; with calendar or
-                  month ``/203104``
-in any query      ``=2031-04-01`` and ``=01.04.2031``, also with a time behind, ``=2031-04``,
-                  ``=04/2031``, ``=2031-W14``, ``=April 2031``; a year by its name (``year=2031``)
-                  or beside a month (``y=2031&m=4``)
-under a name that says date, from, start or the like
-                  also ``=2031-4``, ``=203104``, ``=20310401`` and seconds since 1970
-
-Any other number that looks like a year is none. Only the 30 years beyond a bound count, because
-``/9041/12/`` is somebody's number; a calendar is walked step by step and cannot jump over them.
-Dates of the past count only in a path that says calendar: archives go back for centuries.
+dates (`frontier.calendar_dates`). Only the 30 years beyond a bound count, because ``/9041/12/`` is
+somebody's number; a calendar is walked step by step and cannot jump over them. Dates of the past
+count only in a path that says calendar: archives go back for centuries.
 
 A page of a stranger may bring a hundred thousand URLs made to be costly. So a URL is looked at in
 its first few hundred characters, around the first few places where such a year stands.
@@ -24,8 +12,7 @@ its first few hundred characters, around the first few places where such a year 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from urllib.parse import unquote_plus
+from collections.abc import Iterable
 
 __all__ = ["Calendars"]
 
@@ -33,62 +20,7 @@ _BAND_YEARS = 30
 _LOOKED_AT = 300
 """Characters of a path, and of a query."""
 _MOST_PLACES = 3
-_MOST_PAIRS = 12
-_AROUND = 20
-"""Characters before and behind a year that a date has at the most."""
 _SECONDS_A_YEAR = 31_556_952
-
-_MM = r"(?:0[1-9]|1[0-2])"
-_M = r"(?:0?[1-9]|1[0-2])"
-_DD = r"(?:0[1-9]|[12]\d|3[01])"
-_D = r"(?:0?[1-9]|[12]\d|3[01])"
-_WEEK = r"(?:0?[1-9]|[1-4]\d|5[0-3])"
-_ISO_WEEK = r"(\d{4})-?w(?:0[1-9]|[1-4]\d|5[0-3])(?!\d)"
-_NAME = (
-    r"(?:jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?"
-    r"|juli|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)"
-)
-_NAMED = (
-    rf"(\d{{4}})[-/_ ]{_NAME}(?![a-z])"
-    rf"|(?<![a-z]){_NAME}[-/_, ]{{1,2}}(?:{_D}[-/_, ]{{1,2}})?(\d{{4}})(?!\d)"
-)
-
-_PATH_DATE = re.compile(
-    rf"[/~=](\d{{4}})[-/]{_MM}(?!\d)|(?<!\d){_ISO_WEEK}|(?<!\d){_NAMED}", re.IGNORECASE
-)
-_SAYS_CALENDAR = re.compile(
-    r"calend|kalend|event|agenda|termin|month|monat|/week|/woche|/day", re.IGNORECASE
-)
-_CALENDAR_DATE = re.compile(
-    rf"[/~=](\d{{4}})[-/]{_WEEK}(?![\d.])|[/~=](\d{{4}}){_MM}{_DD}(?!\d)"
-    rf"|[/~=](?:{_D}[-/.])?{_M}[-/.](\d{{4}})(?![^/])"
-)
-_SAYS_MONTHS = re.compile(r"calend|kalend|month|monat", re.IGNORECASE)
-_COMPACT_MONTH = re.compile(rf"/(\d{{4}}){_MM}(?![^/])")
-
-_END = r"(?=$|[t ,])"
-_DAYS = "|".join(
-    rf"(\d{{4}}){between}{_M}{between}{_D}{_END}|{_D}{between}{_M}{between}(\d{{4}}){_END}"
-    for between in ("-", "/", r"\.")
-)
-_VALUE = re.compile(
-    rf"{_DAYS}|(\d{{4}})[-/]{_MM}{_END}|{_M}[-/](\d{{4}}){_END}|{_ISO_WEEK}|{_NAMED}",
-    re.IGNORECASE,
-)
-_DATE_VALUE = re.compile(
-    rf"(\d{{4}})[-/.]{_M}{_END}|(\d{{4}}){_MM}(?:{_DD})?(?:$|t)", re.IGNORECASE
-)
-_DATE_NAME = re.compile(
-    r"date|datum|time|day|month|monat|week|woche"
-    r"|(?:^|[^a-z])(?:d|dt|ym|ymd|cal|from|to|start|end|begin|since|until|when|von|bis)\]?$",
-    re.IGNORECASE,
-)
-_YEAR_NAME = re.compile(r"(?:year|yr|jahr)\]?$", re.IGNORECASE)
-_SHORT_YEAR_NAME = re.compile(r"(?:^|[^a-z])(?:y|yy|yyyy|j)\]?$", re.IGNORECASE)
-_PART_NAME = re.compile(
-    r"(?:^|[^a-z])(?:m|mm|mo|mon|month|monat|w|week|kw|d|dd|day|tag)\]?$", re.IGNORECASE
-)
-_PARTS = re.compile("[&;]")
 _SECONDS = re.compile(r"=\d{10}(?:\d{3})?(?!\d)")
 
 
@@ -119,64 +51,34 @@ class Calendars:
         [True, False]
         """
         path, query = path[:_LOOKED_AT], query[:_LOOKED_AT]
-        if self.suspicious(path) and self._far(self._path_years(path), path):
-            return True
-        if self.suspicious(query) and self._far(_query_years(_pairs(query)), path):
-            return True
-        return _SECONDS.search(query) is not None and self._far_by_seconds(_pairs(query))
+        in_path, in_query = self.suspicious(path), self.suspicious(query)
+        in_seconds = _SECONDS.search(query) is not None
+        if not (in_path or in_query or in_seconds):
+            return False
+        from headgate.frontier import calendar_dates as dates
 
-    def _path_years(self, path: str) -> Iterator[int]:
-        patterns = [_PATH_DATE]
-        if _SAYS_CALENDAR.search(path):
-            patterns.append(_CALENDAR_DATE)
-            if _SAYS_MONTHS.search(path):
-                patterns.append(_COMPACT_MONTH)
+        if in_path and self._far(dates.path_years(path, self._places(path)), path):
+            return True
+        pairs = dates.pairs_of(query)
+        if in_query and self._far(dates.query_years(pairs), path):
+            return True
+        return in_seconds and any(
+            dates.names_a_date(name) and value.isdecimal() and int(value[:10]) in self._seconds
+            for name, value in pairs
+        )
+
+    def _places(self, path: str) -> list[re.Match[str]]:
         places = [*self._says_ahead.finditer(path), *self._says_back.finditer(path)]
-        for place in places[:_MOST_PLACES]:
-            start, stop = max(place.start() - _AROUND, 0), place.end() + _AROUND
-            for pattern in patterns:
-                for found in pattern.finditer(path, start, stop):
-                    yield _year(found.groups())
+        return places[:_MOST_PLACES]
 
     def _far(self, years: Iterable[int], path: str) -> bool:
+        from headgate.frontier.calendar_dates import SAYS_CALENDAR
+
         met = set(years)
         if not met.isdisjoint(self._ahead):
             return True
-        return not met.isdisjoint(self._back) and _SAYS_CALENDAR.search(path) is not None
-
-    def _far_by_seconds(self, pairs: list[tuple[str, str]]) -> bool:
-        return any(
-            _DATE_NAME.search(name) and value.isdecimal() and int(value[:10]) in self._seconds
-            for name, value in pairs
-        )
+        return not met.isdisjoint(self._back) and SAYS_CALENDAR.search(path) is not None
 
 
 def _any_of(years: range) -> re.Pattern[str]:
     return re.compile("|".join(map(str, years)))
-
-
-def _pairs(query: str) -> list[tuple[str, str]]:
-    """Names and values of a query, read."""
-    parts = _PARTS.split(unquote_plus(query), _MOST_PAIRS)[:_MOST_PAIRS]
-    return [(name, value) for name, _, value in (part.partition("=") for part in parts)]
-
-
-def _query_years(pairs: list[tuple[str, str]]) -> Iterator[int]:
-    has_part = any(_PART_NAME.search(name) for name, _ in pairs)
-    for name, value in pairs:
-        yield from _first_years(_VALUE, value)
-        if _DATE_NAME.search(name):
-            yield from _first_years(_DATE_VALUE, value)
-        says_year = _YEAR_NAME.search(name) or (has_part and _SHORT_YEAR_NAME.search(name))
-        if says_year and len(value) == len("2031") and value.isdecimal():
-            yield int(value)
-
-
-def _first_years(dates: re.Pattern[str], value: str) -> Iterator[int]:
-    found = dates.match(value)
-    if found is not None:
-        yield _year(found.groups())
-
-
-def _year(groups: Iterable[str | None]) -> int:
-    return int(next(filter(None, groups)))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 __all__ = ["may_carry_session", "without_session"]
 
@@ -24,13 +25,9 @@ _HINTS = ("sid=", "session", "sess=", "sess_id=", "cfid=", "cftoken=", "zenid=",
 _SURE = "phpsessid|jsessionid|aspsessionid[a-z]*|cfid|cftoken|zenid|oscsid|sess(?:ion)?_?id"
 _UNSURE = "sid|session|sess"
 _RANDOM = r"(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z]{16,}"
-_PARAMETER = re.compile(
-    rf"(?<=[?&])(?:(?:{_SURE})=[^&#]*|(?:{_UNSURE})={_RANDOM}(?![^&#]))(?:&|(?=#|$))", re.IGNORECASE
-)
-_PATH_PARAMETER = re.compile(
-    rf";(?:(?:{_SURE})=[^;/?#]*|(?:{_UNSURE})={_RANDOM}(?![^;/?#]))", re.IGNORECASE
-)
-_ASP_SEGMENT = re.compile(r"/\(S\([0-9a-z]{16,}\)\)(?=/)", re.IGNORECASE)
+_PARAMETER = rf"(?<=[?&])(?:(?:{_SURE})=[^&#]*|(?:{_UNSURE})={_RANDOM}(?![^&#]))(?:&|(?=#|$))"
+_PATH_PARAMETER = rf";(?:(?:{_SURE})=[^;/?#]*|(?:{_UNSURE})={_RANDOM}(?![^;/?#]))"
+_ASP_SEGMENT = r"/\(S\([0-9a-z]{16,}\)\)(?=/)"
 
 
 def may_carry_session(urls: Iterable[str]) -> bool:
@@ -55,13 +52,19 @@ def without_session(url: str) -> str:
     ('http://a/x.jsp?p=1', 'http://a/')
     """
     if ";" in url:
-        url = _PATH_PARAMETER.sub("", url)
+        url = _compiled(_PATH_PARAMETER).sub("", url)
     if "(" in url:
-        url = _ASP_SEGMENT.sub("", url)
+        url = _compiled(_ASP_SEGMENT).sub("", url)
     path, mark, query = url.partition("?")
     if not mark:
         return url
-    stripped = _PARAMETER.sub("", mark + query)
+    stripped = _compiled(_PARAMETER).sub("", mark + query)
     if stripped == mark + query:
         return url
     return path + stripped.rstrip("?&")
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """When it is first needed: few sites have sessions in their URLs."""
+    return re.compile(pattern, re.IGNORECASE)

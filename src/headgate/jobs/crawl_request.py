@@ -16,7 +16,7 @@ from headgate.model.quota import Quota
 from headgate.model.score_order import SCORE, ScoreOrder
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED, Seconds, parse_duration, parse_rate
-from headgate.site_file.parsing import SiteFile, parse_site_file
+from headgate.site_file.contents import SiteFile
 from headgate.site_file.values import read_focus, read_order
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class CrawlRequest(msgspec.Struct, frozen=True):
         if asked is not None and asked <= 0:
             raise UserMistake("--bandwidth must be more than 0, like '1.5 MB/s', or 'unlimited'")
         if self.path:
+            from headgate.site_file.parsing import parse_site_file
+
             contents = parse_site_file(
                 self.text, self.path, bandwidth=asked, unless_given=UNLIMITED
             )

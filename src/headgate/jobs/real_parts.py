@@ -12,9 +12,6 @@ from headgate.crawling.ports import MeasuredFleet
 from headgate.crawling.second_reader import SecondReader
 from headgate.fetching.http import HttpFetcher
 from headgate.fetching.site_probe import SiteProbe
-from headgate.grid.processes import open_processes
-from headgate.grid.spawning import spawning
-from headgate.jobs.crawling_process import crawling_process
 from headgate.jobs.keeping.sealing_child import retain_in_child, seal_in_child
 from headgate.jobs.node import Listening, NodeJob, open_node
 from headgate.jobs.parts import Parts
@@ -49,6 +46,10 @@ async def _open_fleet(
 ) -> AsyncIterator[MeasuredFleet]:
     gc.freeze()  # what is known of ten thousand sites stays: the collector need not traverse it
     if processes > 1:
+        from headgate.grid.processes import open_processes
+        from headgate.grid.spawning import spawning
+        from headgate.jobs.crawling_process import crawling_process
+
         spawned = spawning(partial(crawling_process, job))
         async with open_processes(
             spawned, left, processes, SystemClock(), may_move=job.may_move

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from headgate.model.errors import SiteFileError, UserMistake
-from headgate.site_file.parsing import SiteFile
+from headgate.site_file.contents import SiteFile
 
 __all__ = ["read_site_file", "read_text", "shown"]
 

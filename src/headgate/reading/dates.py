@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 __all__ = ["parse_date"]
@@ -48,5 +47,7 @@ def _iso_date(match: re.Match[str]) -> datetime:
 
 
 def _mail_date(text: str) -> datetime:
+    from email.utils import parsedate_to_datetime
+
     moment = parsedate_to_datetime(text)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

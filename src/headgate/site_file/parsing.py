@@ -24,6 +24,7 @@ from headgate.model.site import TOPIC, Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import BytesPerSecond, format_rate
 from headgate.site_file.access_values import ACCESS_READERS
+from headgate.site_file.contents import SiteFile
 from headgate.site_file.grid_values import GRID_READERS
 from headgate.site_file.keeping_values import KEEPING_READERS, promise_problem, read_objective
 from headgate.site_file.keys import (
@@ -51,7 +52,6 @@ from headgate.site_file.values import (
 
 __all__ = [
     "MOST_SITES",
-    "SiteFile",
     "parse_budget",
     "parse_grid",
     "parse_site_file",
@@ -60,14 +60,6 @@ __all__ = [
 
 _Value = TypeVar("_Value")
 _Default = TypeVar("_Default")
-
-
-class SiteFile(msgspec.Struct, frozen=True):
-    """What a site file says. It has at least one site; names are distinct."""
-
-    budget: Budget
-    sites: tuple[Site, ...]
-    grid: GridTerms = GridTerms()
 
 
 def parse_site_file(

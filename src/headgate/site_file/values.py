@@ -7,7 +7,6 @@ that. An `ElementMistake` also says which element of a list is meant.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import warnings
@@ -361,8 +360,10 @@ def read_patterns(value: object) -> tuple[str, ...]:
 
 def did_you_mean(written: object, known: Iterable[str], otherwise: str = "") -> str:
     """A suggestion for an unknown name: the nearest known one, or else all of them."""
+    from difflib import get_close_matches
+
     by_lower_case = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(str(written).lower(), by_lower_case, n=1)
+    near = get_close_matches(str(written).lower(), by_lower_case, n=1)
     if near:
         return f"did you mean {by_lower_case[near[0]]!r}?"
     return otherwise or f"known are {', '.join(by_lower_case.values())}"

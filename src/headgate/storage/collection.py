@@ -37,7 +37,7 @@ from headgate.storage.own_files import open_own, opened, refuse_links
 from headgate.storage.replacing import write_whole
 from headgate.storage.warc.writer import DEFAULT_FILE_BYTES, WarcFiles, file_safe
 
-__all__ = ["Collection", "RunFolder"]
+__all__ = ["Collection", "RunFolder", "began"]
 
 _DONE = ".done-"
 _SHARED = "small-sites-"
@@ -256,6 +256,15 @@ class Collection(msgspec.Struct, frozen=True):
         with writing(self.path):
             os.ftruncate(fd, 0)
             os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+
+
+def began(run: RunFolder) -> float:
+    """When, in seconds since 1970, by its name; 0 for a folder that somebody else put there."""
+    day, moment = run.stamp[:10], run.stamp[11:19].replace("-", ":")
+    try:
+        return datetime.fromisoformat(f"{day}T{moment}+00:00").timestamp()
+    except ValueError:
+        return 0.0
 
 
 def _age(stamp: str) -> tuple[str, int]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pkgutil import get_data
 
 __all__ = ["own_file"]
 
 
 @cache
 def own_file(name: str) -> str:
-    return files("headgate.views").joinpath(name).read_text(encoding="utf-8")
+    data = get_data("headgate.views", name)
+    assert data is not None
+    return data.decode()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from headgate.frontier.site_overlap import overlaps
 from headgate.model.units import UNLIMITED, BytesPerSecond
-from headgate.site_file.parsing import SiteFile, parse_site_file, site_error
+from headgate.site_file.contents import SiteFile
+from headgate.site_file.parsing import parse_site_file, site_error
 
 __all__ = ["read_keep_file"]
 

@@ -13,7 +13,7 @@ from headgate.model.budget import Budget
 from headgate.model.keep_status import KeepStatus
 from headgate.model.site import Site
 from headgate.recrawl.keep_policies import KeepPolicy
-from headgate.site_file.parsing import SiteFile
+from headgate.site_file.contents import SiteFile
 
 __all__ = ["KeepJob", "KeepWatcher", "Stoppable"]
 

@@ -11,7 +11,7 @@ from headgate.jobs.keeping.desk import Desk
 from headgate.jobs.keeping.state import KeepState
 from headgate.jobs.keeping.visits import KeepVisits
 from headgate.model.errors import HeadgateError
-from headgate.site_file.parsing import SiteFile
+from headgate.site_file.contents import SiteFile
 from headgate.storage.collection import Collection
 from headgate.storage.keep_wishes import Wish, WishKind, take_wishes
 from headgate.storage.memory.remembering import mend

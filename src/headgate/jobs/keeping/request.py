@@ -24,7 +24,7 @@ from headgate.model.keeping import Staleness
 from headgate.model.quota import Quota
 from headgate.model.units import parse_duration, parse_rate
 from headgate.recrawl.keep_policies import DEFAULT_POLICY, keep_policy
-from headgate.site_file.parsing import SiteFile
+from headgate.site_file.contents import SiteFile
 
 __all__ = ["KeepRequest"]
 

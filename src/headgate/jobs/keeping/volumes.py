@@ -21,7 +21,7 @@ from headgate.jobs.opening import JobKind, kind_of
 from headgate.model.errors import HeadgateError, UserMistake
 from headgate.model.keep_status import Trouble
 from headgate.model.keeping import VolumeBounds
-from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.collection import Collection, RunFolder, began
 from headgate.storage.retention.freed import Freed
 from headgate.storage.staged_visits import staged_visits
 
@@ -74,11 +74,11 @@ class KeepVolumes:
             recover_staged(unfinished)
         for run in reversed(unfinished):
             recover_files(run)
-            self.catalog.begin_run(run.stamp, _opened(run), _SETTINGS)
+            self.catalog.begin_run(run.stamp, began(run), _SETTINGS)
             remarks += remember_all(run, self.catalog, self.clock.wall())
             if self.open is not None:
                 self._waiting.append(self.open)
-            self.open, self._opened = run, _opened(run)
+            self.open, self._opened = run, began(run)
         if self.open is not None and self.is_full():
             self.turn()
         return remarks
@@ -198,15 +198,6 @@ class KeepVolumes:
             return
         self.troubles.pop(_RETENTION, None)
         self.freed = self.freed.plus(freed)
-
-
-def _opened(run: RunFolder) -> float:
-    """By its name."""
-    try:
-        moment = datetime.strptime(f"{run.stamp[:19]} +0000", "%Y-%m-%dT%H-%M-%S %z")
-    except ValueError:
-        return 0.0
-    return moment.timestamp()
 
 
 def _bytes(run: RunFolder) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 __all__ = ["VERSION", "Database", "Row", "Transaction", "Values", "steps_after"]
@@ -49,7 +49,7 @@ class Database(Protocol):
 
 def steps_after(dialect: str, version: int) -> list[str]:
     """The scripts that migrate a database from ``version`` (0: new) to the current one."""
-    folder = files("headgate.storage.catalog").joinpath("sql", dialect)
+    folder = Path(__file__).with_name("sql") / dialect
     scripts = {
         int(file.name.removesuffix(".sql")): file
         for file in folder.iterdir()

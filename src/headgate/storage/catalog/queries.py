@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
+from pathlib import Path
 
 __all__ = ["load_queries"]
 
@@ -12,6 +12,6 @@ _NAME = re.compile(r"^-- name: (\w+)\n", re.M)
 
 def load_queries(file: str) -> dict[str, str]:
     """All queries of a file of ``headgate/storage/catalog/sql``, by name."""
-    text = files("headgate.storage.catalog").joinpath("sql", file).read_text(encoding="utf-8")
+    text = (Path(__file__).with_name("sql") / file).read_text(encoding="utf-8")
     _, *parts = _NAME.split(text)
     return dict(zip(parts[::2], parts[1::2], strict=True))

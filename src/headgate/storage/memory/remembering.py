@@ -9,13 +9,12 @@ tables: the links of the pages bring them back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
 from headgate.model.page import Role
-from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.collection import Collection, RunFolder, began
 from headgate.storage.journals.journal import Commit, Owner
 from headgate.storage.journals.site_journal import site_journals
 from headgate.storage.memory.file import DamagedMemory
@@ -93,19 +92,19 @@ def mend_memories(
 
 def sightings(run: RunFolder, commits: Iterable[Commit], files: Files) -> Iterator[Sighting]:
     """What a site run found, in order."""
-    began = _began(run)
+    start = began(run)
     shelf = run.shelf
     for group, rows, _ in commits:
         digests = {entry.url: entry.digest for entry in group.entries if entry.digest}
         for entry in group.entries:
             for url in entry.found:
-                yield Sighting(url, entry.depth, began)
+                yield Sighting(url, entry.depth, start)
             for url, modified in entry.modified:
-                yield Sighting(url, 0, began, modified=modified)
+                yield Sighting(url, 0, start, modified=modified)
         for row in rows:
             if row.role == Role.PAGE:
-                look = _look(row, digests.get(row.url, b""), shelf, files, began)
-                yield Sighting(row.url, row.depth, began, look, row.visit)
+                look = _look(row, digests.get(row.url, b""), shelf, files, start)
+                yield Sighting(row.url, row.depth, start, look, row.visit)
 
 
 def _all_met(runs: Sequence[RunFolder], site: str, files: Files) -> Iterator[Sighting]:
@@ -118,11 +117,11 @@ def _all_met(runs: Sequence[RunFolder], site: str, files: Files) -> Iterator[Sig
         elif (table := run.path / "pages.parquet").exists():
             from headgate.storage.tables.arrow_tables import read_pages_of  # here: it brings 50 MB
 
-            began = _began(run)
+            start = began(run)
             for row in read_pages_of(table, site):
                 if row.role == Role.PAGE:
-                    look = _look(row, b"", run.shelf, files, began)
-                    yield Sighting(row.url, row.depth, began, look, row.visit)
+                    look = _look(row, b"", run.shelf, files, start)
+                    yield Sighting(row.url, row.depth, start, look, row.visit)
 
 
 def _look(row: PageRow, content: bytes, shelf: str, files: Files, began: float) -> Look:
@@ -146,12 +145,3 @@ def _look(row: PageRow, content: bytes, shelf: str, files: Files, began: float) 
         file=files.number(file) if held else 0,
         offset=row.original_offset if elsewhere else row.warc_offset,
     )
-
-
-def _began(run: RunFolder) -> float:
-    """Start of a run by its name; 0 for a folder with another name."""
-    try:
-        moment = datetime.strptime(run.stamp[:19], "%Y-%m-%dT%H-%M-%S").replace(tzinfo=UTC)
-    except ValueError:
-        return 0.0
-    return moment.timestamp()
