@@ -1,6 +1,6 @@
-"""Bytes to meaning: what a URL, a page, a robots file, a sitemap or a header says.
+"""Parsing: URLs, pages, robots.txt, sitemaps, headers.
 
-Nothing here fetches, waits or keeps state; every function takes bytes or text from a stranger and
-answers with a value. None of them raises on what a server may send: broken input gives the part
-that can be understood, and time and memory grow with the input's length, not faster.
+Pure functions from untrusted bytes or text to values. None raises on what a server may send: of
+broken input, the part that can be understood is returned. Time and memory are linear in the length
+of the input.
 """

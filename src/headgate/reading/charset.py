@@ -1,10 +1,10 @@
-"""Charset: from a body's bytes to its text, as the HTML standard finds the encoding.
+"""Decodes a body to text; the encoding is found as in the HTML standard.
 
 In order: a byte-order mark; the charset of the Content-Type header; a ``<meta>`` in the first 1024
 bytes; the encoding of an XML declaration; UTF-8 where the bytes are valid UTF-8; windows-1252,
-which reads any bytes. The first that names an encoding wins. Names are labels of WHATWG's Encoding
-Standard (``latin1`` means windows-1252 there), by the webencodings package, which holds all 228;
-Python's own aliases differ from them in dozens of places.
+which decodes any bytes. The first that names an encoding wins. Names are labels of WHATWG's
+Encoding Standard (``latin1`` means windows-1252 there), by the webencodings package, which holds
+all 228; Python's own aliases differ from them in dozens of places.
 
 Nothing raises: bytes that are wrong in the encoding become U+FFFD.
 """
@@ -45,7 +45,7 @@ _XML = re.compile(r"<\?xml[^>]*?\sencoding\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 
 
 class Decoded(msgspec.Struct, frozen=True, gc=False):
-    """A body as text."""
+    """A decoded body."""
 
     text: str
     codec: str
@@ -62,7 +62,7 @@ def decode(body: bytes, content_type: str = "") -> str:
 
 
 def decoded(body: bytes, content_type: str = "") -> Decoded:
-    """The text of a body, and the codec it was read by."""
+    """The text of a body, and its codec."""
     for mark, codec in _MARKS:
         if body.startswith(mark):
             return Decoded(body[len(mark) :].decode(codec, "replace"), codec)
@@ -88,7 +88,7 @@ def _read(body: bytes, encoding: webencodings.Encoding) -> Decoded:
 
 
 def _read_undeclared(body: bytes) -> Decoded:
-    """A last letter that was cut in two does not make a page of UTF-8 another thing."""
+    """A character cut off at the end does not make a page invalid UTF-8."""
     try:
         text, used = codecs.utf_8_decode(body, "strict", False)
     except UnicodeDecodeError:
@@ -97,7 +97,7 @@ def _read_undeclared(body: bytes) -> Decoded:
 
 
 def _declared(body: bytes) -> webencodings.Encoding | None:
-    """What the body says of itself, in ASCII: so it is not UTF-16, even if it says so."""
+    """The encoding declared in the body; as it is in ASCII, not UTF-16, even if it says so."""
     head = body[:_PRESCANNED_BYTES].decode("latin-1")
     encoding = _meta_encoding(head)
     if encoding is None and (xml := _XML.match(head)) is not None:

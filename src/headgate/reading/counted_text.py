@@ -1,8 +1,8 @@
-"""What of a page counts when it is asked whether the page has changed.
+"""The part of a page that counts when deciding whether it has changed.
 
-Of text, the lines that a reader sees, without noise; of anything else, and of pages that show no
-text at all, every byte. Two copies of a page with text have the same `counted_digest` where
-`line_difference` finds nothing to tell of them.
+For text, the visible lines without noise; for anything else, and for pages without visible text,
+every byte. Two copies of a page with text have the same `counted_digest` if `line_difference` is
+empty.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headgate.reading.page_lines import page_lines
 __all__ = ["counted_digest", "text_lines"]
 
 _MOST_BYTES = 4_000_000
-"""Of a page, its beginning."""
+"""Only the beginning of a page is read."""
 
 
 def counted_digest(body: bytes, content_type: str, noise: Noise) -> bytes:
@@ -37,8 +37,8 @@ def counted_digest(body: bytes, content_type: str, noise: Noise) -> bytes:
 
 
 def text_lines(body: bytes, content_type: str, noise: Noise) -> list[str] | None:
-    """The lines of a page without the elements that count for nothing, and with all other noise;
-    None: it is no text."""
+    """The lines of a page without ignored elements, but with all other noise; None: it is no
+    text."""
     kind = (content_type or "text/html").lower()
     if not _is_text(kind):
         return None

@@ -21,7 +21,7 @@ _STYLE = re.compile(
 
 
 def css_references(sheet: str) -> list[str]:
-    """As written, each once; without what is in the sheet itself (``data:``).
+    """As written, without repetition and without ``data:`` URLs.
 
     >>> css_references("@import 'a.css'; b { background: url( c.png ) } /* url(d) */")
     ['a.css', 'c.png']

@@ -1,8 +1,8 @@
-"""Dates: moments as sites write them, in sitemaps, feeds and headers.
+"""Parses dates in sitemaps, feeds and headers.
 
 Read leniently: ISO 8601 and W3C's profile of it, with or without time, zone, seconds or leading
-zeros, and the dates of mail and HTTP. What has no zone is taken as UTC. Nothing raises. Sites write
-the same few dates over and over, so the last ones read are remembered.
+zeros, and the dates of mail and HTTP. Without a zone, UTC is assumed. Nothing raises. Sites repeat
+the same few dates, so results are cached.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LONGEST = 64
 
 @lru_cache(1_024)
 def parse_date(text: str) -> datetime | None:
-    """The moment meant; None when it cannot be told.
+    """None: it cannot be parsed.
 
     >>> parse_date("2026-11-15T19:20:03+01:00"), parse_date("2026-11")
     (datetime.datetime(2026, 11, 15, 18, 20, 3, tzinfo=datetime.timezone.utc), \

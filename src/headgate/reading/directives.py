@@ -1,8 +1,8 @@
-"""Directives: what a page says about itself to crawlers, in ``<meta name=robots>`` or by header.
+"""Directives of a page for crawlers, in ``<meta name=robots>`` or by header.
 
-Both speak the same words; ``noindex``, ``nofollow`` and ``none`` count here. Words may be meant
-for one crawler only: by the meta's name, or in the ``X-Robots-Tag`` header before a colon. All
-words that reach us add up, so the strictest wins, whatever place or order they came in.
+Both have the same words; ``noindex``, ``nofollow`` and ``none`` count here. They may be meant for
+one crawler only: by the meta's name, or in the ``X-Robots-Tag`` header before a colon. All that
+apply to us are combined, so the strictest wins, wherever it is.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["ALL_ALLOWED", "Directives", "meta_directives", "x_robots_tag"]
 _WITH_VALUE = frozenset(
     ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
 )
-"""Words that take a colon themselves, and so are nobody's name."""
+"""Directives that contain a colon themselves, so it does not follow a crawler's name."""
 
 _LONGEST = 4_096
-"""Characters that are read: what comes behind megabytes of other words was not meant for us."""
+"""Only so many characters are read."""
 
 
 class Directives(msgspec.Struct, frozen=True):

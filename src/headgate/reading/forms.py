@@ -1,7 +1,6 @@
-"""Forms of a page: where they go and what they send, as far as logging in needs it.
+"""Forms of a page, as far as logging in needs them: action and fields.
 
-A pass over the tags of forms and of their inputs, linear in the page; of a form without an end its
-fields go on to the next.
+One pass over the tags of forms and inputs; a form without an end tag extends to the next.
 """
 
 from __future__ import annotations

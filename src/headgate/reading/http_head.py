@@ -1,15 +1,14 @@
-"""The head of a response, read as widely as curl, wget and browsers read it.
+"""Parses the head of a response as leniently as curl, wget and browsers.
 
-RFC 9112 says what servers should send; this is what can be understood of what they do send. Lines
-end in LF, with or without CR, mixed as they come. A line that begins with a blank goes on with the
-value before it (obs-fold, 5.2); before the first field it is passed over (2.2), as is a line
-without a colon. Blanks around names and values are no part of them, a CR within a value is a blank
-(2.2). Names may hold any other character, values any other but NUL, which curl refuses, too. The
-status line may be in lower case, have more blanks than one, and no reason.
+RFC 9112 says what servers should send; this reads what they do send. Lines end in LF, with or
+without CR, also mixed. A line that begins with a blank continues the value before it (obs-fold,
+5.2); before the first field it is skipped (2.2), as is a line without a colon. Blanks around names
+and values are no part of them, a CR within a value is a blank (2.2). Names may hold any other
+character, values any other but NUL, which curl refuses, too. The status line may be in lower case,
+have more blanks than one, and no reason.
 
-The caller finds the end of the head and bounds its length; time grows with that alone. Lines that
-stood in other heads are remembered (0.2 µs where reading takes 1): few lines of a site differ
-from page to page.
+The caller finds the end of the head and bounds its length; time is linear in that. Lines of earlier
+heads are cached (0.2 µs instead of 1): few lines of a site differ from page to page.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import msgspec
 __all__ = ["Fields", "HttpHead", "read_head"]
 
 Fields = tuple[tuple[str, str], ...]
-"""Names in lower case and values as Latin-1, in their order."""
+"""Names in lower case and values as Latin-1, in order."""
 
 _STATUS_LINE = re.compile(
     rb"HTTP/([123])(?:\.([0-9]{1,2}))?[ \t]+([1-9][0-9]{2})(?![0-9])", re.IGNORECASE
@@ -30,12 +29,12 @@ _BLANKS = b" \t\r"
 _MOST_KNOWN = 4096
 _LONGEST_KNOWN = 256
 _known: dict[bytes, tuple[str, str]] = {}
-"""Fields by their lines; 2 MB at the most."""
+"""Fields by their lines; at most 2 MB."""
 _known_status: dict[bytes, tuple[int, bool]] = {}
 
 
 class HttpHead(msgspec.Struct, frozen=True, gc=False):
-    """What a head says."""
+    """A parsed head."""
 
     status: int
     persistent: bool
@@ -44,7 +43,7 @@ class HttpHead(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_head(raw: bytes) -> HttpHead | None:
-    """Read a head with the empty line at its end; None: it is none.
+    """Parse a head with the empty line at its end; None: it is no head.
 
     >>> read_head(b"HTTP/1.0 404\\nA : b\\r\\n c\\r\\n\\n")
     HttpHead(status=404, persistent=False, fields=(('a', 'b c'),))

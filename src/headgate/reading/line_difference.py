@@ -1,4 +1,4 @@
-"""The difference of two texts, line by line, noise left out."""
+"""The difference of two texts, line by line, without noise."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["line_difference"]
 
 _AROUND = 1
 _MOST_COMPARED = 2_000
-"""Lines of each text: beyond, all of what is between a common start and a common end is told."""
+"""Lines of each text; beyond that, everything between a common start and end is reported."""
 _GAP = "  …"
 
 
 def line_difference(before: Sequence[str], after: Sequence[str], noise: Noise) -> list[str]:
-    """Lines that went and came, with one around each; empty: nothing that counts has changed.
+    """Removed and added lines, with one line of context; empty: nothing that counts has changed.
 
     >>> from headgate.reading.noise import Noise
     >>> old, new = ["Rates", "5 EUR", "as of 3 May 2026"], ["Rates", "6 EUR", "as of 4 May 2026"]
@@ -40,13 +40,13 @@ def line_difference(before: Sequence[str], after: Sequence[str], noise: Noise) -
 
 
 def _counted(lines: Sequence[str], noise: Noise) -> tuple[list[str], list[str]]:
-    """What counts of those lines that are not noise altogether, and these lines."""
+    """The lines that are not only noise, without noise and as they are."""
     both = [(counted, line) for line in lines if (counted := noise.without(line))]
     return [counted for counted, _ in both], [line for _, line in both]
 
 
 def _changes(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:
-    """Pieces of both that differ. Time grows with the product of what is compared, so that is
+    """Pieces of both that differ. Time grows with the product of the lengths, so they are
     bounded."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:

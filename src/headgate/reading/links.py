@@ -1,8 +1,7 @@
-"""Links: what one page of HTML leads to, and what it says of itself.
+"""Links of an HTML page, and its metadata.
 
-Targets come out absolute, in normal form, each once, in the order of the page; whatever is not
-http or https is dropped. They are joined after the whole page was read, since a ``<base>`` counts
-for links before it, too.
+Targets are absolute, in normal form, in page order and without repetition; only http and https.
+They are resolved after the whole page was read, since a ``<base>`` also applies to links before it.
 
 Links lead to other pages: ``a``, ``area``, ``frame``, ``iframe``, ``meta`` refresh, and ``link``
 that navigates (next, prev, contents, canonical ..., and alternate for other languages and devices).
@@ -11,7 +10,7 @@ like; they are collected only when asked for.
 
 Bounded: at most ``max_links`` references are taken, titles and anchor texts are cut, time and
 memory grow with the page's length only (see ``tags``), and so does what references become: a long
-``<base>`` makes much of many short ones, so no more than ``MOST_JOINED`` characters are joined.
+``<base>`` makes many short ones long, so at most ``MOST_JOINED`` characters are made.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ __all__ = [
 ]
 
 MOST_JOINED = 8_000_000
-"""80 for each of as many links as are taken. They are held as strings, as lines for the table and
-on their way to the journal all at once: memory goes by a multiple of it."""
+"""80 for each of the most links. They exist at once as strings, as lines for the table and in the
+journal's buffer: memory is a multiple of it."""
 _JOINED_AT_A_TIME = MOST_JOINED // MAX_LENGTH // 2
 
 
@@ -63,15 +62,15 @@ class PageLinks(msgspec.Struct, frozen=True, gc=False):
     """All URLs are absolute and in normal form."""
 
     urls: tuple[str, ...]
-    """Each once, in the order of the page."""
+    """In page order, without repetition."""
     nofollow: frozenset[str]
     """Those of ``urls`` that some link to them marks as nofollow, ugc or sponsored."""
     texts: dict[str, str]
-    """Of those of ``urls`` that an anchor with a text leads to, the first text; if asked for."""
+    """The first anchor text of ``urls`` that have one, if requested."""
     resources: tuple[str, ...]
-    """Each once; if asked for."""
+    """Without repetition, if requested."""
     base: str
-    """What relative references were joined to."""
+    """Base URL of relative references."""
     canonical: str | None
     refresh: Refresh | None
     robots: Directives
@@ -84,7 +83,7 @@ class PageLinks(msgspec.Struct, frozen=True, gc=False):
 def page_links(
     body: bytes, url: str, content_type: str = "", options: LinkOptions = DEFAULT_OPTIONS
 ) -> PageLinks:
-    """Of a page as it came: ``body`` without content coding, its URL and its Content-Type.
+    """The links of a page, given its ``body`` without content coding, URL and Content-Type.
 
     >>> page = page_links(b"<title>T</title><a href=b#c>x</a><a href='/d?e&amp;f'>", "http://a/")
     >>> page.title, page.urls
@@ -101,7 +100,7 @@ def links_in(
     options: LinkOptions = DEFAULT_OPTIONS,
     passes: TagPasses = FASTEST,
 ) -> PageLinks:
-    """Of a page that was decoded already; ``codec`` is what it was written in."""
+    """The links of a decoded page; ``codec``: its encoding."""
     found = References(options.agent, passes)
     found.gather(page, most=options.max_links, resources=options.resources, texts=options.texts)
     resolver = UrlJoiner(url, codec)
@@ -125,7 +124,7 @@ def links_in(
 
 
 def _joined(refs: list[str], resolver: UrlJoiner) -> list[str | None]:
-    """Where these lead, in their order, or the first of them where that is too much in all."""
+    """Resolved references, in order; cut off if they are too long in all."""
     if len(refs) <= _JOINED_AT_A_TIME:
         return resolver.join_each(refs)
     urls: list[str | None] = []

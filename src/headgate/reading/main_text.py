@@ -1,7 +1,7 @@
-"""Main text: what a page says without its menus and margins, by trafilatura.
+"""The main text of a page, without menus and margins, by trafilatura.
 
-Where trafilatura finds no main text, as on short pages, all that a reader sees is taken. The
-language is the page's own word for it, or else told from the text by py3langid.
+If trafilatura finds none, as on short pages, all visible text is taken. The language is the one
+that the page declares, or else detected by py3langid.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["FORMS", "MainText", "check_main_text", "main_text"]
 FORMS = ("text", "markdown")
 _LANGUAGE_CHARACTERS = 2_000
 _LEAST_CHARACTERS = 60
-"""Of less, no language can be told."""
+"""With less text, the language is not detected."""
 _DATES = {"extensive_search": False, "original_date": True}
-"""What the page says it is from, and no year that its text happens to name."""
+"""Only dates that the page declares, not those in its text."""
 _FEATURES = "main text and Markdown"
 _HEADING = re.compile(r"^#+ .*\n*", re.MULTILINE)
 _LITTLE_MORE = 1.1
@@ -30,12 +30,12 @@ _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 
 
 class MainText(msgspec.Struct, frozen=True):
-    """Empty where nothing is known."""
+    """Fields are empty if unknown."""
 
     text: str
     language: str = ""
     published: str = ""
-    """A date like 2026-11-15, as the page tells it."""
+    """A date like 2026-11-15, as the page declares it."""
 
 
 def check_main_text() -> None:
@@ -45,13 +45,13 @@ def check_main_text() -> None:
 
 
 def main_text(page: str, url: str, form: str = "text", language: str = "") -> MainText:
-    """Of a page of HTML, as "text" or "markdown"; ``language`` is what it says of itself."""
+    """The main text of HTML as "text" or "markdown"; ``language``: as the page declares it."""
     trafilatura = extra("trafilatura", _FEATURES, "text")
     tree = trafilatura.load_html(page)
     if tree is None:
         return MainText("\n".join(page_lines(page)))
     about = trafilatura.extract_metadata(tree, default_url=url, date_config=_DATES)
-    # Left to itself, trafilatura joins references to the host, whatever the page's own folder.
+    # By default trafilatura resolves references against the host, ignoring the page's folder.
     tree.make_links_absolute(url, handle_failures="ignore")
     mend_tree(tree)
     whole = as_article(tree) if form == "markdown" else None

@@ -1,7 +1,7 @@
-"""A page's tree, mended where trafilatura would make ugly Markdown or text of it.
+"""Repairs a page's tree where trafilatura would make ugly Markdown or text of it.
 
-Documentation has a mark behind each heading that links to the heading itself, code without a word
-that it is, and lines that are broken and indented as somebody's editor did it.
+Documentation has permalink marks after headings, code without a language, and lines broken and
+indented by editors.
 """
 
 from __future__ import annotations

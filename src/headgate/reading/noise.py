@@ -1,13 +1,13 @@
-"""What differs between two copies of a page and is no change: dates, times, counters, tokens.
+"""Noise: differences between two copies of a page that are no change: dates, counters, tokens.
 
-A line is compared after its noise is taken out. What counts as noise by itself:
+A line is compared after its noise is removed. By default, noise is:
 
 - dates and times of day in the usual forms, and "3 hours ago";
 - numbers of visitors, views, hits, downloads, comments and the like;
 - long tokens: sixteen or more letters and digits, both among them, without a blank.
 
-Users add rules of their own: patterns for text, selectors for elements of which nothing counts.
-Other numbers, such as prices, count.
+Users can add patterns for text, and selectors for elements to ignore. Other numbers, such as
+prices, count.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _USUAL_NOISE = re.compile(
     |(?=[adfhjlmonrstuvwcg])(?:{"|".join(_BEGUN_BY_LETTERS)})|{_TOKEN})""".replace("\n    ", ""),
     re.IGNORECASE,
 )
-"""Told apart by the first letter of a word: text has many, and few begin any of these."""
+"""Selected by the first letter of a word, for speed."""
 _MAYBE_USUAL = re.compile(r"\d| ago", re.IGNORECASE)
-"""What every usual noise has: most lines have not, and are spared the rest."""
+"""What every default noise contains: most lines do not, and skip the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Noise:
 
     @classmethod
     def of(cls, ignore: Sequence[str] = ()) -> Noise:
-        """The usual, with the user's own rules beside.
+        """The default noise and the user's rules.
 
         >>> noise = Noise.of([r"Offer \\d+", "css:.clock"])
         >>> noise.without("Offer 12: 1,204 views on 3 May 2026, 5 EUR")
@@ -83,7 +83,7 @@ class Noise:
         )
 
     def without(self, line: str) -> str:
-        """What of a line counts; blanks do not."""
+        """A line without noise; blanks do not count."""
         left = line
         for pattern in self.patterns:
             left = pattern.sub(" ", left)
@@ -92,7 +92,7 @@ class Noise:
         return line if left is line else " ".join(left.split())
 
     def without_elements(self, page: str) -> str:
-        """What of a page of HTML counts."""
+        """An HTML page without ignored elements."""
         return page if self.elements is None else self.elements.taken_out(page)
 
 
@@ -102,11 +102,11 @@ EXACT = Noise(usual=False)
 
 @lru_cache(maxsize=1_000)
 def noise_of(ignore: tuple[str, ...]) -> Noise:
-    """`Noise.of`, made once for all pages of a site."""
+    """`Noise.of`, cached."""
     return Noise.of(ignore)
 
 
 def _pattern(rule: str) -> re.Pattern[str]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what a later Python will refuse
+        warnings.simplefilter("ignore")  # warnings of what a later Python will refuse
         return re.compile(rule, re.IGNORECASE)

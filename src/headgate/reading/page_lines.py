@@ -1,4 +1,4 @@
-"""The lines of a page as a reader sees them: its text, broken where its blocks begin and end."""
+"""The visible text of a page in lines, broken where blocks begin and end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def page_lines(page: str) -> list[str]:
     ['Food', 'is safe & sound', 'one']
     """
     seen = _UNSEEN.sub(" ", page[:_MOST_CHARACTERS])
-    # Line ends of the source mean nothing to a reader; those of blocks do.
+    # Line ends of the source are not visible; those of blocks are.
     pieces = _TAG.split(seen.replace("\n", " ").replace("\r", " "))
     breaks = {name: _break(name) for name in {*pieces[1::2]}}
     pieces[1::2] = [breaks[name] for name in pieces[1::2]]

@@ -1,8 +1,8 @@
-"""Page words: what a page says to its readers, and what it says about each of its links.
+"""The text of a page, and the words around each of its links.
 
-A pass of its own, made only when a focus wants it. It is rougher than the one for links: a tag ends
-at its first ``>``, and text is words with blanks in between. Time grows with the page's length:
-every part of a pattern that can run on to the end of the page takes what it ran over.
+A separate pass, made only if there is a focus. It is rougher than the one for links: a tag ends at
+its first ``>``, and text is words with blanks in between. Time grows with the page's length: every
+part of a pattern that can run on to the end of the page takes what it ran over.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headgate.reading.urls import UrlJoiner, without_fragment
 __all__ = ["LinkWords", "page_text", "page_words"]
 
 _MOST_CHARACTERS = 500_000
-"""Of a page; the words of what comes behind are not read."""
+"""Only so much of a page is read."""
 _MOST_LINKS = 5_000
 _LONGEST_ANCHOR = 2_000
 _AROUND = 250
@@ -35,7 +35,7 @@ LinkWords = dict[str, tuple[str, str]]
 
 
 def page_text(page: str) -> str:
-    """All that a reader sees.
+    """All visible text.
 
     >>> page_text("<title>Food</title><style>a</style><p>is <b>safe</b> &amp; sound").split()
     ['Food', 'is', 'safe', '&', 'sound']
@@ -44,7 +44,7 @@ def page_text(page: str) -> str:
 
 
 def page_words(page: str, base: str, codec: str = "utf-8") -> tuple[str, LinkWords]:
-    """The page's text, and the words of its links; ``base`` is what references are joined to."""
+    """The page's text, and the words of its links; ``base``: base URL of references."""
     seen = _UNSEEN.sub(" ", page[:_MOST_CHARACTERS])
     resolver = UrlJoiner(base, codec)
     links: LinkWords = {}

@@ -6,18 +6,18 @@ does; none matches: allowed. ``*`` stands for any octets, ``$`` at the end for t
 Paths are compared octet by octet with percent escapes read, on both sides, so that no rule and no
 URL escapes the other by spelling. Those of ``/``, ``?``, ``#`` and ``%`` stay: ``/a%2Fb`` is not
 ``/a/b``. In a query they divide nothing, and the RFC's own example has them match either way: a URL
-is asked about with them read there, and with them as they are, and the longer match decides. Of
-octets beyond ASCII each counts as the three of its escape.
+is matched both with them decoded and with them as they are, and the longer match decides. Octets
+beyond ASCII count as the three of their escape.
 
 Rules without wildcards, nine in ten, are kept sorted, each with the longest other one that it
 begins with: the last one not behind the path in that order is its longest match, or leads to it.
 
 Of each other rule a few octets are kept in an index, the rarest in this file of those looked at: a
 path without them cannot match. Those that may are tried from the longest down; their pieces are
-searched from left to right, never by trial. So a question costs what its path is long, however many
-rules there are, unless the rules were made to be costly: then no more than ``MOST_TRIED`` octets of
-them are tried (of a very long path fewer), and a path that takes more may not be fetched. Of 18,000
-URLs that rules of 4,231 real files were made for, none takes more than 3,300.
+searched from left to right, never by trial. So the cost is linear in the path, however many rules
+there are, unless the rules were made to be costly: then at most ``MOST_TRIED`` octets of them are
+tried (fewer for a very long path), and a path that takes more may not be fetched. Of 18,000 URLs
+that rules of 4,231 real files were made for, none takes more than 3,300.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _SIGN = 4
 """Octets in the index, of pieces that have so many."""
 _SIGNS_LOOKED_AT = 8
 _FEW_SIGNS = 128
-"""So many are looked for one by one in less time than a path is taken apart."""
+"""Up to so many, searching one by one is faster than splitting the path."""
 _TOO_DEAR = (1 << 62, False)
 _DIVIDING = re.compile("(%(?:2[F35]|3F))", re.IGNORECASE)
 _OCTET = "latin-1"
-"""Octets are kept as a string of the characters with their numbers."""
+"""Octets are represented as characters with their numbers."""
 
 
 class _Wildcard(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ class _Wildcard(msgspec.Struct, frozen=True):
 
 
 class PathRules:
-    """Some rules, ready to be asked."""
+    """Compiled rules."""
 
     __slots__ = ("_beginnings", "_by_sign", "_literals", "_sign_sizes", "_verdicts", "_wildcards")
 
@@ -111,7 +111,7 @@ class PathRules:
         return bool(self._literals or self._wildcards)
 
     def allow(self, path: str) -> bool:
-        """May this path be fetched? With its query, in normal form.
+        """Whether a path, with its query, in normal form, may be fetched.
 
         >>> rules = PathRules([("/a", False), ("/a/b*.html$", True)])
         >>> rules.allow("/a/b/c.html"), rules.allow("/a/b/c.html?d"), rules.allow("/b")
@@ -128,7 +128,7 @@ class PathRules:
         return max(verdicts)[1]
 
     def _verdict(self, path: str) -> tuple[int, bool]:
-        """The octets of the rule that decides, and what it says."""
+        """The length of the deciding rule in octets, and whether it allows."""
         longest, allowed = self._longest_literal(path)
         left = MOST_TRIED * _LONG // max(len(path), _LONG)
         for place in self._that_may_match(path):

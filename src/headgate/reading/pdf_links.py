@@ -2,8 +2,8 @@ r"""Links of a PDF: the URLs of its link annotations.
 
 ISO 32000-1, 12.6.4.7: an action has ``/URI (http://...)``, a string in parentheses with escapes, or
 in hexadecimal. Since PDF 1.5 such objects may lie in compressed streams (7.5.7), so those that are
-not pictures, fonts or pages are unpacked and searched, too. The file is not parsed: what is looked
-for has one form wherever it stands, and damaged files give what they hold.
+not pictures, fonts or pages are unpacked and searched, too. The file is not parsed: URLs have one
+form everywhere, and this works for damaged files, too.
 
 Departures: encrypted files give nothing, and URLs that only stand in the text are not found. Memory
 and time are bounded by what is unpacked in all.
@@ -34,7 +34,7 @@ def is_pdf(kind: str, body: bytes) -> bool:
 
 
 def pdf_links(body: bytes, url: str) -> list[str]:
-    r"""In the order of the file, each once; ``url`` is where it came from.
+    r"""In file order, without repetition; ``url``: of the PDF.
 
     >>> pdf_links(rb"<< /S /URI /URI (http://a/\(x\)) >> << /URI <687474703A2F2F622F> >>", "http://c/")
     ['http://a/(x)', 'http://b/']

@@ -1,4 +1,4 @@
-"""References: what the tags of one page point to, as it is written there, before any joining.
+"""The references in the tags of a page, as written, before they are resolved.
 
 ``References`` is filled by one pass over the page's tags and emptied by ``links``. Invariant: no
 reference in ``links`` carries a fragment that could be cut.
@@ -46,12 +46,12 @@ _SEQUENCE_RELS = ("begin", "end", "first", "last", "next", "prev", "previous", "
 _PLACE_RELS = ("canonical", "child", "home", "parent", "sibling", "top", "up")
 _BOOK_RELS = ("appendix", "archives", "chapter", "contents", "glossary", "index", "section")
 _NAVIGATION_RELS = frozenset((*_SEQUENCE_RELS, *_PLACE_RELS, *_BOOK_RELS, "subsection", "toc"))
-"""What leads from page to page. All else that a ``link`` may name is no page, or one that nobody
-offers to a reader here: forms that edit this page and may lock it, feeds, exports, interfaces."""
+"""Relations that lead from page to page. Others are no pages, or not for readers: forms that edit
+this page and may lock it, feeds, exports, interfaces."""
 _UNENDORSED_RELS = frozenset(("nofollow", "sponsored", "ugc"))
 
 _LONGEST_TEXT = 2_000
-"""Characters of markup that a title or an anchor's text is taken from."""
+"""Characters of markup that are read for a title or an anchor text."""
 _LONGEST_SET = 65_536
 _LONGEST_WORDS = 500
 _MOST_DIGITS = 9
@@ -79,7 +79,7 @@ FASTEST = TagPasses(tag_pass)
 
 
 class References:
-    """All that one page refers to and says of itself."""
+    """All references and metadata of a page."""
 
     __slots__ = (
         "_agents",
@@ -132,7 +132,7 @@ class References:
                     return
 
     def _read(self, name: str, found: Mapping[str, str], text: str | None) -> str | None:
-        """Take in a tag; what it links to, if it is an anchor."""
+        """Process a tag; returns what it links to, if it is an anchor."""
         match name:
             case "a" | "area":
                 return self._read_anchor(found)
@@ -227,7 +227,7 @@ def candidates(srcset: str) -> list[str]:
 
 
 def refresh_target(content: str) -> tuple[int, str] | None:
-    """Seconds and reference of a refresh; None when it is none, or one of the page itself.
+    """Seconds and reference of a refresh; None: it is none, or refers to the page itself.
 
     >>> refresh_target("5; URL='next.html'"), refresh_target("5")
     ((5, 'next.html'), None)

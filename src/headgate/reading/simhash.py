@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w+")
 
 
 def simhash(text: str) -> int | None:
-    """None: the text is too short to be told from others.
+    """None: the text is too short.
 
     >>> words = [str(number) for number in range(500)]
     >>> one, other = simhash(" ".join(words)), simhash(" ".join([*words, "more"]))
@@ -48,7 +48,7 @@ def simhash(text: str) -> int | None:
 
 
 class NearDuplicates:
-    """Which of the texts before is nearly the same; the last hundred thousand are remembered."""
+    """Finds near-duplicates among the last hundred thousand texts."""
 
     def __init__(self, remembered: int = _REMEMBERED) -> None:
         self._hashes = np.zeros(remembered, np.uint64)
@@ -56,7 +56,7 @@ class NearDuplicates:
         self._count = 0
 
     def first_like(self, name: str, text: str) -> str:
-        """The name of the first text that this one repeats; empty: it is new, and remembered."""
+        """The name of the first text that this one repeats; empty: it is new, and stored."""
         found = simhash(text)
         if found is None:
             return ""

@@ -1,9 +1,9 @@
 """Sitemaps: the pages a site lists of itself. XML, index, RSS, Atom and plain text, gzipped or not.
 
-XML is read here as a row of tags, not by an XML parser. Nothing of a document type is ever obeyed,
-so that entity bombs and files from elsewhere have no way in (a file that declares entities is
-refused whole); and real sitemaps, with bare ``&``, wrong namespaces and missing ends, give all that
-they hold, where a parser must stop at the first fault. One pass, no tree.
+XML is read as a sequence of tags, not by an XML parser. Document types are ignored, so that entity
+bombs and external files do not work (a file that declares entities is refused); and real sitemaps,
+with bare ``&``, wrong namespaces and missing end tags, are read completely, where a parser must
+stop at the first error. One pass, no tree.
 
 Bounded by the protocol's own limits, 50,000 entries and 50 MB, and by what its URLs become: they
 may be joined to a long one, and escapes are longer than what they stand for.
@@ -29,16 +29,16 @@ __all__ = ["MOST_BYTES", "MOST_ENTRIES", "Sitemap", "read_sitemap"]
 MOST_ENTRIES = 50_000
 MOST_BYTES = 50_000_000
 _MOST_CHARACTERS = 16_000_000
-"""Of all URLs: 320 each."""
+"""Of all URLs: 320 each on average."""
 _MOST_TAGS = 2_000_000
-"""Forty in each entry: as many as the richest of real sitemaps hold."""
+"""Forty per entry: as many as the richest real sitemaps have."""
 
 _MOST_LINES = 4 * MOST_ENTRIES
-"""Of a plain list: others than URLs are among them."""
+"""Of a plain list, including lines that are no URLs."""
 
 _ENTRIES = frozenset((b"url", b"sitemap", b"item", b"entry"))
 _EXTENSIONS = frozenset((b"image", b"video", b"news", b"pagemap", b"source"))
-"""Elements with addresses and dates of their own, which are not the entry's."""
+"""Elements with their own URLs and dates, which are not the entry's."""
 _DATES = frozenset((b"lastmod", b"updated", b"pubdate", b"published", b"date"))
 _ADDRESSES = frozenset((b"loc", b"link"))
 _ROOTS = frozenset((b"urlset", b"sitemapindex", b"rss", b"rdf", b"feed"))
@@ -74,7 +74,7 @@ REFUSED = Sitemap(whole=False)
 
 
 def read_sitemap(body: bytes, url: str) -> Sitemap:
-    """Read a sitemap; ``url`` is where it came from.
+    """Parse a sitemap; ``url``: its own.
 
     >>> read_sitemap(b"http://a/x\\nhttp://a/y\\n", "http://a/sitemap.txt").pages
     ('http://a/x', 'http://a/y')
@@ -139,7 +139,7 @@ class _Reader:
         self._left = _MOST_CHARACTERS
 
     def read(self, tags: Iterator[re.Match[bytes]]) -> bool:
-        """False: there was more than is taken."""
+        """False: there was more than the limit."""
         for tag in islice(tags, _MOST_TAGS):
             if tag[2]:
                 self._take(tag[2].lower(), tag)
@@ -170,7 +170,7 @@ class _Reader:
         self._extension = b""
 
     def _found(self, address: str | None) -> None:
-        """The first address is the entry's own; those after it are its other forms."""
+        """The first URL is the entry's own; later ones are alternates."""
         if address is not None:
             self._left -= len(address)
             (self.sitemaps if self._entry == b"sitemap" else self.pages)[address] = None
@@ -183,7 +183,7 @@ class _Reader:
             self._extension = name
 
     def _link_target(self, tag: re.Match[bytes]) -> str | None:
-        """Of a feed's link, as text or as attribute, and of xhtml:link to other languages."""
+        """Target of a feed's link, as text or attribute, or of xhtml:link."""
         if b"=" not in tag[3]:
             return self._joined(tag)
         found = attributes(tag[3].decode("utf-8", "replace"))

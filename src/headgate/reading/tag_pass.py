@@ -1,8 +1,8 @@
-"""The pass over a page's tags: those that were asked for, with what was asked of them.
+"""The pass over a page's tags: returns the wanted ones with their wanted attributes.
 
-Two passes give the same. One is compiled from C (`_tags.c`); the other, in Python (`tags`), serves
-where there was no compiler when Headgate was installed, and tells tests what the first has to find.
-The compiled one is some twenty times as fast (bench/reading.py).
+There are two equivalent implementations. One is compiled from C (`_tags.c`); the other, in Python
+(`tags`), is used if there was no compiler at installation, and as the reference in tests. The
+compiled one is some twenty times as fast (bench/reading.py).
 
 Tags come in the page's order. One with none of its keys is left out. Values have their character
 references read; of two attributes with one name the first counts; those behind a tag's thousandth
@@ -39,18 +39,18 @@ Tag = tuple[str, dict[str, str], str | None, int]
 """Name; attributes; raw text, if wanted and there; where it ends, raw text included."""
 
 _LONGEST_TEXT = 2_000
-"""Characters of raw text that are given."""
+"""Characters of raw text that are returned."""
 
 
 _MOST_TAGS = 256
 """Of the plain pass at a time; the compiled one has its own bounds."""
 
 _Batch = Callable[[str, int, bool], tuple[list["str | Tag"], int]]
-"""Of a page, from a place on, brief or not: some tags, and the place to go on from."""
+"""(page, start, brief) → some tags, and where to continue."""
 
 
 def _compiled() -> Any:
-    """The class, or None; by name, since its file is none that type checkers know."""
+    """The class, or None; imported by name, since type checkers do not know it."""
     try:
         return import_module("headgate.reading._tags").CompiledPass
     except ImportError:
@@ -59,11 +59,11 @@ def _compiled() -> Any:
 
 _COMPILED_PASS = _compiled()
 COMPILED = _COMPILED_PASS is not None
-"""Whether the compiled pass is there."""
+"""Whether the compiled pass is available."""
 
 
 class TagPass(Protocol):
-    """Finds the tags that it was made for."""
+    """Finds the wanted tags."""
 
     def batches(self, page: str, *, brief: bool) -> Iterator[list[str | Tag]]:
         """All of a page, some at a time. If ``brief``, of an ``<a>`` that has an ``href`` and no
@@ -71,12 +71,12 @@ class TagPass(Protocol):
 
 
 def tag_pass(wanted: Wanted) -> TagPass:
-    """The fastest there is."""
+    """The fastest available."""
     return CompiledTags(wanted) if COMPILED else PlainTags(wanted)
 
 
 class CompiledTags:
-    """In batches, between which other threads have their turn."""
+    """In batches, between which other threads can run."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._batch: _Batch = _COMPILED_PASS(wanted, unescaped, tidy).batch

@@ -1,4 +1,4 @@
-"""URLs: how a reference in a page becomes the one text by which its target is known.
+"""URLs: resolves references to one normal form.
 
 Parsing is WHATWG's, by ada, so a reference leads where a browser would go. On top of it stands one
 normal form for http and https; docs/urls.md tells it in full. What WHATWG's own serialisation
@@ -12,8 +12,8 @@ Invariants: ``normalise(normalise(u)) == normalise(u)``; no function here raises
 Of ada's two bindings ada-url is used: it passes all 891 cases of WHATWG's test data. can_ada wraps
 an older ada that fails 15 of them. ada-url is the slower one (2.6 µs a join against 0.7), but nine
 references in ten have a plain shape that needs no parser at all (0.4 µs); a property test holds
-that shortcut against ada. And most references of a page stood on other pages of its site: where
-those led is remembered (0.1 µs).
+that shortcut against ada. And most references of a page are on other pages of its site, too: they
+are cached (0.1 µs).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ __all__ = [
 ]
 
 MAX_LENGTH = 8_192
-"""References and URLs longer than this have no normal form: hardly a server takes them, every one
-may be kept and asked of many times, and inline ``data:`` of megabytes should not be parsed only to
-be dropped."""
+"""References and URLs longer than this have no normal form: hardly any server accepts them, each
+may be stored and looked up many times, and inline ``data:`` of megabytes should not be parsed only
+to be dropped."""
 
 _WEB = ("http://", "https://")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -63,7 +63,7 @@ could make a scheme, nothing to escape, to unescape or to write in other digits.
 possessive ones: those go wrong in Python 3.11.0 to 3.11.4."""
 _MAX_PARENTS = 8
 _ANYWHERE = ("/", "http://", "https://")
-"""How references begin that mean the same on all pages of an origin."""
+"""Beginnings of references that mean the same on all pages of an origin."""
 _MOST_KNOWN = 32_768
 _LONGEST_KNOWN = 200
 _OF_ITS_FOLDER = re.compile(r"[!-~](?<![?#])[^:]*+", re.ASCII).fullmatch
@@ -79,12 +79,12 @@ _NORMAL_ESCAPES = {
 
 
 _Targets = dict[str, str]
-"""Where references led, by their text."""
+"""Resolved references, by their text."""
 
 
 class _Known:
-    """Where references led, by what they are relative to: an origin, or a folder. Pages of a site
-    have most of them in common. 8 MB at the most, then it starts anew."""
+    """Cache of resolved references, by what they are relative to: an origin, or a folder. Pages of
+    a site have most of them in common. At most 8 MB, then it is cleared."""
 
     __slots__ = ("_count", "_places")
 
@@ -140,12 +140,12 @@ class UrlJoiner:
         self._prefixes = _prefixes(folder)
         remembers = self._prefixes and self._base == self._page and len(folder) < _LONGEST_KNOWN
         self._here = _known.at(folder) if remembers else None
-        """Where references led that mean the same on all pages of this folder; None: unknown."""
+        """Cache for references that mean the same on all pages of this folder; None: unknown."""
         self._anywhere = _known.at(self._prefixes["/"]) if remembers else None
         """And those that mean the same on all of this origin."""
 
     def join(self, ref: str) -> str | None:
-        """The normal form of where ``ref`` leads; None when that is no http or https URL."""
+        """The normal form of ``ref``, resolved; None: it is no http or https URL."""
         if "#" in ref:
             ref = without_fragment(ref)
         if not ref:
@@ -177,13 +177,13 @@ class UrlJoiner:
         return urls
 
     def join_all(self, refs: Iterable[str]) -> list[str]:
-        """The distinct normal forms in order of appearance, without those that lead nowhere."""
+        """The distinct normal forms in order of appearance, without those that are no URLs."""
         bare = (without_fragment(ref) if "#" in ref else ref for ref in refs)
         joined = dict.fromkeys(self.join_each(list(dict.fromkeys(bare))))
         return [url for url in joined if url is not None]
 
     def _join_new(self, ref: str, here: _Targets, anywhere: _Targets) -> str | None:
-        """Join what is not remembered. What depends on page or charset never is."""
+        """Resolve what is not cached. What depends on page or charset never is."""
         url = self.join(ref)
         if url and len(ref) < _LONGEST_KNOWN and ref.isascii():
             if ref.startswith(_ANYWHERE):
@@ -217,7 +217,7 @@ def normalise(url: str) -> str | None:
 
 
 def resolve(ref: str, base: str | None = None) -> str | None:
-    """WHATWG's own answer, of any scheme and with the fragment; None where it says failure."""
+    """Resolved as WHATWG says, of any scheme and with the fragment; None: failure."""
     if base is not None:
         return _joined(base, ref)
     try:
@@ -248,9 +248,9 @@ def host(url: str) -> str:
 
 
 def in_header(value: str | None) -> str:
-    """A reference as a header meant it, whose octets came as Latin-1; empty for None.
+    """A reference in a header, whose octets were decoded as Latin-1; empty for None.
 
-    Servers write raw UTF-8 there. Octets that are none are escaped one by one, as curl does.
+    Servers write raw UTF-8 there. Invalid octets are escaped one by one, as curl does.
 
     >>> in_header("/caf\\xc3\\xa9"), in_header("/caf\\xe9")
     ('/café', '/caf%E9')
@@ -265,7 +265,7 @@ def in_header(value: str | None) -> str:
 
 
 def without_fragment(ref: str) -> str:
-    """Cut at the first ``#``, unless blanks stand before it: at an end, they would be trimmed."""
+    """Cut at the first ``#``, unless blanks come before it: at the end, they would be trimmed."""
     bare = ref[: ref.index("#")]
     return ref if bare and bare[-1] <= " " else bare
 
@@ -303,7 +303,7 @@ def _with_normal_escapes(href: str) -> str:
 
 
 def _surely_normal(url: str) -> bool:
-    """Whether this is a normal form, told without ada; False may be wrong."""
+    """Whether this is a normal form, without using ada; False may be wrong."""
     folder = _folder(url)
     return (
         _PLAIN_TAIL(url, len(folder)) is not None
@@ -324,7 +324,7 @@ def _folder(url: str) -> str:
 
 @lru_cache(1024)
 def _prefixes(directory: str) -> dict[str, str]:
-    """What a plain reference is put behind, by its lead; empty where only ada can tell."""
+    """Prefixes for plain references, by how they begin; empty if ada is needed."""
     if not directory or "%" in directory:
         return {}
     root = directory.index("/", len("https://")) + 1

@@ -1,9 +1,9 @@
-"""A page without what is in certain elements, those that CSS selectors name.
+"""Removes the content of elements that CSS selectors name from a page.
 
-One pass over the tags, without a tree. Of each open element is known which beginnings of the
-selectors lead to it, a bit each, so that an element costs the same however deep it lies. What is
-not closed ends where the element around it does; ``<p>``, ``<li>`` and the like end where the next
-begins, as browsers have it. The tags of a named element stay, so that a block stays a block.
+One pass over the tags, without a tree. For each open element, bits say which selector prefixes
+match it, so that the cost does not depend on its depth. An unclosed element ends with its parent;
+``<p>``, ``<li>`` and the like end where the next begins, as in browsers. The tags of a named
+element stay, so that a block stays a block.
 
 Time grows with the page's length times the steps of the selectors, whatever the page holds.
 """
@@ -46,7 +46,7 @@ _ENDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 """Which open elements a start tag ends, and those that keep it from looking further out."""
 _FAR = 16
-"""Elements that it looks out through at the most: else a page of unclosed tags would be dear."""
+"""Most ancestors that are searched: else a page of unclosed tags would be expensive."""
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class _Step:
             return False
         if not self.wanted.attributes:
             return True
-        # Most elements have nothing that looks like it, and are spared the reading.
+        # Most elements cannot match, and their attributes need not be parsed.
         if "&" not in written and not all(one.value in written for one in self.wanted.attributes):
             return False
         found = attributes(written)
@@ -88,7 +88,7 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class ElementNames:
-    """Selectors, ready for pages."""
+    """Compiled selectors."""
 
     steps: tuple[_Step, ...]
     last: int
@@ -114,7 +114,7 @@ class ElementNames:
         return cls(tuple(steps), last)
 
     def taken_out(self, page: str) -> str:
-        """The page without what is in the elements named."""
+        """The page without the content of the named elements."""
         reader = _Pass(self, page)
         place = 0
         while (tag := _TAG.search(page, place)) is not None:
@@ -145,7 +145,7 @@ class _Pass:
     """How many elements were open around the one that is being taken out."""
 
     def met(self, tag: re.Match[str]) -> int:
-        """Take a tag in; answers where to go on."""
+        """Process a tag; returns where to continue."""
         if tag[2] is None:
             return tag.end()
         name = tag[2].lower()
@@ -200,7 +200,7 @@ class _Pass:
         self._cut(depth, at)
 
     def _cut(self, depth: int, at: int) -> None:
-        """All from this depth on end here."""
+        """End all elements from this depth on."""
         for element in self.open[depth:]:
             self.counts[element.name] -= 1
         del self.open[depth:]

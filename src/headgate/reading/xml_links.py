@@ -1,4 +1,4 @@
-"""Links of XML that is no page: feeds (RSS, Atom), sitemaps met by a link, and any other.
+"""Links of XML documents: feeds (RSS, Atom), linked sitemaps, and others.
 
 Feeds and sitemaps are read as sitemaps are (`sitemaps`), with what they enclose beside. Of other
 XML the attributes count that hold a URL in most vocabularies, and its style sheet. Like there, XML
@@ -28,7 +28,7 @@ _NAMES = ("href", "xlink:href", "src", "url")
 
 
 def is_xml(kind: str) -> bool:
-    """By its Content-Type; XHTML is a page.
+    """By its Content-Type; XHTML counts as a page.
 
     >>> [is_xml(kind) for kind in ("application/rss+xml", "text/xml; charset=utf-8", "text/html")]
     [True, True, False]
@@ -39,7 +39,7 @@ def is_xml(kind: str) -> bool:
 
 
 def xml_links(body: bytes, url: str, kind: str = "") -> list[str]:
-    """In the order of the document, each once; ``url`` is where it came from.
+    """In document order, without repetition; ``url``: of the document.
 
     >>> feed = b'<feed><entry><link href="/1"/></entry><entry><link href="/2"/></entry></feed>'
     >>> xml_links(feed, "http://a/feed")

@@ -1,4 +1,4 @@
-"""Zstandard: of the standard library from Python 3.14 on, before that its backport."""
+"""Zstandard: from the standard library since Python 3.14, before that from its backport."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = [
 
 
 def compressed(compressor: ZstdCompressor, data: bytes) -> bytes:
-    """As one frame, which says how long the data is."""
+    """One frame that contains the length of the data."""
     return compressor.compress(data, ZstdCompressor.FLUSH_FRAME)
 
 
 def one_frame(frame: bytes) -> bytes:
-    """Its data: never more than the frame itself says that there is.
+    """Its data: never more than the length in the frame.
 
     >>> one_frame(compressed(ZstdCompressor(), b"abc"))
     b'abc'
@@ -51,7 +51,7 @@ def one_frame(frame: bytes) -> bytes:
 
 
 def frame_bytes(frame: bytes) -> int:
-    """How long its data is, by its own word."""
+    """The length of its data, as the frame says."""
     size = get_frame_info(frame).decompressed_size
     if size is None:
         raise ZstdError("a frame does not say its size")
