@@ -1,1 +1,1 @@
-"""The papers, reproduced: their instances, their figures, and whether what they say holds."""
+"""Reproductions of the papers: their instances and figures, and whether their claims hold."""

@@ -7,10 +7,9 @@
 
 Everything is named after this process and taken down when the block is left, whatever happened in
 it: deleting a namespace takes its devices along, and the C programs end when their standard input
-closes. What a killed run left is swept up by the next. Nothing of the machine's own network is
-touched.
+closes. What a killed run left is removed by the next. The machine's own network is not touched.
 
-All parts run before every other program (chrt), the client too: a packet that waits for a busy
+All parts, the client included, run at real-time priority (chrt): a packet that waits for the
 processor looks like one that waited on the line.
 """
 
@@ -109,7 +108,7 @@ class Bed:
 
     @property
     def folder(self) -> Path:
-        """For files of this run; goes with the bed."""
+        """For files of this run; deleted with the bed."""
         return Path(self._folder.name)
 
     def client(self, *command: str | Path) -> list[str]:
@@ -117,15 +116,15 @@ class Bed:
         return [*_FIRST, "ip", "netns", "exec", self._client, *map(str, command)]
 
     def set_line(self, bytes_per_second: float, queue_bytes: int) -> None:
-        """What the client's line carries towards it from now on, and how much may wait for it:
-        a bottleneck that all servers share, with a drop-tail queue."""
+        """Set the rate of the client's line and the size of its queue: a drop-tail bottleneck that
+        all servers share."""
         rate = f"{bytes_per_second * 8:.0f}bit"
         shaped = ["tbf", "rate", rate, "burst", "2000", "limit", str(queue_bytes)]
         tc = ["ip", "netns", "exec", self._router, "tc"]
         _run([*tc, "qdisc", "replace", "dev", "veth0", "root", *shaped])
 
     def start_server(self, *command: str | Path) -> subprocess.Popen[bytes]:
-        """Start a command on the servers' side; it says ``ready`` on its first line."""
+        """Start a command on the servers' side; it prints ``ready`` on its first line."""
         return self._start(["ip", "netns", "exec", self._server, *map(str, command)])
 
     def stop_meter(self, meter: subprocess.Popen[bytes]) -> None:
@@ -139,11 +138,11 @@ class Bed:
         return self._record(self.client(compiled("meter"), self._metered), records)
 
     def start_watch(self, records: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Note into ``records`` when the machine itself stood still."""
+        """Record into ``records`` when the machine itself stalled."""
         return self._record([str(compiled("watch"))], records)
 
     def _record(self, command: list[str], records: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Start one of those that write records and say ``ready`` beside them."""
+        """Start a program that writes records and prints ``ready``."""
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=records, stderr=subprocess.PIPE
         )

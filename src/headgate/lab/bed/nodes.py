@@ -5,8 +5,8 @@
     ...                                   │
     node n ns ── TUN ── emulator ── TUN ──┘
 
-Each node's only way is its own line, as long as its round trip says, or of another length to each
-site; nodes do not reach each other. A line can be cut and mended.
+Each node has only its own line, with its round trip, or another to each site; nodes do not reach
+each other. A line can be cut and restored.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class NodesBed(Bed):
         return ["ip", "netns", "exec", self._nodes[number], *map(str, command)]
 
     def cut(self, number: int) -> None:
-        """Nothing passes, and nobody is told."""
+        """Cut a line silently: packets are dropped."""
         ip("-n", self._nodes[number], "link", "set", _DEVICE, "down")
 
     def mend(self, number: int) -> None:
@@ -75,7 +75,7 @@ class NodesBed(Bed):
         ip("-n", namespace, "route", "replace", "default", "dev", _DEVICE)
 
     def received_bytes(self, number: int) -> int:
-        """At a node's interface, since the beginning."""
+        """Bytes at a node's interface since the start."""
         counter = f"/sys/class/net/{_DEVICE}/statistics/rx_bytes"
         told = subprocess.run(
             self.at_node(number, "cat", counter), capture_output=True, check=True
@@ -83,7 +83,7 @@ class NodesBed(Bed):
         return int(told.stdout)
 
     def listening_ports(self, number: int) -> int:
-        """Sockets of a node that wait for somebody to come."""
+        """Listening ports of a node."""
         told = subprocess.run(
             self.at_node(number, "cat", "/proc/net/tcp"), capture_output=True, check=True
         )

@@ -1,7 +1,7 @@
 """The bed's C programs, compiled when first needed and kept for as long as their source stays.
 
-C is needed because a packet costs Python 10 µs or more and the bed has to carry 10 MB/s on the
-machine that also runs the crawler and the server, without becoming what is measured.
+C is needed because a packet costs Python 10 µs or more, and the bed has to carry 10 MB/s on the
+machine that also runs crawler and server, without distorting the measurement.
 """
 
 from __future__ import annotations

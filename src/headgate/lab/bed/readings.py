@@ -1,7 +1,7 @@
 """The records of meter and watch, and what they say about a limit.
 
-A window is a stretch of so many seconds, wherever it begins (in steps of a bin, 10 ms); the worst
-one is the one that carried most.
+A window is an interval of so many seconds, at any start (in steps of a bin, 10 ms); the worst is
+the one with most bytes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Readings:
         return np.bincount(bins, records["received"][inside], count).astype(np.float64)
 
     def longest_pause(self, begin: float, end: float) -> float:
-        """For how many seconds at a time the machine stood still, and the line with it."""
+        """Longest stall of the machine, and thus of the line, in seconds."""
         return max((seconds for moment, seconds in self._pauses if begin < moment < end), default=0)
 
     def span(self) -> tuple[float, float]:

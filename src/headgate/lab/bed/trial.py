@@ -1,4 +1,4 @@
-"""One run on the bed: a command on the client's side, and what the interface saw of it."""
+"""One run on the bed: a command on the client's side, and the bytes at its interface."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PORT = "80"
 
 
 def measured(bed: Bed, command: list[str], told: str = "") -> tuple[str, Readings]:
-    """Run to its end a command made by `Bed.client`; what it printed comes back first."""
+    """Run a command made by `Bed.client` to its end; returns its output first."""
     bed.start_server(sys.executable, "-m", "headgate.lab.bed.server", _PORT)
     records, pauses = bed.folder / "records", bed.folder / "pauses"
     with records.open("wb") as out, pauses.open("wb") as late:

@@ -1,9 +1,9 @@
-"""Chapters that are done, kept beside the report until it is written: an interrupted run goes on
-with what it has, and in the middle of a chapter with the next of its instances. Both are taken up
-only if the same was asked for and the program is the same, to the byte.
+"""Finished chapters, kept beside the report until it is written: an interrupted run continues with
+them, and within a chapter with its next instance. They are used only if the arguments and the
+program are exactly the same.
 
-Instances are pickles, and what unpickles may run: they lie in the user's own cache, not beside a
-report that may stand in a folder of somebody else's."""
+Instances are pickles, which may run code when loaded: they are in the user's own cache, not beside
+the report, whose folder may belong to somebody else."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class KeptChapters:
         self._key = {**trial.as_key(), "program": _program()}
 
     def open(self) -> None:
-        """The report can be written, or it is said now why not."""
+        """Check now that the report can be written."""
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as fault:
             raise UserMistake(f"{self.folder}: {fault.strerror or fault}") from None
 
     def taken_up(self, paper: str) -> tuple[Chapter, float] | None:
-        """With the seconds that it took; None: it must be made."""
+        """A kept chapter with the seconds that it took; None: it must be made."""
         try:
             kept = json.loads(self._path(paper).read_text(encoding="utf-8"))
             if kept["key"] != self._key:
@@ -62,7 +62,7 @@ class KeptChapters:
         new.replace(path)
 
     def remembering(self, paper: str, mapper: Mapper) -> Mapper:
-        """The same, going on with what an interrupted run has of this paper."""
+        """The same mapper, continuing with instances of an interrupted run."""
         key = sha256(json.dumps(self._key, sort_keys=True).encode()).hexdigest()
         self._instances.mkdir(parents=True, exist_ok=True)
         return kept_tasks(self._instances / paper, key, mapper)

@@ -1,6 +1,6 @@
-"""Instances of a paper that are done, kept in a file until its chapter is: a run of an hour that is
-interrupted goes on with the next one. They are ours alone: what another program wrote, or another
-state of this one, is not read."""
+"""Finished instances of a paper, kept in a file until its chapter is done: an interrupted run
+continues with the next one. Files of another program, or of another version of this one, are not
+read."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def kept_tasks(path: Path, key: str, mapper: Mapper) -> Mapper:
 
 
 def _name(function: Callable[..., Any], task: object) -> str:
-    """Of a function too that has some of its arguments already (`functools.partial`)."""
+    """Also of a `functools.partial`."""
     return sha256(pickle.dumps((function, task))).hexdigest()
 
 
 def _read(path: Path, key: str) -> dict[str, Any]:
-    """What is whole; all else goes."""
+    """All complete results; the rest is deleted."""
     known: dict[str, Any] = {}
     good = 0
     try:

@@ -1,5 +1,5 @@
-"""Each paper by its name: what is done for it, and how long that takes. A paper's own modules are
-imported when it is asked for."""
+"""Reproductions by name of the paper, and their durations. A paper's modules are imported on
+demand."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Sites whose pages change by themselves, by known laws, and the truth about copies of them.
+"""Sites whose pages change by known laws, and the true freshness of copies of them.
 
-Each page changes at moments drawn beforehand: by chance (a Poisson process), by the clock, or in
-bursts with long silence between them. Every look at a page is written down, so that it is known,
-and not estimated, how fresh the copies are that a keeper has.
+Each page changes at times drawn beforehand: by a Poisson process, regularly, or in bursts with long
+pauses. Every request is recorded, so that the freshness of a keeper's copies is known exactly.
 
 The web of ``headgate demo --keep`` has what collections usually have: some pages that change all
 the time, more that do now and then, and an archive of large pages that hardly ever change and whose
@@ -66,11 +65,11 @@ class ChangingSite:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How fresh the copies were, by the truth."""
+    """True freshness of the copies."""
 
     times: tuple[float, ...]
     fresh: tuple[float, ...]
-    """At each time: the share of pages whose copy is what the server has."""
+    """At each time: the share of pages whose copy is up to date."""
     ages: tuple[float, ...]
     """And the mean seconds since the first change that is not in the copy."""
 
@@ -90,7 +89,7 @@ class ChangingWeb:
     sites: Sequence[ChangingSite]
     now: Callable[[], float]
     looks: dict[str, list[float]] = field(init=False)
-    """When each page was asked for."""
+    """When each page was requested."""
 
     def __post_init__(self) -> None:
         self.looks = {page.path: [] for page in self.pages}
@@ -108,7 +107,7 @@ class ChangingWeb:
         return all(self.looks.values())
 
     def score(self, times: Iterable[float]) -> Score:
-        """Of the copies, at moments that are over. What was never fetched is not fresh."""
+        """Of the copies, at past times. A page that was never fetched is not fresh."""
         pages, moments, fresh, ages = self.pages, tuple(times), [], []
         for time in moments:
             ages_now = [self._age(page, time) for page in pages]

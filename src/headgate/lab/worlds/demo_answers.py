@@ -1,4 +1,4 @@
-"""What a demo server says to a request: a proper response, or one of the ways to fail at it."""
+"""A demo server's answer to a request: a response, or a failure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Response:
 
 
 class Failing(Enum):
-    """Servers break in many ways; these three can be told apart by a client."""
+    """Ways to fail that a client can distinguish."""
 
     RESET = "the connection is reset"
     BROKEN_CHUNKS = "the body's chunks make no sense"
@@ -57,7 +57,7 @@ class Asked:
     path: str
     """With its query."""
     times: int = 0
-    """How often it was asked for before."""
+    """How often it was requested before."""
     origin: str = "http://localhost"
     """Of the server."""
 

@@ -1,4 +1,4 @@
-"""A landscape as a PNG, stored without compression so that it weighs what photographs weigh."""
+"""A landscape as an uncompressed PNG, as large as a photograph."""
 
 from __future__ import annotations
 

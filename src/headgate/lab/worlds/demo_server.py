@@ -1,4 +1,4 @@
-"""One site of the demo web on a real socket: HTTP/1.1 with keep-alive, and the site's slowness."""
+"""One site of the demo web on a real socket: HTTP/1.1 with keep-alive, at the site's speed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class DemoServer:
         return f"{self._origin}/"
 
     async def start(self, address: str) -> None:
-        """Listen on a port of its own; on the first address where this one is not to be had."""
+        """Listen on a free port; on the first address if this one is not available."""
         try:
             self._server = await asyncio.start_server(self._accepted, address, 0)
         except OSError:
@@ -69,7 +69,7 @@ class DemoServer:
             writer.close()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer request after request, until one side has had enough."""
+        """Answer requests until one side closes."""
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
             method, path = _request_line(head)
@@ -96,7 +96,7 @@ class DemoServer:
 
 
 class _Throttle:
-    """Bytes of all connections pass one after the other at the server's rate."""
+    """Limits all connections together to the server's rate."""
 
     def __init__(self, rate: float | None) -> None:
         self._rate = rate
@@ -116,7 +116,7 @@ def _request_line(head: bytes) -> tuple[str, str]:
 
 
 def _rendered(answer: Response, method: str, head: bytes, *, validators: bool) -> bytes:
-    """Status line, headers and body; no body where the client has it or did not want it."""
+    """Status line, headers and body; no body for 304 and HEAD."""
     if method not in ("GET", "HEAD"):
         answer = Response(b"only GET\n", "text/plain", 405, (("Allow", "GET, HEAD"),))
     known = validators and f"\r\nif-none-match: {answer.etag}\r\n".encode() in head.lower()

@@ -1,4 +1,4 @@
-"""The sites of the demo web: each a small world with one way of being hard to crawl.
+"""The sites of the demo web, each hard to crawl in its own way.
 
 Every site is a function from a path to an answer, and says about how many bytes a crawl of it moves
 over the line, by when it should be done, and what its server can give.
@@ -50,7 +50,7 @@ class DemoSite:
     server_rate: float | None = None
     """Bytes per second of all its connections together."""
     validators: bool = True
-    """Whether the server can say that a page is as it was."""
+    """Whether the server answers conditional requests with 304."""
 
 
 def demo_sites(seed: int, year: int) -> list[DemoSite]:
@@ -126,7 +126,7 @@ def _far_island(seed: int) -> DemoSite:
 
 
 def _library(seed: int) -> DemoSite:
-    """Asks for a second between requests, and keeps some rooms to itself."""
+    """Has a Crawl-delay of a second, and forbidden folders."""
     size = 24_000
     shelf = _chain(seed, "Reading room", "shelf", count=12, size=size)
     taken = _wire_bytes(shelf.values())
@@ -153,7 +153,7 @@ def _library(seed: int) -> DemoSite:
 
 
 def _broken(seed: int) -> DemoSite:
-    """Good pages, and between them everything that goes wrong."""
+    """Good pages, and between them all kinds of failures."""
     good = _chain(seed, "Notes from the ruin", "note", count=24, size=8000)
     oddities: Shelf = {
         "/reset": Failing.RESET,
@@ -173,7 +173,7 @@ def _broken(seed: int) -> DemoSite:
 
 
 def _ruin(shelf: Mapping[str, Answer], asked: Asked) -> Answer:
-    """Three pages get well: after an error, after asking for patience, after breaking off."""
+    """Three pages recover: after an error, after Retry-After, after an aborted response."""
     page = document(f"Well again: {asked.path[1:]}", [("/", "Home")])
     if asked.path == "/second-try.html":
         return page if asked.times else Response(b"try again\n", "text/plain", 500)
@@ -216,7 +216,7 @@ def _month(seed: int, year: int, month: int) -> Response:
 
 
 def _chain(seed: int, title: str, word: str, *, count: int, size: int) -> Shelf:
-    """Pages that all stand on the first one and lead on to the next."""
+    """Pages that are all linked from the first, and each to the next."""
     paths = [f"/{word}-{number:02d}.html" for number in range(count)]
     shelf: Shelf = {"/": document(title, _titled(seed, paths))}
     for place, path in enumerate(paths):

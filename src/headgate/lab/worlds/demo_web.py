@@ -75,7 +75,7 @@ class DemoWeb:
         )
 
     def asked(self, name: str) -> Counter[str]:
-        """How often each path of a site was asked for."""
+        """How often each path of a site was requested."""
         return next(server.asked for server in self._servers if server.site.name == name)
 
     @property

@@ -1,9 +1,8 @@
-"""Servers whose speed follows the hour, on a clock that is turned by hand.
+"""Simulated servers whose speed depends on the hour, with a virtual clock.
 
-The crawl's own control runs here unchanged (forecasts, planner, manager, conducting, catalog);
-only the nodes are played. A served site gets the lesser of its rate and its server's speed of the
-moment, less its pauses. So a week of crawling takes seconds, and the truth about every server is
-known.
+The crawl's own control runs here unchanged (forecasts, planner, manager, conducting, catalog); only
+the nodes are simulated. A site gets the lesser of its rate and its server's current speed, less its
+pauses. So a week of crawling takes seconds, and the truth about every server is known.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class SimulatedSite:
     free_days: float
     """Speed on holidays, in working days."""
     pauses: float
-    """The part of the time in which the site cannot be asked: crawl delays, round trips."""
+    """The part of the time without transfer: crawl delays, round trips."""
 
     def rate(self, calendar: Calendar, instant: float) -> float:
         moment = calendar.moment(instant)
@@ -217,7 +216,7 @@ class _Fleet:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRun:
-    """What was foretold and what came, by site: seconds from the start of the run."""
+    """Predicted and actual ends by site, in seconds from the start of the run."""
 
     foreseen: Mapping[str, Foreseen]
     ended: Mapping[str, float]

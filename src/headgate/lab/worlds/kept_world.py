@@ -1,9 +1,9 @@
-"""A collection kept in virtual time, by the product's board and estimates, with a simple line.
+"""A collection kept in virtual time, by the real board and estimates, with a simple model of the
+line.
 
-So many visits are under way at once, beside those for promises, for which others are parked; the
-one due soonest has the whole line until it is done, then the next. Pages change by Poisson
-processes and cost what `LookCosts` says. Nothing is fetched, so months take minutes, and what
-decisions cost can be measured alone.
+Some visits run at once, beside those for promises, for which others are parked; the one due soonest
+has the whole line until it is done. Pages change by Poisson processes and cost what `LookCosts`
+says. Nothing is fetched, so months take minutes, and what decisions cost can be measured alone.
 """
 
 from __future__ import annotations

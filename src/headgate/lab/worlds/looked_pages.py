@@ -1,4 +1,4 @@
-"""What visits teach of pages that a simulation keeps in arrays: as the memory of a site does."""
+"""Updates a simulation's arrays of pages from looks, as the memory of a site does."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Look:
 
 
 def take_in(site: KeptSite, looks: Sequence[Look]) -> None:
-    """Change the site's arrays in place. A first look tells nothing of the rate: there was no copy
-    to compare."""
+    """Update the site's arrays in place. A first look says nothing about the rate: there was no
+    copy to compare."""
     pages = site.pages
     numbers = np.array([look.page for look in looks], np.int_)
     at = np.array([look.at for look in looks])

@@ -1,11 +1,11 @@
-"""The same volunteers' machines, asking for work: Headgate's pull.
+"""Volunteers' machines that ask for work: Headgate's pull.
 
-Whenever a thread is free it gets the channel that is worth most per cost, of those that nobody is
-at: the value of a look is that of `recrawl.look_value`, and what is worth most goes first, as on
-the grid's board. Cost is the minutes that a task takes, times what churn makes of them: a machine
-that leaves takes unfinished work with it. A channel is not asked again within half of the mean time
-between its changes. Who leaves and says so gives its tasks back at once; of who vanishes, leases
-lapse after a minute. Nothing waits in queues, and nothing is known of the capacity.
+A free thread gets the channel with the most value per cost that no other works on: the value of a
+look is that of `recrawl.look_value`, as on the grid's board. Cost is the minutes that a task takes,
+times what churn makes of them: a machine that leaves takes unfinished work with it. A channel is
+not asked again within half of the mean time between its changes. A machine that says it leaves
+gives its tasks back at once; if it vanishes, its leases lapse after a minute. There are no queues,
+and the capacity need not be known.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _Best:
         return most_valuable(values(self._all, now), count)
 
     def add(self, channels: Ints) -> None:
-        """Nobody is at these any more."""
+        """These channels are free again."""
         new = channels[~self._listed[channels]]
         if len(new):
             self._listed[new] = True
@@ -184,7 +184,7 @@ class PulledTasks:
         return as_floats(self._table[self._place[channels] + 2 * now] * self._worth_now[channels])
 
     def _free_again(self, channels: Sequence[int] | Ints) -> None:
-        """Nobody is at these any more."""
+        """These channels are free again."""
         if len(channels):
             self._worth_now[channels] = self._worth[channels]
             self._best.add(np.asarray(channels))

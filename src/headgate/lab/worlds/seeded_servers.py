@@ -1,8 +1,8 @@
-"""The servers of a virtual web, by a seed: how fast they are, how they fail, change and lie.
+"""The servers of a virtual web, by seed: their speeds, failures, changes and false lengths.
 
-Every chance is drawn from the seed, the URL and how often it was asked for, never from a generator
-that goes on: what a server says does not depend on who else was asked in between. `pages` says what
-is behind each URL, so that a test can reckon what a crawl must find.
+Every random number depends on the seed, the URL and the number of requests for it, never on a
+shared generator: an answer does not depend on other requests in between. `pages` says what is at
+each URL, so that a test knows what a crawl must find.
 
 A site has robots.txt with a section that is forbidden and a sitemap, if its manner says so; some
 pages have moved, some are large, and a page changes from time to time and says so with an ETag.
@@ -32,7 +32,7 @@ _PATIENCE_SECONDS = {
     FailureKind.FIRST_BYTE_TIMEOUT: 30.0,
     FailureKind.STALLED: 30.0,
 }
-"""How long the fetcher waits before it says so."""
+"""Time-out of the fetcher."""
 _FAULTS = tuple(_PATIENCE_SECONDS)
 _BAD_STATUSES = (500, 502, 503, 429, 404, 403)
 
@@ -90,7 +90,7 @@ class SeededServers:
         return self._manners[site % len(self._manners)]
 
     def answer(self, request: FetchRequest, wall: float) -> Answer:
-        """Each time it is asked for, a URL may fare otherwise."""
+        """A URL may be answered differently at each request."""
         url = request.url
         self.asked[url] += 1
         site = self.site_of(url)
@@ -199,7 +199,7 @@ class SeededServers:
 
 
 def _with_way(said: Answer, manner: ServerManner, address: str, lie: float) -> Answer:
-    """The answer with how it comes."""
+    """The answer, with its speed and faults."""
     return Answer(
         said.status,
         said.headers,

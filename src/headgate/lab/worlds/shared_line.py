@@ -1,4 +1,4 @@
-"""A line that a crawler shares with a user, simulated: to try `traffic.yielding` on.
+"""Simulates a line that a crawler shares with a user, to test `traffic.yielding`.
 
 One drop-tail queue in front of a line whose rate may change. What the crawler was granted comes in
 lumps, a round trip later. The user may have a bulk flow (CUBIC's window, RFC 9438, after slow
@@ -41,7 +41,7 @@ Times = Callable[[float], bool]
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a stretch of time."""
+    """The results of an interval."""
 
     crawled_bytes: float = 0.0
     bulk_bytes: float = 0.0
@@ -122,7 +122,7 @@ class SharedLine:
         self._next_control = self._next_small = self._next_probe = 0.0
 
     def run(self, until: float) -> Outcome:
-        """Go on, and give out what came of the time since the last call."""
+        """Simulate until then; returns the results since the last call."""
         self.outcome = Outcome()
         while self.now < until:
             self._step()

@@ -1,9 +1,9 @@
 """A web in memory behind the port of a fetcher: latency, rates, faults and lies, no sockets.
 
-Who answers what is a pure function, like `seeded_servers`. The way from there is that of the real
-fetcher in short: a response comes piece by piece, as fast as its server gives it; each piece is
-paid for at the very meter that holds a real crawl to its rates, and has arrived once it is paid. So
-what the line carries in any second is what the governor granted in it.
+Answers come from a pure function, like `seeded_servers`. The rest works as in the real fetcher: a
+response comes piece by piece, at its server's speed; each piece is paid at the same meter as in a
+real crawl, and has arrived once it is paid. So the line carries in any second what the governor
+granted in it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SAVED_SECONDS = 0.02
 
 @dataclass(slots=True)
 class ServerPace:
-    """What all responses of one server share, however many it is asked for at once."""
+    """The speed of a server, which its concurrent responses share."""
 
     speeds: Sequence[tuple[float, float]]
     """(seconds from its first byte, bytes per second from then on)."""
@@ -52,7 +52,7 @@ class ServerPace:
     _free_at: float = 0.0
 
     def seconds(self, bytes_: int, now: float) -> float:
-        """Until it has given so many bytes more. Idle, it saves up next to nothing."""
+        """Seconds until it has sent so many more bytes. It saves up next to nothing while idle."""
         if self._began is None:
             self._began = now
         speed = [rate for since, rate in self.speeds if since <= now - self._began][-1]
@@ -62,13 +62,13 @@ class ServerPace:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server says to one request, and how it behaves while it does."""
+    """A server's answer to one request, and its behaviour."""
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     fault: FailureKind | None = None
-    """How it breaks off; None: it does not."""
+    """How it fails; None: it does not."""
     share_before_fault: float = 0.0
     """Of the response, that came until then."""
     first_byte_seconds: float = 0.05
@@ -103,7 +103,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Line:
-    """What a web did over its whole life, whoever fetched from it: the truth to hold others to."""
+    """All traffic of a web, by any fetcher: the truth for tests."""
 
     exchanges: list[Exchange] = field(default_factory=list)
     arrivals: list[tuple[float, int]] = field(default_factory=list)
@@ -216,7 +216,7 @@ class SimulatedWeb:
         return min(fetches_at_once(by_windows, demand.share, expected_bytes, tally), most)
 
     async def _bring(self, exchange: Exchange, whole: int) -> float:
-        """Seconds for which our own credit held it back."""
+        """Returns the seconds spent waiting for credit."""
         site, rate, held = exchange.site, exchange.answer.bytes_per_second, 0.0
         governor = self.meter.governor
         while (left := whole - exchange.wire_bytes) > 0:
@@ -252,7 +252,7 @@ class SimulatedWeb:
 
 @dataclass(frozen=True, slots=True)
 class _Coming:
-    """What will come of an answer to a request, if it is waited for."""
+    """The outcome of an answer to a request."""
 
     head: bytes
     body: bytes

@@ -1,4 +1,4 @@
-"""Sites about many things, some of them about one: a web for focused crawls, by its seed.
+"""A web for focused crawls, by seed: sites about many things, some about the topic.
 
 Pages of a site are a tree with some links across. A page on the topic leads to others on it more
 often than a page that is not, as pages of the web do; how many of a site's pages are on it differs

@@ -1,8 +1,8 @@
 """The virtual web on real sockets: thousands of servers by name, behind a few loopback addresses.
 
 One process serves them all on one port. By their numbers some are slow, some trickle, some accept
-and never answer; those that are dead or have no name are a matter of whoever resolves names
-(`addresses`). What every server was asked for is counted, as its own log would.
+and never answer; dead ones and those without a name are up to the resolver (`addresses`). Requests
+are counted by server.
 
     python -m headgate.lab.worlds.virtual_server --seed 1 --sites 3400 --port 8080 --counts FILE
 """

@@ -1,10 +1,10 @@
-"""Virtual time: an event loop that never waits, and the clock of a machine in it.
+"""Virtual time: an event loop that never waits, and its clock.
 
 The loop has no sockets. When nothing is ready it jumps to the next timer, so that hours pass in the
 time that the work in them takes; when there is no timer either, nothing can ever happen again, and
-it says so. What a program does beside its loop (`asyncio.to_thread`, an executor) is done in the
-loop, some virtual time after it was asked for: like a thread, it may find that others went on
-meanwhile. Nothing depends on how fast the machine is, so a run can be repeated to the byte.
+it says so. Work in threads (`asyncio.to_thread`, an executor) is done in the loop, some virtual
+time later: as with a thread, other tasks may run meanwhile. Nothing depends on the machine's speed,
+so a run can be repeated exactly.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     """Starts at second 0."""
 
     def __init__(self, beside_seconds: Callable[[], float] = lambda: 0.0) -> None:
-        """``beside_seconds`` says how long each work takes that is done beside the loop."""
+        """``beside_seconds`` gives the virtual duration of each work in a thread."""
         super().__init__()
         self._now = 0.0
         self._beside_seconds = beside_seconds
@@ -45,8 +45,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         *args: *_Arguments,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        """However short, a delay takes time: who waits for the rest of a second, and finds that a
-        sum of floats left some of it, would wait for ever."""
+        """A delay takes at least the resolution: otherwise a task that waits for the rest of a
+        second could loop for ever, because of rounding."""
         if delay > 0:
             delay = max(delay, math.ulp(self._now))
         return super().call_later(delay, callback, *args, context=context)
@@ -68,7 +68,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         done: asyncio.Future[_Found] = self.create_future()
 
         def work() -> None:
-            if done.cancelled():  # a thread would do it all the same, and nobody would know when
+            if done.cancelled():  # a thread would still do it, at an unknown time
                 return
             try:
                 found = func(*args)
@@ -86,11 +86,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """There are none but timers."""
 
     def _write_to_self(self) -> None:
-        """Nobody waits in another thread to be woken."""
+        """No other thread waits to be woken."""
 
 
 class _Jump:
-    """What the base class asks for events: it waits by jumping."""
+    """The selector of the base class: it waits by jumping."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop
@@ -127,7 +127,7 @@ class VirtualClock:
         self._asleep += seconds
 
     def set_wall(self, by_seconds: float) -> None:
-        """Somebody sets the clock on the wall forward, or back."""
+        """The wall clock is set forward or back."""
         self._wall += by_seconds
 
 
@@ -135,7 +135,7 @@ def run_virtually(
     main: Callable[[VirtualLoop], Coroutine[Any, Any, _Found]],
     beside_seconds: Callable[[], float] = lambda: 0.0,
 ) -> _Found:
-    """What ``main`` answers, in a virtual time of its own."""
+    """Run ``main`` in virtual time; returns its result."""
     loop = VirtualLoop(beside_seconds)
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         return runner.run(main(loop))

@@ -1,4 +1,4 @@
-"""What a run over volunteers' machines comes to."""
+"""Results of a run over volunteers' machines."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Tally:
             self._copies.came(channels, begun, now)
 
     def minute(self, now: int, queued: int, here: int) -> None:
-        """Is over, with so many tasks that wait and machines that are here."""
+        """A minute has ended, with so many waiting tasks and machines present."""
         self._queued += queued
         self._here += here
         self._seen += 1

@@ -1,5 +1,5 @@
-"""What the paper's text says about its results, each sentence with the numbers found here; and what
-Headgate promises of the repaired form."""
+"""The paper's claims about its results, each with the numbers found here; and Headgate's claims
+about the repaired form."""
 
 from __future__ import annotations
 

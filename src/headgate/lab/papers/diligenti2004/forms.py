@@ -22,7 +22,7 @@ class Form:
     """The paper's maxd."""
     estimator: Rule = Rule.PAPER
     part: float = 1.0
-    """Of L: the limit it is set to."""
+    """The limit it is set to, as a part of L."""
 
     @property
     def way(self) -> Way:
@@ -45,8 +45,8 @@ FORMS = (
     Form("shares", "shares, a bucket each", by_shares, estimator=Rule.RATIO),
     Form("headgate", "shares under one bucket", by_use, estimator=Rule.RATIO, part=0.95),
 )
-"""The last is set a little below L: what was paid for arrives when it likes, and at 140 KB/s from a
-dozen servers a second can carry a tenth more than was let through in it."""
+"""The last is set a little below L: paid bytes may arrive later, and at 140 KB/s from a dozen
+servers a second can carry a tenth more than was granted in it."""
 
 
 def form_named(name: str) -> Form:

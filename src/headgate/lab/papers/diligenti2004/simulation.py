@@ -23,11 +23,11 @@ __all__ = ["simulate"]
 _BINS_A_BEAT = round(1.0 / BIN_SECONDS)
 """The rate is measured, and the queue looked at, once a second."""
 _TRIPS_TO_FIRST_BYTE = 2.0
-"""One to connect and one to ask."""
+"""One to connect and one for the request."""
 
 
 class _Stream:
-    """One download. A server has one at a time, so its whole speed is there for it."""
+    """One download. A server has one at a time, which gets its whole speed."""
 
     __slots__ = ("first_byte", "key", "left", "rate", "size", "started")
 
@@ -71,7 +71,7 @@ def simulate(form: Form, world: World, seconds: float) -> Trace:
 
 
 def _flow(streams: list[_Stream], now: float, limit: float) -> float:
-    """Bytes of one bin; the streams get on by them."""
+    """Bytes of one bin; advances the streams."""
     flowing = [stream for stream in streams if stream.first_byte <= now]
     wanted = sum(stream.rate for stream in flowing)
     seconds = BIN_SECONDS * min(1.0, limit / wanted) if wanted else 0.0

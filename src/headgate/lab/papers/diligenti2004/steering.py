@@ -1,4 +1,4 @@
-"""One form at work on the predefined queue: the fetcher manager, told the time of the experiment.
+"""One form of control on the predefined queue: the fetcher manager with the time of the experiment.
 
 The same code steers the simulation and the downloads on the bed, and both have what a crawl has
 (`headgate.traffic.fetcher_manager`).
@@ -18,7 +18,7 @@ from headgate.traffic.server_speed import Measure, ServerSpeeds
 __all__ = ["Steering"]
 
 _PER_SERVER = 1
-"""As politeness has it, and so that a measure is of the server and not of our own crowd."""
+"""For politeness, and so that a measure is of the server alone."""
 _NOON = 12 * 60.0
 
 
@@ -41,11 +41,11 @@ class Steering:
         return self._manager.starts(now, _moment(now))
 
     def ended(self, key: str, now: float, size: float, seconds: float, first_byte: float) -> None:
-        """A download came whole."""
+        """A download is complete."""
         self._manager.came(key, Measure(size, seconds, 1, first_byte), _moment(now))
 
     def failed(self, key: str) -> None:
-        """A download is over and says nothing of its server."""
+        """A download failed, without a measure of its server."""
         self._manager.ended(key)
 
     def measured(self, rate: float) -> None:

@@ -1,4 +1,4 @@
-"""What a run did, second by second, and the figures it is judged by."""
+"""What happened in a run, second by second, and its summary."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class Summary:
     passed_over: float
     """Better documents still in line when one starts: the mean."""
     displacement: float
-    """Places between when a document started and when its score would have it start: the mean."""
+    """Mean distance in the queue between a document's start and its place by score."""
     downloads: int
     pause: float
-    """Of the machine, seconds: what it held back then came at once."""
+    """Longest stall of the machine, in seconds: bytes held back then come at once."""
 
 
 COLUMNS: tuple[tuple[str, Callable[[Summary], str]], ...] = (

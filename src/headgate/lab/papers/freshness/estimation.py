@@ -2,11 +2,11 @@
 
 **Errors**: rates lognormal(0, 1) around one change in ten days, looks ten days apart on average at
 random times, 2,000 pages, the prior learned from them. **Calibration**: the held-out pages, looks
-twelve days apart on average; before each look the probability that the page has changed is said,
-and compared with what the look finds, over the second half of the time, in ten bins by what was
-said. Of some 100 looks in a bin even a perfect forecast is off by chance, and the largest of ten
-gaps by more; how much is reckoned from draws, and said beside it. Looks of several seeds together
-have less of that.
+twelve days apart on average; before each look the probability of a change is predicted, and
+compared with the result, over the second half of the time, in ten bins by prediction. With some 100
+looks in a bin even a perfect forecast is off by chance, and the largest of ten gaps by more; how
+much is computed from random draws, and shown with it. Looks of several seeds together have less of
+that.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _GRID = RateGrid()
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Looks before which about the same was said."""
+    """Looks with about the same prediction."""
 
     looks: int
     said: float
@@ -57,9 +57,9 @@ class Estimation:
     """Root of the mean squared error of the rate's logarithm after 5, 10 and 30 looks."""
     log_loss: float
     largest_gap: float
-    """Between what was said and what was found, of ten bins by what was said."""
+    """Largest gap between prediction and result, over ten bins."""
     gap_by_chance: float
-    """What it would be if all that was said were right, on average."""
+    """Its expected value if all predictions were right."""
     bins: tuple[Bin, ...]
 
 

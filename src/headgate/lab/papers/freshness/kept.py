@@ -1,4 +1,4 @@
-"""Headgate's own board, estimator and index in the replay: what `headgate keep` decides by."""
+"""Headgate's own board, estimator and index in the replay, as in `headgate keep`."""
 
 from __future__ import annotations
 

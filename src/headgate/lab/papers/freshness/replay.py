@@ -1,7 +1,7 @@
 """A policy against real changes, at a budget of bytes, in steps of six hours.
 
 All copies are fresh on the first day. Each step adds its bytes to the credit; while there is some,
-the policy names the next visit and is told what its looks found. Freshness is the share of pages
+the policy chooses the next visit and gets the results of its looks. Freshness is the share of pages
 like their copies at the end of a step, age how long the others have been different; both are means
 over the last two thirds of the time, when a policy has had time to learn.
 
@@ -39,7 +39,7 @@ class PageLook:
 
 
 class Policy(Protocol):
-    """Who decides. Pages go by number."""
+    """A policy; pages are identified by number."""
 
     def next_pages(self, now: float) -> Sequence[int]:
         """Of one site, for the next visit; empty: none for now."""
@@ -119,12 +119,12 @@ class _Play:
         self._web, self._policy = web, policy
         self._sizes = web.sizes
         self._missed = np.array([_nth(page, 0) for page in web.pages])
-        """When the first change came that the copy has not."""
+        """Time of the first change that is not in the copy."""
         self._notes: list[tuple[float, float, float, float]] = []
         self._looks = 0
 
     def visit(self, now: float) -> float:
-        """Bytes that it took; 0: the policy wants none."""
+        """Bytes of the visit; 0: the policy wants none."""
         pages = self._policy.next_pages(now)
         if not len(pages):
             return 0.0

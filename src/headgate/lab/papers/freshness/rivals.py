@@ -1,9 +1,9 @@
 """The policies of the replay, by name: Headgate's own board, and published ones.
 
-Whatever has intervals asks for what is due, the longest due first, as far as the bytes go; a page
-that is due again before it was asked has missed a turn. The rivals with priority groups are told
-the true mean rates of the pages, which nobody has; Headgate's board and Nutch's rule know nothing
-beforehand."""
+Policies with intervals request what is due, longest overdue first, as far as the bytes go; a page
+that is due again before it was requested has missed a turn. Policies with priority groups get the
+true mean rates of the pages, which nobody has in practice; Headgate's board and Nutch's rule know
+nothing beforehand."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A pull played to its end: machines ask, work, and ask again; times and speeds are the true ones,
-which whoever decides does not know."""
+"""Simulates a pull: machines ask, work, and ask again; times and speeds are the true ones, which
+the algorithm does not know."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""All ways to spread the sites, by name: what each makes of an instance, in seconds to its end.
+"""All algorithms, by name: the makespan of an instance, in seconds.
 
-Whoever decides sees estimates and reference speeds; the true ones decide what comes of it."""
+They see estimates and reference speeds; the makespan follows from the true ones."""
 
 from __future__ import annotations
 

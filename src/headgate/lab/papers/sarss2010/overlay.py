@@ -1,4 +1,4 @@
-"""Where machines and hosts lie, and who should fetch what: the overlay on measured round trips."""
+"""The overlay on measured round trips: coordinates of machines and hosts, and assignments."""
 
 from __future__ import annotations
 
