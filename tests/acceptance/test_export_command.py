@@ -14,13 +14,12 @@ import pytest
 from msgspec.structs import replace
 from tests.acceptance.running import headgate
 from tests.acceptance.small_web import SmallWeb, serving
-from tests.integration.storage.crawled import STARTED, WARCINFO, crawl_again, crawl_once
+from tests.integration.storage.crawled import STARTED, WARCINFO, crawl_again, crawl_once, end_run
 from tests.unit.storage.making import make_fetched
 
 from headgate.model.page import Page
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.spool import SiteSpool
-from headgate.storage.sealing import seal
 
 MENU = "<nav>" + "".join(f"<a href=/m{k}>Menu {k}</a> " for k in range(9)) + "</nav>"
 STORY = " ".join(
@@ -54,11 +53,7 @@ def run(tmp_path: Path) -> RunFolder:
         spool.put(page_of_html(3, "/docs/birds?page=2", birds))
         picture = make_fetched(4, b"\x89PNG" + bytes(500), content_type="image/png")
         spool.put(Page(picture, 1))
-        spool.finish()
-        spool.commit()
-        spool.close()
-        seal(run)
-        run.finish()
+        end_run(run, spool)
     return run
 
 

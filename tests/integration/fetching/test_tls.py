@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.fetching.metering import Meter
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, TlsFacts
 
-from .scripted import PATIENT, Wire, asking, page
+from .scripted import PATIENT, Server, Wire, asking, page
+from .scripted import serving as serving_script
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="the command openssl")
 
@@ -38,49 +40,35 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return whole
 
 
+@dataclass(frozen=True)
 class _Server:
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self.connections = 0
-        self.resumed: list[bool] = []
+    scripted: Server
+    resumed: list[bool]
+    """Whether each connection resumed a session."""
+
+    @property
+    def connections(self) -> int:
+        return self.scripted.connections
 
     def url(self, host: str = "named.test") -> str:
-        return f"https://{host}:{self.port}/"
+        return f"https://{host}:{self.scripted.port}/"
 
 
 @asynccontextmanager
 async def serving(certificate: Path, body: bytes, *, close: bool = False) -> AsyncIterator[_Server]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    tasks: set[asyncio.Task[None]] = set()
+    resumed: list[bool] = []
 
-    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
-        state.connections += 1
-        wire = Wire(reader, writer)
-        state.resumed.append(writer.get_extra_info("ssl_object").session_reused)
-        try:
-            while await wire.said():
-                await wire.say(page(body, *([b"Connection: close"] if close else [])))
-                if close:
-                    break
-        except (ConnectionError, asyncio.CancelledError):
-            pass
-        finally:
-            tasks.discard(task)
-            writer.close()
+    async def script(wire: Wire) -> None:
+        resumed.append(wire.writer.get_extra_info("ssl_object").session_reused)
+        while await wire.said():
+            await wire.say(page(body, *([b"Connection: close"] if close else [])))
+            if close:
+                break
 
-    server = await asyncio.start_server(accepted, "127.0.0.1", 0, ssl=context)
-    state = _Server(server.sockets[0].getsockname()[1])
-    try:
-        yield state
-    finally:
-        server.close()
-        for task in list(tasks):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    async with serving_script(script, context) as server:
+        yield _Server(server, resumed)
 
 
 def fetcher_for(

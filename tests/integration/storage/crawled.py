@@ -49,11 +49,7 @@ def crawl_once(folder: Path) -> RunFolder:
         spool.put(Page(make_failure(9), 2))
         spool.put(Page(replace(make_fetched(10), url=make_robots_url()), 0, role=Role.ROBOTS))
         spool.note(make_url(11), NOON, [("robots", "Disallow: /page/11")])
-        spool.finish()
-        spool.commit()
-        spool.close()
-        seal(run)
-        run.finish()
+        end_run(run, spool)
     return run
 
 
@@ -66,12 +62,17 @@ def crawl_again(folder: Path) -> RunFolder:
         spool.put(Page(make_not_modified(5), 0, earlier=known.find(make_url(5))))
         same = replace(make_fetched(1), wall_time=NOON + 86_401)
         spool.put(Page(same, 0, earlier=known.find(make_url(1))))
-        spool.finish()
-        spool.commit()
-        spool.close()
-        seal(run)
-        run.finish()
+        end_run(run, spool)
     return run
+
+
+def end_run(run: RunFolder, spool: SiteSpool) -> None:
+    """Finish a run of one site, of which all pages were put into the spool."""
+    spool.finish()
+    spool.commit()
+    spool.close()
+    seal(run)
+    run.finish()
 
 
 def make_robots_url() -> str:

@@ -15,10 +15,9 @@ from headgate.model.errors import UserMistake
 from headgate.model.page import Page
 from headgate.storage.collection import Collection
 from headgate.storage.journals.spool import SiteSpool
-from headgate.storage.sealing import seal
 from headgate.storage.stored_page import UnreadablePage
 
-from .crawled import SHARED_BODY, crawl_again, crawl_once
+from .crawled import SHARED_BODY, crawl_again, crawl_once, end_run
 
 DAY = 86_400.0
 HTML = "<title>Grün</title><p>Äpfel <b>und</b> Birnen<p><a href=b.html>more</a>".encode("latin-1")
@@ -32,11 +31,7 @@ def crawl_pages(folder: Path, day: int, *pages: Page) -> None:
         for page in pages:
             outcome = replace(page.outcome, wall_time=NOON + day * DAY)
             spool.put(replace(page, outcome=outcome))
-        spool.finish()
-        spool.commit()
-        spool.close()
-        seal(run)
-        run.finish()
+        end_run(run, spool)
 
 
 def test_a_page_is_decoded(tmp_path: Path) -> None:
