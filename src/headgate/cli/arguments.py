@@ -1,4 +1,4 @@
-"""Argument types for argparse."""
+"""Argument types for argparse, and arguments that several commands have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TypeVar
 
 from headgate.model.errors import UserMistake
 
-__all__ = ["at_least_one", "named_folder", "read_by"]
+__all__ = ["DEFAULT_FOLDER", "add_folder", "add_out", "at_least_one", "named_folder", "read_by"]
+
+DEFAULT_FOLDER = Path("headgate-data")
 
 Value = TypeVar("Value")
 
@@ -39,3 +41,22 @@ def read_by(reader: Callable[[str], Value]) -> Callable[[str], Value]:
             raise argparse.ArgumentTypeError(str(mistake)) from None
 
     return read
+
+
+def add_folder(parser: argparse.ArgumentParser, what: str = "the collection") -> None:
+    """DIR, for commands that read a collection."""
+    parser.add_argument(
+        "folder",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=DEFAULT_FOLDER,
+        help=f"{what} (default: {DEFAULT_FOLDER})",
+    )
+
+
+def add_out(parser: argparse.ArgumentParser, default: Path = DEFAULT_FOLDER) -> None:
+    """--out, for commands that fill a collection."""
+    parser.add_argument(
+        "--out", metavar="DIR", type=named_folder, default=default, help=f"({default})"
+    )

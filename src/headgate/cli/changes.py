@@ -8,9 +8,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headgate.cli.arguments import add_folder
 from headgate.cli.speaking import say, show, show_json
 from headgate.model.errors import UserMistake
 from headgate.model.page_change import Change, PageChange
@@ -46,10 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    parser.add_argument(
-        "folder", metavar="DIR", nargs="?", type=Path, default=Path("headgate-data"),
-        help="the collection (default: headgate-data)",
-    )  # fmt: skip
+    add_folder(parser)
     parser.add_argument("runs", metavar="RUN", nargs="*", help="two runs by their names")
     parser.add_argument(
         "--since", metavar="TIME", help="changes found within this time, like 12h or 7d"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.cli.arguments import at_least_one, named_folder
+from headgate.cli.arguments import add_out, at_least_one
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.opening_words import OpeningWords
 from headgate.cli.proxies import say_that_proxies_are_not_used
@@ -24,7 +24,6 @@ from headgate.model.site import ORDERS
 
 __all__ = ["configure", "run"]
 
-DEFAULT_OUT = Path("headgate-data")
 _REPLACEABLE = (
     "bandwidth", "quota", "deadline", "crawlers", "objective", "policy", "make_way", "contact",
     "processes",
@@ -78,9 +77,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="who sets the rates, like ReAlloc-MAXT (headgate; headgate plan --compare names them)",
     )
     parser.add_argument("--objective", choices=[str(objective) for objective in Objective])
-    parser.add_argument(
-        "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
-    )
+    add_out(parser)
     parser.add_argument("--resume", action="store_true", help="continue the unfinished run in DIR")
     parser.add_argument(
         "--abandon", action="store_true", help="give up the unfinished run in DIR; keep its pages"

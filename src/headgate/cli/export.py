@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headgate.cli.arguments import add_folder
 from headgate.cli.speaking import say
 from headgate.model.errors import UserMistake
 
@@ -49,14 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES.replace("%%", "%")
-    parser.add_argument(
-        "folder",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path("headgate-data"),
-        help="the collection, or the folder of one run (default: headgate-data)",
-    )
+    add_folder(parser, "the collection, or the folder of one run")
     parser.add_argument(
         "--as",
         dest="form",

@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from headgate.cli.arguments import at_least_one, named_folder
+from headgate.cli.arguments import DEFAULT_FOLDER, add_out, at_least_one
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.keep_showing import show_kept
 from headgate.cli.proxies import say_that_proxies_are_not_used
@@ -17,7 +17,6 @@ from headgate.model.units import parse_duration
 
 __all__ = ["configure", "run"]
 
-DEFAULT_OUT = Path("headgate-data")
 POLICIES = ("index", "fixed", "iir", "icr", "nutch", "uniform")
 OBJECTIVES = ("age", "freshness")
 
@@ -47,9 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
     parser.add_argument("file", metavar="FILE", nargs="?", help="a site file (TOML)")
-    parser.add_argument(
-        "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
-    )
+    add_out(parser)
     parser.add_argument("--bandwidth", metavar="RATE", help="the budget, like '1.5 MB/s'")
     parser.add_argument("--quota", metavar="SIZE/PERIOD", help="like '20 GB/month' or '500 MB/day'")
     parser.add_argument(
@@ -69,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", metavar="TIME", dest="duration", help="end after so long")
     parser.add_argument("--once", action="store_true", help="end when nothing is due")
     parser.add_argument(
-        "--status", metavar="DIR", nargs="?", type=Path, const=DEFAULT_OUT,
+        "--status", metavar="DIR", nargs="?", type=Path, const=DEFAULT_FOLDER,
         help="how the keeper of a collection fares",
     )  # fmt: skip
     parser.add_argument(

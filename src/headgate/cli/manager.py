@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.cli.arguments import at_least_one, named_folder
+from headgate.cli.arguments import add_out, at_least_one
 from headgate.cli.door_arguments import add_door, door_place, need_grid
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.keep import OBJECTIVES, POLICIES
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "run"]
 
-DEFAULT_OUT = Path("headgate-data")
 _WORDS = ("invite", "nodes", "tasks", "revoke", "drain")
 _NAMED = ("invite", "revoke")
 _STATES = ("ready", "leased", "received", "done", "dropped")
@@ -55,9 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     parser.add_argument("what", metavar="FILE | WORD", help=f"a site file, or {', '.join(_WORDS)}")
     parser.add_argument("name", metavar="NAME", nargs="?", help="of the node to invite or revoke")
-    parser.add_argument(
-        "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
-    )
+    add_out(parser)
     add_door(parser)
     parser.add_argument(
         "--bandwidth", metavar="RATE", help="of all nodes together, like '1.5 MB/s'"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headgate.cli.arguments import add_folder
 from headgate.cli.keep_showing import show_kept
 from headgate.cli.speaking import show, show_json
 
@@ -35,14 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    parser.add_argument(
-        "folder",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path("headgate-data"),
-        help="the collection, or the folder of one run (default: headgate-data)",
-    )
+    add_folder(parser, "the collection, or the folder of one run")
     parser.add_argument("--run", metavar="STAMP", help="which run (default: the newest)")
     parser.add_argument("--json", action="store_true", help="print report.json instead of words")
 

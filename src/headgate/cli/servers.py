@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from pathlib import Path
 
-from headgate.cli.arguments import read_by
+from headgate.cli.arguments import add_folder, read_by
 from headgate.cli.pictures import plot_path, save_plot
 from headgate.cli.speaking import show
 from headgate.jobs.known_servers import known_servers
@@ -15,7 +14,6 @@ from headgate.traffic.known_server import KnownServer
 
 __all__ = ["configure", "run"]
 
-DEFAULT_FOLDER = Path("headgate-data")
 _PIPED_WIDTH = 110
 
 _DESCRIPTION = """\
@@ -36,10 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    parser.add_argument(
-        "folder", metavar="DIR", nargs="?", type=Path, default=DEFAULT_FOLDER,
-        help=f"the collection ({DEFAULT_FOLDER})",
-    )  # fmt: skip
+    add_folder(parser)
     parser.add_argument(
         "--host", metavar="TEXT", default="", help="only servers with this in a host or address"
     )

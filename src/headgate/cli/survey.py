@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.cli.arguments import named_folder
+from headgate.cli.arguments import add_out
 from headgate.cli.door_arguments import add_door, door_place
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.proxies import say_that_proxies_are_not_used
@@ -91,9 +91,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", metavar="FILE", help="a site file whose [budget] holds: timetable, quota, zone"
     )
-    parser.add_argument(
-        "--out", metavar="DIR", type=named_folder, default=DEFAULT_OUT, help=f"({DEFAULT_OUT})"
-    )
+    add_out(parser, DEFAULT_OUT)
     parser.add_argument(
         "--resume", action="store_true", help="continue the unfinished survey in DIR"
     )

@@ -27,71 +27,68 @@ def survey_page(report: SurveyReport, facts: SurveyFacts) -> str:
     )
     if report.nothing_fetched:
         headline = nothing_surveyed(report)
-    size = format_size(report.wire_bytes)
-    body = joined(
-        (
-            element(
-                "header",
-                element("p", f"Headgate, survey {report.stamp}", class_="kicker"),
-                element("h1", headline),
-                element("p", f"Ended: {report.ending}.", class_="amounts"),
-            ),
-            element("section", *_tiles(report, size), class_="tiles"),
-            section(
-                "Hosts found against requests",
-                harvest_chart(facts),
-                "Hosts found by number of requests; dashed: had they been found at a steady pace.",
-            ),
-            section(
-                "Cost and yield by depth",
-                depth_chart(facts),
-                "Requests for pages down to each depth, and hosts they link to, as shares of all.",
-            ),
-            section(
-                "Each depth",
-                _depths(report),
-                "What was asked for; and what was not, as far as can be foreseen: links seen and"
-                " not followed, and what they would lead to."
-                if report.ahead
-                else "What was asked for. Nothing was left out.",
-            ),
-            section("Servers by domain", domain_chart(facts)),
-            section(
-                "Transfer rate against response time",
-                speed_chart(facts),
-                "A dot for each server that sent a body of more than ten packets; shorter ones"
-                " arrive at once and say nothing of the rate.",
-            ),
-            section(
-                "TLS",
-                _tls(report),
-                "Servers by TLS version and by issuer of their certificates; servers.parquet has"
-                " each.",
-            ),
-            section(
-                "robots.txt",
-                _counts("what it says", report.robots),
-                "absent: there is none; open: no rule for us; closed: not even the home page;"
-                " unavailable: it could not be had, so nothing was asked for.",
-            ),
-            section("Servers without a page", _counts("why", report.unreachable)),
-            section(
-                "The graph of hosts",
-                graph_picture(facts),
-                f"Up to {MOST_NODES} hosts with the most links: blue ones answer, red ones do not,"
-                " grey ones were not asked. hosts.graphml has all.",
-            ),
-        ),
-        "\n",
+    header = element(
+        "header",
+        element("p", f"Headgate, survey {report.stamp}", class_="kicker"),
+        element("h1", headline),
+        element("p", f"Ended: {report.ending}.", class_="amounts"),
     )
+    tiles = element("section", *_tiles(report), class_="tiles")
+    body = joined((header, tiles, *_sections(report, facts)), "\n")
     return document(f"{headline} – Headgate", body)
 
 
-def _tiles(report: SurveyReport, size: str) -> Iterator[Markup]:
+def _sections(report: SurveyReport, facts: SurveyFacts) -> Iterator[Markup]:
+    yield section(
+        "Hosts found against requests",
+        harvest_chart(facts),
+        "Hosts found by number of requests; dashed: had they been found at a steady pace.",
+    )
+    yield section(
+        "Cost and yield by depth",
+        depth_chart(facts),
+        "Requests for pages down to each depth, and hosts they link to, as shares of all.",
+    )
+    yield section(
+        "Each depth",
+        _depths(report),
+        "What was requested, and an estimate of what was not: links seen and not followed, and"
+        " what they would lead to."
+        if report.ahead
+        else "What was requested. Nothing was left out.",
+    )
+    yield section("Servers by domain", domain_chart(facts))
+    yield section(
+        "Transfer rate against response time",
+        speed_chart(facts),
+        "A dot for each server that sent a body of more than ten packets; shorter ones arrive at"
+        " once and do not show the rate.",
+    )
+    yield section(
+        "TLS",
+        _tls(report),
+        "Servers by TLS version and by issuer of their certificates; servers.parquet has each.",
+    )
+    yield section(
+        "robots.txt",
+        _counts("what it says", report.robots),
+        "absent: there is none; open: no rule for us; closed: not even the home page;"
+        " unavailable: it could not be fetched, so nothing was requested.",
+    )
+    yield section("Servers without a page", _counts("why", report.unreachable))
+    yield section(
+        "The graph of hosts",
+        graph_picture(facts),
+        f"Up to {MOST_NODES} hosts with the most links: blue ones answer, red ones do not, grey"
+        " ones were not contacted. hosts.graphml has all.",
+    )
+
+
+def _tiles(report: SurveyReport) -> Iterator[Markup]:
     per_host = f"{report.requests / report.hosts:.1f} per host found" if report.hosts else ""
     yield _tile("Requests", f"{report.requests:,}", per_host)
     unchanged = f"{plural(report.unchanged, 'page')} unchanged since the last survey"
-    yield _tile("Bytes", size, unchanged if report.unchanged else "")
+    yield _tile("Bytes", format_size(report.wire_bytes), unchanged if report.unchanged else "")
     yield _tile(
         "The most for one server",
         f"{report.most_requests:,} requests",

@@ -102,7 +102,7 @@ class KeepState:
         *,
         running: bool,
     ) -> KeepStatus:
-        """Write it down, and give it."""
+        """Write the status and the hours that are over; returns the status."""
         self._wall = now
         log = self._opened(now)
         fresh = collection_freshness(self._desk.board.places.rows, now)
