@@ -52,10 +52,10 @@ class CrawlWatch:
         self._opening.say(f"Planning for {what} …")
 
     def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
-        self._snapshots.planned(forecasts)
         self._opening.clear()
         if self._view is None:
             return
+        self._snapshots.planned(forecasts)
         if plan is None:
             if not self._limited:
                 say("no bandwidth limits this crawl; --bandwidth 1MB/s would")

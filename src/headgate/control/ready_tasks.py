@@ -1,7 +1,8 @@
 """Tasks that wait, by host: the best ones of hosts that are free, without a look at the others.
 
 A host stands in the order with its best task. One that is found busy is put aside until it is freed
-(`awake`), so however many tasks wait at busy hosts, asking costs a few steps of a heap.
+(`awake`), so however many tasks wait at busy hosts, asking costs a few steps of a heap. There may
+be a hundred thousand of them at as many hosts, so little is kept of each.
 """
 
 from __future__ import annotations
@@ -15,39 +16,46 @@ from headgate.control.board_rows import BoardTask
 
 __all__ = ["ReadyTasks"]
 
-Rank: TypeAlias = tuple[int, float, int]
-"""Of a task, whose number it ends with."""
+_Entry: TypeAlias = tuple[int, float, int, BoardTask]
+"""A task after its rank, whose last number is the task's own, so that no two are equal."""
+
+
+@dataclass(slots=True)
+class _Host:
+    tasks: list[_Entry] = field(default_factory=list)
+    """A heap; tasks that no longer wait are passed over."""
+    standing: _Entry | None = None
+    """In the order of all hosts."""
+    asleep: bool = False
 
 
 @dataclass(slots=True)
 class ReadyTasks:
-    _tasks: dict[int, BoardTask] = field(default_factory=dict)
-    _hosts: dict[str, list[Rank]] = field(default_factory=dict)
-    """Heaps; what is no longer in ``_tasks`` is passed over."""
-    _order: list[tuple[Rank, str]] = field(default_factory=list)
+    _waiting: set[int] = field(default_factory=set)
+    _hosts: dict[str, _Host] = field(default_factory=dict)
+    _order: list[_Entry] = field(default_factory=list)
     """A heap; an entry that its host no longer stands with is passed over."""
-    _standing: dict[str, Rank] = field(default_factory=dict)
-    _asleep: set[str] = field(default_factory=set)
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._waiting)
 
     def __contains__(self, task: int) -> bool:
-        return task in self._tasks
+        return task in self._waiting
 
     def add(self, task: BoardTask) -> None:
-        self._tasks[task.id] = task
-        heapq.heappush(self._hosts.setdefault(task.host, []), task.rank)
+        self._waiting.add(task.id)
+        host = self._hosts.setdefault(task.host, _Host())
+        heapq.heappush(host.tasks, (*task.rank, task))
         self._stand(task.host)
 
     def remove(self, task: BoardTask) -> None:
-        self._tasks.pop(task.id, None)
+        self._waiting.discard(task.id)
         self._stand(task.host)
 
     def awake(self, host: str) -> None:
         """It may be free again."""
-        if host in self._asleep:
-            self._asleep.discard(host)
+        if host in self._hosts:
+            self._hosts[host].asleep = False
             self._stand(host)
 
     def in_order(
@@ -59,40 +67,45 @@ class ReadyTasks:
         seen: list[str] = []
         try:
             while self._order:
-                rank, host = heapq.heappop(self._order)
-                if self._standing.get(host) != rank:
+                entry = heapq.heappop(self._order)
+                name = entry[-1].host
+                host = self._hosts.get(name)
+                if host is None or host.standing is not entry:
                     continue
-                del self._standing[host]
-                if not free(host):
-                    self._asleep.add(host)
+                host.standing = None
+                if not free(name):
+                    host.asleep = True
                     continue
-                seen.append(host)
-                task = self.first_at(host)
+                seen.append(name)
+                task = self.first_at(name)
                 if task is not None and fit(task):
                     yield task
         finally:
-            for host in seen:
-                self._stand(host)
-
-    def _stand(self, host: str) -> None:
-        """In the order, with its best task."""
-        rank = None if host in self._asleep else self._first_rank(host)
-        if rank is None:
-            self._standing.pop(host, None)
-        elif self._standing.get(host) != rank:
-            self._standing[host] = rank
-            heapq.heappush(self._order, (rank, host))
+            for name in seen:
+                self._stand(name)
 
     def first_at(self, host: str) -> BoardTask | None:
         """Its best; None: none waits there."""
-        rank = self._first_rank(host)
-        return None if rank is None else self._tasks[rank[-1]]
+        first = self._first(host)
+        return None if first is None else first[-1]
 
-    def _first_rank(self, host: str) -> Rank | None:
-        heap = self._hosts.get(host, ())
-        while heap and heap[0][-1] not in self._tasks:
-            heapq.heappop(heap)
-        if not heap:
-            self._hosts.pop(host, None)
+    def _stand(self, name: str) -> None:
+        """In the order, with its best task."""
+        first = self._first(name)
+        if first is None:
+            return
+        host = self._hosts[name]
+        if not host.asleep and host.standing is not first:
+            host.standing = first
+            heapq.heappush(self._order, first)
+
+    def _first(self, name: str) -> _Entry | None:
+        host = self._hosts.get(name)
+        if host is None:
             return None
-        return heap[0]
+        while host.tasks and host.tasks[0][-1].id not in self._waiting:
+            heapq.heappop(host.tasks)
+        if not host.tasks:
+            del self._hosts[name]
+            return None
+        return host.tasks[0]

@@ -7,11 +7,18 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from headgate.control.board import Board
-from headgate.control.board_rows import BoardStore
+from headgate.control.board_rows import BoardStore, Changes
 from headgate.crawling.group_commit import GroupCommit
 from headgate.model.errors import HeadgateError
 
 __all__ = ["BoardSaving"]
+
+
+@dataclass(slots=True)
+class _Asked:
+    task: int | None = None
+    """Whose spec is wanted."""
+    spec: bytes = b""
 
 
 @dataclass(slots=True)
@@ -21,18 +28,35 @@ class BoardSaving:
     fault: BaseException | None = None
     """Why saving failed; the board is ahead of the catalog then, and no more questions are
     answered."""
-    _saving: GroupCommit[None] = field(init=False)
+    _saving: GroupCommit[_Asked] = field(init=False)
 
     def __post_init__(self) -> None:
         self._saving = GroupCommit(self._begin)
 
     async def stored(self) -> None:
         """Returns when all decisions so far are stored."""
+        await self._commit(_Asked())
+
+    async def stored_with_spec(self, task: int) -> bytes:
+        """The same, with what a task's node is told, read on the way: by itself that would wait for
+        the next transaction."""
+        asked = _Asked(task)
+        await self._commit(asked)
+        return asked.spec
+
+    async def _commit(self, asked: _Asked) -> None:
         try:
-            await self._saving.commit(None)
+            await self._saving.commit(asked)
         except HeadgateError as fault:
             self.fault = fault
             raise
 
-    def _begin(self, _: Sequence[None]) -> Callable[[], object]:
-        return partial(self.store.save, self.board.changes.take())
+    def _begin(self, asked: Sequence[_Asked]) -> Callable[[], object]:
+        return partial(self._save, self.board.changes.take(), asked)
+
+    def _save(self, changes: Changes, asked: Sequence[_Asked]) -> None:
+        if changes:
+            self.store.save(changes)
+        for one in asked:
+            if one.task is not None:
+                one.spec = self.store.spec(one.task)

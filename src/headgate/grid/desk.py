@@ -175,9 +175,13 @@ class Desk:
         held = None
         if self.terms.free_bytes() > 0:
             held = self.board.claim(asker, now, self.clock.wall())
+        if held is not None:
+            number = held.task.id
+            self._given.know(number, await self._saving.stored_with_spec(number))
+            return await self._given.grant(held)
         if self.board.changes:
             await self._saving.stored()
-        return self._idle(node, now) if held is None else await self._given.grant(held)
+        return self._idle(node, now)
 
     def _idle(self, node: str, now: float) -> Idle:
         """No task now; it should ask again when the lease of a silent node may have ended."""

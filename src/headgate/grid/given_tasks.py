@@ -63,9 +63,13 @@ class GivenTasks:
     async def spec(self, task: int) -> TaskSpec:
         spec = self._specs.get(task)
         if spec is None:
-            data = await asyncio.to_thread(self.store.spec, task)
-            spec = self._specs[task] = decoded(data, TaskSpec)
-            self._forget_done()
+            spec = self.know(task, await asyncio.to_thread(self.store.spec, task))
+        return spec
+
+    def know(self, task: int, data: bytes) -> TaskSpec:
+        """The spec of a task that was given out, as the catalog has it."""
+        spec = self._specs[task] = decoded(data, TaskSpec)
+        self._forget_done()
         return spec
 
     def _forget_done(self) -> None:
@@ -79,7 +83,6 @@ class GivenTasks:
         task = held.task
         spec = await self.spec(task.id)
         owner = spec.owner
-        handout = handout_path(self.run, owner.site, owner.visit)
         return Grant(
             lease=held.row.lease,
             seconds=max(held.until - self.clock.now(), 0.0),
@@ -89,7 +92,7 @@ class GivenTasks:
             expected_bytes=task.expected_bytes,
             most_bytes=self.most_bytes(task.id),
             known_bytes=_size(self.collection.memory(owner.site)),
-            handed_bytes=_size(handout),
+            handed_bytes=_size(handout_path(self.run, owner.site, owner.visit)),
         )
 
     def most_bytes(self, number: int) -> float:
@@ -116,7 +119,10 @@ class GivenTasks:
 
 
 def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _piece(path: Path, offset: int) -> bytes:

@@ -73,7 +73,7 @@ class Receiving:
             raise Refused(f"{size:,} bytes of {owner.site} are far more than was expected")
         if size > self.free_bytes():
             return Verdict(word=Word.WAIT, wait=self.board.terms.lease_seconds)
-        await asyncio.to_thread(self.arrivals.expect, lease, put.files)
+        self.arrivals.expect(lease, put.files)
         return Verdict(word=Word.SEND)
 
     async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool:

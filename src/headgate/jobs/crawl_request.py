@@ -99,16 +99,20 @@ class CrawlRequest(msgspec.Struct, frozen=True):
         )
 
     def _with_files(self, site: Site) -> Site:
+        """Copies a site only if something changes: there may be a hundred thousand of them."""
         access = access_beside(site.access, Path(self.path).parent) if self.path else site.access
-        return self._with_focus(replace(site, access=access))
+        if access is not site.access:
+            site = replace(site, access=access)
+        return self._with_focus(site)
 
     def _with_focus(self, site: Site) -> Site:
         """With the options' focus if the site has none; the site's own files are relative to the
         site file."""
         beside = Path(self.path).parent
         if not site.has_topic:
-            focus = "" if self.focus is None else read_focus(self.focus)
-            site = replace(site, focus=focus, focus_pages=self.focus_pages)
+            if self.focus is not None or self.focus_pages:
+                focus = "" if self.focus is None else read_focus(self.focus)
+                site = replace(site, focus=focus, focus_pages=self.focus_pages)
         else:
             own = tuple(str(beside / name) for name in site.focus_pages)
             site = replace(site, focus_pages=own)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -27,6 +28,10 @@ _SITE_BEGINS = re.compile(
 )
 """A site's table header or an inline table: no key takes one, so that is a site as well."""
 
+_HEADER = re.compile(r"""^[ \t]*\[[ \t]*(?:site|"site"|'site')[ \t]*\.""", re.MULTILINE)
+
+_PIECE_CHARACTERS = 100_000
+
 _LONGEST_PROBLEM = 300
 
 
@@ -39,10 +44,46 @@ class SiteFileText(msgspec.Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         """The TOML values, or a `SiteFileError`."""
         self._refuse_too_many_sites()
-        document = self._loaded()
+        document = self._loaded_in_pieces() or self._loaded()
         if not document:
             raise self.error_on(1, "the file is empty; it needs a [budget] and a [site.NAME]")
         return document
+
+    def _loaded_in_pieces(self) -> dict[str, Any] | None:
+        """The parser holds five times as much for a table as the table takes, until it ends. None:
+        the text is short, or needs to be seen as a whole, perhaps because something is wrong."""
+        if len(self.text) <= _PIECE_CHARACTERS or self._may_span_lines:
+            return None
+        document: dict[str, Any] = {}
+        sites: dict[str, Any] = {}
+        for piece in self._pieces():
+            try:
+                found = tomllib.loads(piece)
+            except (ValueError, RecursionError):
+                return None
+            here = found.pop("site", {})
+            headers = sum(1 for _ in _HEADER.finditer(piece))
+            if not isinstance(here, dict) or len(here) != headers:
+                return None
+            if document.keys() & found.keys() or sites.keys() & here.keys():
+                return None
+            document |= found
+            sites |= here
+        return {**document, "site": sites}
+
+    def _pieces(self) -> Iterator[str]:
+        """Each but the first begins with a site."""
+        begin = 0
+        for match in _HEADER.finditer(self.text):
+            if match.start() - begin >= _PIECE_CHARACTERS:
+                yield self.text[begin : match.start()]
+                begin = match.start()
+        yield self.text[begin:]
+
+    @property
+    def _may_span_lines(self) -> bool:
+        """Whether a multi-line string may hold lines that look like sites."""
+        return '"""' in self.text or "'''" in self.text
 
     def _loaded(self) -> dict[str, Any]:
         try:
@@ -69,11 +110,8 @@ class SiteFileText(msgspec.Struct, frozen=True):
         return self.error_on(line, f"more than {MOST_SITES:,} sites; split the file")
 
     def _refuse_too_many_sites(self) -> None:
-        """By counting lines, because parsing so many would take minutes.
-
-        A multi-line string may hold lines that look like sites, so a text with one is not checked.
-        """
-        if '"""' in self.text or "'''" in self.text:
+        """By counting lines, because parsing so many would take minutes."""
+        if self._may_span_lines:
             return
         for count, match in enumerate(_SITE_BEGINS.finditer(self.text)):
             if count == MOST_SITES:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from headgate.crawling.task_messages import Chunk, FileDigest, FileSize, Lease
 from headgate.model.errors import HeadgateError
-from headgate.storage.collection import RunFolder
+from headgate.storage.collection import RunFolder, visit_stem
 from headgate.storage.faults import reading, writing
 from headgate.storage.journals.appending import sync_folder
 from headgate.storage.journals.journal import Owner, read_commits, read_owner
@@ -89,9 +89,8 @@ class Deliveries:
     def fits(self, owner: Owner, names: Iterable[str]) -> bool:
         """Whether these are valid names for a visit's files, without repetition, and include a
         journal."""
-        place = self.run.place(owner.site, visit=owner.visit)
-        names = list(names)
-        journal, begin = place.journal.name, f"{place.warc.stem}-"
+        names, stem = list(names), visit_stem(*owner)
+        journal, begin = f"{stem}.journal", f"{stem}-"
         known = all(name == journal or _is_warc(name, begin) for name in names)
         return known and journal in names and len(set(names)) == len(names)
 

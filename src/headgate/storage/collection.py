@@ -37,7 +37,7 @@ from headgate.storage.own_files import open_own, opened, refuse_links
 from headgate.storage.replacing import write_whole
 from headgate.storage.warc.writer import DEFAULT_FILE_BYTES, WarcFiles, file_safe
 
-__all__ = ["Collection", "RunFolder", "began"]
+__all__ = ["Collection", "RunFolder", "began", "visit_stem"]
 
 _DONE = ".done-"
 _SHARED = "small-sites-"
@@ -92,7 +92,7 @@ class RunFolder(msgspec.Struct, frozen=True):
     ) -> Place:
         """Where the journal and WARC files of a visit are; 0: the only visit to the site in this
         run."""
-        stem = f"{file_safe(site)}~{visit}" if visit else file_safe(site)
+        stem = visit_stem(site, visit)
         warc = WarcFiles(self.warc, stem, warcinfo, max_warc_bytes, self.shelf)
         return Place(Owner(site, visit), self.spool / f"{stem}.journal", warc)
 
@@ -265,6 +265,15 @@ def began(run: RunFolder) -> float:
         return datetime.fromisoformat(f"{day}T{moment}+00:00").timestamp()
     except ValueError:
         return 0.0
+
+
+def visit_stem(site: str, visit: int) -> str:
+    """What the names of a visit's files begin with.
+
+    >>> visit_stem("docs", 0), visit_stem("docs", 2)
+    ('docs', 'docs~2')
+    """
+    return f"{file_safe(site)}~{visit}" if visit else file_safe(site)
 
 
 def _age(stamp: str) -> tuple[str, int]:

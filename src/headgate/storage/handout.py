@@ -16,7 +16,7 @@ from headgate.crawling.leads import Handed
 from headgate.frontier.hash_set import Hashes
 from headgate.model.errors import DamagedFile
 from headgate.storage.bounds import Count
-from headgate.storage.collection import RunFolder
+from headgate.storage.collection import RunFolder, visit_stem
 from headgate.storage.faults import reading
 from headgate.storage.replacing import write_whole
 
@@ -33,7 +33,7 @@ class _Handout(msgspec.Struct, frozen=True, array_like=True):
 
 
 def handout_path(run: RunFolder, site: str, number: int) -> Path:
-    return run.place(site, visit=number).journal.with_suffix(".handed")
+    return run.spool / f"{visit_stem(site, number)}.handed"
 
 
 def packed_handout(asks: Mapping[int, list[str]], met: Hashes) -> bytes:

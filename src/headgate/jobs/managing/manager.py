@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -27,6 +28,7 @@ from headgate.control.board_rows import BoardState, BoardTerms
 from headgate.control.forecast import Forecast
 from headgate.control.learning import Learning
 from headgate.control.run_report import RunLog, make_report, standing
+from headgate.control.site_rounds import HostGroups
 from headgate.control.snapshots import Look
 from headgate.crawling.ports import MachineClock
 from headgate.crawling.progress import Progress
@@ -155,7 +157,6 @@ class _Managing:
     ) -> None:
         self._job, self._run, self._catalog = job, run, catalog
         self._parts, self._watcher = parts, watcher
-        self._named = {site.name: site for site in job.sites}
         earlier = load_report(run)
         self._time = RunTime(parts.clock, load_elapsed(run))
         load_budget(run)
@@ -163,7 +164,7 @@ class _Managing:
         self._log.zone = job.budget.timetable_zone
         self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
         self._keeping = BudgetKeeping(job.budget, run, catalog, parts.clock, watcher.mended)
-        self._learning = Learning.of(catalog, job.budget.calendar, job.sites)
+        self._learning = Learning.of(catalog, job.budget.calendar, ())
         self._board = Board(BoardTerms(job.grid.lease))
         self._store = SqlBoard(catalog.database)
         self._desk = Desk(
@@ -202,29 +203,36 @@ class _Managing:
         return report
 
     async def _open(self) -> None:
-        job, clock = self._job, self._parts.clock
         self._nodes.begin()
+        groups = shared_groups(self._run, self._job.sites)
+        making = await self._make_tasks(groups)
+        self._sites.share(groups)
+        await self._desk.open()
+        settled = {name for name, site in self._log.earlier_sites.items() if site.settled}
+        await asyncio.to_thread(self._sites.take_up, self._store, self._run.stamp, settled)
+        if making is not None:
+            await asyncio.to_thread(self._shared.take_up, making, settled)
+        self._log.budget_is(self._time.now, self._keeping.rate_at(0.0))
+        self._saving.begin(self._time.now)
+        self._watcher.attach(self)
+
+    async def _make_tasks(self, groups: Mapping[str, HostGroups]) -> TaskMaking | None:
+        """Put them into the catalog. More of them are made only of sites that are shared; without
+        any, forecasts of perhaps a hundred thousand sites are forgotten before the desk opens."""
+        job, clock = self._job, self._parts.clock
         moment = datetime.fromtimestamp(clock.wall(), UTC)
         forecasts = forecast_sites(
             job.sites, job.budget, self._catalog, Collection(job.out), moment
         )
         began = clock.wall() - self._time.earlier
-        groups = shared_groups(self._run, job.sites)
         making = TaskMaking(
             job.sites, groups, forecasts, self._run.stamp, began, job.contact
         )  # fmt: skip
         tasks = making.new()
         while some := list(islice(tasks, _AT_ONCE)):
             await asyncio.to_thread(self._store.add_tasks, some)
-        self._sites.share(groups)
-        await self._desk.open()
-        settled = {name for name, site in self._log.earlier_sites.items() if site.settled}
-        await asyncio.to_thread(self._sites.take_up, self._store, self._run.stamp, settled)
-        await asyncio.to_thread(self._shared.take_up, making, settled)
-        self._log.budget_is(self._time.now, self._keeping.rate_at(0.0))
-        self._saving.begin(self._time.now)
         self._watcher.planned(None, forecasts)
-        self._watcher.attach(self)
+        return making if groups else None
 
     async def _serve(self, door: DoorKeeper) -> RunReport:
         while not (self._interrupted or _over(self._desk, self._shared)):
@@ -284,6 +292,11 @@ class _Managing:
         use = self._keeping.pause_began()
         if use is not None:
             self._watcher.paused(use, [])
+
+    @cached_property
+    def _named(self) -> dict[str, Site]:
+        """For whoever looks on."""
+        return {site.name: site for site in self._job.sites}
 
     def _standing(self, names: Sequence[str] | None) -> Sequence[SiteReport]:
         sites = self._job.sites if names is None else [self._named[name] for name in names]

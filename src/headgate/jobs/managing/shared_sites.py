@@ -81,7 +81,6 @@ class SharedSites:
     def take_up(self, making: TaskMaking, settled: Container[str]) -> None:
         """Read the state of all sites once the desk is open; ``settled`` sites are done already."""
         store = self.desk.store
-        self._making = making
         self._sites = {
             site.name: site
             for site in making.sites
@@ -89,6 +88,7 @@ class SharedSites:
         }
         if not self._sites:
             return
+        self._making = making
         self._left = {name: Leftover() for name in self._sites}
         ended: dict[str, dict[int, _Round]] = {name: {} for name in self._sites}
         for name, lease in store.done(self.run.stamp):
