@@ -30,7 +30,7 @@ from bench.grid_kills import (
     ManyHosts,
     free_port,
     indexed,
-    two_at_once,
+    too_many_at_once,
 )
 from bench.postgres import Postgres, serving_postgres
 
@@ -221,7 +221,7 @@ def _problems(web: ManyHosts, out: Path, code: int) -> list[str]:
     problems += [
         f"other bytes: {url}" for url in expected if expected[url] not in found.get(url, ())
     ]
-    problems += [f"two nodes at {host}" for host in two_at_once(web)]
+    problems += [f"too many nodes at {host}" for host in too_many_at_once(web)]
     return [*problems, *([f"the manager ended with {code}"] if code else [])]
 
 

@@ -2,7 +2,8 @@
 
     python -m bench.grid_kills [--nodes 20] [--tasks 500] [--kills 60] [--seeds 1,2,3]
                                [--catalog sqlite,postgresql] [--lease 5] [--away 12]
-                               [--slots 3] [--page-seconds 0.02] [--keep DIR]
+                               [--slots 3] [--page-seconds 0.02] [--keep DIR] [--shared 2]
+    python -m bench.grid_kills --slots 30 --page-seconds 2 --away 30 --two-leases 100
 
 Sites of a few pages, each a host of its own on loopback (127.1.x.y), a real NATS server, `headgate
 manager` and `headgate node` as processes. At random moments one is ended with SIGKILL: a node most
@@ -10,6 +11,14 @@ of the time, which comes back after 0.2 to ``away`` seconds; else the manager, t
 PostgreSQL, which are started again at once. In the end all run in peace until the manager ends by
 itself. Then: every page of every site is in the index once, with the bytes that were sent; no host
 was asked by two nodes at the same time; who heard that all is done has nothing left on its disk.
+
+A task whose node is away goes to another only when nothing else waits. So with few slots most nodes
+are back before that, and hardly a task is fetched under two leases; with more slots than tasks all
+that a killed node held goes to others as soon as its leases end. ``--two-leases`` of these are
+wanted then, and pages that are fetched twice are no fault.
+
+``--shared`` sites more are large (`SHARED_PAGES` pages) and allow `AT_ONCE` nodes, so that they are
+cut into parts: then at most so many may ask their hosts at the same time.
 """
 
 from __future__ import annotations
@@ -40,6 +49,8 @@ from bench.postgres import Postgres, serving_postgres
 from headgate.grid.nats_server import find_server
 
 _PATIENCE_SECONDS = 1800.0
+SHARED_PAGES = 2_000
+AT_ONCE = 4
 
 
 @dataclass(slots=True)
@@ -47,7 +58,9 @@ class ManyHosts:
     """One server for all sites. Page k of a site links to the next ones; each answer is noted with
     who asked, by the connection's other end."""
 
-    sites: int
+    small: int
+    shared: int = 0
+    """Large ones, after the small."""
     seconds_per_page: float = 0.02
     port: int = 0
     asked: list[tuple[str, str, float, float, int]] = field(default_factory=list)
@@ -55,14 +68,30 @@ class ManyHosts:
     nodes: dict[int, str] = field(default_factory=dict)
     """By process, also of those that were killed."""
 
+    @property
+    def sites(self) -> int:
+        return self.small + self.shared
+
+    def is_shared(self, site: int) -> bool:
+        return site >= self.small
+
     def pages(self, site: int) -> int:
-        return 3 + site * 7 % 9
+        return SHARED_PAGES if self.is_shared(site) else 3 + site * 7 % 9
+
+    def links(self, site: int, page: int) -> range:
+        if self.is_shared(site):
+            return range(10 * page + 1, min(10 * page + 11, SHARED_PAGES))
+        return range(self.pages(site))
 
     def host(self, site: int) -> str:
         return f"127.1.{site // 250}.{site % 250 + 1}:{self.port}"
 
+    def site(self, host: str) -> int:
+        high, low = map(int, host.rpartition(":")[0].split(".")[2:])
+        return high * 250 + low - 1
+
     def body(self, site: int, page: int) -> bytes:
-        links = "".join(f'<a href="/{other}">{other}</a>' for other in range(self.pages(site)))
+        links = "".join(f'<a href="/{other}">{other}</a>' for other in self.links(site, page))
         return f"<title>{page} of {site}</title>{links}{site * 1000 + page}".encode().ljust(
             3000, b"."
         )
@@ -98,9 +127,7 @@ class ManyHosts:
             writer.close()
 
     def _answer(self, host: str, path: str) -> bytes:
-        name = path.strip("/")
-        high, low = map(int, host.rpartition(":")[0].split(".")[2:])
-        site = high * 250 + low - 1
+        name, site = path.strip("/"), self.site(host)
         if not name.isdigit() or int(name) >= self.pages(site):
             return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
         body = self.body(site, int(name))
@@ -168,7 +195,7 @@ class Outcome:
     pages: int
     fetched_twice: int
     two_leases: int
-    """Tasks that more than one node fetched."""
+    """Sites that are not shared and that more than one node fetched."""
     seconds: float
 
 
@@ -189,6 +216,7 @@ class _Grid:
     def prepare(self, nodes: list[str]) -> None:
         sites = [
             f'[site.s{site}]\nseeds = ["http://{self.web.host(site)}/0"]\ndelay = "0s"\n'
+            f"nodes_at_once = {AT_ONCE if self.web.is_shared(site) else 1}\n"
             for site in range(self.web.sites)
         ]
         grid = f'[grid]\nlease = "{self.lease}s"\n'
@@ -257,10 +285,10 @@ HEADGATE = [sys.executable, "-m", "headgate"]
 def kill_and_crawl(
     folder: Path, nodes: int, tasks: int, kills: int, seed: int,
     lease: float = 5.0, away: float = 12.0, postgres: Postgres | None = None,
-    slots: int = 3, page_seconds: float = 0.02,
+    slots: int = 3, page_seconds: float = 0.02, shared: int = 0,
 ) -> Outcome:  # fmt: skip
     rng = random.Random(seed)
-    web = ManyHosts(tasks, page_seconds)
+    web = ManyHosts(tasks, shared, page_seconds)
     catalog = "" if postgres is None else postgres.new_catalog()
     names = [f"n{number}" for number in range(nodes)]
     began = time.monotonic()
@@ -334,7 +362,7 @@ def _judged(grid: _Grid, kills: Counter[str], seconds: float) -> Outcome:
     problems += [
         f"other bytes: {url}" for url, what in found.items() if expected.get(url) not in what
     ]
-    problems += [f"two nodes at {host}" for host in two_at_once(web)]
+    problems += [f"too many nodes at {host}" for host in too_many_at_once(web)]
     problems += [f"left at a node: {folder}" for folder in left_behind(grid)]
     (path,) = grid.out.glob("runs/*/report.json")
     report = json.loads(path.read_text())
@@ -346,7 +374,12 @@ def _judged(grid: _Grid, kills: Counter[str], seconds: float) -> Outcome:
     return Outcome(
         problems, kills, told["leases"], sum(node["lost"] for node in told["nodes"]),
         len(expected), sum(pages.values()) - len(pages),
-        sum(len(nodes - {""}) > 1 for nodes in by_host.values()), seconds,
+        sum(
+            len(nodes - {""}) > 1
+            for host, nodes in by_host.items()
+            if not web.is_shared(web.site(host))
+        ),
+        seconds,
     )  # fmt: skip
 
 
@@ -360,21 +393,32 @@ def indexed(out: Path) -> dict[str, list[str]]:
     return found
 
 
-def two_at_once(web: ManyHosts) -> list[str]:
-    """Hosts that two processes asked at the same time."""
-    found: list[str] = []
+def too_many_at_once(web: ManyHosts) -> list[str]:
+    """Hosts that more processes asked at the same time than their sites allow."""
     by_host: dict[str, list[tuple[float, float, int]]] = {}
     for host, _, began, ended, pid in web.asked:
         if pid:
             by_host.setdefault(host, []).append((began, ended, pid))
-    for host, fetches in by_host.items():
-        fetches.sort()
-        for k, (_, ended, pid) in enumerate(fetches):
-            later = fetches[k + 1 :]
-            if any(began < ended and other != pid for began, _, other in later):
-                found.append(host)
-                break
-    return found
+    return [
+        host
+        for host, fetches in by_host.items()
+        if most_at_once(fetches) > (AT_ONCE if web.is_shared(web.site(host)) else 1)
+    ]
+
+
+def most_at_once(fetches: list[tuple[float, float, int]]) -> int:
+    """Processes, by when each of their fetches began and ended.
+
+    >>> most_at_once([(0, 2, 7), (1, 3, 7), (2, 4, 8), (3, 5, 9)])
+    2
+    """
+    most, under_way = 0, Counter[int]()
+    moments = [(began, 1, pid) for began, _, pid in fetches]
+    moments += [(ended, -1, pid) for _, ended, pid in fetches]
+    for _, change, pid in sorted(moments):
+        under_way[pid] += change
+        most = max(most, sum(count > 0 for count in under_way.values()))
+    return most
 
 
 def left_behind(grid: _Grid) -> list[Path]:
@@ -404,6 +448,10 @@ def main() -> int:
     words.add_argument("--away", type=float, default=12.0)
     words.add_argument("--slots", type=int, default=3, help="of each node")
     words.add_argument("--page-seconds", type=float, default=0.02, help="that a page takes")
+    words.add_argument("--shared", type=int, default=0, help="large sites, cut into parts")
+    words.add_argument(
+        "--two-leases", type=int, default=0, help="tasks that must have been fetched by two nodes"
+    )
     words.add_argument("--keep", type=Path, help="leave all that was made in this folder")
     asked = words.parse_args()
     failed = False
@@ -418,7 +466,7 @@ def main() -> int:
                 postgres = stack.enter_context(serving_postgres()) if catalog != "sqlite" else None
                 done = kill_and_crawl(
                     folder, asked.nodes, asked.tasks, asked.kills, seed, asked.lease, asked.away,
-                    postgres, asked.slots, asked.page_seconds,
+                    postgres, asked.slots, asked.page_seconds, asked.shared,
                 )  # fmt: skip
             kills = ", ".join(f"{count} × {what}" for what, count in sorted(done.kills.items()))
             print(
@@ -430,7 +478,7 @@ def main() -> int:
             )
             for problem in done.problems[:10]:
                 print(f"  {problem}")
-            failed = failed or bool(done.problems)
+            failed = failed or bool(done.problems) or done.two_leases < asked.two_leases
     return int(failed)
 
 

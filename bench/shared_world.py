@@ -35,7 +35,7 @@ from headgate.model.grid import GridTerms
 from headgate.model.quota import QuotaUse
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
-from headgate.model.units import UNLIMITED, Seconds
+from headgate.model.units import UNLIMITED, BytesPerSecond, Seconds
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
 BEGIN = 1_794_751_200.0
@@ -51,6 +51,8 @@ class LinkedWeb:
     redirects: Mapping[str, str] = field(default_factory=dict)
     others: Mapping[str, bytes] = field(default_factory=dict)
     """What else there is, such as sitemaps."""
+    page_bytes: int = 0
+    """At least."""
     asked: list[tuple[float, str, str]] = field(default_factory=list)
     """When, by which node, for what."""
 
@@ -67,7 +69,7 @@ class LinkedWeb:
         if url not in self.links:
             return Answer(404)
         anchors = "".join(f'<a href="{link}">x</a>' for link in self.links[url])
-        body = f"<title>{url}</title>{anchors}".encode()
+        body = f"<title>{url}</title>{anchors}".encode().ljust(self.page_bytes)
         return Answer(200, (("content-type", "text/html"), ("etag", f'"{len(body)}"')), body)
 
     def times(self) -> Counter[str]:
@@ -165,12 +167,12 @@ class SharedWorld:
         self._tasks["manager"] = task
         return task
 
-    def start_node(self, name: str, slots: int = 5) -> None:
+    def start_node(self, name: str, slots: int = 5, bandwidth: BytesPerSecond = UNLIMITED) -> None:
         def answering(request: FetchRequest, _now: float) -> Answer:
             return self.web.answer(name, request, self.clock.now())
 
         job = WorkerJob(
-            name, self.folder / name, Budget(UNLIMITED, slots), GuestRules(), allow_private=True
+            name, self.folder / name, Budget(bandwidth, slots), GuestRules(), allow_private=True
         )
         line = self._lines[name] = _Line(None, name, world=self)  # type: ignore[arg-type]
         parts = virtual_parts(self.clock, answering, Line())

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from tests.simulation.shared_world import (
+from bench.shared_world import (
     BEGIN,
     LEASE_SECONDS,
     LinkedWeb,
