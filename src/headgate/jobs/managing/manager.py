@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -28,7 +27,6 @@ from headgate.control.board_rows import BoardState, BoardTerms
 from headgate.control.forecast import Forecast
 from headgate.control.learning import Learning
 from headgate.control.run_report import RunLog, make_report, standing
-from headgate.control.site_rounds import HostGroups
 from headgate.control.snapshots import Look
 from headgate.crawling.ports import MachineClock
 from headgate.crawling.progress import Progress
@@ -183,6 +181,8 @@ class _Managing:
         self._sites = GridProgress(self._desk, self._now_of)
         self._shared = SharedSites(run, self._desk, self._sites)
         self._interrupted = False
+        self._named: dict[str, Site] = {}
+        """All sites, once somebody looks on."""
 
     def interrupt(self, reason: str) -> None:  # noqa: ARG002 - whoever asks has one
         """End in order; nodes go on with what they have, as long as their leases last."""
@@ -203,9 +203,19 @@ class _Managing:
         return report
 
     async def _open(self) -> None:
+        job, clock = self._job, self._parts.clock
         self._nodes.begin()
-        groups = shared_groups(self._run, self._job.sites)
-        making = await self._make_tasks(groups)
+        moment = datetime.fromtimestamp(clock.wall(), UTC)
+        began = clock.wall() - self._time.earlier
+        groups = shared_groups(self._run, job.sites)
+        making = await _make_tasks(
+            TaskMaking(
+                job.sites, groups,
+                forecast_sites(job.sites, job.budget, self._catalog, Collection(job.out), moment),
+                self._run.stamp, began, job.contact,
+            ),
+            self._store, self._watcher,
+        )  # fmt: skip
         self._sites.share(groups)
         await self._desk.open()
         settled = {name for name, site in self._log.earlier_sites.items() if site.settled}
@@ -215,24 +225,6 @@ class _Managing:
         self._log.budget_is(self._time.now, self._keeping.rate_at(0.0))
         self._saving.begin(self._time.now)
         self._watcher.attach(self)
-
-    async def _make_tasks(self, groups: Mapping[str, HostGroups]) -> TaskMaking | None:
-        """Put them into the catalog. More of them are made only of sites that are shared; without
-        any, forecasts of perhaps a hundred thousand sites are forgotten before the desk opens."""
-        job, clock = self._job, self._parts.clock
-        moment = datetime.fromtimestamp(clock.wall(), UTC)
-        forecasts = forecast_sites(
-            job.sites, job.budget, self._catalog, Collection(job.out), moment
-        )
-        began = clock.wall() - self._time.earlier
-        making = TaskMaking(
-            job.sites, groups, forecasts, self._run.stamp, began, job.contact
-        )  # fmt: skip
-        tasks = making.new()
-        while some := list(islice(tasks, _AT_ONCE)):
-            await asyncio.to_thread(self._store.add_tasks, some)
-        self._watcher.planned(None, forecasts)
-        return making if groups else None
 
     async def _serve(self, door: DoorKeeper) -> RunReport:
         while not (self._interrupted or _over(self._desk, self._shared)):
@@ -293,14 +285,11 @@ class _Managing:
         if use is not None:
             self._watcher.paused(use, [])
 
-    @cached_property
-    def _named(self) -> dict[str, Site]:
-        """For whoever looks on."""
-        return {site.name: site for site in self._job.sites}
-
     def _standing(self, names: Sequence[str] | None) -> Sequence[SiteReport]:
-        sites = self._job.sites if names is None else [self._named[name] for name in names]
-        return standing(sites, self._log)
+        if names is None:
+            return standing(self._job.sites, self._log)
+        self._named = self._named or {site.name: site for site in self._job.sites}
+        return standing([self._named[name] for name in names], self._log)
 
     def _report(self) -> RunReport:
         return make_report(self._job.sites, self._job.budget.crawlers, None, self._log)
@@ -334,6 +323,18 @@ class _Managing:
         remarks = wrap_up(self._run, self._catalog, finished, wall, self._keeping, unread.read)
         self._watcher.mended(remarks)
         return report
+
+
+async def _make_tasks(
+    making: TaskMaking, store: SqlBoard, watcher: ManagerWatcher
+) -> TaskMaking | None:
+    """Put them into the catalog. More are made only of sites that are shared; without any, the
+    forecasts of perhaps a hundred thousand sites are forgotten before the desk opens."""
+    tasks = making.new()
+    while some := list(islice(tasks, _AT_ONCE)):
+        await asyncio.to_thread(store.add_tasks, some)
+    watcher.planned(None, making.forecasts)
+    return making if making.groups else None
 
 
 def _over(desk: Desk, shared: SharedSites) -> bool:
