@@ -56,14 +56,14 @@ class Board:
     changes: Changes = field(default_factory=Changes)
     """Since somebody last took them."""
     draining: bool = False
-    """Nothing is given out any more."""
+    """No more tasks are given out."""
     tasks: BoardTasks = field(init=False)
     leases: OpenLeases = field(default_factory=OpenLeases)
     choice: TaskChoice = field(init=False)
     movement: Movement = field(init=False)
     losses: Losses = field(init=False)
     _ready: ReadyTasks = field(default_factory=ReadyTasks)
-    """Tasks that wait for whoever asks."""
+    """Tasks that wait for a node."""
     _fates: GivingUp = field(init=False)
 
     def __post_init__(self) -> None:
@@ -190,7 +190,7 @@ class Board:
                 self.drop(task)
 
     def drop(self, task: BoardTask) -> None:
-        """One that waits: nobody gets it any more."""
+        """Drop a waiting task: no node will get it."""
         self._ready.remove(task)
         self.tasks.put(task, BoardState.DROPPED)
 

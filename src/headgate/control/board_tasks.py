@@ -96,7 +96,7 @@ class BoardTasks:
         return None if task is None else Standing(task.state, task.winner == lease.epoch)
 
     def why_over(self, lease: Lease) -> str:
-        """To its node, of one that is not open any more."""
+        """Why a lease has ended, for its node."""
         task = self._open.get(lease.task)
         if task is None or task.state is BoardState.RECEIVED:
             return "superseded: its result is here"

@@ -108,8 +108,8 @@ class ByZone:
         return Can((float(low[0]), float(low[1])), (float(high[0]), float(high[1])))
 
     def _join_and_leave(self, can: Can, names: Sequence[str]) -> None:
-        """Who came gets a part of a zone, who went leaves its own to a neighbour. Tasks that wait
-        belong to whoever has their zone now."""
+        """New nodes get a part of a zone, nodes that left leave theirs to a neighbour. Waiting
+        tasks belong to the node that has their zone now."""
         for name in [name for name in self._numbers if name not in names]:
             can.fail(self._numbers.pop(name))
         taken = set(self._numbers.values())

@@ -29,7 +29,7 @@ class GivingUp:
     """Tasks that go to nobody, and until when."""
 
     def lost(self, task: BoardTask, lapsed: float) -> None:
-        """Nobody has it any more; the last lease was good until ``lapsed``."""
+        """No node holds it now; the last lease was valid until ``lapsed``."""
         self.tasks.put(task, BoardState.READY)
         if not self._is_to_blame(task):
             self.ready.add(task)

@@ -2,8 +2,8 @@
 
 A lease counts from the moment at which the node *asked*, so it never ends later here than at the
 manager's, whatever the way between them did to the answer; the clocks of the two are never
-compared. No answer, no request: whoever is cut off stops by itself, and what it had of the budget
-is free again.
+compared. No answer, no request: a node that is cut off stops by itself, and what it had of the
+budget is free again.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """One budget over many nodes: each holds a part of it, for a while, whatever gets lost.
 
-A node is told a total and until when it holds. What all nodes may believe at a moment never adds up
-to more than the budget: a part counts until its time is over, or until its node is known to have
-heard of a later one. So a node that is cut off takes its part along for one lease at the most, and
-one that joins waits for the others to step back, which they do at their next beat.
+A node gets a total and the time until which it is valid. What all nodes may believe at a moment
+never adds up to more than the budget: a part counts until its time is over, or until its node is
+known to have heard of a later one. So a node that is cut off takes its part along for one lease at
+the most, and one that joins waits for the others to step back, which they do at their next beat.
 
-Of parts that an earlier manager gave nobody knows; they add up to the budget at the most. So until
-they have run out, a node gets no more than it says it has.
+Parts given by an earlier manager are not known; they add up to the budget at most. So until they
+have run out, a node gets no more than it says it has.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 It takes seconds to see how fast a server is; until then a site may hold a rate that it cannot use,
 and the line would be idle. So what sites left unused at the last look goes, in order, to those that
 used all they had, or had nothing. The rates then add up to more than the budget, but the total
-still holds; as soon as a site uses its own rate again, nothing of it is lent any more.
+still holds; as soon as a site uses its own rate again, it is no longer lent.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ class Manager(msgspec.Struct):
         return self._rates_after(self.budget.changed(now))
 
     def set_line(self, rate: float, now: float, *, held_back: bool) -> list[Command]:
-        """The line has another rate for us; whoever measures the line enforces the total."""
+        """The line has another rate for us; the total is enforced where the line is measured."""
         self.budget.line, self.budget.held_back = rate, held_back
         return self._rates_after(self.budget.changed(now))
 
@@ -208,5 +208,6 @@ class Manager(msgspec.Struct):
 
 
 def _differs(rate: float, told: float) -> bool:
-    """A decrease always counts, lest the sum exceed the budget; an increase if it is worth it."""
+    """A decrease always counts, so that the sum does not exceed the budget; an increase if it is
+    worth it."""
     return rate < told or rate > told * (1 + _WORTH_TELLING)

@@ -40,7 +40,7 @@ class Following(Protocol):
 
     @property
     def fault(self) -> str:
-        """Why it sets no rates any more; empty: it does."""
+        """Why it no longer sets rates; empty: it does."""
         ...
 
     @property

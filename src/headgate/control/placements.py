@@ -38,7 +38,7 @@ Connects = Mapping[str, Mapping[str, float]]
 
 
 class GridView(Protocol):
-    """The grid as whoever places tasks sees it."""
+    """The grid as seen by placement policies."""
 
     def here(self) -> Mapping[str, NodeRow]:
         """Nodes that are."""

@@ -1,4 +1,4 @@
-"""Which task whoever asks would get now. Nothing changes by asking.
+"""Chooses the task that a node would get now, without side effects.
 
 First what waits, by `choose`; then what lapsed the longest ago; and when few are left and nothing
 waits, what another node has, a second time.

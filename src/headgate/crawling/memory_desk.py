@@ -1,6 +1,6 @@
 """An in-memory task desk: the twin of the desk on disk.
 
-It has no priorities: the first task whose host is free goes to whoever asks.
+It has no priorities: a node gets the first task whose host is free.
 """
 
 from __future__ import annotations

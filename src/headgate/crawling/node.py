@@ -101,7 +101,7 @@ class Node:
             run.rate_changed()
 
     def set_total(self, rate: float) -> None:
-        """Site runs are told if the change is large enough to affect their connections."""
+        """Site runs are notified if the change is large enough to affect their connections."""
         if self._queue is not None:
             self._queue.set_total(rate)
             return

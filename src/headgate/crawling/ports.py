@@ -209,8 +209,8 @@ class Fleet(Protocol):
         ...
 
     def set_rates(self, rates: Mapping[str, float]) -> None:
-        """New rates. Sites that do not run any more are ignored, since rates are decided while
-        sites end."""
+        """New rates. Sites that no longer run are ignored, since rates are decided while sites
+        end."""
         ...
 
     def set_total(self, rate: float) -> None:

@@ -37,9 +37,9 @@ class SiteRequests:
         stop: Callable[[str], None],
         came: Callable[[str, Fetched | FetchFailure], None] = lambda _url, _outcome: None,
     ) -> None:
-        """``came``: told of each page and sitemap as it has come, or has not."""
+        """``came``: called for each page and sitemap when it was fetched, or failed."""
         self.response_size = ResponseSize()
-        """What is expected of the next one; whoever takes them in adds to it."""
+        """Expected size of the next response; updated by those who process responses."""
         self._site = site = task.site
         self._fetcher = fetcher
         self._progress = progress

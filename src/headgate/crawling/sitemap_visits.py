@@ -21,7 +21,7 @@ __all__ = ["SitemapVisits"]
 
 
 class SitemapVisits(msgspec.Struct, frozen=True):
-    """Of one site run. The frontier is told of a sitemap's end after all of its URLs."""
+    """Of one site run. The frontier gets a sitemap's end after all of its URLs."""
 
     requests: SiteRequests
     understanding: Understanding

@@ -1,4 +1,4 @@
-"""What a node and whoever gives it tasks say to each other: six questions and their answers.
+"""Messages between a node and its source of tasks: six requests and their answers.
 
 | question   | answer            | asked again                                                    |
 |------------|-------------------|----------------------------------------------------------------|
@@ -81,7 +81,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lease(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """A task given to a node; whoever has it next has a higher epoch."""
+    """A task given to a node; each later holder has a higher epoch."""
 
     task: Count
     epoch: Count
@@ -113,7 +113,7 @@ class Grant(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     contact: str = ""
     """For the user agent."""
     expected_bytes: Amount = 0.0
-    """On the line; 0: nobody knows."""
+    """On the line; 0: not known."""
     most_bytes: Amount = 2.0**60
     """Of a result's files: more is refused."""
     known_bytes: Count = 0

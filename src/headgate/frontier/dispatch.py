@@ -25,7 +25,7 @@ from headgate.model.run_report import MAX_PAGES
 __all__ = ["Dispatch", "DispatchRules", "Flight"]
 
 _DROPS_AT_A_TIME = 25
-"""URLs dropped in one go at the most, lest a site closed by robots.txt hold up everything else:
+"""Most URLs dropped at once, so that a site closed by robots.txt does not hold up everything else:
 rules made to be costly take milliseconds to ask."""
 
 

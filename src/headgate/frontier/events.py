@@ -1,4 +1,4 @@
-"""What the frontier is told. URLs are absolute and in Headgate's one normal form."""
+"""Events for the frontier. URLs are absolute and in Headgate's normal form."""
 
 from __future__ import annotations
 

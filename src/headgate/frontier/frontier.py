@@ -8,7 +8,7 @@ Durability. Every change that a restart needs is in a Record. `replay` builds th
 the recorded entries; whatever was to do, waiting or in flight is then to do.
 
 Parts. Where several tasks crawl a site, each has a frontier, and is for some of its URLs (`Mine`).
-What pages of one link to and another is for is recorded as found, and left to whoever reads that.
+Links to URLs of another part are recorded as found, and left to the manager, which reads them.
 
 Invariant, with `check` as its code: accepted = settled + dropped + to do + on the bench + in
 flight, and every accepted URL is in URLseen.

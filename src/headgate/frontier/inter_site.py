@@ -64,7 +64,7 @@ class Channels:
 
 @dataclass(slots=True)
 class KnownLinks:
-    """Digests of outside links that a site has told of; the oldest are forgotten beyond 50,000."""
+    """Digests of outside links that a site has reported; beyond 50,000 the oldest are dropped."""
 
     _digests: dict[int, None] = field(default_factory=dict)
 
@@ -81,7 +81,7 @@ class KnownLinks:
         return len(self._digests)
 
     def new(self, urls: Iterable[str]) -> list[str]:
-        """Those not told of before, each once; from now on they are known.
+        """Links not reported before, without repetition; from now on they are known.
 
         >>> links = KnownLinks()
         >>> links.new(["https://b.org/", "https://b.org/", "https://c.org/"])

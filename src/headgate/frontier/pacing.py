@@ -109,7 +109,7 @@ class HostPace:
         self._delay = rules.delay
         self._latest_start = -math.inf
         self._answer_seconds = math.inf
-        """What the host usually takes to begin an answer; infinity: nobody knows yet."""
+        """The host's usual time to the first byte; infinity: not known yet."""
         self._busy = 0
         """Times busy in a row."""
         self._failures = 0
@@ -141,7 +141,8 @@ class HostPace:
 
     @property
     def seconds_per_request(self) -> float:
-        """The least that politeness asks for in the long run; 0: nothing, or nobody knows yet."""
+        """Least time per request that politeness requires in the long run; 0: none, or not known
+        yet."""
         paced = self._at_once < self._connections and not math.isinf(self._answer_seconds)
         return max(self._delay, self._answer_seconds if paced else 0.0)
 

@@ -31,7 +31,7 @@ from headgate.model.left_out import Reason
 __all__ = ["MOST_SITEMAPS", "UrlFilter"]
 
 MOST_SITEMAPS = 50
-"""Of one site run, whoever names them."""
+"""Most sitemaps of one site run."""
 _MOST_LATELY = 32_768
 _LONGEST_LATELY = 200
 

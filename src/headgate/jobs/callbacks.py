@@ -1,4 +1,4 @@
-"""Callbacks of a user's program: it is told of pages and progress, and chooses links.
+"""Callbacks of a user's program: for pages and progress, and for choosing links.
 
 ``on_page`` and ``on_progress`` are called in a thread of their own, in order, so a slow callback
 does not hold up the crawl. An exception in a callback ends the crawl in order, so that it can be

@@ -16,7 +16,7 @@ __all__ = ["crawling_process"]
 
 
 def crawling_process(job: NodeJob, end: socket.socket) -> None:
-    """The main function of a worker process; it is told how many cores it may use."""
+    """The main function of a worker process."""
     gc.freeze()  # modules stay: the collector need not traverse them again
     parts = NodeParts(SystemClock(), HttpFetcher, partial(SecondReader, cores=1))
     work(partial(open_node, job, parts), end)

@@ -32,7 +32,7 @@ class CrawlOptions(Callbacks, total=False):
     """All optional."""
 
     contact: str
-    """A URL or an e-mail address of whoever crawls, sent to servers."""
+    """Your URL or e-mail address, sent to servers."""
     processes: int
     resume: bool
     """Continue the unfinished run of the collection."""

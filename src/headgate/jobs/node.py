@@ -260,7 +260,7 @@ def _remember(job: NodeJob, owner: Owner, spool: SiteSpool, task: Task, clock: C
     """Merge what a site run found into the site's memory; whether that was done."""
     kept, site, run = task.kept, task.site, job.run_of(task)
     if task.apart is not None or not job.remembering:
-        return False  # done by whoever takes the files, or seals the run
+        return False  # done by the manager, or when the run is sealed
     if kept is None:
         return remember(run, owner, spool.commits(links=False))
     from headgate.jobs.keeping.visit_remembering import remember_kept  # here: only keepers do

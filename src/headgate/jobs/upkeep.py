@@ -121,6 +121,6 @@ class Upkeep(msgspec.Struct, frozen=True):
 
     @property
     def over(self) -> bool:
-        """Whether the leg has ended, so that nothing can be passed on any more."""
+        """Whether the leg has ended, so that nothing can be passed on."""
         done = self.conducting.manager.done and not self.conducting.endless
         return done or bool(self.conducting.interrupted)

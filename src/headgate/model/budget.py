@@ -55,7 +55,7 @@ class Budget(msgspec.Struct, frozen=True):
     processes: int = 1
     """Worker processes."""
     contact: str = ""
-    """Of whoever runs the crawl; sent to servers in the user agent."""
+    """The user's URL or mail address; sent to servers in the user agent."""
 
     def __post_init__(self) -> None:
         as_written(self, "Budget", (float, int, Timetable), {"bandwidth": self._read_bandwidth})

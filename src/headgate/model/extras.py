@@ -1,4 +1,4 @@
-"""Optional packages: imported where a feature needs them, or the user is told what to install."""
+"""Optional packages: imported when a feature needs them, or an error says what to install."""
 
 from __future__ import annotations
 

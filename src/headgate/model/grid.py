@@ -86,7 +86,7 @@ class TaskListing(msgspec.Struct, frozen=True, kw_only=True):
     """At least the number of times it was leased."""
     lost: int
     nodes: tuple[str, ...]
-    """Who holds it now, or whose result was committed."""
+    """Nodes that hold it, or the one whose result was committed."""
     due: float | None
     """Seconds since 1970; None: nothing was promised."""
     expected_bytes: float

@@ -134,8 +134,8 @@ class Can:
         return way
 
     def receiver(self, key: FloatArray, waiting: dict[int, int]) -> int:
-        """Who takes a host's task: the owner; where five wait there, the neighbour with the fewest,
-        and so on as long as there are fewer."""
+        """The machine that takes a host's task: the owner; where five wait there, the neighbour
+        with the fewest, and so on as long as there are fewer."""
         here = self.owner(self._inside(key))
         while waiting.get(here, 0) >= _TASKS_THAT_WAIT:
             near = self.neighbours(here)

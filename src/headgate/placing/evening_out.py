@@ -1,9 +1,9 @@
 """Which site to move when one process of a machine has nothing to do and another has too much.
 
-Before a site is crawled nobody knows how large it is, so sites are dealt out by count, and the
-parts turn out unequal: a move is worth what two processes then do at the same time. That is the
-smaller of what goes and what stays, so the best site to move has nearest to half of the work left.
-What it costs is a stop, the journal read again and new connections, some tenths of a second.
+The size of a site is not known before it is crawled, so sites are divided by count, and the parts
+turn out unequal: a move is worth what two processes then do at the same time. That is the smaller
+of what goes and what stays, so the best site to move has nearest to half of the work left. What it
+costs is a stop, the journal read again and new connections, some tenths of a second.
 """
 
 from __future__ import annotations

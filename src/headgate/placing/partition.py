@@ -28,7 +28,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 Owners: TypeAlias = npt.NDArray[np.int_]
 """The machine of each site."""
 ENOUGH = 1 + 1e-6
-"""Times the bound: whoever is that near to it need not search on."""
+"""Times the bound: a partition that close is good enough."""
 
 
 def as_floats(values: Any) -> FloatArray:

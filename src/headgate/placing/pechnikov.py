@@ -23,7 +23,7 @@ _ROUNDING = 1 + 1e-12
 
 
 class Remainder(StrEnum):
-    """Who gets what remains, the smallest first."""
+    """Which machine gets what remains, smallest first."""
 
     CYCLIC = "cyclic"
     """One each, the slowest client first, and again."""

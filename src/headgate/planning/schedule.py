@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from headgate.model.budget import Objective
 from headgate.model.plan import LATE_AFTER_SECONDS
 from headgate.planning.arrays import FloatArray, IntArray
 from headgate.planning.problem import Problem
@@ -78,9 +77,6 @@ class Schedule:
 
     def tardiness(self, problem: Problem) -> float:
         return float(self.lateness(problem).sum())
-
-    def objective_value(self, objective: Objective) -> float:
-        return self.makespan if objective is Objective.MAKESPAN else self.total_time
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Who is at which hosts: sites that share one with a visit under way have to wait."""
+"""Which sites are being visited at which hosts: sites that share a host wait for each other."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ other rates to choose from, or another prior, need no other history.
 
 No look is 0, so that histories of many pages can be rows of one table (`page_histories`).
 
-Nothing here needs NumPy: whoever stores pages need not load it.
+Nothing here needs NumPy, so that storing pages does not import it.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class SiteBoard:
             self.remember(site, outlook)
 
     def drop(self, site: str) -> None:
-        """It is not asked for any more; a visit under way may end."""
+        """Remove a site; a running visit may end."""
         self._guests.drop(site)
         self.places.drop(site)
         del self._terms[site]
@@ -149,7 +149,7 @@ class SiteBoard:
         return self._task(_least(-values, worth), Why.INDEX) if worth.any() else None
 
     def next_moment(self, now: float) -> float:
-        """When there may be a task, if nothing is told before; infinite: never."""
+        """When there may be a task, if nothing happens before; infinite: never."""
         rows = self.places.rows
         self._take_turns(now)
         turns = np.where(rows.unseen > 0, rows.begins, np.maximum(rows.begins, rows.due))

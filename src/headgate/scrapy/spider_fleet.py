@@ -45,7 +45,7 @@ class SpiderFleet:
         self._ended: list[Progress] = []
         self._news: asyncio.Future[None] | None = None
         self._closing = ""
-        """Why nothing will be asked for any more."""
+        """Why no more requests will come."""
         self.finished = False
         """The spiders are; what is begun has ended."""
 

@@ -15,7 +15,7 @@ __all__ = ["changed_page"]
 
 _MOST_BYTES = 4_000_000
 _MOST_DIFFERENCE = 200
-"""Lines told of one page."""
+"""Most lines shown of one page."""
 
 
 def changed_page(

@@ -1,6 +1,7 @@
 """What changed: pages that are new, changed or gone, with what of their text changed.
 
-A page may have been looked at any number of times; every change from one look to the next is told.
+A page may have been looked at any number of times; every change from one look to the next is
+reported.
 
 Memory: some 400 bytes for each look at a page in the largest run, and for each version that is
 told. Two bodies are read from the archive for each page whose bytes differ.

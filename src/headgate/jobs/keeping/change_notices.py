@@ -59,7 +59,7 @@ class ChangeNotices:
     collection: Path
     clock: Clock
     agent: str
-    """What hooks are told is asking."""
+    """User agent of the requests to hooks."""
     seconds: float = _SECONDS
     _queue: NoticeQueue = field(default_factory=NoticeQueue)
     _log: NoticeLog | None = None
@@ -95,7 +95,7 @@ class ChangeNotices:
             self.tell(notice)
 
     def tell(self, notice: ChangeNotice) -> None:
-        """Whoever is named there, soon. Never waits and never fails."""
+        """Send a notice to its receivers, soon. Never waits and never fails."""
         if self._queue.waiting >= MOST_WAITING:
             self._drop()
             return
@@ -161,7 +161,7 @@ class ChangeNotices:
             what = f"{to} was not told of a change: {tried.problem}"
             self._faults[to] = Trouble(what, since, tried.remedy)
         if self._queue.ended(to, tried.outcome, self.clock.now()):
-            # Where the disk takes no more it is told once more after a restart.
+            # If the disk is full, it is sent again after a restart.
             with suppress(WorldFault):
                 log.done(number)
         self._news.set()

@@ -110,7 +110,7 @@ class Desk:
             self.prior.counted(name, np.array(outlook.rate_weights))
 
     def look_at_all_again(self, now: float) -> None:
-        """The clock was set back: what was to come then has no meaning any more."""
+        """The clock was set back: planned times are no longer valid."""
         for name, state in self.states.items():
             if state.paused_until > now + LONGEST_PAUSE_SECONDS:
                 self.states[name] = structs.replace(state, paused_until=0.0)
@@ -238,7 +238,7 @@ class Desk:
         self.board.end(end.state.site, end.visit.finished, end.of)
 
     def forget_visits(self) -> None:
-        """After a fault of this machine: nobody is anywhere, and all is read again."""
+        """After a fault of this machine: no visit runs, and all is read again."""
         self.board = SiteBoard(self.policy.order)
         self.sites, self.states = {}, {}
 

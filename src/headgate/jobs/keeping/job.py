@@ -47,7 +47,7 @@ class KeepJob(msgspec.Struct, frozen=True):
 
 
 class Stoppable(Protocol):
-    """A keeper, to whoever looks on."""
+    """A keeper, as its watcher sees it."""
 
     def stop(self, reason: str = "stopped") -> None:
         """End in order."""
@@ -59,7 +59,7 @@ class Stoppable(Protocol):
 
 
 class KeepWatcher(Protocol):
-    """Who looks on. Called from the event loop, so it must not take long."""
+    """Watches a keeper. Called from the event loop, so it must not take long."""
 
     def told(self, words: Sequence[str]) -> None:
         """What somebody should know, a sentence each."""

@@ -179,7 +179,7 @@ class Keeper:
                 if self._is_over():
                     self.stop("over")
                     return
-                # Where nothing runs, and nobody waits for anything, there is little to look at.
+                # If no visit runs, it looks less often.
                 idle = not self._visits and self._job.tend_seconds > 1.0
                 leg.conducting.look_seconds = self._job.tend_seconds if idle else LOOK_SECONDS
                 with contextlib.suppress(TimeoutError):

@@ -72,7 +72,7 @@ async def _told(process: Process, document: bytes) -> None:
 
 
 async def _heard(process: Process) -> bytes:
-    """The last words; all are read, lest it wait for a reader."""
+    """The last lines of output; all is read, so that the command never blocks."""
     assert process.stderr is not None
     last = b""
     while piece := await process.stderr.read(_PIECE):

@@ -30,7 +30,7 @@ __all__ = ["KeepVisits"]
 _FIRST_SECONDS = 600.0
 """So long a first visit may take by its bytes."""
 _FIRST_BYTES = 20e6
-"""Of a site that nobody knows, at once."""
+"""First slice of an unknown site."""
 _FIRST_RANGE = (1e4, 1e9)
 _LEAST_NEW_BYTES = 200e3
 

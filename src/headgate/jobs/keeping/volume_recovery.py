@@ -36,7 +36,7 @@ def recover_staged(volumes: Sequence[RunFolder]) -> None:
 
 
 def recover_files(run: RunFolder) -> None:
-    """Journals and WARC files, as far as nobody writes to them."""
+    """Recover journals and WARC files that no process writes to."""
     recover_shared(run)
     for path in run.journals():
         owner = read_owner(path)
@@ -67,7 +67,7 @@ def remember_all(run: RunFolder, catalog: Catalog, wall: float) -> list[str]:
 def remember_one(
     run: RunFolder, owner: Owner, journal: SiteJournal, wall: float
 ) -> tuple[Visit, list[str]]:
-    """A visit that nobody who planned it waits for; and what had to be mended."""
+    """Merge a visit of an earlier process; returns repairs."""
     try:
         counts = remember_visit(run, owner, journal.commits, wall)
     except DamagedMemory:

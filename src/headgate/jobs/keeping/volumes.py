@@ -28,7 +28,8 @@ from headgate.storage.staged_visits import staged_visits
 __all__ = ["KeepVolumes", "SealVolume"]
 
 SealVolume = Callable[[RunFolder], Awaitable[None]]
-"""Makes index, tables and report of a volume that nobody writes to; raises a `HeadgateError`."""
+"""Makes index, tables and report of a volume that is no longer written to; raises a
+`HeadgateError`."""
 
 Retain = Callable[[Path, float], Awaitable[Freed]]
 """Removes versions of a collection that need not stay at a moment; raises a `HeadgateError`."""
@@ -84,7 +85,7 @@ class KeepVolumes:
         return remarks
 
     async def rejoin(self) -> list[str]:
-        """The same after a fault of this machine, when nobody writes any more."""
+        """The same after a fault of this machine, when no visit runs."""
         if self._sealing is not None:
             await self._sealing
             self._sealing = None
@@ -116,7 +117,7 @@ class KeepVolumes:
         return old or (size is not None and _bytes(self.open) >= size)
 
     def turn(self) -> None:
-        """No visit begins in the open one any more."""
+        """Close the open volume for new visits."""
         if self.open is not None:
             self._waiting.append(self.open)
             self.open = None

@@ -68,7 +68,7 @@ class Beating:
             return lost
 
     async def leave(self) -> None:
-        """Once: nobody waits for a node that goes."""
+        """Say once that the node leaves; not repeated if it gets lost."""
         self._unheard = self._unheard or {}
         await self._beat(leaving=True)
 

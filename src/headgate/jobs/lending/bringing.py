@@ -39,7 +39,7 @@ Pace = Callable[[int], Awaitable[None]]
 
 
 async def until_answered(ask: Callable[[], Awaitable[Kind]]) -> Kind:
-    """The same question again and again, while nobody is there."""
+    """Repeat a request until the manager answers."""
     wait = _AGAIN_SECONDS
     while True:
         try:

@@ -41,7 +41,7 @@ class Work:
     progress: Progress
     stage: Stage = Stage.WAITING
     lost: str = ""
-    """Why it is not this node's any more; it is forgotten as soon as nobody writes to its files."""
+    """Why the node has lost it; it is dropped as soon as its files are no longer written to."""
     ending: str = ""
     """Why the manager wants no more of it than what was fetched."""
     complete: bool = True

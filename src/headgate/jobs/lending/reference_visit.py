@@ -46,7 +46,7 @@ class ReferenceVisit:
     _last: _Measured | None = None
 
     async def run(self) -> None:
-        """For ever. What was measured is told with every beat."""
+        """Runs for ever. The measurement is sent with every heartbeat."""
         path = self.beating.holdings.home / _NAME
         try:
             self._last = msgspec.json.decode(path.read_bytes(), type=_Measured)

@@ -1,4 +1,4 @@
-"""What a node has done in this life, told to whoever looks on."""
+"""What a node has done since its start, for its watcher."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ its owner lets it.
 
 Some loops share the holdings within one event loop. Each asks the same again while nobody answers,
 so a manager may be away for a night; what is fetched then is bounded by the leases, and what was
-fetched waits on the disk. `Refused` ends the node, whoever finds it.
+fetched waits on the disk. `Refused` ends the node, in whichever loop it occurs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class WorkerJob:
 
 
 class WorkerWatcher(Protocol):
-    """Who looks on. Called from the event loop, so it must not take long."""
+    """Watches a node. Called from the event loop, so it must not take long."""
 
     def told(self, words: Sequence[str]) -> None: ...
 
@@ -90,9 +90,9 @@ async def work(
 ) -> NodeStatus:
     """Until the owner stops it; raises `Refused` where the manager does not want it.
 
-    ``state_seconds``: how often whoever looks on is told; ``look_seconds``: how often the node
-    looks at its owner's rules, and twice as often at its crawling. Rules and budgets that change
-    are seen as late as that; tasks begin and end without it."""
+    ``state_seconds``: how often the watcher is called; ``look_seconds``: how often the node looks
+    at its owner's rules, and twice as often at its crawling. Rules and budgets that change are seen
+    as late as that; tasks begin and end without it."""
     collection = Collection(job.home)
     with collection.lock(), parts.open_catalog(collection.catalog) as catalog:
         worker = Worker(job, parts, source, watcher, catalog, state_seconds, look_seconds)

@@ -206,7 +206,8 @@ class _KeepByNodes:
         )  # fmt: skip
 
     async def _take_in_stray(self, owner: Owner) -> None:
-        """Nobody waits for it; one that is not here any more was taken in after a fault."""
+        """Merge a result that is no longer expected; if its files are gone, it was merged after a
+        fault."""
         if owner not in staged_visits(self.collection.path):
             return
         keeper, wall = self.keeper, self.parts.clock.wall()

@@ -106,7 +106,7 @@ class Interruptible(Protocol):
 
 
 class ManagerWatcher(Protocol):
-    """Who looks on. Called from the event loop, so it must not take long."""
+    """Watches a manager. Called from the event loop, so it must not take long."""
 
     def opened(self) -> None: ...
 
@@ -243,7 +243,7 @@ class _Managing:
         return report
 
     async def _linger(self, door: DoorKeeper) -> None:
-        """Nodes are told that there is nothing left; without ``once``, for ever."""
+        """Tell nodes that nothing is left; without ``once``, for ever."""
         until = self._time.now + _LINGER_SECONDS
         while not self._interrupted:
             told = not self._desk.not_told_of_the_end()
@@ -338,7 +338,7 @@ async def _make_tasks(
 
 
 def _over(desk: Desk, shared: SharedSites) -> bool:
-    """Audits are left undone where nobody is here who could do them."""
+    """Audits are skipped if no suitable node is connected."""
     board = desk.board
     if shared.pending and not board.draining:
         return False

@@ -13,7 +13,7 @@ from headgate.storage.collection import RunFolder
 __all__ = ["DRAIN", "DoorKeeper", "NodeWatch"]
 
 DRAIN = "drain"
-"""Under which name a user's wish is left with the run: give nothing out any more."""
+"""Name of the state file by which a user stops giving out tasks."""
 _CATALOG_SECONDS = 2.0
 
 

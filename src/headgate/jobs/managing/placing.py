@@ -1,4 +1,4 @@
-"""Who says which node gets which task, by the names of the site file."""
+"""Placement policies by their names in the site file."""
 
 from __future__ import annotations
 

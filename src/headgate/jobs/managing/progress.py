@@ -33,7 +33,7 @@ class GridProgress:
     _settled: set[str] = field(default_factory=set)
     """Sites whose result is stored, or never will be."""
     _to_tell: list[Progress] = field(default_factory=list)
-    """Of these, those that nobody was told of."""
+    """Of these, those not yet reported."""
 
     def reports(self) -> list[Progress]:
         """Of the sites that run, and once of those that ended: when the result is stored, whatever
