@@ -1,7 +1,7 @@
-"""Names the benches: `python -m bench`, or `make bench`. Each says more at its head.
+"""Lists the benches: `python -m bench`, or `make bench`. The head of each has more.
 
-How long one takes is what it says of itself, or was seen, roughly, on two cores that others used,
-too. Those without a time were not timed.
+Times are rough: measured on two cores with other programs running, or what a bench sets itself.
+Benches without a time were not timed.
 """
 
 from __future__ import annotations
@@ -49,31 +49,23 @@ TIMES = {
     "virtual_crawl": "three minutes; --sites 8 fifteen seconds",
     "virtual_promises": "three minutes; --runs 1 half a minute",
 }
-PARTS = {
-    "__main__",
-    "arguments",
-    "closure",
-    "cut_line",
-    "documentation",
-    "ended_with_us",
-    "growth_curves",
-    "line_user",
-    "line_web",
-    "postgres",
-    "promised_web",
-    "survey_graphs",
-    "topical_server",
-}
-"""What benches are made of."""
+STARTED_BY_BENCHES = {"__main__", "line_user", "line_web", "promised_web", "topical_server"}
+
+
+def benches() -> dict[str, str]:
+    """What each bench measures, by name: modules that can be run, but for helper processes."""
+    found = {}
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if path.stem not in STARTED_BY_BENCHES and '__name__ == "__main__"' in source:
+            head = ast.get_docstring(ast.parse(source)) or ""
+            found[path.stem] = head.partition("\n")[0].partition(" Run:")[0]
+    return found
 
 
 def main() -> None:
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        if path.stem in PARTS:
-            continue
-        head = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        what = head.partition("\n")[0].partition(" Run:")[0]
-        print(f"python -m bench.{path.stem:<16} {what}  [{TIMES.get(path.stem, 'not timed')}]")
+    for name, what in benches().items():
+        print(f"python -m bench.{name:<16} {what}  [{TIMES.get(name, 'not timed')}]")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How well the end of every site is foretold: run with `python -m bench.predicted_ends`.
+"""How well is the end of every site predicted? Simulated servers, in virtual time.
 
 Simulated servers whose speed follows the hour of the day, on a virtual clock, under the crawl's own
 control and catalog (headgate/lab/worlds/hourly_servers.py): 20 sites, 10 crawlers, 2 MB/s, five
