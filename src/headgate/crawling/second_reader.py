@@ -37,6 +37,8 @@ _WORTH_PART = 0.15
 _MOST_WAITING = 32
 """Pages without an answer yet: pages come in bursts, and what does not fit is read here. Of less
 than 128 KB each."""
+_WORTH_BYTES = 4_000
+"""A smaller page is read here in the time that handing it over takes."""
 _PATIENCE_SECONDS = 10.0
 """An ordinary page takes milliseconds."""
 
@@ -67,8 +69,7 @@ class SecondReader:
     async def read(self, reader: PageReader, fetched: Fetched, body: bytes) -> ReadPage:
         """Read a page, there or here; ``body`` is decoded."""
         pages = self._pages
-        has_core = self._cores > 1
-        if pages is not None and has_core and pages.has_room and not reader.with_words:
+        if pages is not None and self._is_for(pages, reader, body):
             question = Question(
                 reader.agent, fetched.url, fetched.status, fetched.headers, reader.ignore
             )
@@ -96,6 +97,10 @@ class SecondReader:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def _is_for(self, pages: _Pages, reader: PageReader, body: bytes) -> bool:
+        large_enough = len(body) >= _WORTH_BYTES
+        return large_enough and self._cores > 1 and pages.has_room and not reader.with_words
 
     async def _look_back(self, now: float) -> None:
         busy = self._reading_seconds > _WORTH_PART * (now - self._window_began)

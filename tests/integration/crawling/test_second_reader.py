@@ -74,12 +74,19 @@ async def started(cores: int = 2) -> AsyncIterator[tuple[SecondReader, list[int]
         reader.close()
 
 
+@pytest.fixture
+def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small pages are handed over, too."""
+    monkeypatch.setattr(second_reader, "_WORTH_BYTES", 0)
+
+
 def plain(read: ReadPage) -> tuple[object, ...]:
     links = read.links
     every = None if links is None else (tuple(links.targets), tuple(links.rels))
     return read.title, read.language, read.digest, every, tuple(read.to_follow)
 
 
+@pytest.mark.usefixtures("any_size")
 def test_answers_are_the_same() -> None:
     async def run() -> None:
         async with started() as (second, pids):
@@ -92,6 +99,7 @@ def test_answers_are_the_same() -> None:
     uvloop.run(run())
 
 
+@pytest.mark.usefixtures("any_size")
 def test_each_page_gets_its_own_answer() -> None:
     async def run() -> None:
         async with started() as (second, _):
@@ -99,6 +107,18 @@ def test_each_page_gets_its_own_answer() -> None:
             reads = [second.read(READER, response(body), body) for body in bodies]
             titles = [read.title for read in await asyncio.gather(*reads)]
             assert titles == [str(number) for number in range(300)]
+
+    uvloop.run(run())
+
+
+def test_small_pages_are_read_here() -> None:
+    async def run() -> None:
+        async with started() as (second, pids):
+            os.kill(pids[0], signal.SIGSTOP)
+            small, large = b"<title>T</title>", b"<title>T</title>" + b" " * 4_000
+            assert (await second.read(READER, response(small), small)).title == "T"
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(second.read(READER, response(large), large), 0.1)
 
     uvloop.run(run())
 
@@ -118,6 +138,7 @@ def test_nobody_is_started_without_a_second_core_or_much_to_read() -> None:
     uvloop.run(run())
 
 
+@pytest.mark.usefixtures("any_size")
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP])
 def test_pages_of_a_process_that_is_lost_are_read_here(
     sign: signal.Signals, monkeypatch: pytest.MonkeyPatch
