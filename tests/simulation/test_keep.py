@@ -243,6 +243,9 @@ def test_a_full_disk_is_lived_through(tmp_path: Path, monkeypatch: pytest.Monkey
 
     status, onlooker, _ = keep_virtually(keep_job(tmp_path, [site(HOST)], 4.0), web, meanwhile=fill)
     assert any("No space left" in word for word in onlooker.words)
+    troubled = [bool(state.troubles) for state in onlooker.states]
+    assert "No space left" in onlooker.states[troubled.index(True)].troubles[0].what
+    assert sum(before != now for before, now in pairwise(troubled)) == 2, "until it was over"
     assert not status.troubles
     assert max(max(at) for at in web.asked.values()) > BEGIN + 3 * DAY
     assert indexed(tmp_path)
