@@ -127,6 +127,7 @@ class BoardTask:
     nodes_at_once: int
     audit_of: int | None
     not_group: str | None
+    part: str = ""
     state: BoardState = BoardState.READY
     epoch: int = 0
     winner: int | None = None

@@ -36,6 +36,8 @@ class Asker:
     """Tasks."""
     most_held: float = math.inf
     """Tasks that it may have at once."""
+    nodes_here: Callable[[], int] = lambda: 1
+    """With itself."""
 
     def fits(self, task: BoardTask) -> bool:
         other_group = task.not_group is None or task.not_group != self.group
@@ -63,7 +65,10 @@ class TaskChoice:
         def is_free(host: str) -> bool:
             return self.place(host, now) is not None
 
-        with closing(self.ready.in_order(is_free, asker.fits)) as waiting:
+        def fits(task: BoardTask) -> bool:
+            return asker.fits(task) and self._leaves_room(asker, task, now)
+
+        with closing(self.ready.in_order(is_free, fits)) as waiting:
             chosen = self.choose(asker.node, waiting)
         if chosen is not None:
             return chosen
@@ -76,6 +81,15 @@ class TaskChoice:
             return 0
         return self.leases.place(host, self._places(host), now)
 
+    def _leaves_room(self, asker: Asker, task: BoardTask, now: float) -> bool:
+        """Where several nodes may be at a host, none takes the places of others that are here: with
+        both of two places, one node would be as slow as alone."""
+        if task.nodes_at_once == 1:
+            return True
+        there = self.leases.at_host(task.host)
+        mine = sum(held.row.node == asker.node and held.until > now for held in there)
+        return mine * asker.nodes_here() < task.nodes_at_once
+
     def wake_hosts(self, now: float) -> None:
         """Those whose guests were not heard of, every now and then."""
         if now - self._looked >= self.terms.lease_seconds / _LOOKS_A_LEASE:
@@ -85,11 +99,14 @@ class TaskChoice:
                 self.ready.awake(host)
 
     def _second(self, asker: Asker, now: float) -> BoardTask | None:
+        """Parts of a site go to nobody else: the place of a node that lost such a race would be
+        missing from the next round until its lease ends."""
         few = self.tasks.left <= max(self.terms.twice_share * self.tasks.added, 1.0)
         alone = [
             held.task
             for held in (self.leases if few and not len(self.ready) else ())
-            if held.row.node != asker.node and len(self.leases.of_task(held.task)) == 1
+            if not held.task.part
+            and held.row.node != asker.node and len(self.leases.of_task(held.task)) == 1
             and self.place(held.row.host, now) is not None and asker.fits(held.task)
         ]  # fmt: skip
         return max(alone, key=lambda task: (task.expected_seconds, -task.id), default=None)

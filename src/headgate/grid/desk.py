@@ -171,6 +171,7 @@ class Desk:
         asker = Asker(
             node, claim.id, row.group, claim.free_bytes, frozenset(claim.not_these),
             _HELD_PER_SLOT * claim.slots,
+            lambda: len(self.roll.here(now, self.board.terms.lease_seconds)),
         )  # fmt: skip
         held = None
         if self.terms.free_bytes() > 0:

@@ -82,6 +82,16 @@ def test_one_node_at_a_host_unless_the_site_allows_more() -> None:
     assert claim(board, "m", "x").task.id == 1
 
 
+def test_no_node_takes_all_places_at_a_host_while_others_are_here() -> None:
+    board = board_of(*(task(k, host="h", nodes_at_once=4) for k in range(1, 9)))
+    for k in range(2):
+        claim(board, "a", f"a{k}", nodes_here=lambda: 3)
+    assert nothing(board, "a", nodes_here=lambda: 3)
+    claim(board, "b", nodes_here=lambda: 3)
+    assert nothing(board, "a", nodes_here=lambda: 2)
+    claim(board, "a", "again", nodes_here=lambda: 1)
+
+
 def test_a_lapsed_lease_stays_until_somebody_wants_the_task_or_its_host() -> None:
     board = board_of(task(1, host="h"), task(2))
     lapsed = claim(board, "n", "a")
@@ -333,6 +343,9 @@ def test_the_last_tasks_are_given_twice_where_two_nodes_may_be() -> None:
     alone = board_of(task(1), *tasks[:0])
     claim(alone, "n")
     assert nothing(alone, "m"), "one node at a host"
+    part = board_of(task(1, nodes_at_once=2, part="round 2, share 1 of 6"))
+    claim(part, "n")
+    assert nothing(part, "m"), "the next round needs its place"
 
 
 def test_an_audit_goes_to_another_group_and_a_large_task_to_a_large_disk() -> None:

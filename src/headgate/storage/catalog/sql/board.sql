@@ -13,7 +13,7 @@ ON CONFLICT DO NOTHING;
 -- name: same_task
 -- The one that was added, or was there.
 SELECT id, site, host, value, due, expected_bytes, expected_seconds, nodes_at_once, audit_of,
-       not_group, state, epoch, winner, lost, held_seconds
+       not_group, part, state, epoch, winner, lost, held_seconds
 FROM tasks
 WHERE run = :run AND site = :site AND part = :part AND visit = :visit
   AND coalesce(audit_of, 0) = :audited;
@@ -21,7 +21,7 @@ WHERE run = :run AND site = :site AND part = :part AND visit = :visit
 -- name: open_tasks
 -- Of a run, what is not done, after a number.
 SELECT id, site, host, value, due, expected_bytes, expected_seconds, nodes_at_once, audit_of,
-       not_group, state, epoch, winner, lost, held_seconds
+       not_group, part, state, epoch, winner, lost, held_seconds
 FROM tasks WHERE run = :run AND state <> 'done' AND id > :after ORDER BY id LIMIT :most;
 
 -- name: count_tasks
