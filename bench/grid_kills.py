@@ -3,7 +3,7 @@
     python -m bench.grid_kills [--nodes 20] [--tasks 500] [--kills 60] [--seeds 1,2,3]
                                [--catalog sqlite,postgresql] [--lease 5] [--away 12]
                                [--slots 3] [--page-seconds 0.02] [--keep DIR] [--shared 2]
-    python -m bench.grid_kills --slots 30 --page-seconds 2 --away 30 --two-leases 100
+    python -m bench.grid_kills --slots 30 --page-seconds 5 --away 30 --two-leases 100
 
 Sites of a few pages, each a host of its own on loopback (127.1.x.y), a real NATS server, `headgate
 manager` and `headgate node` as processes. At random moments one is ended with SIGKILL: a node most
@@ -38,19 +38,29 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from bench.arguments import parser
 from bench.ended_with_us import ended_with_us
 from bench.postgres import Postgres, serving_postgres
 
+from headgate.crawling.group_commit import GroupCommit
 from headgate.grid.nats_server import find_server
 
 _PATIENCE_SECONDS = 1800.0
+_FIRST_PAGE_SECONDS = 60.0
 SHARED_PAGES = 2_000
 AT_ONCE = 4
+
+
+@dataclass(slots=True)
+class _Connection:
+    ends: str
+    """As Linux lists them."""
+    owner: int = 0
 
 
 @dataclass(slots=True)
@@ -67,6 +77,10 @@ class ManyHosts:
     """Host, path, from and until, and the node's process."""
     nodes: dict[int, str] = field(default_factory=dict)
     """By process, also of those that were killed."""
+    _owners: GroupCommit[_Connection] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._owners = GroupCommit(self._find_owners)
 
     @property
     def sites(self) -> int:
@@ -115,7 +129,7 @@ class ManyHosts:
                 path = line.split()[1].decode()
                 began = time.monotonic()
                 if owner is None:
-                    owner = self._owner(writer)
+                    owner = await self._owner(writer)
                 await asyncio.sleep(self.seconds_per_page)
                 writer.write(self._answer(host, path))
                 await writer.drain()
@@ -134,10 +148,16 @@ class ManyHosts:
         head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
         return head.encode() + body
 
-    def _owner(self, writer: asyncio.StreamWriter) -> int:
+    async def _owner(self, writer: asyncio.StreamWriter) -> int:
         """The process at the other end of a connection; 0: it is gone."""
         ends = [writer.get_extra_info(end) for end in ("peername", "sockname")]
-        return _owner_of(" ".join(map(_in_hex, ends)), list(self.nodes))
+        connection = _Connection(" ".join(map(_in_hex, ends)))
+        await self._owners.commit(connection)
+        return connection.owner
+
+    def _find_owners(self, connections: Sequence[_Connection]) -> Callable[[], None]:
+        """Of all that came meanwhile, in one look at what processes have open."""
+        return partial(_find_owners, connections, list(self.nodes))
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
@@ -168,13 +188,12 @@ def _in_hex(end: tuple[str, int]) -> str:
     return f"{bytes(map(int, reversed(end[0].split('.')))).hex().upper()}:{end[1]:04X}"
 
 
-def _owner_of(ends: str, pids: list[int]) -> int:
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        fields = line.split()
-        if " ".join(fields[1:3]) == ends:
-            name = f"socket:[{fields[9]}]"
-            return next((pid for pid in pids if name in _open_files(pid)), 0)
-    return 0
+def _find_owners(connections: Sequence[_Connection], pids: list[int]) -> None:
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    sockets = {" ".join(fields[1:3]): f"socket:[{fields[9]}]" for fields in lines}
+    owners = {name: pid for pid in pids for name in _open_files(pid)}
+    for connection in connections:
+        connection.owner = owners.get(sockets.get(connection.ends, ""), 0)
 
 
 def _open_files(pid: int) -> set[str]:
@@ -298,8 +317,8 @@ def kill_and_crawl(
             grid.prepare(names)
             for name in names:
                 grid.start(name)
-            done = _killing(grid, names, kills, away, rng, postgres)
-            _in_peace(grid, names)
+            done, back = _killing(grid, names, kills, away, rng, postgres)
+            _in_peace(grid, names, back)
         finally:
             grid.end_all()
     return _judged(grid, done, time.monotonic() - began)
@@ -308,11 +327,13 @@ def kill_and_crawl(
 def _killing(
     grid: _Grid, names: list[str], kills: int, away: float, rng: random.Random,
     postgres: Postgres | None,
-) -> Counter[str]:  # fmt: skip
+) -> tuple[Counter[str], list[tuple[float, str]]]:  # fmt: skip
+    """How often whom, and when those who were killed last come back."""
     done: Counter[str] = Counter()
     back: list[tuple[float, str]] = []
-    """When somebody who was killed comes back."""
-    time.sleep(3.0)
+    until = time.monotonic() + _FIRST_PAGE_SECONDS
+    while not grid.web.asked and time.monotonic() < until:
+        time.sleep(0.1)
     while sum(done.values()) < kills and grid.ended("manager") != 0:
         time.sleep(rng.uniform(0.1, 1.5))
         _revive(grid, back)
@@ -330,7 +351,7 @@ def _killing(
             done[kind] += 1
             absence = rng.uniform(0.2, away) if kind == "node" else 0.0
             back.append((time.monotonic() + absence, name))
-    return done
+    return done, back
 
 
 def _revive(grid: _Grid, back: list[tuple[float, str]]) -> None:
@@ -343,12 +364,14 @@ def _revive(grid: _Grid, back: list[tuple[float, str]]) -> None:
         grid.start("manager")  # as its supervisor would: the database was away
 
 
-def _in_peace(grid: _Grid, names: list[str]) -> None:
+def _in_peace(grid: _Grid, names: list[str], back: list[tuple[float, str]]) -> None:
     until = time.monotonic() + _PATIENCE_SECONDS
     while grid.ended("manager") != 0:
         assert time.monotonic() < until, "it does not come to its end"
+        _revive(grid, back)
+        away = {name for _, name in back}
         for name in ("nats", "manager", *names):
-            if grid.ended(name) not in (None, 0):
+            if grid.ended(name) not in (None, 0) and name not in away:
                 grid.start(name)
         time.sleep(0.5)
 
