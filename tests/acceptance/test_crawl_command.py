@@ -244,7 +244,7 @@ def test_a_dead_site_is_reported_not_raised(tmp_path: Path) -> None:
     assert report["pages"] == 0
     (site,) = report["sites"]
     assert site["errors"] == {"refused": 1}
-    why = "robots.txt cannot be had: 127.0.0.1: Connection refused"
+    why = "robots.txt is unavailable: 127.0.0.1: Connection refused"
     assert site["given_up"] == {"127.0.0.1:1": why}
     with SqliteCatalog(tmp_path / "catalog.sqlite") as catalog:
         (visit,) = catalog.history("127.0.0.1:1")

@@ -297,7 +297,7 @@ def test_too_many_and_a_full_disk_are_told(tmp_path: Path, monkeypatch: pytest.M
             for number in range(5):
                 notices.tell(notice("http://127.0.0.1:1/", number))
             assert notices.counts == NoticeCounts(dropped=3, waiting=2)
-            assert "3 changes were told to nobody" in notices.troubles()[-1].what
+            assert "3 notices of changes were dropped" in notices.troubles()[-1].what
             assert "headgate changes" in notices.troubles()[-1].remedy
 
     asyncio.run(play())

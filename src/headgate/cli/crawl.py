@@ -151,7 +151,7 @@ def _abandon(args: argparse.Namespace) -> int:
     from headgate.jobs.unfinished import abandon
 
     if args.resume:
-        raise UserMistake("--resume goes on with a run, --abandon gives it up; say one of them")
+        raise UserMistake("--resume goes on with a run, --abandon gives it up; use one of them")
     if args.what:
         raise UserMistake("--abandon takes no FILE or URL; name the folder with --out DIR")
     run, report = abandon(args.out, time.time())

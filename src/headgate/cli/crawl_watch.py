@@ -68,7 +68,7 @@ class CrawlWatch:
             )
         if not plan.feasible:
             missed = what_is_missed(plan)
-            say(f"{missed}, by what is guessed of sizes" if plan.guessed else missed)
+            say(f"{missed}, by guessed sizes" if plan.guessed else missed)
 
     def mended(self, remarks: Sequence[str]) -> None:
         """Repairs of the collection, one remark each."""

@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve, crawl, report."""
     if args.keep and args.grid:
-        raise UserMistake("--keep and --grid are two demos; say one of them")
+        raise UserMistake("--keep and --grid are two demos; choose one of them")
     if args.keep:
         return _keep(args)
     if args.grid:

@@ -42,7 +42,7 @@ def need_grid() -> None:
 def door_place(args: argparse.Namespace) -> DoorPlace | None:
     """Where nodes connect; None: no such option was given."""
     if args.nats and args.serve_nats is not None:
-        raise UserMistake("--serve-nats starts a server, --nats uses one: say one of them")
+        raise UserMistake("--serve-nats starts a server, --nats uses one: use one of them")
     if not args.nats and args.serve_nats is None:
         return None
     need_grid()

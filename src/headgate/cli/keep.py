@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="end when nothing is due")
     parser.add_argument(
         "--status", metavar="DIR", nargs="?", type=Path, const=DEFAULT_FOLDER,
-        help="how the keeper of a collection fares",
+        help="show the status of a collection's keeper",
     )  # fmt: skip
     parser.add_argument(
         "--pause", metavar=("SITE", "TIME"), nargs=2, help="leave a site alone; 0 ends a pause"

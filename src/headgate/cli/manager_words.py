@@ -55,7 +55,7 @@ def drain(args: argparse.Namespace) -> int:
     if run is None or kind_of(run) is not JobKind.MANAGER:
         raise UserMistake(f"{args.out}: no manager's run is under way there")
     run.save(DRAIN, b"1")
-    show("nothing is given out any more; the manager ends when what was given out is in")
+    show("no more tasks are given out; the manager ends when all results are in")
     return 0
 
 

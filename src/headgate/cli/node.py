@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("token", metavar="TOKEN", type=Path, help="file from the manager")
     parser.add_argument(
         "--spool", metavar="DIR", type=named_folder,
-        help="where pages wait to be brought (headgate-node-NAME)",
+        help="keeps pages until they are delivered (headgate-node-NAME)",
     )  # fmt: skip
     parser.add_argument(
         "--slots", metavar="N", type=at_least_one, default=_SLOTS, help="sites at once (5)"

@@ -112,7 +112,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="by what earlier runs in that folder learned: sizes, and server speeds by the hour",
     )
     how.add_argument(
-        "--contact", metavar="WHO", default="", help="with --scout: who servers are told you are"
+        "--contact", metavar="WHO", default="", help="with --scout: your URL or mail address"
     )
     how.add_argument(
         "--start",

@@ -45,7 +45,7 @@ _OPTIONS = (
     _Option("exclude", "REGEX", "skip URLs that match; repeatable", {"action": "append"}),
     _Option("depth", "N", "follow at most so many links from a seed", {"type": _whole}),
     _Option("expect", "SIZE", "bytes that each site will take, like '120 MB' (found out)"),
-    _Option("max_rate", "RATE", "the most that each server is asked for, like '200 KB/s'"),
+    _Option("max_rate", "RATE", "maximum rate from each server, like '200 KB/s'"),
     _Option("on_deadline", "WHAT", "go-on (late) or stop"),
     _Option("max_pages", "N", "end each site after so many pages", {"type": _whole}),
     _Option("max_bytes", "SIZE", "end each site after so many bytes on the line, like '50 MB'"),

@@ -42,10 +42,10 @@ class RobotsFile(msgspec.Struct):
             return ""
         last = self.outcomes[-1]
         if isinstance(last, Fetched):
-            return f"robots.txt cannot be had: status {last.status}"
+            return f"robots.txt is unavailable: status {last.status}"
         if last.kind is FailureKind.LOGIN:
             return f"login failed: {last.detail}"
-        return f"robots.txt cannot be had: {_in_words(last)}"
+        return f"robots.txt is unavailable: {_in_words(last)}"
 
     @property
     def momentary(self) -> bool:

@@ -151,7 +151,7 @@ class AtTheDoor:
         elif isinstance(fault, errors.AuthorizationError) or _REFUSED.search(str(fault)):
             self._refuse(
                 f"the server at {self._servers} refuses this token (wrong, expired or revoked);"
-                " ask whoever runs the manager for another (headgate manager invite)"
+                " ask the manager's operator for another (headgate manager invite)"
             )
         elif found := _VIOLATION.search(str(fault)):
             self.forbidden.add(found[1])

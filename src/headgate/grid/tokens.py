@@ -71,7 +71,7 @@ def read_token(path: Path) -> Token:
         data = path.read_bytes()
     except OSError as error:
         raise UserMistake(f"cannot read the token {path}: {error.strerror}") from None
-    remedy = "ask whoever runs the manager for another (headgate manager invite)"
+    remedy = "ask the manager's operator for another (headgate manager invite)"
     try:
         token = msgspec.json.decode(data, type=Token)
     except (msgspec.MsgspecError, ValueError, RecursionError):

@@ -73,13 +73,13 @@ def unpacked(answer: bytes) -> bytes | str:
     """The result as bytes, or the reason of a refusal as text.
 
     >>> unpacked(success(b"{}")), unpacked(refusal("revoked")), unpacked(b"")
-    (b'{}', 'revoked', 'an answer that is none')
+    (b'{}', 'revoked', 'the answer is invalid')
     """
     if answer[:1] == _GOOD:
         return answer[1:]
     if answer[:1] == _BAD:
         return answer[1:].decode("utf-8", "replace")
-    return "an answer that is none"
+    return "the answer is invalid"
 
 
 def _place(numbers: list[str]) -> Chunk | None:

@@ -67,7 +67,7 @@ def _seed(name: str, seed: str) -> str:
         raise UserMistake(f"site {name!r}: {seed!r} is not a URL of http or https")
     parts = urlsplit(url)
     if parts.port == 0:
-        raise UserMistake(f"site {name!r}: {seed!r} has port 0, where nobody can listen")
+        raise UserMistake(f"site {name!r}: {seed!r} has port 0, which no server can have")
     if parts.username is not None:
         raise UserMistake(
             f"site {name!r}: a URL is no place for a password; drop what is before the @ and write"

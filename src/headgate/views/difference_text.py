@@ -23,7 +23,7 @@ def _lines(found: SurveyDifference) -> Iterator[str]:
     yield from _part("servers not asked this time", found.servers_not_asked)
     yield from _part("links gone", [f"{link.server} -> {link.host}" for link in found.links_gone])
     yield from _part("links new", [f"{link.server} -> {link.host}" for link in found.links_new])
-    yield f"links on pages that only one survey asked for: {found.links_unsure:,}"
+    yield f"links on pages that only one survey requested: {found.links_unsure:,}"
 
 
 def _part(title: str, names: Sequence[str]) -> Iterator[str]:

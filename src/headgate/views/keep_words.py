@@ -36,8 +36,8 @@ class KeepWords:
         ago = format_duration(max(self._now - self._status.now, 0.0))
         if self._alive and self._now - self._status.now > _SILENT_SECONDS:
             return (
-                f"It runs, but has told nothing for {ago}: the machine is very busy or the disk"
-                " full; if that stays, stop it and start it again"
+                f"It runs, but has written no status for {ago}: the machine is very busy or the"
+                " disk is full; if that stays, stop it and start it again"
             )
         if self._alive:
             return f"It runs; this is how it was {ago} ago"
@@ -68,7 +68,7 @@ class KeepWords:
         visits = self._status.visiting
         due = f"; {plural(self._status.due_now, 'site')} due" if self._status.due_now else ""
         if not visits:
-            return f"nobody is visited{due}"
+            return f"no site is visited{due}"
         named = [
             f"{visit.site} ({_progress(visit.pages, visit.of_pages)},"
             f" {format_duration(max(self._now - visit.since, 0.0))})"

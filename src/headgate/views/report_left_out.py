@@ -32,7 +32,7 @@ _MEANINGS = {
     Reason.NOFOLLOW: "marked nofollow",
     Reason.ROBOTS: "forbidden by robots.txt",
     Reason.HOST_GIVEN_UP: "on hosts given up",
-    Reason.COPY: "copies of one page, whose links were not followed any more",
+    Reason.COPY: "copies of one page, whose links were no longer followed",
     Reason.HOPS: "behind too many redirects",
     Reason.SITEMAPS: "more sitemaps than are read of a site",
     FailureKind.UNWANTED_TYPE: "of types not in fetch",

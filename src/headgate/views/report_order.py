@@ -28,7 +28,7 @@ def _kept(order: ScoreOrderReport) -> str:
         return "None was begun before a better one."
     part, places = order.out_of_order / order.begun, order.places / order.begun
     return (
-        f"{percent(part)} were begun before a better one for want of room, {places:.2f} places"
+        f"{percent(part)} were begun before a better one that did not fit, {places:.2f} places"
         " ahead on average."
     )
 

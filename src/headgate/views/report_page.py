@@ -68,7 +68,7 @@ def report_page(report: RunReport) -> str:
                 _lines(restarts_in_words(report)),
                 "They went on from what was stored, in another process.",
             ),
-            section("robots.txt not obeyed, as told", _lines(robots_ignored(report))),
+            section("robots.txt ignored, as configured", _lines(robots_ignored(report))),
             section("Sites", sites_table(report, order)),
             section(
                 "Nodes",

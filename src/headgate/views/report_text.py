@@ -56,7 +56,7 @@ def report_text(report: RunReport, page: str = "", *, linked: bool = True) -> st
     lines += _listed("Process died, site went on from what was stored", restarts_in_words(report))
     lines += _listed("Errors", (f"{count:,} × {kind}" for kind, count in errors_by_kind(report)))
     lines += _listed("Given up", _given_up(report, "\n".join(lines)))
-    lines += _listed("robots.txt not obeyed, as told", robots_ignored(report))
+    lines += _listed("robots.txt ignored, as configured", robots_ignored(report))
     lines += _listed("Focus", _harvests(report))
     lines += _listed("Scorers in trouble", scorer_troubles(report))
     if page:

@@ -39,7 +39,7 @@ _MEANINGS = {
     "first-byte-timeout": "no answer in time",
     "forbidden-address": "a private address that was not named",
     "login": "logging in failed",
-    "refused": "nobody listens there",
+    "refused": "nothing listens there",
     "stalled": "bytes stopped coming",
     "tls": "the certificate or the handshake is bad",
     "too-slow": "the whole fetch took too long",

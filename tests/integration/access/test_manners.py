@@ -116,7 +116,7 @@ def test_robots_are_ignored_where_the_user_says_so_and_the_report_tells(tmp_path
         words = ("--out", tmp_path / "ignored", "--robots", "ignore", "--quiet")
         done = headgate("crawl", web.seed, *words)
     assert done.returncode == 0
-    assert "robots.txt not obeyed, as told: 127.0.0.1." in done.stdout + done.stderr
+    assert "robots.txt ignored, as configured: 127.0.0.1." in done.stdout + done.stderr
     report = json.loads(headgate("report", tmp_path / "ignored", "--json").stdout)
     assert report["pages"] == 4
     assert report["sites"][0]["robots_ignored"] == ["127.0.0.1"]

@@ -175,7 +175,7 @@ HEADINGS = (
     "Nothing fetched",
     "Stalled",
     "Process died, site went on from what was stored",
-    "robots.txt not obeyed, as told",
+    "robots.txt ignored, as configured",
     "Focus",
     "Scorers in trouble",
 )
@@ -244,10 +244,10 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
         (site("a", 30),),
         (
             Leg(4, (Script("a", {}, ends=3.6, errors={"refused": 1},
-                           given_up={"a": "robots.txt cannot be had: refused"}),)),
+                           given_up={"a": "robots.txt is unavailable: refused"}),)),
         ),
         (
-            "Nothing was fetched: a (robots.txt cannot be had: refused).",
+            "Nothing was fetched: a (robots.txt is unavailable: refused).",
             "1 site, 0 pages, ",
             "Errors: 1 × refused.",
         ),
@@ -450,7 +450,7 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
     "robots.txt ignored": (
         (Site("a", ("http://a.test/", "http://b.test/x"), access=Access(robots=IGNORE)), site("b")),
         (Leg(10, (A, replace(A, name="b", came={1.0: 5}))),),
-        ("All 2 sites done; ", "robots.txt not obeyed, as told: a.test, b.test."),
+        ("All 2 sites done; ", "robots.txt ignored, as configured: a.test, b.test."),
     ),
     "short": (
         (site("a"),),

@@ -58,7 +58,7 @@ def test_a_year_of_hours_has_a_page_of_bounded_size() -> None:
     ("alive", "running", "silent", "expected"),
     [
         (True, True, 12.0, "It runs; this is how it was 12.0s ago."),
-        (True, True, 1000.0, "It runs, but has told nothing for 16m 40s"),
+        (True, True, 1000.0, "It runs, but has written no status for 16m 40s"),
         (False, True, 60.0, "It was killed, at the latest 1m 00s ago; start it again"),
         (False, False, 60.0, "It was stopped 1m 00s ago; start it again to go on."),
     ],

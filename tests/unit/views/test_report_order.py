@@ -22,7 +22,7 @@ SHARES = ScoreOrderReport("shares", 6, 200, 4, 10, 150, 60)
             SHARES,
             (
                 "The best page of all sites went first (admission by shares): 60 of 150 pages"
-                " relevant. 2 % were begun before a better one for want of room, 0.05 places ahead"
+                " relevant. 2 % were begun before a better one that did not fit, 0.05 places ahead"
                 " on average."
             ),
         ),

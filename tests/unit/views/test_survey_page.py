@@ -102,7 +102,7 @@ def test_a_first_survey_does_not_speak_of_the_last_one() -> None:
 
 
 def test_an_order_by_depth_cannot_end_by_yield() -> None:
-    with pytest.raises(UserMistake, match="leave one of the two out"):
+    with pytest.raises(UserMistake, match="use one of the two"):
         SurveyRequest(("http://a.ke/",), policy="depth", least_yield=0.02).rules()
 
 

@@ -116,7 +116,7 @@ class ChangeNotices:
     def troubles(self) -> tuple[Trouble, ...]:
         found = list(self._faults.values())[:_MOST_TROUBLES]
         if self._queue.dropped:
-            what = f"{self._queue.dropped:,} changes were told to nobody, too many waited"
+            what = f"{self._queue.dropped:,} notices of changes were dropped, too many waited"
             remedy = f"headgate changes {self.collection} --since 1d tells them; see to on_change"
             found.append(Trouble(what, self._dropped_since, remedy))
         return tuple(found)
@@ -158,7 +158,7 @@ class ChangeNotices:
             self._faults.pop(to, None)
         else:
             since = self._faults[to].since if to in self._faults else self.clock.wall()
-            what = f"{to} was not told of a change: {tried.problem}"
+            what = f"{to} did not get a notice of a change: {tried.problem}"
             self._faults[to] = Trouble(what, since, tried.remedy)
         if self._queue.ended(to, tried.outcome, self.clock.now()):
             # If the disk is full, it is sent again after a restart.

@@ -41,6 +41,6 @@ class BringingAll:
         if word is Word.COMMITTED:
             self.tell(f"{work.site}: {work.progress.pages:,} pages brought")
         else:
-            self.tell(f"{work.site}: the result is not wanted any more ({word})")
+            self.tell(f"{work.site}: the result is no longer wanted ({word})")
         self.holdings.forget(work)
         self.waking.wake()

@@ -105,7 +105,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         if self.least_yield and self.policy == "depth":
             raise UserMistake(
                 "--yield ends a survey when the best page promises too little; with --policy depth"
-                " pages do not come by what they promise: leave one of the two out"
+                " pages are not ordered by that: use one of the two"
             )
         most_bytes = int(parse_size(self.max_bytes))
         if not most_bytes:
