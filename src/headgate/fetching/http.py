@@ -218,6 +218,7 @@ class HttpFetcher:
         reply = Reply(request.max_bytes, self._limits, wanted, witness, bodiless=bodiless)
         exchange = Exchange(request, reply)
         asked = time.monotonic()
+        self.meter.under_way[request.site] += 1
         try:
             if not self.meter.governor.free(request.site):
                 line = connection.channel.line
@@ -241,6 +242,7 @@ class HttpFetcher:
                 self._ledger.cut_off(request.site, exchange.wire_bytes)
             raise
         finally:
+            self.meter.under_way[request.site] -= 1
             self._around.crumbs.leave(connection.origin.host, exchange)
             self._ledger.end(request.site, connection, exchange.wire_bytes)
         self._tallies.count(connection, exchange, asked, began)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from headgate.traffic.governor import Claim, Governor
@@ -34,6 +35,8 @@ class Meter:
         self.governor = Governor(total, clock(), smooth=smooth)
         self.changes = 0
         """Incremented whenever a rate changes, so that windows are checked again."""
+        self.under_way: Counter[str] = Counter()
+        """Responses requested and not complete, by site."""
         self._clock = clock
         self._waiters: dict[Claim, Callable[[], None]] = {}
         self._timer: asyncio.Handle | None = None
@@ -54,6 +57,8 @@ class Meter:
 
     def forget_site(self, site: str) -> None:
         self.governor.forget_site(site)
+        if not self.under_way[site]:
+            del self.under_way[site]
 
     def demand(self, site: str, rtt: float, response: float, most: int) -> Demand:
         """What a site's connections should carry at the current rates."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from headgate.fetching.metering import Meter
 from headgate.fetching.tcp import Line
 from headgate.traffic import window
@@ -39,6 +41,7 @@ class Tap:
         "_put_right_at",
         "_quantum",
         "_sealed",
+        "_sharing",
         "_site",
         "_then",
     )
@@ -68,6 +71,8 @@ class Tap:
         self._put_right_at = 0
         """Wire bytes of the connection when the account was last corrected."""
         self._changes = -1
+        self._sharing = 0
+        """Responses that the window was chosen for."""
         self._quantum = 0
 
     @property
@@ -191,16 +196,18 @@ class Tap:
     def _current_quantum(self) -> int:
         """Under today's rates; the window follows them too where it can, and the length that the
         head told of a response that goes on for long: it is no surprise any more, and may be the
-        last that there is. Many windows widened for a moment each would be a wave."""
+        last that there is. Many windows widened for a moment each would be a wave, as would many
+        that are each as wide as if it were alone."""
         meter, credit = self._meter, self._credit
-        if self._changes != meter.changes:
-            self._changes = meter.changes
+        under_way = meter.under_way[self._site]
+        if self._changes != meter.changes or 2 * under_way < self._sharing:
+            self._changes, self._sharing = meter.changes, under_way
             length = credit.length or 0.0
             if length < max(credit.expected, _LONG_SECONDS * meter.governor.share(self._site)):
                 length = credit.expected
             demand = meter.demand(self._site, self._line.rtt, length, self._most_connections)
             self._quantum = window.read_quantum(demand.total, demand.share)
-            wanted = window.opening(demand)
+            wanted = window.opening(replace(demand, under_way=under_way))
             if wanted is not None and self._line.window is not None:
                 self._line.widen(wanted)
                 self._credit.window = self._line.window

@@ -131,6 +131,8 @@ class Demand(msgspec.Struct, frozen=True, gc=False):
     most: int
     """Most connections, for politeness."""
     smooth: bool = False
+    under_way: int = 0
+    """Responses that share what is in flight already."""
 
     @property
     def rate(self) -> float:
@@ -147,6 +149,8 @@ def opening(demand: Demand) -> Opening | None:
 
     >>> opening(Demand(1e6, 1e6, 0.1, response=5e6, most=100))  # 150 KB over six connections
     Opening(window=27512)
+    >>> opening(Demand(1e6, 1e6, 0.1, response=5e6, most=100, under_way=35))
+    Opening(window=7240)
     >>> opening(Demand(1e6, 1e6, 0.1, response=14e3, most=100))  # lengths are a surprise
     Opening(window=4344)
     >>> opening(Demand(1e6, 1e6, 0.1, response=14e3, most=8))
@@ -251,7 +255,7 @@ def _streams(demand: Demand, lump: float, standing: float) -> int:
     if demand.smooth:
         smoother = _streams_for(standing, SMOOTH_LUMP_SECONDS * demand.total)
         streams = max(streams, min(smoother, POLITE_STREAMS))
-    return max(2, min(streams, demand.most))
+    return max(2, demand.under_way, min(streams, demand.most))
 
 
 def _trifle(total: float) -> float:

@@ -78,6 +78,32 @@ def test_one_that_is_soon_over_does_not() -> None:
     assert after == before
 
 
+def test_many_long_responses_share_what_is_in_flight() -> None:
+    """Thirty-five windows, each as wide as for one of seven, were a wave of 0.4 s at the start of a
+    site of large files."""
+
+    async def session() -> tuple[float, float]:
+        line = _Counts()
+        line.rtt, line.segments = 0.1, SEGMENT
+        meter = Meter(1_000_000.0, clock=lambda: 0.0)
+        meter.under_way["site"] = 35
+        tap = Tap(meter, "site", cast(Line, line), expected=11_000.0, most=100)
+        await tap.pay_for_request()
+        line.read = SEGMENT
+        tap.foresee(5_000_000)
+        tap.allowance(lambda _: None)
+        among_many = line.window
+        meter.under_way["site"] = 1
+        line.segments += SEGMENT
+        tap.allowance(lambda _: None)
+        meter.close()
+        return among_many, line.window
+
+    among_many, alone = asyncio.run(session())
+    assert 35 * among_many < 300_000.0, "0.3 s of the line"
+    assert alone > 3 * among_many
+
+
 class _Eager(_Counts):
     """A server without an end, whose next segment is there when the last was read; it may have
     sent another one then, as the window lets it."""
