@@ -25,6 +25,7 @@ TIMES = {
     "install_size": "three minutes",
     "keep": "six minutes; --quick one and a half",
     "keep_board": "half a minute",
+    "keep_months": "--round 200 a quarter of an hour",
     "keep_promises": "three minutes",
     "keep_real": "twenty minutes; --quick five",
     "lab": "a minute",
