@@ -44,6 +44,7 @@ TIMES = {
     "slow_sites": "--sites 500 a minute",
     "speed": "ten minutes",
     "survey": "--sites 300 a minute",
+    "survey_order": "two minutes",
     "survey_repeat": "--sites 200 half a minute",
     "survey_wiki": "--pages 30 two minutes",
     "tag_fuzz": "some minutes; --pages 20000 fifteen seconds",
