@@ -19,7 +19,7 @@ Any other number that looks like a year is none. Few crawls meet such dates, and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import unquote_plus
 
 __all__ = ["SAYS_CALENDAR", "names_a_date", "pairs_of", "path_years", "query_years"]
@@ -95,9 +95,8 @@ def path_years(path: str, places: Iterable[re.Match[str]]) -> Iterator[int]:
                 yield _year(found.groups())
 
 
-def query_years(pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
+def query_years(pairs: Sequence[tuple[str, str]]) -> Iterator[int]:
     """Of the dates in the names and values of a query."""
-    pairs = list(pairs)
     has_part = any(_PART_NAME.search(name) for name, _ in pairs)
     for name, value in pairs:
         yield from _first_years(_VALUE, value)
