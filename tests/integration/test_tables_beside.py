@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -12,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from tests.integration.storage.crawled import STARTED, WARCINFO
+from tests.open_files import files_opened_up_to
 from tests.unit.storage.making import make_page
 
 from headgate.crawling.progress import Progress
+from headgate.crawling.readable import readable
 from headgate.jobs import tables_beside
 from headgate.jobs.tables_beside import TablesBeside
 from headgate.model.errors import WorldFault
@@ -56,7 +57,7 @@ def started(
     with closing(TablesBeside(run, cores=2)) as tables:
         tables.look(AT_ITS_END, 2.0)
         assert processes[0].stdout is not None
-        assert select.select([processes[0].stdout], [], [], 300.0)[0]
+        assert readable([processes[0].stdout], 300.0)
         yield tables, processes[0]
     assert processes[0].returncode is not None
 
@@ -88,6 +89,17 @@ def test_all_files_are_those_that_one_process_makes(
         (run.path / name).unlink()
     seal(run)
     assert contents(run) == together
+
+
+def test_a_crawl_with_thousands_of_open_files_has_them_too(run: RunFolder) -> None:
+    with files_opened_up_to(1_024), closing(TablesBeside(run, cores=2)) as tables:
+        tables.look(AT_ITS_END, 2.0)
+        process = tables._process
+        assert process is not None
+        assert process.stdout is not None
+        assert process.stdout.fileno() > 1_024
+        assert readable([process.stdout], 300.0)
+        assert sealed(run, tables.begin()) == [True]
 
 
 def test_sites_not_yet_remembered_are(

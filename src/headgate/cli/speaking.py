@@ -70,4 +70,6 @@ def _flush(out: BinaryIO) -> None:
 
 def _wait_for(out: BinaryIO) -> None:
     """Wait until it is writable."""
-    select.select([], [out], [])
+    poll = select.poll()
+    poll.register(out, select.POLLOUT)
+    poll.poll()

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
 import subprocess
 import sys
 import threading
@@ -27,6 +26,7 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from headgate.crawling.readable import readable
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import Fetched
 from headgate.reading.content import decode_content
@@ -149,7 +149,7 @@ class _Aside:
             assert child.stdout is not None
             try:
                 send(child.stdin, call)
-                if select.select([child.stdout], [], [], _MOST_SECONDS)[0]:
+                if readable([child.stdout], _MOST_SECONDS):
                     answer: tuple[bool, Any] = receive(child.stdout)
                     return answer
             except (OSError, EOFError):

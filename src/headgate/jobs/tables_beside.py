@@ -9,7 +9,6 @@ its parent writes the tables.
 from __future__ import annotations
 
 import os
-import select
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headgate.crawling.readable import readable
 from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
 from headgate.model.errors import HeadgateError
 from headgate.storage.collection import RunFolder
@@ -61,7 +61,7 @@ class TablesBeside:
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             return None
-        if not select.select([process.stdout], [], [], 0)[0]:
+        if not readable([process.stdout], 0.0):
             self.close()  # it would only take CPU time from its parent
             return None
         try:

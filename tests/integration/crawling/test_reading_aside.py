@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
+from tests.open_files import files_opened_up_to
+
+from headgate.crawling import reading_aside
 from headgate.crawling.reading_aside import read_aside
 
 
@@ -25,3 +29,9 @@ def test_a_site_waits_for_one_page_of_another() -> None:
         await asyncio.gather(*many)
 
     asyncio.run(run())
+
+
+def test_a_crawl_with_thousands_of_open_files_reads_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading_aside, "_ASIDE", reading_aside._Aside())  # its child is yet to come
+    with files_opened_up_to(1_024):
+        assert asyncio.run(read_aside("docs", sorted, [2, 1])) == [1, 2]

@@ -8,7 +8,6 @@ ahead of the one whose answer is next.
 from __future__ import annotations
 
 import os
-import select
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from headgate.crawling.pickled import receive, send
+from headgate.crawling.readable import readable
 
 __all__ = ["answers"]
 
@@ -138,7 +138,7 @@ class _Crew(Generic[_Question, _Answer]):
         """Until a worker answers, breaks off or is late."""
         busy = [worker for worker in self._workers if worker.number is not None]
         patience = max(min(worker.late_at for worker in busy) - _now(), 0.0)
-        ready = select.select(busy, [], [], patience)[0]
+        ready = readable(busy, patience)
         for worker in busy:
             if worker in ready:
                 self._take(worker, worker.answer())
