@@ -1,23 +1,23 @@
-"""The life of a URL within one site run: from its first sight to its end.
+"""The URL frontier of one site run: the states of a URL, from its discovery to its end.
 
-    found ──► refused                          scope, traps: judged once, remembered as seen
+    found ──► refused                          by scope or traps; checked once, then seen
       │
       ▼
-    to do ──► in flight ──► done               a page, a duplicate, a redirect
+    to do ──► in flight ──► done               page, duplicate or redirect
       ▲           │
       └── retry ◄─┴──► failed                  tries used up, or its host given up
 
-Pure: no input or output, no clock, no chance. Events go in, commands come out, time is an
-argument, and what must survive a crash leaves as journal entries. One frontier serves one site
-run and is used by one thread.
+Pure: no I/O, no clock, no randomness. Events go in, commands come out, time is an argument, and
+what must survive a crash is emitted as journal entries. One frontier serves one site run and is not
+thread-safe.
 
 ============  ==================================================  ==================================
-structure     who fills it                                        who empties it
+structure     filled by                                           emptied by
 ============  ==================================================  ==================================
-URLseen       URL filter, with every URL it judges                nobody
+URLseen       URL filter, with every URL it checks                never
 URLtodo       URL filter, with every URL it accepts               the bench, when it has room
 bench         URLtodo, by depth; retries; redirect targets        dispatch, when a host is ready
 in flight     dispatch, with every Fetch command                  the event that ends the fetch
-Pageseen      the event of a fetched page                         nobody
+Pageseen      the event of a fetched page                         never
 ============  ==================================================  ==================================
 """

@@ -1,15 +1,15 @@
-"""The bench: URLs next in turn, sorted by origin, each waiting for its host to be ready.
+"""The bench: a queue per origin of the URLs next in turn, which wait until their host is ready.
 
-URLtodo is one queue. If only its first URL could go, one slow host would hold up all others of the
-site; from the bench, the first URL of any host that is ready goes. It is filled from URLtodo no
-further than needed, and to a bound, so hosts can still wait for one another when the bound is full
-of URLs of one of them; that host is then the one the whole site waits for anyhow.
+URLtodo is one queue. If only its first URL could go, one slow host would block all others of the
+site; from the bench, the first URL of any ready host goes. It is filled from URLtodo only as needed
+and up to a bound. Hosts can still block each other when the bench is full of URLs of one of them,
+but then the whole site waits for that host anyway.
 
-Retries wait here for their moment. Redirect targets go to the front: they belong to a fetch that
+Retries wait here until they are due. Redirect targets go to the front: they belong to a fetch that
 has begun.
 
-Origins take turns. An origin on hold (its robots.txt is being fetched) has no turn. URLs of a host
-given up come out at once, for dispatch to drop.
+Origins take turns, except those on hold (their robots.txt is being fetched). URLs of a host that
+was given up are returned at once, for dispatch to drop.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Bench:
     def __init__(self, rules: PaceRules) -> None:
         self._rules = rules
         self._queues: dict[str, deque[Fetch]] = {}
-        """By origin, in the order of their turns. No queue is empty."""
+        """By origin, in round-robin order. No queue is empty."""
         self._paces: dict[str, HostPace] = {}
-        """By origin; origins of one host share theirs."""
+        """By origin; origins of the same host share one."""
         self._hosts: dict[str, HostPace] = {}
         self._on_hold: set[str] = set()
         self._later: list[tuple[float, int, Fetch]] = []
-        """Heap of retries by their moment; the number keeps equal moments in order."""
+        """Heap of retries by due time; the number breaks ties in order of arrival."""
         self._number = 0
         self._length = 0
 
@@ -45,7 +45,7 @@ class Bench:
         return self._length
 
     def pace(self, origin: str) -> HostPace:
-        """How the host of this origin is treated."""
+        """The pace of this origin's host."""
         pace = self._paces.get(origin)
         if pace is None:
             pace = self._hosts.setdefault(host_of(origin), HostPace(self._rules))
@@ -54,7 +54,8 @@ class Bench:
 
     @property
     def seconds_per_request(self) -> float:
-        """The least that politeness to all hosts of the site asks for; 0: nothing is known to."""
+        """Least time per request that politeness to all hosts of the site requires; 0: no bound is
+        known."""
         least = [pace.seconds_per_request for pace in self._hosts.values() if not pace.given_up]
         return 1.0 / sum(1.0 / seconds for seconds in least) if least and min(least) > 0 else 0.0
 
@@ -72,7 +73,7 @@ class Bench:
         self._length += 1
 
     def give_back(self) -> list[Fetch]:
-        """Take out all that no fetch was begun for, each origin's in their order."""
+        """Remove and return all untouched URLs, in order for each origin."""
         given: list[Fetch] = []
         for origin, queue in list(self._queues.items()):
             given += [fetch for fetch in queue if fetch.untouched]
@@ -85,7 +86,7 @@ class Bench:
         return given
 
     def next(self, now: float) -> Fetch | None:
-        """Take out the next URL whose host is ready; None when no host is."""
+        """Remove and return the next URL whose host is ready; None if no host is."""
         fetch = self.first(now)
         if fetch is None:
             return None
@@ -98,7 +99,7 @@ class Bench:
         return fetch
 
     def first(self, now: float) -> Fetch | None:
-        """What `next` would take out."""
+        """Return what `next` would, without removing it."""
         while self._later and self._later[0][0] <= now:
             _, _, fetch = heappop(self._later)
             self._queue(fetch).appendleft(fetch)
@@ -109,7 +110,7 @@ class Bench:
         return None
 
     def next_moment(self) -> float:
-        """When time alone will make a URL ready; infinite when only an event can."""
+        """When a URL becomes ready by the passing of time; infinite if it takes an event."""
         moments = [self._later[0][0]] if self._later else []
         for origin in self._queues:
             pace = self.pace(origin)

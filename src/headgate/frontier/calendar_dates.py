@@ -1,19 +1,19 @@
-"""Dates in URLs, as calendars write them: the years of those that are found.
+"""Finds dates in URLs of calendars, and returns their years.
 
-In the many shapes that calendars use:
+Formats that are recognised:
 
 in any path       ``/2031/04``, ``/2031-04-01``, ``/2031-W14``, ``/april-2031``, ``/2031/apr``
-in a path that says calendar, events, week or the like
+in a path that contains calendar, events, week or the like
                   also ``/2031/4``, ``/4/2031``, ``/1-4-2031``, ``/20310401``; with calendar or
                   month ``/203104``
-in any query      ``=2031-04-01`` and ``=01.04.2031``, also with a time behind, ``=2031-04``,
+in any query      ``=2031-04-01`` and ``=01.04.2031``, also followed by a time, ``=2031-04``,
                   ``=04/2031``, ``=2031-W14``, ``=April 2031``; a year by its name (``year=2031``)
                   or beside a month (``y=2031&m=4``)
-under a name that says date, from, start or the like
+under a name that contains date, from, start or the like
                   also ``=2031-4``, ``=203104``, ``=20310401`` and seconds since 1970
 
-Any other number that looks like a year is none. Few crawls meet such dates, and these patterns take
-10 ms to compile, so `frontier.calendars` imports this module only when it is needed.
+Any other number is not taken for a year. Few crawls meet such dates, and these patterns take 10 ms
+to compile, so `frontier.calendars` imports this module only when it is needed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["SAYS_CALENDAR", "names_a_date", "pairs_of", "path_years", "query_yea
 
 _MOST_PAIRS = 12
 _AROUND = 20
-"""Characters before and behind a year that a date has at the most."""
+"""Most characters of a date before and after its year."""
 
 _MM = r"(?:0[1-9]|1[0-2])"
 _M = r"(?:0?[1-9]|1[0-2])"
@@ -82,7 +82,7 @@ _PARTS = re.compile("[&;]")
 
 
 def path_years(path: str, places: Iterable[re.Match[str]]) -> Iterator[int]:
-    """Of the dates in a path around some places where a year may stand."""
+    """Years of dates in a path, searched for around the given matches of a year."""
     patterns = [_PATH_DATE]
     if SAYS_CALENDAR.search(path):
         patterns.append(_CALENDAR_DATE)
@@ -96,7 +96,7 @@ def path_years(path: str, places: Iterable[re.Match[str]]) -> Iterator[int]:
 
 
 def query_years(pairs: Sequence[tuple[str, str]]) -> Iterator[int]:
-    """Of the dates in the names and values of a query."""
+    """Years of dates in the names and values of a query."""
     has_part = any(_PART_NAME.search(name) for name, _ in pairs)
     for name, value in pairs:
         yield from _first_years(_VALUE, value)
@@ -108,12 +108,12 @@ def query_years(pairs: Sequence[tuple[str, str]]) -> Iterator[int]:
 
 
 def names_a_date(name: str) -> bool:
-    """Whether the value of a parameter of that name may be seconds since 1970."""
+    """Whether a parameter of this name may hold seconds since 1970."""
     return _DATE_NAME.search(name) is not None
 
 
 def pairs_of(query: str) -> list[tuple[str, str]]:
-    """Names and values of a query, read."""
+    """Decoded names and values of a query."""
     parts = _PARTS.split(unquote_plus(query), _MOST_PAIRS)[:_MOST_PAIRS]
     return [(name, value) for name, _, value in (part.partition("=") for part in parts)]
 

@@ -1,12 +1,12 @@
-"""URLs of calendars whose dates lead too far from today.
+"""Detects calendar URLs whose dates are too far from today.
 
-A calendar has a page for every month, week or day there ever will be. Its URLs are told by their
+A calendar has a page for every month, week or day without end. Its URLs are recognised by their
 dates (`frontier.calendar_dates`). Only the 30 years beyond a bound count, because ``/9041/12/`` is
-somebody's number; a calendar is walked step by step and cannot jump over them. Dates of the past
-count only in a path that says calendar: archives go back for centuries.
+hardly a date; a crawler follows a calendar step by step and cannot skip them. Dates in the past
+count only in a path that contains "calendar" or the like: archives go back for centuries.
 
-A page of a stranger may bring a hundred thousand URLs made to be costly. So a URL is looked at in
-its first few hundred characters, around the first few places where such a year stands.
+A hostile page may have a hundred thousand URLs made to be slow to check. So only the first few
+hundred characters of a URL are searched, around the first few matches of such a year.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class Calendars:
         self._back = range(last_back - _BAND_YEARS, last_back)
         since_1970 = (first_ahead - 1970) * _SECONDS_A_YEAR
         self._seconds = range(since_1970, since_1970 + _BAND_YEARS * _SECONDS_A_YEAR)
-        # Two searches with a century in front each are quicker than one with two by far.
+        # Two patterns whose years share a century are much faster than one with two centuries.
         self._says_ahead, self._says_back = map(_any_of, (self._ahead, self._back))
 
     def suspicious(self, urls: str) -> bool:
-        """Whether there may be such years in the paths of some URLs: mostly there are none."""
+        """A quick test whether such years may be in these URLs; mostly there are none."""
         return bool(self._says_ahead.search(urls) or self._says_back.search(urls))
 
     def lead_far(self, path: str, query: str) -> bool:
-        """Whether a URL's date is too far away to be anything but a calendar's.
+        """Whether a URL has a date so far away that it must be a calendar's.
 
         >>> calendars = Calendars(2026, years_ahead=2, years_back=50)
         >>> [calendars.lead_far("http://a/b", query) for query in ("y=2031&m=4", "y=2026&m=4")]

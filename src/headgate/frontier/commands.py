@@ -1,4 +1,4 @@
-"""What the frontier asks for."""
+"""Commands that the frontier issues."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ __all__ = [
 ]
 
 NO_SITEMAP, NAMED_BY_SITE, NAMED_BY_INDEX = range(3)
-"""An index leads to the sitemaps it names and no further."""
+"""Sitemaps of an index are read, but not a further index among them."""
 
 FINISHED = "finished"
-"""The reason of a Done that nobody asked for: nothing is left to do."""
+"""The reason of a Done because nothing is left to do."""
 
 
 class Fetch(msgspec.Struct, frozen=True, gc=False):
-    """Fetch this now: its host is ready. Ends with exactly one event that names the URL."""
+    """Fetch this URL now: its host is ready. Answered by exactly one event with this URL."""
 
     url: str
     depth: int
     tries: int = 0
-    """Fetches of it that failed before."""
+    """Earlier fetches of it that failed."""
     busy: int = 0
-    """Fetches of it that a busy host put off before."""
+    """Earlier fetches of it that a busy host refused."""
     hops: int = 0
     """Redirects that led here."""
     level: int = 0
-    """Of its score, 0 the best; without a focus, of all."""
+    """Of its score; 0 is the best, and the only one without a focus."""
     sitemap: int = NO_SITEMAP
-    """A sitemap is no page: it is answered by SitemapRead where a page is by PageFetched."""
+    """If it is a sitemap, SitemapRead takes the place of PageFetched."""
 
     @property
     def untouched(self) -> bool:
-        """A page, neither a retry nor a redirect's target: nothing was begun for it."""
+        """True for a page that is neither a retry nor the target of a redirect."""
         return not (self.tries or self.busy or self.hops or self.sitemap)
 
 
 class LearnRobots(msgspec.Struct, frozen=True, gc=False):
-    """Get robots.txt of this origin; its URLs wait for RobotsLearned."""
+    """Fetch robots.txt of this origin; its URLs wait for RobotsLearned."""
 
     origin: str
 
@@ -63,28 +63,28 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class GiveUp(msgspec.Struct, frozen=True, gc=False):
-    """Nothing more is asked of this host; its URLs are dropped."""
+    """This host gets no more requests; its URLs are dropped."""
 
     host: str
     reason: str
 
 
 class Ready(msgspec.Struct, frozen=True, gc=False):
-    """This could be fetched now, given a turn; only where fetches wait for turns. It holds until
-    the next event."""
+    """This could be fetched now, given a turn; only if fetches wait for turns. Valid until the next
+    event."""
 
     url: str
     level: int
 
 
 class Wait(msgspec.Struct, frozen=True, gc=False):
-    """Nothing can start before this moment unless another event comes first. Replaces the last."""
+    """Nothing can start before this time unless an event comes first. Replaces the last Wait."""
 
     until: float
 
 
 class Done(msgspec.Struct, frozen=True, gc=False):
-    """Nothing is to do and nothing under way."""
+    """No fetch is under way, and none will be started."""
 
     reason: str
 

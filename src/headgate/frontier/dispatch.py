@@ -1,7 +1,7 @@
-"""Dispatch: from to do to in flight, as fast as hosts, robots rules and slots let it.
+"""Dispatch: starts fetches as fast as hosts, robots.txt and slots allow.
 
-It owns every URL that was accepted and has not come to its end: those in URLtodo, on the bench and
-in flight, each in exactly one of the three.
+It owns every URL that was accepted and has not ended: those in URLtodo, on the bench and in flight,
+each in exactly one of the three.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from headgate.model.run_report import MAX_PAGES
 __all__ = ["Dispatch", "DispatchRules", "Flight"]
 
 _DROPS_AT_A_TIME = 25
-"""Most URLs dropped at once, so that a site closed by robots.txt does not hold up everything else:
-rules made to be costly take milliseconds to ask."""
+"""Most URLs dropped at once, so that a site closed by robots.txt does not block everything else:
+hostile rules take milliseconds to check."""
 
 
 class DispatchRules(msgspec.Struct, frozen=True):
-    """How URLs go out."""
+    """How fetches are started."""
 
     slots: int = 6
     """Fetches under way at once, over all hosts."""
     memory: int = 1000
-    """URLs in memory at the most, to do and on the bench."""
+    """Most URLs in memory, to do and on the bench."""
     robots: bool = True
-    """Learn robots.txt of an origin before its first fetch."""
+    """Fetch robots.txt of an origin before anything else of it."""
     scored: bool = False
-    """There is a focus: URLs come with scores and go by them."""
+    """There is a focus: URLs are fetched in the order of their scores."""
     pace: PaceRules = msgspec.field(default_factory=PaceRules)
     in_turns: bool = False
-    """Fetches wait for turns: Ready says what could go, and each Turn lets one begin."""
+    """Fetches wait for turns: Ready says what could go, and each Turn starts one."""
 
 
 class Flight(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class Flight(msgspec.Struct, frozen=True):
 
 
 class Dispatch:
-    """URLs that are accepted and not settled."""
+    """URLs that were accepted and have not ended."""
 
     def __init__(
         self,
@@ -76,9 +76,9 @@ class Dispatch:
         self._in_turns = rules.in_turns
         self.slots = 0 if rules.in_turns else rules.slots
         self.pages_left: int | None = None
-        """No more fetches are begun at once: each may turn out to be a page. None: no bound."""
+        """Bounds the fetches in flight, as each may turn out to be a page. None: no bound."""
         self.stopping = ""
-        """Why no more fetches begin; empty: they do."""
+        """Why no more fetches are started; empty while they are."""
         self.dropped = Omissions()
         """URLs that ended without a fetch."""
         self.sitemaps = 0
@@ -86,7 +86,7 @@ class Dispatch:
         self._flights: dict[str, Flight] = {}
         self._robots: dict[str, Callable[[str], bool]] = {}
         self._unreachable: set[str] = set()
-        """Origins without robots rules, of which nothing is asked."""
+        """Origins whose robots.txt could not be fetched; nothing of them is."""
         self._robots_first = rules.robots
 
     def __len__(self) -> int:
@@ -101,21 +101,21 @@ class Dispatch:
         return self.sitemaps - sum(flight.fetch.sitemap > 0 for flight in self._flights.values())
 
     def land(self, url: str) -> Flight:
-        """A fetch came to its end; its pace has still to be told how."""
+        """Remove a fetch that has ended; the caller tells its pace how."""
         flight = self._flights.pop(url, None)
         if flight is None:
             raise ValueError(f"{url} is not in flight")
         return flight
 
     def again(self, fetch: Fetch, moment: float | None = None) -> None:
-        """A retry, at its moment; a redirect's target has none and goes next."""
+        """Queue a retry for a later time; without one, a redirect's target, which goes next."""
         if moment is None:
             self._bench.put_first(fetch)
         else:
             self._bench.put_later(fetch, moment)
 
     def look_into(self, sitemaps: Sequence[str], named: int) -> None:
-        """Sitemaps take their turn among the pages of their origins."""
+        """Queue sitemaps among the pages of their origins."""
         for url in sitemaps:
             self._bench.put(Fetch(url, 0, sitemap=named))
         self.sitemaps += len(sitemaps)
@@ -132,7 +132,7 @@ class Dispatch:
             pace.crawl_delay(event.crawl_delay)
 
     def commands(self, now: float) -> list[Command]:
-        """All that can start now, and what comes after."""
+        """All that can start now, and then Ready, Wait or Done."""
         commands: list[Command] = []
         drops = 0
         slots = self.slots
@@ -168,7 +168,8 @@ class Dispatch:
             assert flight.pace.in_flight == by_host[id(flight.pace)]
 
     def _ready(self, now: float, commands: list[Command]) -> Ready | None:
-        """What could go next. What stands before it and may not go, or not yet, is seen to."""
+        """What could be fetched next. URLs before it that must be dropped, or need robots.txt
+        first, are handled."""
         if self.pages_left is not None and len(self._flights) >= self.pages_left:
             return None
         for _ in range(_DROPS_AT_A_TIME):
@@ -185,7 +186,7 @@ class Dispatch:
         return None
 
     def _obstacle(self, fetch: Fetch) -> Reason | LearnRobots | None:
-        """Why it is dropped, or what comes before it; None: it may go."""
+        """Why it must be dropped, or what must come first; None: it may be fetched."""
         origin = origin_of(fetch.url)
         if self._bench.pace(origin).given_up:
             return Reason.HOST_GIVEN_UP

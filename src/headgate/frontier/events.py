@@ -32,28 +32,28 @@ __all__ = [
 
 
 class Seeds(msgspec.Struct, frozen=True, gc=False):
-    """Where the user wants to start; told again after a replay, it changes nothing."""
+    """Where the crawl starts; no effect if repeated after a replay."""
 
     urls: Sequence[str]
 
 
 class Asked(msgspec.Struct, frozen=True, gc=False):
-    """Known pages that this visit is for. They are judged by today's scope; a page that no link
-    led to, because a seed redirected to it, brings its host into the site."""
+    """Known pages that this visit is for, subject to the current scope. Those at depth 0, seeds and
+    where seeds redirected to, add their hosts to the site."""
 
     urls: Sequence[str]
     depth: int
 
 
 class NotNow(msgspec.Struct, frozen=True, gc=False):
-    """URLs that are known and not this visit's, by what `url_hashes` gives for them: met already,
-    so that links do not bring them back."""
+    """Known URLs that are not for this visit, as hashes by `url_hashes`: they count as seen, so
+    links to them are ignored."""
 
     hashes: Hashes
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
-    """URLs from elsewhere than a page: sitemaps, other sites' links. Judged like links."""
+    """URLs from sitemaps or links of other sites. Checked like links."""
 
     urls: Sequence[str]
     depth: int = 1
@@ -62,31 +62,31 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
 
 class SitemapsNamed(msgspec.Struct, frozen=True, gc=False):
-    """Sitemaps that robots.txt or an index names, whosever they are. Those of the site's own hosts
-    are fetched as pages are: at the host's pace, under its robots rules."""
+    """Sitemaps that robots.txt or an index names, on any host. Those on hosts of the site are
+    fetched as pages are: at the host's pace, if robots.txt allows it."""
 
     urls: Sequence[str]
     by_index: bool = False
 
 
 class SitemapRead(msgspec.Struct, frozen=True, gc=False):
-    """The fetch of a sitemap ended well, and all that it names was told."""
+    """A sitemap was fetched, and all that it names was passed on."""
 
     url: str
     answer_seconds: float = 0.0
 
 
 class Recalled(msgspec.Struct, frozen=True, gc=False):
-    """URLs that earlier runs knew. They are judged by today's scope and not recorded: whoever
-    knows them tells of them again after a replay."""
+    """URLs known from earlier runs, subject to the current scope. They are not recorded: the caller
+    passes them again after a replay."""
 
     urls: Sequence[str]
     depth: int
     unlinked: bool = False
-    """All links were followed, and none led to these. They are asked for, but from now on nothing
-    new is let in: a crawl that knew nothing would not have come here."""
+    """All links were followed, and none led to these. They are fetched, but from now on nothing
+    new is accepted: a crawl without this knowledge would not have found it."""
     scores: Scores | None = None
-    """As of `Found`."""
+    """As in `Found`."""
 
 
 class PageFetched(msgspec.Struct, frozen=True, gc=False):
@@ -94,23 +94,23 @@ class PageFetched(msgspec.Struct, frozen=True, gc=False):
 
     url: str
     links: Sequence[str] = ()
-    """What the page allows to follow, each once."""
+    """Links that may be followed, without repetition."""
     digest: bytes = b""
-    """Of the content, 64 good bits or more in front; empty: not to be compared."""
+    """Of the content; its first 64 bits are used. Empty: not to be compared."""
     scores: Scores | None = None
     """With a focus: of the links, from 0 to 1."""
     answer_seconds: float = 0.0
-    """What the server took to begin its answer."""
+    """Time to first byte."""
     unfollowed: Sequence[str] = ()
-    """Its other links: marked nofollow, or all of a page that is."""
+    """Its other links: marked nofollow, or all links of a page that is."""
 
 
 class Redirected(msgspec.Struct, frozen=True, gc=False):
-    """A fetch ended with a status of redirection."""
+    """A fetch ended with a redirect."""
 
     url: str
     target: str
-    """Absolute; empty when the server's cannot be understood."""
+    """Absolute; empty if it could not be parsed."""
     answer_seconds: float = 0.0
 
 
@@ -132,34 +132,34 @@ class FetchFailed(msgspec.Struct, frozen=True, gc=False):
 
 
 class RobotsLearned(msgspec.Struct, frozen=True, gc=False):
-    """The answer to LearnRobots; when robots.txt cannot be had, what follows from that."""
+    """The answer to LearnRobots, also if robots.txt could not be fetched."""
 
     origin: str
     allows: Callable[[str], bool]
     """Whether a URL of this origin may be fetched."""
     crawl_delay: float | None = None
     public: bool = False
-    """The host is at a public address: a stranger's, most likely."""
+    """The host is at a public address, so most likely not the user's own."""
     unreachable: bool = False
-    """robots.txt could not be had, which forbids everything."""
+    """robots.txt could not be fetched, which forbids everything."""
 
 
 class Slots(msgspec.Struct, frozen=True, gc=False):
-    """How many fetches of this site may be under way at once, from now on."""
+    """How many fetches of this site may be in flight from now on."""
 
     count: int
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
-    """One fetch may begin at once: the answer to Ready, where fetches wait for turns."""
+    """One fetch may start now: the answer to Ready, if fetches wait for turns."""
 
 
 class Tick(msgspec.Struct, frozen=True, gc=False):
-    """Time has passed: the moment of a Wait has come."""
+    """The time of a Wait has come."""
 
 
 class Stop(msgspec.Struct, frozen=True, gc=False):
-    """Begin no more fetches; Done comes with the last that is under way."""
+    """Start no more fetches; Done follows the end of the last one in flight."""
 
     reason: str
 

@@ -1,14 +1,14 @@
 """The frontier of one site run: events in, commands out.
 
-`Frontier.handle` takes one event and answers with commands, to be performed in their order. Each
-Fetch is answered by exactly one of PageFetched (of a sitemap: SitemapRead), Redirected, ErrorStatus
-and FetchFailed; each LearnRobots by RobotsLearned. `Wait` asks for a Tick at its moment.
+`Frontier.handle` takes one event and returns commands, to be performed in order. Each Fetch is
+answered by exactly one of PageFetched (of a sitemap: SitemapRead), Redirected, ErrorStatus and
+FetchFailed; each LearnRobots by RobotsLearned. `Wait` asks for a Tick at its time.
 
-Durability. Every change that a restart needs is in a Record. `replay` builds the state again from
-the recorded entries; whatever was to do, waiting or in flight is then to do.
+Durability. Every change that a restart needs is in a Record. `replay` restores the state from the
+recorded entries; whatever was to do, waiting or in flight is then to do.
 
-Parts. Where several tasks crawl a site, each has a frontier, and is for some of its URLs (`Mine`).
-Links to URLs of another part are recorded as found, and left to the manager, which reads them.
+Parts. If several tasks crawl a site, each has a frontier for its part of the URLs (`Mine`). Links
+to URLs of other parts are recorded as found and left to the manager, which reads them.
 
 Invariant, with `check` as its code: accepted = settled + dropped + to do + on the bench + in
 flight, and every accepted URL is in URLseen.
@@ -52,7 +52,7 @@ _SEED_SCORE = 1.0
 
 
 class Frontier:
-    """The life of all URLs of one site run."""
+    """Tracks all URLs of one site run."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Frontier:
         asked_before: Callable[[str], bool] = lambda _: False,
         mine: Mine = all_mine,
     ) -> None:
-        """``asked_before``: whether an earlier run asked for a URL; such ones can wait."""
+        """``asked_before``: whether an earlier run fetched a URL; those come later."""
         self._mine = mine
         self._filter = UrlFilter(scope, rules.traps)
         self._dispatch = Dispatch(
@@ -77,7 +77,7 @@ class Frontier:
         )
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Take in an event at ``now``, seconds of any clock that does not go back."""
+        """Handle an event at ``now``, in seconds of any monotonic clock."""
         commands: list[Command] = []
         match event:
             case Seeds() | Asked() | NotNow() | Found() | SitemapsNamed() | Recalled():
@@ -99,9 +99,9 @@ class Frontier:
         return commands + self._dispatch.commands(now)
 
     def replay(self, read: Callable[[], Iterable[JournalEntry]]) -> None:
-        """Become the frontier that emitted these entries; before any event, over an empty spill.
+        """Restore the frontier that emitted these entries; before any event, with an empty spill.
 
-        ``read`` is called twice: once for what is settled, then for what was found.
+        ``read`` is called twice: first for URLs that have ended, then for those found.
         """
         self._filter.recall_settled(self._settled(read()))
         for entry in read():
@@ -112,27 +112,27 @@ class Frontier:
             self._ledger.accepted += len(mine)
 
     def follows(self, digest: bytes) -> bool:
-        """Whether links of one more page of this content would be followed."""
+        """Whether links of one more page with this content would be followed."""
         return self._pages.copies(digest) + 1 < self._copies_followed
 
     @property
     def accepted(self) -> int:
-        """URLs let in so far."""
+        """URLs accepted so far."""
         return self._ledger.accepted
 
     @property
     def waiting(self) -> int | None:
-        """URLs to do that others could have; None while there are sitemaps to read."""
+        """URLs that have not ended; None while there are sitemaps to read."""
         return None if self._dispatch.sitemaps else len(self._dispatch)
 
     @property
     def seconds_per_request(self) -> float:
-        """The least from one request to the next, by what is polite; 0: no bound is known."""
+        """Least time per request that politeness requires; 0: no bound is known."""
         return self._dispatch.waiting.bench.seconds_per_request
 
     @property
     def tally(self) -> Tally:
-        """Where all URLs stand."""
+        """The states of all URLs."""
         return Tally(
             seen=len(self._filter.seen),
             accepted=self._ledger.accepted,
@@ -150,7 +150,7 @@ class Frontier:
         )
 
     def check(self) -> None:
-        """Every invariant of the frontier; dear, for tests."""
+        """Assert all invariants; slow, for tests."""
         self._filter.seen.check()
         self._dispatch.check()
         ended = self._ledger.outcomes.total() + self._dispatch.dropped.counts.total()
@@ -160,7 +160,7 @@ class Frontier:
     def _meet(
         self, event: Seeds | Asked | NotNow | Found | SitemapsNamed | Recalled
     ) -> list[Command]:
-        """URLs from elsewhere than a page."""
+        """Handle URLs that do not come from a page."""
         match event:
             case Seeds():
                 found = self._filter.seeds(self._mine(event.urls))
@@ -186,7 +186,7 @@ class Frontier:
         return []
 
     def _look_into(self, event: SitemapsNamed) -> None:
-        """Pages that a sitemap lists are found as if a seed had linked to them."""
+        """Pages of a sitemap have the depth of links of a seed."""
         if self._filter.scope.has(1):
             named = NAMED_BY_INDEX if event.by_index else NAMED_BY_SITE
             self._dispatch.look_into(self._filter.sitemaps(event.urls), named)

@@ -1,25 +1,23 @@
-"""A set of 64-bit hashes in about 16 bytes each, for tens of millions of them.
+"""A set of 64-bit hashes at about 16 bytes each, for tens of millions of them.
 
 Open addressing with linear probing in 64 segments; the low six bits of a hash choose the segment,
-its remainder by the segment's odd size the slot where probing starts. 0 marks an empty slot, so
-that hash is none.
+and its remainder modulo the segment's odd size is the slot where probing starts. 0 marks an empty
+slot, so it cannot be stored.
 
-A segment that is 65 % full is rebuilt half as large again. The segments start at sizes spread over
-that factor, so they come to it one after the other: growth costs one segment's copy at a time
-(12 ms at ten million hashes, not a second) and no moment needs the whole set twice.
+A segment that is 65 % full is rebuilt half as large again. The segments start with different sizes,
+so that they grow one after the other: growth copies one segment at a time (12 ms at ten million
+hashes, not a second), and the whole set is never in memory twice.
 
-Pages are the unit of work, and a page has a hundred links or fewer. At that size a plain loop over
-a memoryview beats vectorised probing, whose fixed costs need thousands of hashes to pay, and it
-costs nothing extra on a page of five links; ``bench/frontier.py`` shows both. Rebuilding and bulk
-filling are vectorised.
+Hashes are added page by page, and a page has a hundred links or fewer. At that size a plain loop
+over a memoryview beats vectorised probing, which pays off only for thousands of hashes
+(``bench/frontier.py`` measures both). Rebuilding and bulk filling are vectorised.
 
-Most sites are small: up to `_FEW` hashes lie in a plain set, of 70 to 140 bytes each, since the
-segments of an empty table take 40 KB and five milliseconds to make, and NumPy takes 15 MB, and a
-tenth of a second in which nothing else is done.
+Most sites are small: up to `_FEW` hashes are in a plain set, at 70 to 140 bytes each, since the
+segments of an empty table take 40 KB and five milliseconds, and importing NumPy takes 15 MB and a
+tenth of a second.
 
-Invariants, kept by every method: hashes lie in the plain set or in the segments, never in both;
-each is stored once, and between the slot where its probing starts and the one that holds it no slot
-is empty.
+Invariants: hashes are in the plain set or in the segments, never in both; each is stored once, and
+no slot is empty between the one where its probing starts and the one that holds it.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["HashSet", "Hashes"]
 
 Hashes: TypeAlias = Union["array[int]", "_Words"]
-"""Words of 64 bits, one after the other."""
+"""A sequence of 64-bit words."""
 
 _FEW = 10_000
 _SEGMENTS = 64
@@ -46,17 +44,17 @@ _GROWTH = 1.5
 _SMALLEST = 33
 _SMALL = 500
 _GROWTH_WHEN_SMALL = 4
-"""A rebuild costs 20 µs however small the segment; young sets would do little else."""
+"""A rebuild costs 20 µs however small the segment, so small ones grow faster."""
 
 
 class HashSet:
-    """Filled by its owner, never emptied."""
+    """A set without removal."""
 
     __slots__ = ("_few", "_room", "_segments")
 
     def __init__(self) -> None:
         self._few: set[int] = set()
-        """All hashes, as long as there are no segments."""
+        """All hashes while there are no segments."""
         self._segments: list[tuple[memoryview[int], int]] = []
         self._room: list[int] = []
         """Per segment: how many hashes it takes before it is rebuilt. Always positive."""
@@ -84,7 +82,7 @@ class HashSet:
         return False
 
     def add(self, hashes: Iterable[int]) -> list[int]:
-        """Put hashes in; the answer is the positions of those that were not there before.
+        """Add hashes; return the positions of the new ones.
 
         >>> seen = HashSet()
         >>> seen.add([7, 8, 7, 9]), seen.add([9, 10])
@@ -113,7 +111,7 @@ class HashSet:
         return new
 
     def fill(self, hashes: Hashes) -> None:
-        """Put many in at once, for a rebuild after a crash; none may be 0."""
+        """Add many at once, as after a crash; none may be 0."""
         if not self._segments:
             if len(self._few) + len(hashes) <= _FEW:
                 self._few.update(hashes.tolist())
@@ -129,7 +127,7 @@ class HashSet:
             self._rebuild(segment, part)
 
     def check(self) -> None:
-        """Every hash is reachable, stored once and counted."""
+        """Assert that every hash can be found, is stored once and counted."""
         assert not (self._few and self._segments)
         for (slots, size), room in zip(self._segments, self._room, strict=True):
             held = [value for value in slots.tolist() if value]
@@ -149,7 +147,7 @@ class HashSet:
         return new
 
     def _spread(self) -> None:
-        """From the plain set into segments."""
+        """Move the hashes of the plain set into segments."""
         import numpy as np
 
         few, self._few = self._few, set()
@@ -174,11 +172,10 @@ class HashSet:
 
 
 def _table(hashes: _Words, size: int) -> tuple[memoryview[int], int]:
-    """Slots with these distinct hashes in them.
+    """Return slots filled with these distinct hashes.
 
-    Taken in the order of the slots where their probing starts, the hash number k comes to lie at
-    max over j <= k of start[j] + (k - j): linear probing without probing. The few that run over
-    the end go on at its beginning.
+    In the order of the slots where their probing starts, hash k lands at the maximum over j <= k of
+    start[j] + (k - j): linear probing in closed form. The few beyond the end wrap around.
     """
     import numpy as np
 

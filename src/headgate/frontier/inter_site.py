@@ -1,8 +1,7 @@
-"""Links from one site to another: given to the site they belong to, and only once.
+"""Links from one site to another: passed to the site they belong to, once each.
 
-As channels do in SARSS: a visit tells of outside links that it had not told of before (it is given
-digests of those known), and whoever keeps the channels passes each on to the channel whose pages it
-is one of, as a further seed.
+As channels in SARSS: a visit reports outside links that were not reported before (it has digests of
+the known ones), and each is passed on to the site that it belongs to, as a further seed.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ _MOST_LINKS = 50_000
 
 
 class Channels:
-    """Which site a URL belongs to."""
+    """Finds the site that a URL belongs to."""
 
     def __init__(self, sites: Iterable[Site]) -> None:
         self._on_host: defaultdict[str, list[tuple[str, Scope]]] = defaultdict(list)
         self._anywhere: list[tuple[str, Scope]] = []
-        """Sites with an expression that names hosts itself."""
+        """Sites with an include expression that contains a host."""
         for site in sites:
             named = site.name, Scope.of(site)
             for host in {_host(seed) for seed in site.seeds if is_web_url(seed)}:
@@ -37,7 +36,7 @@ class Channels:
                 self._anywhere.append(named)
 
     def of(self, url: str) -> str | None:
-        """The first site, in their order, that the URL is a page of; None: it is outside of all.
+        """The first site whose scope contains the URL; None: no site's does.
 
         >>> docs = Site("docs", seeds=("https://a.org/docs/",), include=("/docs/",))
         >>> found = Channels([docs, Site("b", seeds=("https://b.org/",))])
@@ -53,7 +52,7 @@ class Channels:
         return None
 
     def given_out(self, urls: Sequence[str], found_by: str) -> dict[str, list[str]]:
-        """By site, those that are pages of another one than the finder's."""
+        """The URLs that belong to other sites than ``found_by``, by site."""
         given: defaultdict[str, list[str]] = defaultdict(list)
         for url in urls:
             owner = self.of(url)

@@ -1,18 +1,18 @@
-"""Landing: what becomes of a URL whose fetch has ended.
+"""Landing: handles the end of a fetch.
 
-    PageFetched    settled; its links are offered one level deeper
-    Redirected     settled; its target is offered at the same level and goes next
-    ErrorStatus    429, 503: tried again when the host is ready; 408, 425, 500, 502, 504: tried
-                   again a little later; else settled
-    FetchFailed    tried again a little later, or settled
-    SitemapRead    nothing more; a sitemap that ends otherwise is tried again as a page is, and what
-                   becomes of it is not recorded: a run that goes on reads sitemaps anew
+    PageFetched    the URL ends; its links go to the URL filter, one level deeper
+    Redirected     the URL ends; its target goes to the URL filter at the same depth, and goes next
+    ErrorStatus    429, 503: retried when the host is ready; 408, 425, 500, 502, 504: retried a
+                   little later; otherwise the URL ends
+    FetchFailed    retried a little later, or the URL ends
+    SitemapRead    nothing more; a sitemap that ends otherwise is retried as a page is. Its end is
+                   not recorded: a resumed run reads sitemaps again
 
-Redirects. A target met before, in a loop for one, ends the chain, and so does the eleventh hop. A
-page that redirects to itself wants to see its cookie back: it is fetched again, as a try.
+Redirects. A target that was seen before, as in a loop, ends the chain, and so does the eleventh
+hop. A page that redirects to itself wants its cookie sent back: it is fetched again, as a retry.
 
-The host's pace is told of each ending. When that makes the host given up, the URL at hand gets no
-more tries, and GiveUp is said once.
+The host's pace is updated with each result. If the host is given up by that, the URL gets no more
+tries, and GiveUp is issued once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Ending = PageFetched | SitemapRead | Redirected | ErrorStatus | FetchFailed
 
 
 class Landing(msgspec.Struct, frozen=True):
-    """Empties the flights; fills Pageseen, and URLtodo with what pages bring."""
+    """Takes fetches out of flight; fills Pageseen, and URLtodo with links."""
 
     rules: FrontierRules
     url_filter: UrlFilter
@@ -107,7 +107,7 @@ class Landing(msgspec.Struct, frozen=True):
         return []
 
     def meet(self, url: str, digest: bytes) -> int:
-        """A page of this content; how many there were before."""
+        """Count a page with this content; return how many there were before."""
         copies = self.pages.meet(digest)
         if copies >= self.rules.copies_followed:
             self.ledger.left_out.note(Reason.COPY, [url])

@@ -1,7 +1,7 @@
-"""The ledger: how many URLs came in, how many came to which end.
+"""The ledger: how many URLs were accepted, and how they ended.
 
-Every accepted URL is entered once when it comes in and once when it ends. Those that end without
-a fetch are counted by dispatch, those refused by the URL filter; `Tally` shows them all.
+Every accepted URL is counted once when it is accepted and once when it ends. Those that end without
+a fetch are counted by dispatch, those refused by the URL filter; `Tally` has them all.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from headgate.model.left_out import LeftOut, Reason
 __all__ = ["Ledger", "Tally"]
 
 _LEFT_OUT = LEFT_OUT | {FailureKind.FORBIDDEN_ADDRESS, Reason.HOPS}
-"""Details of entries."""
+"""Details of entries for which a URL counts as left out."""
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """Where all URLs of a site run stand. accepted = to do + in flight + outcomes + dropped."""
+    """The states of all URLs of a site run. accepted = to do + in flight + outcomes + dropped."""
 
     seen: int
     accepted: int
@@ -32,13 +32,13 @@ class Tally(msgspec.Struct, frozen=True):
     in_flight: int
     outcomes: Mapping[Outcome, int]
     dropped: Mapping[str, int]
-    """Accepted, but ended without a fetch, by reason."""
+    """Accepted, but not fetched, by reason."""
     refused: Mapping[str, int]
     """Not accepted, by reason."""
     given_up: Mapping[str, str]
     """Hosts, with the reason."""
     left_out: dict[str, LeftOut]
-    """The same of dropped and refused with examples, and what was fetched in vain."""
+    """Dropped and refused URLs with examples, and those that were fetched in vain."""
 
 
 class Ledger:
@@ -49,19 +49,19 @@ class Ledger:
         self.outcomes: Counter[Outcome] = Counter()
         self.given_up: dict[str, str] = {}
         self.left_out = Omissions()
-        """Of what was fetched, and what it led to."""
+        """Of URLs that were fetched."""
 
     @property
     def pages(self) -> int:
         return self.outcomes[Outcome.PAGE] + self.outcomes[Outcome.DUPLICATE]
 
     def settle(self, entry: JournalEntry) -> Record:
-        """Enter a URL's end."""
+        """Count the end of a URL, and record it."""
         self.enter(entry)
         return Record(entry)
 
     def enter(self, entry: JournalEntry) -> None:
-        """The same for one that was recorded before."""
+        """Count the end of a URL."""
         self.outcomes[entry.outcome] += 1
         if entry.detail in _LEFT_OUT:
             self.left_out.note(entry.detail, [entry.url])

@@ -1,7 +1,7 @@
 """URLs that a frontier left out, by reason: how many, and the first few of each.
 
-Memory is bounded by the number of reasons, whatever a site does. What is new since the last look
-can be taken out, for the journal: refusals at the gate are not met again by a resumed run.
+Memory is bounded by the number of reasons. What is new can be taken out for the journal, since a
+resumed run does not meet refused URLs again.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["Omissions", "Refusals"]
 _LONGEST_EXAMPLE = 200
 
 Refusals = Sequence[tuple[str, int, str]]
-"""Reason, how many URLs, one of them."""
+"""Reason, number of URLs, and one of them."""
 
 
 class Omissions:
-    """Filled by one part of the frontier, emptied by nobody."""
+    """Counts of one part of the frontier."""
 
     __slots__ = ("_examples", "_fresh", "counts")
 
@@ -44,7 +44,7 @@ class Omissions:
         return fresh
 
     def recall(self, refusals: Refusals) -> None:
-        """The same, told by the journal."""
+        """Count refusals from the journal."""
         for reason, count, example in refusals:
             self._count(reason, count, [example])
 

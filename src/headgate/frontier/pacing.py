@@ -1,31 +1,30 @@
-"""One host's pace: when the next request may leave, and when to leave the host alone for good.
+"""Politeness to one host: when the next request may be sent, and when to give the host up.
 
-Asked by the bench before each fetch, told by the frontier how each fetch ended. Five things hold
-a request back, and all must agree:
+The bench asks it before each fetch, and the frontier reports how each fetch ended. Five conditions
+must all allow a request:
 
-connections   at most ``connections`` at once; one where robots.txt sets a Crawl-delay. An answer
-              429 or 503 halves the number, twenty good answers in a row give one back.
+connections   at most ``connections`` at once; one if robots.txt sets a Crawl-delay. A 429 or 503
+              halves the number, twenty good answers in a row give one back.
 delay         from the start of one request to the start of the next: the user's minimum, the
               Crawl-delay, or ``public_delay`` at a public address, whichever is longest. A
               Crawl-delay above ``longest_crawl_delay`` is cut to it: at ten minutes a page nothing
-              would be crawled, which robots.txt can say better.
-answer time   while ``at_once`` requests are under way, another leaves when the host has had the
-              time that it usually takes to begin an answer, from the last start on. So a host has
-              one request of ours to answer at a time, on average, and none waits for us while we
-              take in what it sends. The usual time rises at once with a slow answer and falls half
-              way with a quick one; an error, quick for having done nothing, does not lower it.
-              That is Scrapy's AutoThrottle with its target concurrency of 1.
+              would be crawled, and robots.txt has better means to say so.
+answer time   while ``at_once`` requests are in flight, the next one waits until the host's usual
+              time to first byte has passed since the last start. So on average the host works on
+              one request of ours at a time, and does not idle while we receive an answer. The
+              usual time rises at once with a slow answer and falls half way with a quick one; an
+              error does not lower it, as it may be quick without any work done. This is Scrapy's
+              AutoThrottle with its target concurrency of 1.
 busy pause    after 429 or 503: Retry-After if given, else 2, 4, 8 ... seconds.
 failure pause after the second network failure in a row: 1, 2, 4 ... seconds.
 
-Requests under way when a pause begins were sent too early to know of it: they neither lengthen
-the pause nor count again. There is no jitter: one frontier alone talks to a host, so there is
-nobody to fall out of step with, and a run can be repeated exactly.
+Requests that were in flight when a pause began neither lengthen the pause nor count again. There is
+no jitter: only one frontier talks to a host, and runs are reproducible.
 
-A host is given up, with a reason for the report, when it is busy ``busy_limit`` times in a row,
-asks to be left alone longer than ``longest_pause``, fails ``failure_limit`` times in a row on the
-network, or when more than ``error_share`` of its latest hundred or so answers are failures or
-server errors (an average that forgets, taken after the first fifty).
+A host is given up, with a reason for the report, if it is busy ``busy_limit`` times in a row, has a
+Retry-After above ``longest_pause``, fails ``failure_limit`` times in a row on the network, or if
+more than ``error_share`` of its latest hundred or so answers are failures or server errors (an
+exponential moving average, used after the first fifty).
 """
 
 from __future__ import annotations
@@ -44,16 +43,16 @@ _SHARE_MEMORY = 100
 _SHARE_FIRST = 50
 
 _MOST_CONNECTIONS = 6
-"""As browsers have it."""
+"""As in browsers."""
 _POLITE_AT_ONCE = 1
 
 
 class PaceRules(msgspec.Struct, frozen=True):
-    """How hosts are treated. Seconds throughout."""
+    """Politeness rules for hosts. All times are in seconds."""
 
     connections: int = _MOST_CONNECTIONS
     at_once: int | None = None
-    """So many without regard to how long answers take; None: as many as there are connections."""
+    """Requests in flight that need not wait for the answer time; None: ``connections``."""
     delay: float = 0.0
     public_delay: float = 0.0
     longest_crawl_delay: float = 60.0
@@ -64,11 +63,11 @@ class PaceRules(msgspec.Struct, frozen=True):
     failure_limit: int = 7
     error_share: float = 0.5
     guests: int = 1
-    """Machines that ask the host at the same time: a Crawl-delay is for all together."""
+    """Machines that crawl the host at the same time: they share a Crawl-delay."""
 
     @classmethod
     def of(cls, site: Site, guests: int = 1) -> Self:
-        """The user's word; where there is none, what is polite to a stranger's server."""
+        """The user's settings; by default, what is polite to an unknown server."""
         told = site.connections is not None or site.delay is not None
         return cls(
             site.connections or _MOST_CONNECTIONS,
@@ -80,7 +79,7 @@ class PaceRules(msgspec.Struct, frozen=True):
 
 
 class HostPace:
-    """State of one host. ``in_flight`` never exceeds the connections allowed when it last rose."""
+    """State of one host. ``in_flight`` never rises above the connections allowed at that time."""
 
     __slots__ = (
         "_answer_seconds",
@@ -109,7 +108,7 @@ class HostPace:
         self._delay = rules.delay
         self._latest_start = -math.inf
         self._answer_seconds = math.inf
-        """The host's usual time to the first byte; infinity: not known yet."""
+        """The host's usual time to first byte; infinity: not known yet."""
         self._busy = 0
         """Times busy in a row."""
         self._failures = 0
@@ -117,14 +116,14 @@ class HostPace:
         self._well = 0
         """Good answers in a row."""
         self._calm_from = -math.inf
-        """Requests that left before this moment tell nothing new about trouble."""
+        """Failures of requests sent before this time do not count again."""
         self._error_share = 0.0
         self._outcomes = 0
         self.in_flight = 0
         self.next_start = -math.inf
-        """No request leaves before."""
+        """No request is sent before this time."""
         self.given_up = ""
-        """Why; empty while the host is crawled."""
+        """The reason; empty while the host is crawled."""
 
     @property
     def full(self) -> bool:
@@ -132,7 +131,7 @@ class HostPace:
 
     @property
     def opens(self) -> float:
-        """When a request may leave, unless one comes back before; infinity: not before that."""
+        """When the next request may be sent if none ends before; infinity: not until one ends."""
         if self.in_flight >= self._connections:
             return math.inf
         if self.in_flight >= self._at_once:
@@ -147,7 +146,8 @@ class HostPace:
         return max(self._delay, self._answer_seconds if paced else 0.0)
 
     def ready(self, now: float) -> bool:
-        """Whether a request may leave. A host given up is always ready: its URLs are to go."""
+        """Whether a request may be sent. A host that was given up is always ready, so that its URLs
+        are dropped."""
         return bool(self.given_up) or now >= self.opens
 
     def found_public(self) -> None:
@@ -155,7 +155,7 @@ class HostPace:
         self._delay = max(self._delay, self._rules.public_delay)
 
     def crawl_delay(self, seconds: float) -> None:
-        """What robots.txt asks for."""
+        """Apply the Crawl-delay of robots.txt."""
         wanted = min(seconds, self._rules.longest_crawl_delay) * self._rules.guests
         self._delay = max(self._delay, wanted)
         if seconds > 0:
@@ -167,7 +167,7 @@ class HostPace:
         self.next_start = max(self.next_start, now + self._delay)
 
     def took(self, seconds: float, *, error: bool = False) -> None:
-        """To begin an answer, which may have been an error."""
+        """Note a time to first byte; ``error``: of an error status."""
         usual = self._answer_seconds
         if math.isinf(usual):
             self._answer_seconds = seconds
@@ -175,7 +175,7 @@ class HostPace:
             self._answer_seconds = max(seconds, (usual + seconds) / 2)
 
     def answered(self) -> None:
-        """The host answered as it should: anything but 429, 503 and other errors of its own."""
+        """The host answered with anything but 429 or a server error."""
         self.in_flight -= 1
         self._busy = self._failures = 0
         self._well += 1
@@ -188,13 +188,13 @@ class HostPace:
         self.in_flight -= 1
 
     def erred(self, reason: str) -> None:
-        """The host answered with an error of its own, such as 500."""
+        """The host answered with a server error, such as 500."""
         self.in_flight -= 1
         self._failures = self._well = 0
         self._weigh(error=True, reason=reason)
 
     def failed(self, reason: str, started: float, now: float) -> None:
-        """The network failed: no whole answer to a request that left at ``started``."""
+        """The network failed: no complete answer to a request sent at ``started``."""
         self.in_flight -= 1
         self._well = 0
         self._weigh(error=True, reason=reason)
@@ -207,7 +207,7 @@ class HostPace:
             self._pause(self._rules.first_failure_pause * 2.0 ** (self._failures - 2), now)
 
     def busy(self, reason: str, started: float, now: float, retry_after: float | None) -> None:
-        """The host asked for patience, for ``retry_after`` seconds if it said so."""
+        """The host answered with 429 or 503, with Retry-After or without."""
         self.in_flight -= 1
         self._failures = self._well = 0
         if retry_after is not None and retry_after > self._rules.longest_pause:
@@ -242,7 +242,7 @@ class HostPace:
         self._error_share += ((1.0 if error else 0.0) - self._error_share) * weight
         too_many = self._outcomes >= _SHARE_FIRST and self._error_share > self._rules.error_share
         if error and too_many:
-            self._give_up(f"{self._error_share:.0%} of late answers are errors, last: {reason}")
+            self._give_up(f"{self._error_share:.0%} of recent answers are errors, last: {reason}")
 
     def _give_up(self, reason: str) -> None:
         self.given_up = self.given_up or reason

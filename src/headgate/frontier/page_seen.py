@@ -1,16 +1,15 @@
-"""Pageseen: which contents this site run has met, kept by digest.
+"""Pageseen: digests of the contents that this site run has fetched.
 
-A page whose bytes were met before under another URL is a duplicate and is recorded as one. Its
-links are a function of its bytes *and its address*: relative links of a copy in another folder
-lead elsewhere. So a duplicate's links are offered like any other's; those that are the same
-address cost one look into URLseen each.
+A page with the content of an earlier one under another URL is recorded as a duplicate. Its links
+depend on its content *and its URL*: relative links of a copy in another folder lead elsewhere. So
+links of a duplicate are followed, too; those that are the same cost one lookup in URLseen each.
 
-That would be endless where a server answers every path with one page full of relative links. So
-the links of one content are offered from its first ``copies_followed`` addresses only (the rules
-of the frontier, 16 by default; 1 is the rule of SARSS 2010, where no copy's links are followed).
+That would be endless if a server answers every path with one page full of relative links. So links
+are followed only for the first ``copies_followed`` URLs of a content (a rule of the frontier, 16 by
+default; 1 is the rule of SARSS 2010, where links of copies are not followed).
 
-Of a digest, 64 bits are kept. A false match among n pages has probability n^2 / 2^65 and costs
-nothing until the 17th address. Filled by fetched pages and by a replay, emptied by nobody.
+64 bits of a digest are stored. A false match among n pages has probability n^2 / 2^65 and has no
+effect before the 17th URL.
 """
 
 from __future__ import annotations
@@ -23,20 +22,21 @@ _EMPTY_SLOT_STAND_IN = 1
 
 
 class PageSeen:
-    """Contents and how often each was met."""
+    """Counts the pages of each content."""
 
     __slots__ = ("_copies", "_digests")
 
     def __init__(self) -> None:
         self._digests = HashSet()
         self._copies: dict[int, int] = {}
-        """For contents met more than once: how many times before the last."""
+        """For contents with more than one page: how many there were before the last."""
 
     def __len__(self) -> int:
         return len(self._digests)
 
     def meet(self, digest: bytes) -> int:
-        """How often this content was met before. The digest has at least 64 good bits in front.
+        """Count a page; return how many of this content there were before. The first 64 bits of the
+        digest count.
 
         >>> pages = PageSeen()
         >>> [pages.meet(digest) for digest in (b"16 bytes of a sum", b"another of those.") * 2]
@@ -50,7 +50,7 @@ class PageSeen:
         return copies
 
     def copies(self, digest: bytes) -> int:
-        """How often the last one met of this content had been met before."""
+        """How many pages of this content there were before the last one."""
         return self._copies.get(_key(digest), 0)
 
 

@@ -1,8 +1,8 @@
-"""Which fetches that ended badly are worth another try, and when.
+"""Which failed fetches are retried, and when.
 
-Failures of the moment are tried again after 1 and 4 seconds, three tries in all; failures that
-will be the same next time are not. A host that is merely busy (429, 503) keeps its URLs until it
-answers or is given up; eight tries are for the single URL that is busy while its host is not.
+Transient failures are retried after 1 and 4 seconds, three tries in all; permanent ones are not. If
+a host is busy (429, 503), its URLs wait until it answers or is given up; the bound of eight tries
+is for a single URL that answers so while its host is not busy.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class RetryRules(msgspec.Struct, frozen=True):
     growth: float = 4.0
 
     def wait(self, tries: int) -> float:
-        """Seconds before the next try, after so many."""
+        """Seconds to wait after this many tries."""
         return self.first_wait * self.growth ** (tries - 1)
 
 
 def is_momentary(ending: FailureKind | int) -> bool:
-    """Whether a failure or status may be different in a moment."""
+    """Whether a failure or status is transient."""
     if isinstance(ending, FailureKind):
         return ending in _MOMENTARY_FAILURES
     return ending in _MOMENTARY_STATUSES
@@ -53,5 +53,5 @@ def is_busy(status: int) -> bool:
 
 
 def blames_host(kind: FailureKind) -> bool:
-    """Whether a failure counts against the host: not if our own limits made it."""
+    """Whether a failure counts against the host; those due to our own limits do not."""
     return kind not in _NOT_THE_HOSTS_FAULT

@@ -1,4 +1,4 @@
-"""All bounds of a site run, beside its scope. Each room's own rules say what their numbers mean."""
+"""All limits of a site run except its scope."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FrontierRules"]
 
 
 class FrontierRules(msgspec.Struct, frozen=True):
-    """The year is the least that must be said: ``FrontierRules(TrapRules(this_year=2026))``."""
+    """All have defaults but the year: ``FrontierRules(TrapRules(this_year=2026))``."""
 
     traps: TrapRules
     dispatch: DispatchRules = msgspec.field(default_factory=DispatchRules)
@@ -20,6 +20,6 @@ class FrontierRules(msgspec.Struct, frozen=True):
     hops: int = 10
     """Redirects followed in a chain."""
     max_pages: int | None = None
-    """The site ends with so many pages, duplicates among them."""
+    """The site ends after this many pages, duplicates included."""
     copies_followed: int = 16
-    """Addresses of one content whose links are followed."""
+    """URLs with the same content whose links are followed."""

@@ -1,19 +1,19 @@
-"""Which URLs belong to the site, by the user's word.
+"""Scope: which URLs belong to a site.
 
-Without expressions, a site is the hosts of its seeds: all their paths, over http and https, with
-``www.`` and without (the two are one site nearly everywhere, and where they are not, an exclude
-says so). A port other than the scheme's own is part of the host.
+By default, a site is the hosts of its seeds: all their paths, over http and https, with ``www.``
+and without (nearly always the same site; if not, use ``exclude``). A port other than the scheme's
+default is part of the host.
 
-``include`` narrows that: a URL of those hosts must match one of the expressions. It also widens
-it: an expression that speaks of a host itself, recognised by ``://``, lets in whatever it matches
-on any host. ``exclude`` has the last word. Expressions are searched for in the whole URL.
+``include`` narrows that: a URL of those hosts must match one of the expressions. It also widens it:
+an expression that contains a host, recognised by ``://``, includes whatever it matches on any host.
+``exclude`` overrides both. Expressions are searched for in the whole URL.
 
-Seeds are the user's own choice and are fetched whatever the expressions say, and so is the page of
-the same hosts that a seed redirects to. Where no include is given, a seed may redirect to another
-host, which then joins the site: ``http://golang.org/`` is meant to crawl ``https://go.dev/``.
+Seeds are fetched whatever the expressions say, and so is a page of the same hosts that a seed
+redirects to. Without ``include``, a seed may redirect to another host, which then becomes part of
+the site: ``http://golang.org/`` is meant to crawl ``https://go.dev/``.
 
 ``depth`` bounds the links followed from a seed; pages at that depth are fetched, their links are
-not even looked at.
+not followed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Scope:
         ]
         self._exclude = [_search(pattern, "exclude") for pattern in exclude]
         self._needed: set[str] = set()
-        """What pages need to be shown and would be out of scope by itself."""
+        """Page requisites that would be out of scope otherwise."""
         self._prefixes: tuple[str, ...] = ()
         for seed in seeds:
             self._add_host(seed)
@@ -61,7 +61,7 @@ class Scope:
         return cls(site.seeds, site.include, site.exclude, site.depth)
 
     def candidates(self, urls: Sequence[str]) -> list[str]:
-        """The cheap test, for all links of a page: URLs that may be in scope by their host.
+        """The URLs that may be in scope by their host: the cheap test, for all links of a page.
 
         >>> scope = Scope(["https://example.org/docs/"])
         >>> scope.candidates(["http://www.example.org/x", "https://example.com/", "mailto:a@b"])
@@ -73,14 +73,14 @@ class Scope:
         return [url for url in urls if url.startswith(prefixes)]
 
     def elsewhere(self, urls: Sequence[str]) -> list[str]:
-        """The others: those that are out of scope by their host."""
+        """The URLs that are out of scope by their host."""
         prefixes = _SCHEMES if self._include_anywhere else self._prefixes
         needed = self._needed
         return [url for url in urls if not url.startswith(prefixes) and url not in needed]
 
     def needs(self, urls: Sequence[str], *, anywhere: bool) -> list[str]:
-        """Let in what a page needs to be shown, on hosts of the site or anywhere, whatever an
-        include says; the answer is what was let in. Memory: the URLs that are out of scope else.
+        """Accept page requisites, on hosts of the site or on any, regardless of ``include``; return
+        those accepted. The ones that would be out of scope otherwise are kept in memory.
 
         >>> scope = Scope(["http://a.org/"], include=["/docs/"])
         >>> scope.needs(["http://a.org/a.css", "http://b.org/b.png"], anywhere=False)
@@ -94,7 +94,7 @@ class Scope:
         return let_in
 
     def inside(self, candidates: Sequence[str]) -> list[str]:
-        """Those candidates that are in scope: the dear test, for URLs not met before.
+        """The candidates that are in scope: the expensive test, for new URLs.
 
         >>> scope = Scope(["http://a.org/"], include=["/3/", r"^https://b\\.org/"], exclude=["old"])
         >>> scope.inside(["http://a.org/3/", "http://a.org/2/", "http://c.org/3/"])
@@ -110,7 +110,7 @@ class Scope:
         return inside
 
     def own(self, urls: Sequence[str]) -> list[str]:
-        """Those on hosts of the site, whatever pages of them are wanted; an exclude still holds.
+        """The URLs on hosts of the site, regardless of ``include``, but not of ``exclude``.
 
         >>> Scope(["http://a.org/"], include=["/docs/"]).own(["http://a.org/x", "http://b.org/x"])
         ['http://a.org/x']
@@ -119,7 +119,7 @@ class Scope:
         return [url for url in own if not any(search(url) for search in self._exclude)]
 
     def follows_seed(self, target: str) -> bool:
-        """Whether a seed's redirect may lead there; its host joins the site if it may join."""
+        """Whether a seed may redirect there; without ``include``, the host joins the site."""
         if not is_web_url(target):
             return False
         if not self._include:
@@ -148,7 +148,7 @@ def is_web_url(url: str) -> bool:
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port: what robots.txt speaks for.
+    """Scheme, host and port: what a robots.txt is valid for.
 
     >>> origin_of("http://example.org:8080/a/b"), origin_of("https://example.org/")
     ('http://example.org:8080', 'https://example.org')
@@ -158,7 +158,7 @@ def origin_of(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Host, with its port unless it is the scheme's own: what pacing speaks of.
+    """Host, with its port unless it is the scheme's default: what pacing goes by.
 
     >>> host_of("http://example.org:8080/a/b")
     'example.org:8080'

@@ -1,18 +1,17 @@
-"""URLtodo with a focus: the promising come first.
+"""URLtodo with a focus: a priority queue by score.
 
-Scores from 0 to 1 become 16 levels, so that a turn costs the same however many URLs wait, and the
-queue still fits into memory and spill as without a focus. Of one level, the least depth comes
-first, then the order of arrival. URLs that an earlier run asked for have 16 levels of their own
-behind those of the others. Where the site has a maximum depth, depth goes before level: which
-pages are crawled must not depend on their order (see ``dispatch``).
+Scores from 0 to 1 become 16 levels, so that a step costs the same however many URLs wait, and the
+queue is divided between memory and spill as without a focus. Within a level, the least depth comes
+first, then the order of arrival. URLs that an earlier run fetched have 16 levels of their own after
+those of the others. If the site has a maximum depth, depth goes before level: which pages are
+crawled must not depend on their order (see ``waiting_urls``).
 
-A URL met again with a better score moves up: it is queued up once more, and the copy left behind
-is passed over when its turn comes. This effort is bounded. The places of the latest 25,000 to
-50,000 URLs are remembered, as hashes; older ones keep theirs. 50,000 URLs at the most may have
-copies behind.
+A URL found again with a better score moves up: it is queued once more, and its stale copy is
+skipped when it is taken. Memory for that is bounded: the lanes of the latest 25,000 to 50,000 URLs
+are remembered, by hash; older URLs do not move. At most 50,000 URLs may have stale copies.
 
-    waiting, before   hash ► lane                      of those that went in lately, in two ages
-    moved             hash ► (lane or taken, copies)   of all that have copies left behind
+    waiting, before   hash ► lane                      of recent URLs, in two generations
+    moved             hash ► (lane or taken, copies)   of all with stale copies
 """
 
 from __future__ import annotations
@@ -39,20 +38,20 @@ __all__ = [
 
 LEVELS = 16
 NEUTRAL = 0.5
-"""The score of a URL that nobody scored."""
+"""The score of a URL without one."""
 
 Scores = Mapping[str, float]
-"""Of URLs, from 0 to 1."""
+"""URL to score, from 0 to 1."""
 
 _MOST_REMEMBERED = 50_000
 _DEPTHS = 1 << 32
 _TAKEN = -1
 _ALL_LEVELS = 2 * LEVELS
-"""Those of URLs asked for by an earlier run included."""
+"""Including those of URLs that an earlier run fetched."""
 
 
 def level_of(score: float) -> int:
-    """From 0, the best, to 15.
+    """The level of a score, from 0 (best) to 15.
 
     >>> level_of(1.0), level_of(0.5), level_of(0.0), level_of(7.0), level_of(float("nan"))
     (0, 7, 15, 0, 15)
@@ -72,7 +71,7 @@ def score_of(level: int) -> float:
 
 
 class Lanes(msgspec.Struct, frozen=True):
-    """How depth and level make the number of a lane."""
+    """Encodes depth and level as the number of a lane."""
 
     depth_first: bool
 
@@ -87,12 +86,12 @@ class Lanes(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """What the journal has to know of places in the queue."""
+    """Places in the queue, for the journal."""
 
     levels: bytes = b""
-    """Of the URLs found, in their order."""
+    """Of the URLs found, in order."""
     raised: Sequence[str] = ()
-    """URLs found earlier that moved up, and their levels since."""
+    """URLs found earlier that moved up, and their new levels."""
     raised_levels: bytes = b""
 
 
@@ -104,10 +103,10 @@ class ScoredTodo:
         self._queue = UrlTodo(spill, memory)
         self._waiting: dict[int, int] = {}
         self._before: dict[int, int] = {}
-        """What ``waiting`` was when it was last full."""
+        """The generation before ``_waiting``."""
         self._moved: dict[int, tuple[int, int]] = {}
         self._copies = 0
-        """Left behind, in all."""
+        """Stale copies in the queue."""
 
     def __len__(self) -> int:
         return len(self._queue) - self._copies
@@ -118,7 +117,7 @@ class ScoredTodo:
 
     @property
     def lane(self) -> int | None:
-        """Of what comes out next, a copy perhaps; None when there is nothing."""
+        """The lane of what comes next, which may be a stale copy; None if empty."""
         return self._queue.lane
 
     def accept(
@@ -128,9 +127,9 @@ class ScoredTodo:
         scores: Scores | None,
         asked: frozenset[str] = frozenset(),
     ) -> Placed:
-        """Queue new URLs up by their scores; others that have a score now may move up.
+        """Queue new URLs by score; other URLs in ``scores`` may move up.
 
-        ``asked``: those that an earlier run asked for."""
+        ``asked``: those that an earlier run fetched."""
         scores = scores or {}
         levels = bytes(
             [level_of(scores.get(url, NEUTRAL)) + LEVELS * (url in asked) for url in urls]
@@ -150,16 +149,16 @@ class ScoredTodo:
             self._queue.put(lane, batch)
 
     def move_up(self, urls: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Those of the URLs, with their levels, that wait at a worse one and were moved."""
+        """Move up the URLs that wait at a worse level; return them with their new levels."""
         return [(url, level) for url, level in urls if self._moves_up(url, level)]
 
     def take(self, most: int) -> list[str]:
-        """Up to so many URLs of the first lane; none when they all were copies."""
+        """Take at most this many URLs of the first lane; none if all were stale copies."""
         lane = self._queue.lane
         return [url for url in self._queue.take(most) if self._is_true(url, lane)]
 
     def put_back(self, lane: int, urls: Sequence[str]) -> None:
-        """Queue URLs up again that were taken from this lane, before all others of it."""
+        """Return URLs that were taken from this lane to its front."""
         self._remember(urls, lane)
         for url in urls:
             key = _key(url)
@@ -202,7 +201,7 @@ class ScoredTodo:
         return True
 
     def _is_true(self, url: str, lane: int | None) -> bool:
-        """Whether this is the copy that counts, which it then does no longer."""
+        """Whether this copy is not stale; either way it is taken off the books."""
         key = _key(url)
         place = self._moved.get(key)
         if place is None:

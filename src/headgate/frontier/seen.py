@@ -1,12 +1,11 @@
-"""URLseen: which URLs this site run has met, kept as hashes.
+"""URLseen: the set of URLs that this site run has seen, as hashes.
 
-The filter asks it for every link of every page, so this is the hottest structure of the frontier.
-A URL is met once: whatever was decided about it then, accepted or refused, stands for the run.
-Filled by the filter and by a replay, emptied by nobody.
+The filter looks up every link of every page, so this is the hottest structure of the frontier. A
+URL is decided on once: accepted or refused, that holds for the run.
 
-Two URLs with one 64-bit hash would hide one another. Among n URLs that happens with probability
-n^2 / 2^65: 3 in a million crawls of ten million URLs. SARSS 2010 keeps SHA-1 here; XXH3 is as good
-where nobody gains by a collision, and takes 0.09 µs.
+Of two URLs with the same 64-bit hash, the second would be ignored. Among n URLs that happens with
+probability n^2 / 2^65: 3 in a million crawls of ten million URLs. SARSS 2010 uses SHA-1 here; XXH3
+is as good where nobody gains by a collision, and takes 0.09 µs.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from headgate.frontier.hash_set import Hashes, HashSet
 __all__ = ["UrlSeen", "url_hashes"]
 
 _EMPTY_SLOT_STAND_IN = 1
-"""The table's empty mark 0 cannot be stored; a URL that hashes to it shares this hash."""
+"""Stands for the hash 0, which marks an empty slot in the table."""
 
 
 class UrlSeen:
-    """The set of URLs met."""
+    """The set of URLs seen."""
 
     __slots__ = ("_hashes",)
 
@@ -39,7 +38,7 @@ class UrlSeen:
         return (xxh3_64_intdigest(url.encode()) or _EMPTY_SLOT_STAND_IN) in self._hashes
 
     def meet(self, urls: Sequence[str]) -> list[str]:
-        """Remember these; the answer is those met for the first time, in their order.
+        """Add URLs; return the new ones, in order.
 
         >>> seen = UrlSeen()
         >>> seen.meet(["http://a/", "http://b/"]), seen.meet(["http://b/", "http://c/"])
@@ -49,11 +48,11 @@ class UrlSeen:
         return [urls[position] for position in self._hashes.add(hashes)]
 
     def fill(self, hashes: Hashes) -> None:
-        """Remember many at once, by what `url_hashes` gave for them."""
+        """Add many at once, as hashes by `url_hashes`."""
         self._hashes.fill(hashes)
 
     def hashes(self) -> array[int]:
-        """Of all, as `fill` takes them."""
+        """All hashes, as `fill` takes them."""
         return array("Q", self._hashes)
 
     def check(self) -> None:
@@ -61,5 +60,5 @@ class UrlSeen:
 
 
 def url_hashes(urls: Iterable[str]) -> Hashes:
-    """The hashes by which URLseen knows these URLs; the URLs themselves need not fit in memory."""
+    """Hash URLs as URLseen does; the URLs need not fit in memory."""
     return array("Q", (xxh3_64_intdigest(url.encode()) or _EMPTY_SLOT_STAND_IN for url in urls))

@@ -1,11 +1,10 @@
-"""Session ids in URLs, taken out.
+"""Removes session ids from URLs.
 
-A server that keeps its sessions in URLs hands out the same page under a new URL on every visit.
-Refusing such URLs would lose the whole site, since all its links carry the id; taking the id out
-leaves the plain URL, which the server answers with a new session at worst. So it is taken out
-before URLseen is asked.
+A server with session ids in URLs serves the same page under a new URL on every visit. Refusing such
+URLs would lose the whole site, since all its links have the id; without the id, the server at worst
+starts a new session. So it is removed before the lookup in URLseen.
 
-Known: ``;jsessionid=...`` and ``;sid=...`` behind the path, ASP.NET's ``/(S(...))/``, and query
+Known: ``;jsessionid=...`` and ``;sid=...`` after the path, ASP.NET's ``/(S(...))/``, and query
 parameters named like PHPSESSID. Names that also mean other things (``sid``, ``session``) count
 only with a value of 16 or more letters and digits, both of them: ``sid=12`` is a section,
 ``sid=4f8a60c1b2d97e35`` a session.
@@ -20,7 +19,7 @@ from functools import cache
 __all__ = ["may_carry_session", "without_session"]
 
 _HINTS = ("sid=", "session", "sess=", "sess_id=", "cfid=", "cftoken=", "zenid=", "/(s(")
-"""Every session id known here has one of these in its URL, in lower case."""
+"""Every URL with a known session id contains one of these, in lower case."""
 
 _SURE = "phpsessid|jsessionid|aspsessionid[a-z]*|cfid|cftoken|zenid|oscsid|sess(?:ion)?_?id"
 _UNSURE = "sid|session|sess"
@@ -31,7 +30,7 @@ _ASP_SEGMENT = r"/\(S\([0-9a-z]{16,}\)\)(?=/)"
 
 
 def may_carry_session(urls: Iterable[str]) -> bool:
-    """Whether a look at each of these URLs is worth its cost; asked once for a page.
+    """A quick test for all URLs of a page: whether any may have a session id.
 
     >>> may_carry_session(["http://a/?page=2"]), may_carry_session(["http://a/?PHPSESSID=7"])
     (False, True)
@@ -44,7 +43,7 @@ def may_carry_session(urls: Iterable[str]) -> bool:
 
 
 def without_session(url: str) -> str:
-    """The URL with its session id taken out.
+    """The URL without its session id.
 
     >>> without_session("http://a/x?p=1&PHPSESSID=0f&q=2"), without_session("http://a/x?sid=7")
     ('http://a/x?p=1&q=2', 'http://a/x?sid=7')
@@ -66,5 +65,5 @@ def without_session(url: str) -> str:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """When it is first needed: few sites have sessions in their URLs."""
+    """Compiled on first use: few sites have session ids in URLs."""
     return re.compile(pattern, re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Sites that share pages: a keeper asks for each page once, so every page belongs to one site."""
+"""Finds sites that share pages: a keeper fetches each page once, so it must belong to one site."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_ON_ONE_HOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """A seed of one site lies within another."""
+    """A seed of one site is in the scope of another."""
 
     site: str
     seed: str
@@ -25,11 +25,11 @@ class Overlap:
 
 
 def overlaps(sites: Sequence[Site]) -> Iterator[Overlap]:
-    """Seeds of sites that are pages of others, by hosts and expressions, in the sites' order.
+    """Seeds that are in the scope of another site, in the order of the sites.
 
-    An expression with a host of its own (``://``) is not looked up for other hosts, and of very
-    many sites on one host only some are compared: those that name no folder first, since they hold
-    all there is. So the time is bounded.
+    To bound the time, only sites with a seed on the same host are compared, whatever other hosts an
+    expression names, and at most 20 of them: those without ``include`` first, since they contain
+    the most.
 
     >>> host = Site("all", seeds=("https://a.org/",))
     >>> folder = Site("docs", seeds=("https://a.org/docs/",), include=("/docs/",))

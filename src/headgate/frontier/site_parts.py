@@ -18,7 +18,7 @@ from headgate.model.task import SitePart
 __all__ = ["Mine", "all_mine", "host_key", "urls_of"]
 
 Mine: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
-"""Selects the URLs that belong to a task, in their order."""
+"""Selects the URLs that belong to a task, in order."""
 
 _SEED = 7
 """Not the seed of URLseen, whose table uses the last bits of the hash."""

@@ -1,21 +1,20 @@
-"""URLtodo: accepted URLs that wait for their turn, in numbered lanes.
+"""URLtodo: a queue of accepted URLs in numbered lanes.
 
-All URLs of one lane come out before those of the next: in the order in which they went in, or from
-all over what of it is in memory, as a sample. A lane is a depth, halved by whether an earlier run
-asked for the URL (`DepthLanes`); with a focus, a level of score and a depth (see ``scored_todo``).
-At most ``memory`` of them stay in memory (SARSS 2010: 1000), the rest lies in the spill. Filled by
-the URL filter, emptied by the bench.
+All URLs of a lane come before those of the next: first in, first out, or as a sample of those in
+memory. A lane is a depth, and whether an earlier run fetched the URL (`DepthLanes`); with a focus,
+a level of score and a depth (see ``scored_todo``). At most ``memory`` URLs are in memory (SARSS
+2010: 1000), the rest is in the spill. Filled by the URL filter, emptied by the bench.
 
 Each lane has three parts, in this order:
 
-    head   in memory, taken from          └ a small site lives in heads alone
+    head   in memory, taken from; all there is for a small site
     spill  chunks outside, counted here
     tail   in memory, added to
 
-When memory is full, tails go out chunk by chunk, from the last lane up, until half of it is
-free: what is needed last leaves first, and each URL leaves at most once. A head follows only if
-that was not enough, which takes several lanes interrupted while being read; its URLs then queue
-up again at the end of their own lane.
+When memory is full, tails are spilled chunk by chunk, beginning with the last lane, until half of
+memory is free: what is needed last goes first, and each URL at most once. Heads are spilled only if
+that was not enough, which happens if several lanes were interrupted while being read; their URLs
+are then queued again at the end of their lane.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ __all__ = ["DepthLanes", "UrlTodo"]
 _DEPTHS = 1 << 32
 _GOLDEN = 0.618
 _FEW = 8
-"""So few are taken in their order."""
+"""Up to this many are taken in order."""
 
 
 class DepthLanes(msgspec.Struct, frozen=True):
-    """How depth and whether a URL is asked for again make the number of a lane."""
+    """Encodes depth, and whether a URL is fetched again, as the number of a lane."""
 
     depth_first: bool
 
@@ -61,14 +60,14 @@ class _Lane(msgspec.Struct):
         return len(self.head) + self.spilled + len(self.tail)
 
     def move_to_tail(self, keep: int) -> None:
-        """All of the head but the first ``keep``."""
+        """Move all of the head but the first ``keep`` URLs."""
         if len(self.head) > keep:
             self.tail.extend(islice(self.head, keep, None))
             self.head = deque(islice(self.head, keep))
 
 
 class UrlTodo:
-    """A queue of lanes. Every lane it keeps has a URL in it."""
+    """A queue of lanes, none of which is empty."""
 
     def __init__(self, spill: Spill, memory: int = 1000) -> None:
         self._spill = spill
@@ -76,7 +75,7 @@ class UrlTodo:
         self._chunk = max(1, memory // 4)
         self._lanes: dict[int, _Lane] = {}
         self._numbers: list[int] = []
-        """Of all lanes, in order."""
+        """Of all lanes, sorted."""
         self._held = 0
         """URLs in memory."""
         self._length = 0
@@ -90,11 +89,11 @@ class UrlTodo:
 
     @property
     def lane(self) -> int | None:
-        """Of the URLs that come out next; None when there are none."""
+        """The lane of the URLs that come next; None if empty."""
         return self._numbers[0] if self._numbers else None
 
     def put(self, number: int, urls: Sequence[str]) -> None:
-        """Queue URLs up behind all others of their lane."""
+        """Append URLs to their lane."""
         if not urls:
             return
         lane = self._lane(number)
@@ -104,7 +103,7 @@ class UrlTodo:
         self._relieve()
 
     def put_back(self, number: int, urls: Sequence[str]) -> None:
-        """Queue URLs up before all others of their lane."""
+        """Put URLs at the front of their lane."""
         if not urls:
             return
         self._lane(number).head.extendleft(reversed(urls))
@@ -113,13 +112,13 @@ class UrlTodo:
         self._relieve()
 
     def take(self, most: int) -> list[str]:
-        """Up to so many URLs of the first lane there is; at least one unless empty."""
+        """Take at most this many URLs of the first lane; at least one unless empty."""
         head = self._first_head()
         return self._took([head.popleft() for _ in range(min(most, len(head)))])
 
     def take_spread(self, most: int) -> list[str]:
-        """The same from all over what the lane has in memory, not from its front: whatever was
-        taken so far is a fair sample, so that its sizes and links tell of the others'."""
+        """The same, but evenly spread over the lane's head, not from its front: what was taken so
+        far is then a fair sample, from which sizes and links of the others can be estimated."""
         head = self._first_head()
         places = _spread(min(most, len(head)), len(head))
         taken = [head[place] for place in places]
@@ -152,7 +151,7 @@ class UrlTodo:
         return taken
 
     def check(self) -> None:
-        """Counts agree, memory is bounded, order is kept: no tail without a spill before it."""
+        """Assert that counts agree, memory is bounded, and no tail is without a spill."""
         assert self._numbers == sorted(self._lanes)
         assert self._length == sum(len(lane) for lane in self._lanes.values())
         assert self._held == sum(len(x.head) + len(x.tail) for x in self._lanes.values())
@@ -202,7 +201,7 @@ class UrlTodo:
 
 
 def _spread(count: int, places: int) -> list[int]:
-    """So many different places, the first few of them far apart and evenly so.
+    """So many distinct places, the first of them evenly spread.
 
     >>> _spread(5, 100)
     [0, 63, 26, 89, 52]

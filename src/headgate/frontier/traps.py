@@ -1,24 +1,24 @@
-"""Guards against URL spaces without end.
+"""Guards against crawler traps.
 
-A trap is a place where every page links to more pages of the same kind: relative links that
-resolve ever deeper, calendars with a next month, listings with a parameter for everything. Each
-guard here refuses a URL by its form, or by how many of its kind were accepted before. A refusal
-costs one page at the worst and is counted by its reason, so the rules lean towards letting in:
+A trap is an endless URL space: relative links that resolve ever deeper, calendars with a next
+month, listings with a parameter for everything. Each guard refuses a URL by its form, or by how
+many of its kind were accepted before. Refusals are counted by reason. When in doubt, a URL is
+accepted:
 
 too long          more than 2,000 characters.
 too deep          more than 25 path segments.
 repeating         a run of segments three times in a row in a path of more than 5 segments,
-                  ``/a/b/a/b/a/b/``. Runs of digits alone don't count: ``/1/1/1`` is a place in a
+                  ``/a/b/a/b/a/b/``. Runs of digits do not count: ``/1/1/1`` may be a section of a
                   book.
-calendar          a date more than 2 years ahead, or more than 50 back in a path that says calendar
-                  or the like, in one of the shapes of :mod:`headgate.frontier.calendars`.
+calendar          a date more than 2 years ahead, or more than 50 back in a path that contains
+                  "calendar" or the like (:mod:`headgate.frontier.calendars`).
 same parameters   one ``name=value`` three times in a query.
 many variants     a script (host and path) with 10,000 different queries already accepted.
 
-Session ids are no refusal: see :mod:`headgate.frontier.sessions`.
+URLs with session ids are not refused: see :mod:`headgate.frontier.sessions`.
 
-Which script has how many variants is counted by hash in a table of fixed size. Scripts that share
-a counter are counted together; with 65,536 counters of 10,000 that takes a very large site.
+Variants of a script are counted by hash in a table of fixed size. Scripts that share a counter are
+counted together; with 65,536 counters that matters on very large sites only.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LONGEST_URL = 2000
 _COUNTERS = 1 << 16
 _REPEATS = 3
 _SHALLOW = 5
-"""Paths of so many segments are not looked at for repeats: a trap goes deeper soon enough."""
+"""Paths up to this many segments are not checked for repeats: a trap soon goes deeper."""
 
 
 class Trap(StrEnum):
@@ -77,9 +77,9 @@ class Traps:
         self._variants: array[int] | None = None
 
     def sift(self, urls: Sequence[str]) -> tuple[list[str], list[Trap]]:
-        """The URLs that lead into no trap, in their order, and the traps of the others.
+        """The URLs that lead into no trap, in order, and the traps of the others.
 
-        Most URLs are short, shallow, without query or date, and are known for harmless here.
+        Most URLs are short, shallow and without query or date, and need no closer check.
         """
         longest, suspicious = self._rules.longest, self._calendars.suspicious
         dated = suspicious("\n".join(urls))
@@ -96,7 +96,7 @@ class Traps:
         return harmless, traps
 
     def trap(self, url: str) -> Trap | None:
-        """The trap this URL seems to lead into; one that leads into none is counted.
+        """The trap that this URL seems to lead into; None: none, and its query is counted.
 
         >>> Traps(TrapRules(2026)).trap("http://a/b/c/b/c/b/c/")
         <Trap.REPEATING: 'repeating segments'>
@@ -139,12 +139,12 @@ class Traps:
 
 
 def _behind_host(url: str) -> str:
-    """The numbers of addresses and ports are no years."""
+    """Numbers in addresses and ports are not years."""
     return url[len(origin_of(url)) :]
 
 
 def _repeats(segments: list[str]) -> bool:
-    """Whether a run of segments stands three times in a row.
+    """Whether a run of segments occurs three times in a row.
 
     >>> _repeats(["x", "a", "b", "a", "b", "a", "b", "c"]), _repeats(["1", "1", "1"])
     (True, False)

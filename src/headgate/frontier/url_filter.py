@@ -1,20 +1,20 @@
-"""Which URLs become work: every URL that is met passes here, once.
+"""The URL filter: decides which URLs are crawled. Every URL found passes it.
 
-The order of the tests is the order of their costs per link, cheapest and most decisive first:
+The checks in order, the cheapest and most decisive first, with their costs per link:
 
-    lately   0.05 µs   nine of ten links: they stood on one of the last pages, too
-    host     0.08 µs   most of the others that fall, fall here
-    session            looked for in the whole page at once, taken out where found
-    seen     0.5 µs    what was met long ago
+    lately   0.05 µs   nine of ten links: they were on one of the last pages, too
+    host     0.08 µs   most of the others that are refused
+    session            searched for in all links of a page at once, and removed
+    seen     0.5 µs    URLs found long ago
     scope              expressions, if there are any
     traps    0.3 µs
 
-Robots rules are asked later, when a URL's turn has come: its robots.txt may not be known yet, and
-most URLs of a large site never come to their turn.
+robots.txt is checked later, when the URL is due: it may not have been fetched yet, and most URLs of
+a large site are never due.
 
-A URL refused stays in URLseen, so that the link to /login on every page is judged once. What was
-met lately is a part of URLseen, kept as text, where a test is ten times as cheap as by hash: 5 MB
-at the most, then it starts anew.
+A refused URL stays in URLseen, so that the link to /login on every page is checked once. The URLs
+found lately are cached as text, where a lookup is ten times as cheap as by hash: at most 5 MB, then
+the cache is cleared.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from headgate.model.left_out import Reason
 __all__ = ["MOST_SITEMAPS", "UrlFilter"]
 
 MOST_SITEMAPS = 50
-"""Most sitemaps of one site run."""
+"""Most sitemaps read in a site run."""
 _MOST_LATELY = 32_768
 _LONGEST_LATELY = 200
 
 
 class UrlFilter:
-    """The gate of one site run. Fills URLseen; what it lets in goes to URLtodo or the bench."""
+    """The filter of one site run. Fills URLseen; accepted URLs go to URLtodo or the bench."""
 
     def __init__(self, scope: Scope, trap_rules: TrapRules) -> None:
         self.scope = scope
         self.seen = UrlSeen()
         self.refused = Omissions()
-        """A URL of another host counts once while it is remembered as met lately."""
+        """A URL of another host counts once while it is in the cache."""
         self.closed = False
-        """All that links lead to was let in; only what was known before still is."""
+        """All links were followed; only URLs known before are still accepted."""
         self._traps = Traps(trap_rules)
         self._lately: set[str] = set()
         self._sitemaps: set[str] = set()
         self._passed_over: set[str] = set()
-        """URLs that were in no place to be followed, lest they be counted again and again. They may
-        yet be met in another."""
+        """Links that were not to be followed where they were found, so that they are counted once.
+        They may be accepted if found elsewhere."""
 
     def links(self, urls: Sequence[str]) -> list[str]:
-        """The URLs among these that are new and to be fetched, in their order."""
+        """The URLs that are new and to be fetched, in order."""
         return [] if self.closed else self.recalled(urls)
 
     def recalled(self, urls: Sequence[str]) -> list[str]:
-        """The same for URLs that earlier runs knew."""
+        """The same for URLs known from earlier runs."""
         lately = self._lately
         strange = [url for url in urls if url not in lately]
         candidates = self.scope.candidates(strange) if strange else strange
@@ -73,8 +73,8 @@ class UrlFilter:
         return self._judged(fresh) if fresh else fresh
 
     def pass_over(self, urls: Sequence[str], reason: Reason) -> None:
-        """Note links that are not followed from where they stand, if they are new and would be
-        candidates elsewhere."""
+        """Count links that are not followed where they were found, if they are new and may be in
+        scope."""
         passed = self._passed_over
         strange = [url for url in urls if url not in self._lately and url not in passed]
         fresh = [url for url in self.scope.candidates(strange) if url not in self.seen]
@@ -84,8 +84,7 @@ class UrlFilter:
         self.refused.note(reason, fresh)
 
     def sitemaps(self, urls: Sequence[str]) -> list[str]:
-        """Those among these that are the site's own and not met before, as far as any more are
-        read of one site."""
+        """The sitemaps that are on hosts of the site and new, up to the limit of a site."""
         own = [] if self.closed else self.scope.own([url for url in urls if is_web_url(url)])
         if len(own) < len(urls):
             self.refused.note(Reason.OTHER_HOST, _without(urls, own))
@@ -96,38 +95,39 @@ class UrlFilter:
         return fresh[:room]
 
     def seeds(self, urls: Sequence[str]) -> list[str]:
-        """The same for seeds, which only have to be web addresses."""
+        """The new ones among seeds, which only have to be web URLs."""
         usable = [url for url in urls if is_web_url(url)]
         if len(usable) < len(urls):
             self.refused.note(Reason.OUT_OF_SCOPE, [url for url in urls if not is_web_url(url)])
         return self.seen.meet(usable)
 
     def asked(self, urls: Sequence[str], depth: int) -> list[str]:
-        """The same for known pages, at the depth at which they were found."""
+        """The new ones among known pages, found at this depth by an earlier run."""
         if depth == 0:
             return [] if self.closed else self.seen.meet(self._following_seeds(urls))
         return self.recalled(urls)
 
     def redirect(self, target: str, depth: int) -> list[str]:
-        """The same for where a page at this depth redirects to."""
+        """The target of a redirect of a page at this depth, if it is to be fetched."""
         if depth == 0 and not self.closed and self.scope.follows_seed(target):
-            self._lately.clear()  # links to a host that has just joined may be among them
+            self._lately.clear()  # may contain links to a host that has just joined the site
             return self.seen.meet([without_session(target)])
         return self.links([target])
 
     def recall(self, urls: Sequence[str], depth: int) -> list[str]:
-        """Let in again what was let in before a crash; the answer is what was not yet recalled."""
+        """Accept again what was accepted before a crash; return those not yet recalled."""
         if depth == 0:
             self._following_seeds(urls)
         self._traps.count(urls)
         return self.seen.meet(urls)
 
     def recall_settled(self, urls: Iterable[str]) -> None:
-        """Remember URLs that came to their end before a crash, so that `recall` leaves them out."""
+        """Mark URLs that ended before a crash as seen, so that `recall` leaves them out."""
         self.seen.fill(url_hashes(urls))
 
     def _following_seeds(self, urls: Sequence[str]) -> list[str]:
-        """Seeds and where they redirected to: their hosts are the site's."""
+        """Of seeds and the pages they redirected to, those that belong to the site; their hosts may
+        join it."""
         return [url for url in urls if self.scope.follows_seed(url)]
 
     def _judged(self, fresh: list[str]) -> list[str]:
@@ -153,6 +153,6 @@ class UrlFilter:
 
 
 def _without(urls: Sequence[str], others: Sequence[str]) -> list[str]:
-    """In their order, each of which stands there once."""
+    """The URLs that are not among the others, in order."""
     taken = frozenset(others)
     return [url for url in urls if url not in taken]

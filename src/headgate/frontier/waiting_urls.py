@@ -1,18 +1,18 @@
-"""URLs that are accepted and not begun: in URLtodo or on the bench, each in one of the two.
+"""URLs that were accepted and not started: each is in URLtodo or on the bench.
 
-Depth and order. Without a maximum depth, URLs of the next depth may start while some of this depth
-are still under way. With one, they may not: the depth at which a URL is first met decides whether
+Order by depth. Without a maximum depth, URLs of the next depth may start while some of this depth
+are still in flight. With one, they may not: the depth at which a URL is first found decides whether
 its links are followed, so a page that comes late (a retry, a slow host) could otherwise change
-which pages are crawled. Levels then follow each other strictly, and the pages crawled depend on
-the site alone, not on timing.
+which pages are crawled. Depths then follow each other strictly, and the pages crawled depend on the
+site alone, not on timing.
 
-What an earlier run asked for comes after what none did: of the same depth where there is a maximum,
-of any depth where there is none. So a site that is too large for its deadline grows from run to
-run, also where its server cannot tell "not modified". Seeds come first all the same.
+What an earlier run fetched comes after what none did: within a depth if there is a maximum, over
+all depths if not. So the archive of a site that is too large for its deadline grows from run to
+run, even if its server never answers "not modified". Seeds come first all the same.
 
-With a focus, URLtodo goes by score (``scored_todo``), and the bench is filled sparingly: a URL on
-it has had its turn. When a page brings something better than what lies there, all that was not
-begun goes back into the queue.
+With a focus, URLtodo is ordered by score (``scored_todo``), and only few URLs are on the bench, as
+they can no longer be overtaken. When a page has links better than those on the bench, all untouched
+URLs go back into the queue.
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ from headgate.frontier.todo import DepthLanes, UrlTodo
 __all__ = ["BY_DEPTH", "WaitingUrls"]
 
 BY_DEPTH = Placed()
-"""Without a focus a URL's depth is its place."""
+"""Without a focus, depth alone decides."""
 
 _REFILL = 50
 
 
 class WaitingUrls:
-    """At most ``memory`` of them are in memory. The bench is open to dispatch, which takes from it
-    what hosts are ready for."""
+    """At most ``memory`` URLs are in memory. Dispatch takes from the bench directly."""
 
     def __init__(
         self,
@@ -58,12 +57,12 @@ class WaitingUrls:
         self.bench = Bench(pace)
         self._bench_bound = max(1, memory // 4)
         self._least_room = 1 if scored else max(1, min(_REFILL, self._bench_bound // 4))
-        """On the bench, to bring URLs there: to choose one takes as long as to choose many."""
+        """The bench is refilled if it has this much room: taking one URL costs as much as many."""
         self._strict_levels = strict_levels
         self._level = 0
         """Depth of the URLs last taken out of URLtodo."""
         self._worst_benched = -1
-        """Lane: with a focus, nothing on the bench that was not begun came from a later one."""
+        """With a focus: no untouched URL on the bench is from a later lane than this."""
 
     @property
     def todo(self) -> UrlTodo | ScoredTodo:
@@ -75,9 +74,9 @@ class WaitingUrls:
     def accept(
         self, found: Sequence[str], depth: int, scores: Scores | None, *, first: bool = False
     ) -> Placed:
-        """Queue up new URLs; with a focus, known ones among the scored may move up.
+        """Queue new URLs; with a focus, known ones among the scored may move up.
 
-        ``first``: as if none had been asked for by an earlier run."""
+        ``first``: as if no earlier run had fetched them."""
         asked = frozenset() if first else self._asked(found)
         if self._scored is None:
             self._put(depth, found, asked)
@@ -87,7 +86,7 @@ class WaitingUrls:
         return placed
 
     def recall(self, found: Sequence[str], entry: JournalEntry) -> None:
-        """Queue up what is left of an entry's URLs, as they were when it was recorded."""
+        """Queue what is left of an entry's URLs, as when it was recorded."""
         if self._scored is None:
             first = entry.outcome is Outcome.FOUND and entry.depth == 0  # seeds
             self._put(entry.depth, found, frozenset() if first else self._asked(found))
@@ -98,12 +97,12 @@ class WaitingUrls:
         self._scored.move_up(zip(entry.raised, entry.raised_levels, strict=True))
 
     def redirect_levels(self, fetch: Fetch) -> bytes:
-        """A redirect's target inherits the place of its source."""
+        """The target of a redirect has the level of its source."""
         return b"" if self._scored is None else bytes([fetch.level])
 
     def refill(self, slots: int, *, busy: bool) -> bool:
-        """Bring URLs from URLtodo to the bench; False when none may come. ``busy``: fetches are
-        under way, ``slots`` of them at the most."""
+        """Move URLs from URLtodo to the bench; False if none may. ``busy``: fetches are in flight,
+        at most ``slots`` of them."""
         lane, room = self.todo.lane, self._bench_bound - len(self.bench)
         if lane is None or room < self._least_room:
             return False
@@ -138,7 +137,7 @@ class WaitingUrls:
         self._by_depth.put(self._lanes.lane(depth, again=False), urls)
 
     def _reconsider(self, scored: ScoredTodo) -> None:
-        """Give back what the bench holds if the queue has better now."""
+        """Return untouched URLs of the bench to the queue if it has better ones now."""
         if scored.lane is None or scored.lane >= self._worst_benched:
             return
         self._worst_benched = -1
