@@ -1,10 +1,11 @@
-"""When to look at a page again: estimates of how often pages change, and policies that follow.
+"""When to fetch a page again: estimators of change rates, and recrawl policies.
 
-One published algorithm per file, each with its formula and where it comes from. Pure: what was seen
-and the time go in, rates, intervals and values come out. Times are in days, rates per day, unless
-a name says otherwise; every formula holds in any other unit as well.
+A *look* is one fetch of a known page, whatever the answer. One published algorithm per file, each
+with its formula and reference. Pure: observations and times go in, rates, intervals and values come
+out. Times are in days, rates per day, unless a name says otherwise; every formula holds in any
+other unit as well.
 
-`rate_posterior` is what Headgate knows of a page's change rate; `look_value` what a look at it is
-worth; `visit_choice` which pages of a site one visit asks for. The others are published rivals,
-selectable by name.
+`rate_posterior` estimates a page's change rate, `look_value` what a look at it is worth, and
+`visit_choice` chooses the pages of a visit. The others are published alternatives, selectable by
+name.
 """

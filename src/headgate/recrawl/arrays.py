@@ -1,4 +1,4 @@
-"""Arrays as this room passes them."""
+"""Array types of this room."""
 
 from __future__ import annotations
 

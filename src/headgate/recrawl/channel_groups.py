@@ -1,12 +1,12 @@
-"""Sites by priority groups, as SARSS has its channels: FIXED, IIR and ICR as the board's order.
+"""Site orders by priority groups, as for the channels of SARSS: FIXED, IIR and ICR.
 
-Five groups of equal size by how often pages of the sites change; a site has a turn every interval
-of its group, and who has been due longest goes first. A site that is due again before its turn
-began has missed a turn. FIXED looks as often as pages change; IIR and ICR start there and follow
-the capacity seen (`iir`, `icr`). A turn is submitted when it is due, and an update when all of the
-site was looked at: one that nobody answered, or that never began, counts as submitted only. Sites
-are put into groups anew when one comes or goes, and after as many turns as there are sites, 200 at
-the most, since rates are learned on the way.
+Five groups of equal size by how often pages of the sites change. A site has a turn every interval
+of its group, and the site that has been due longest goes first. A site that is due again before its
+turn began has missed a turn. With FIXED, the intervals are those of changes; IIR and ICR start
+there and adapt to the observed capacity (`iir`, `icr`). A turn is submitted when it is due, and
+counts as an update when all of the site was fetched: a turn without an answer, or that never began,
+is submitted only. Sites are grouped again when one is added or removed, and after as many turns as
+there are sites, at most 200, since rates are learned on the way.
 
 Times are in any unit, rates per that unit.
 """
@@ -35,7 +35,7 @@ _TURNS = 200
 
 Strategy = Iir | Icr
 MakeStrategy = Callable[[FloatArray], Strategy | None]
-"""From the first intervals; None: groups look as often as their pages change."""
+"""From the first intervals; None: intervals stay those of changes."""
 
 
 def fixed(_: FloatArray) -> None:
@@ -59,12 +59,12 @@ class SavedChannel(msgspec.Struct, frozen=True):
 
 
 class SavedGroups(msgspec.Struct, frozen=True):
-    """What is to be known again after a restart."""
+    """State that survives a restart."""
 
     intervals: tuple[float, ...] = ()
     since: float = 0.0
     success: tuple[float, ...] = ()
-    """Of the last reassignment, as the strategy has it."""
+    """The strategy's success rates at the last reassignment."""
     channels: dict[str, SavedChannel] = msgspec.field(default_factory=dict)
 
 
@@ -73,12 +73,12 @@ class _Channel:
     rate: float
     shortest: float
     looked: float
-    """All of it was asked since; infinite: nothing was."""
+    """All pages were fetched since; infinite: none was."""
     due: float = math.nan
-    """Its first turn that was not submitted; nan: to be reckoned from ``looked``."""
+    """Its first turn that was not submitted; nan: to be computed from ``looked``."""
     group: int = 0
     submitted: int = 0
-    """Turns that were taken or missed since intervals were reassigned."""
+    """Turns taken or missed since intervals were reassigned."""
     updated: int = 0
     """Turns taken since."""
     began: float = AT_ANY_TIME
@@ -87,15 +87,15 @@ class _Channel:
 
 
 class _Intervals:
-    """Of the groups, with the strategy that moves them."""
+    """Intervals of the groups, with the strategy that adapts them."""
 
     def __init__(self, make_strategy: MakeStrategy) -> None:
         self._make_strategy = make_strategy
         self.strategy: Strategy | None = None
         self.now: FloatArray | None = None
-        """The fastest group first; None: to be made."""
+        """The fastest group first; None: not made yet."""
         self.since = 0.0
-        """They were reassigned."""
+        """When they were last reassigned."""
 
     def of(self, channel: _Channel) -> float:
         assert self.now is not None, "groups were made"
@@ -115,13 +115,13 @@ class _Intervals:
         if self.strategy is None:
             self.now = of_changes
         if isinstance(self.strategy, Icr):
-            # The paper knows rates beforehand; here the ratios kept follow what is learned.
+            # The paper knows rates beforehand; here the ratios follow the learned ones.
             self.strategy.first_intervals = of_changes
 
     def reassign(
         self, channels: Collection[_Channel], missed: Callable[[_Channel], int], now: float
     ) -> None:
-        """If it is time; ``missed`` are turns of a channel that are over and were not taken."""
+        """Reassign intervals if due; ``missed`` counts turns of a channel that were not taken."""
         if self.strategy is None or self.now is None:
             return
         updated = np.array([float(channel.updated) for channel in channels])
@@ -153,7 +153,7 @@ class ChannelGroups:
         self._saved = known or SavedGroups()
         self._channels: dict[str, _Channel] = {}
         self._untold: set[str] = set()
-        """Sites whose turns are others than was told."""
+        """Sites whose turns changed since `turns` was called."""
         self._grouped = False
         self._turns = 0
 
@@ -181,7 +181,7 @@ class ChannelGroups:
             self._grouped = False
 
     def interval(self, site: str, now: float) -> float:
-        """Between two turns of it."""
+        """The interval between two turns of a site."""
         self._settle(now)
         return self._intervals.of(self._channels[site])
 
@@ -227,7 +227,7 @@ class ChannelGroups:
         return {site: each.began if each.is_open else each.due for site, each in channels.items()}
 
     def values(self, rows: SiteRows, now: float) -> FloatArray:
-        """A page that nobody ever asked for does not wait for its site's turn."""
+        """Pages that were never fetched do not wait for the site's turn."""
         turn = rows.known & (rows.begins <= now) & ((rows.due <= now) | (rows.unseen > 0))
         return as_floats(np.where(turn, np.maximum(now - rows.due, 0.0) + 1.0, 0.0))
 
@@ -248,11 +248,11 @@ class ChannelGroups:
         return msgspec.json.encode(SavedGroups(intervals, since, success, channels))
 
     def _missed(self, channel: _Channel, now: float) -> int:
-        """Turns of it that are over, before the one that is due now."""
+        """Missed turns, before the one that is due now."""
         return max(int((now - channel.due) / self._intervals.of(channel)), 0)
 
     def _settle(self, now: float) -> None:
-        """Groups are made, and every site has its turn."""
+        """Make groups if needed, and set the first turn of new sites."""
         if self._grouped:
             return
         self._intervals.group(self._channels.values(), self._saved, now)

@@ -1,8 +1,8 @@
-"""How fresh a whole collection is expected to be: one pass over the board's arrays.
+"""Expected freshness of a whole collection, in one pass over the board's arrays.
 
-Each site's outlook has two curves, the mean freshness and age of its pages if nobody looks. Between
-their knots they are straight lines; beyond the last they stay as they are. Sites that were never
-visited, or none of whose pages may be asked, are left out.
+Each site's outlook has two curves: mean freshness and age of its pages if none is fetched. They are
+linear between their knots and constant after the last. Sites that were never visited, or none of
+whose pages may be fetched, are left out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def collection_freshness(rows: SiteRows, now: float) -> Fresh | None:
 
 
 def _at(since: FloatArray, curves: FloatArray) -> FloatArray:
-    """Each row's curve, so many seconds after it begins: as `numpy.interp`, for all at once."""
+    """The value of each row's curve at its own time, as by `numpy.interp`."""
     rows, last = np.arange(len(curves)), len(KNOTS_SECONDS) - 2
     left = np.minimum(np.searchsorted(KNOTS_SECONDS, since, side="right") - 1, last)
     width = KNOTS_SECONDS[left + 1] - KNOTS_SECONDS[left]

@@ -1,6 +1,6 @@
-"""When a page is asked for again that is not there: after 7 days, then 28, then every 112.
+"""When a page that is gone is fetched again: after 7 days, then 28, then every 112.
 
-Gone is a page with 404 or 410 in two looks, no good answer between."""
+A page is gone after two looks in a row with 404 or 410."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GONE_LOOKS = 2
 
 
 def gone_until(asked: float, missing: int) -> float:
-    """When a page is asked again that was missing in so many looks; 0: as any other.
+    """When to fetch a page again that was missing in this many looks; 0: as any other.
 
     >>> [gone_until(0.0, missing) / 86_400 for missing in (1, 2, 3, 4, 5)]
     [0.0, 7.0, 28.0, 112.0, 112.0]

@@ -5,8 +5,8 @@ submits a task for each channel every interval of its group, and volunteers' mac
 many as they can. FIXED leaves the intervals; IIR and ICR move them to the capacity seen. Group 0 is
 the fastest; the paper's tables print rank K − 1 − p.
 
-``counts`` are of the time since intervals were last reassigned; both strategies do that when at
-least half of the fastest group's channels have been updated more than five times.
+Counts are since the last reassignment of intervals; both strategies reassign when at least half of
+the fastest group's channels have been updated more than five times.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ __all__ = ["Counts", "Groups", "in_order", "observed_intervals", "reassignment_d
 _UPDATES = 5
 _SHARE = 0.5
 _APART, _MOST_APART = 1.05, 3.0
-"""σ and μ: how far the interval of a group must and may be from that of the one before. The paper
-names them and gives no values; its own ratios are 2."""
+"""σ and μ: least and largest ratio of a group's interval to that of the one before. The paper gives
+no values; its own ratios are 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def reassignment_due(groups: Groups, counts: Counts) -> bool:
 
 
 def observed_intervals(groups: Groups, counts: Counts, now: float) -> FloatArray:
-    """By group, the mean time between updates of its channels; those without any are left out,
-    and a group of none but such is taken for twice its interval."""
+    """Mean time between updates of each group's channels, without those that have none; twice the
+    group's interval if no channel has any."""
     seen = counts.updated > 0
     per_channel = (now - counts.since) / np.maximum(counts.updated, 1)
     size = len(groups.intervals)
@@ -70,8 +70,7 @@ def observed_intervals(groups: Groups, counts: Counts, now: float) -> FloatArray
 
 
 def in_order(intervals: FloatArray) -> FloatArray:
-    """A slower group keeps a longer interval, but not too much longer: the paper's
-    checkPriorities.
+    """Make intervals of slower groups longer, but not too much: the paper's checkPriorities.
 
     >>> in_order(np.array([60.0, 50.0, 900.0])).tolist()
     [60.0, 63.0, 189.0]

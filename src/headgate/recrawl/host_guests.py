@@ -1,4 +1,4 @@
-"""Which sites are being visited at which hosts: sites that share a host wait for each other."""
+"""Which hosts have a visit running: sites that share a host wait for each other."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class HostGuests:
     _sites: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """At each host."""
     _visits: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Sites that somebody is at, with the hosts that were theirs when it began."""
+    """Sites with a running visit, and their hosts when it began."""
 
     def put(self, site: str, hosts: Iterable[str]) -> int:
-        """It has these hosts from now on; how many visits are under way there."""
+        """Set the hosts of a site; return how many visits are running there."""
         self.drop(site)
         self._hosts[site] = tuple(hosts)
         for host in self._hosts[site]:
@@ -30,21 +30,21 @@ class HostGuests:
         )
 
     def drop(self, site: str) -> None:
-        """A visit under way may end."""
+        """Remove a site; its running visit may still end."""
         for host in self._hosts.pop(site, ()):
             self._sites[host].discard(site)
             if not self._sites[host]:
                 del self._sites[host]
 
     def begin(self, site: str) -> set[str]:
-        """Sites that have to wait for one more, itself among them."""
+        """Begin a visit; return the sites that it blocks, the site itself included."""
         if site in self._visits:
             raise ValueError(f"{site} is being visited already")
         self._visits[site] = self._hosts[site]
         return self._near(site)
 
     def end(self, site: str) -> set[str]:
-        """Sites that have one less to wait for."""
+        """End a visit; return the sites that it blocked."""
         near = self._near(site)
         del self._visits[site]
         return near

@@ -1,7 +1,7 @@
 """IIR, independent interval reassignment (SARSS): each priority group follows its own updates.
 
     T_p ← mean time between updates of the group's channels,
-          times (1 − δ) where the group's success rate rose since the last time
+          times (1 − δ) if the group's success rate rose since the last time
 
 then the groups are put in order (`groups.in_order`). The success rate is of each group by itself;
 the paper's code goes on counting from group to group, which is taken for a slip. With success p the
@@ -23,7 +23,7 @@ __all__ = ["Iir", "by_sums"]
 
 
 def by_sums(groups: Groups, counts: Counts, now: float) -> FloatArray:
-    """The time between updates of each group's channels, all channels counted together."""
+    """The mean time between updates of each group's channels, by sums over the group."""
     updated = np.bincount(groups.members, counts.updated, minlength=len(groups.intervals))
     seen = groups.sizes * (now - counts.since) / np.maximum(updated, 1)
     return as_floats(np.where(updated > 0, seen, 2 * groups.intervals))

@@ -1,7 +1,7 @@
-"""The policies that a collection can be kept by, by name.
+"""Recrawl policies by name.
 
-Each has two halves, and a port for each: among the pages of a site (`page_policies.PagePolicy`),
-and among sites (`site_order.SiteOrder`). The lab and the keeper use them alike.
+Each has two parts: among the pages of a site (`page_policies.PagePolicy`), and among sites
+(`site_order.SiteOrder`). The lab and the keeper use the same ones.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class KeepPolicy:
 
 
 def keep_policy(name: str, staleness: Staleness = Staleness.AGE) -> KeepPolicy:
-    """``staleness`` is what the index makes small.
+    """``staleness`` is what the index minimises.
 
     >>> keep_policy("uniform").pages
     Uniform(riding=0.9)

@@ -1,8 +1,8 @@
-"""A site that is kept fresh, with its pages in arrays: what is decided about a visit goes by this.
+"""A site that is kept fresh, with its pages in arrays: the input of decisions about a visit.
 
-Filled from the site's memory for one visit and let go after it; the board of all sites
-(`site_board`) knows a site by its `Outlook` only. Moments are seconds since 1970; rates stay per
-day, as everywhere in this room.
+Filled from the site's memory for one visit and freed after it; the board of all sites
+(`site_board`) has only the `Outlook` of a site. Times are seconds since 1970; rates are per day, as
+everywhere in this room.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ __all__ = ["DAY_SECONDS", "HOUR_SECONDS", "KeptSite", "LookCosts", "SitePages", 
 
 DAY_SECONDS, HOUR_SECONDS = 86_400.0, 3600.0
 _RIPE = 0.5
-"""Of the promised time."""
+"""Share of the promised time."""
 _SHORTLY = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class SiteTerms:
-    """What the user asks for; seconds."""
+    """The user's settings for a site, in seconds."""
 
     importance: float = 1.0
     fresh_within: float | None = None
-    """Every page is looked at once in so long; None: nothing is promised."""
+    """Every page is fetched at least this often; None: nothing is promised."""
     min_interval: float = HOUR_SECONDS
-    """No page is asked again sooner."""
+    """No page is fetched again sooner."""
     hosts: tuple[str, ...] = ()
-    """Two visits are never at one host."""
+    """A host never has two visits at a time."""
 
     @property
     def ripe(self) -> float:
-        """Seconds after a look at which the next one may be made for the promise; 0: no promise."""
+        """Seconds from a look until the next one for the promise may be made; 0: no promise."""
         if self.fresh_within is None:
             return 0.0
         return max(_RIPE * self.fresh_within, self.min_interval)
 
     @property
     def shortly(self) -> float:
-        """Seconds: a look so soon after another tells of flapping, not of news."""
+        """Seconds: a change within this time after a look is a sign of flapping, not of news."""
         return min(HOUR_SECONDS, _SHORTLY * self.min_interval)
 
     @property
@@ -55,35 +55,33 @@ class SiteTerms:
 
 @dataclass(frozen=True, slots=True)
 class LookCosts:
-    """On the line beside a page's own bytes, as learned of the site's servers."""
+    """Costs in addition to a page's own bytes, as learned from the site's servers."""
 
     connection: float = 6_000.0
     request: float = 600.0
     look_seconds: float = 0.5
-    """A look takes on average, waits and transfer included."""
+    """Mean time of a look, waits and transfer included."""
 
 
 @dataclass(slots=True)
 class SitePages:
-    """One place per page in every array; `SitePages.unasked` makes pages of which nothing is
-    known."""
+    """One element per page in every array."""
 
     asked: FloatArray
-    """When last, whatever came; 0: never."""
+    """Time of the last look, whatever the answer; 0: never."""
     known_at: FloatArray
-    """When a look last told whether the copy is like the page; 0: there is no copy."""
+    """When the copy was last known to be equal to the page; 0: there is no copy."""
     sizes: FloatArray
-    """Bytes of a whole answer on the line, as of the last one."""
+    """Bytes of the last full answer."""
     validators: BoolArray
-    """Whether an unchanged page is answered without its bytes."""
+    """Whether an unchanged page is answered with 304, without a body."""
     histories: Histories
     importances: FloatArray
-    """Beside the site's own."""
+    """Factors to the site's own."""
     not_before: FloatArray
-    """Asked again only then: gone pages, Retry-After; infinite: forbidden by robots.txt."""
+    """Not fetched before this time: gone pages, Retry-After; infinite: never."""
     told_at: FloatArray
-    """When a sitemap or feed says that it changed; 0, or not after ``known_at``: it says
-    nothing."""
+    """When it changed according to a sitemap or feed; ignored unless after ``known_at``."""
 
     @classmethod
     def unasked(cls, count: int, *, size: float = 20_000.0) -> SitePages:
@@ -98,7 +96,7 @@ class SitePages:
 
 @dataclass(slots=True)
 class KeptSite:
-    """One site at its visit. ``prior`` is the collection's, for the site's grid."""
+    """One site for a visit. ``prior`` is the collection's, on the site's grid."""
 
     terms: SiteTerms
     pages: SitePages
@@ -106,4 +104,4 @@ class KeptSite:
     costs: LookCosts = field(default_factory=LookCosts)
     trust: LastmodTrust = field(default_factory=LastmodTrust)
     turn_began: float = 0.0
-    """Where a policy has turns: pages asked since had their look."""
+    """For policies with turns: pages fetched since are done."""

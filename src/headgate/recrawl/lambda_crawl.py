@@ -1,4 +1,4 @@
-"""LambdaCrawl: rates of looks under which every page is looked at.
+"""LambdaCrawl: look rates by which every page is fetched.
 
 A copy that missed k changes costs the harmonic number H(k); with looks at rate ρ that is
 μ ln((ρ + λ)/ρ) on average, which grows without bound as ρ falls. The optimum under Σ ρ_i ≤ R is
@@ -6,7 +6,7 @@ A copy that missed k changes costs the harmonic number H(k); with looks at rate 
     ρ_i = [ −λ_i + √(λ_i² + 4 μ_i λ_i/ν) ] / 2
 
 (Kolobov, Peres, Lu and Horvitz, *Staying up to date with online content changes using reinforcement
-learning for scheduling*, NeurIPS 2019). Where servers tell of every change, look after it with
+learning for scheduling*, NeurIPS 2019). If servers signal every change, look after it with
 probability p_i = min(1, μ_i/(ν λ_i)). Both ν by bisection.
 """
 
@@ -39,8 +39,8 @@ def lambda_crawl_rates(rates: FloatArray, importances: FloatArray, capacity: flo
 def lambda_crawl_probabilities(
     rates: FloatArray, importances: FloatArray, capacity: float
 ) -> FloatArray:
-    """That a page is looked at after a change, where every change is told; all 1 where the
-    capacity suffices."""
+    """Probability of a look after a change, if every change is signalled; all 1 if the capacity
+    suffices."""
 
     def at(price: float) -> FloatArray:
         return as_floats(np.minimum(1.0, importances / (price * rates)))
@@ -51,7 +51,7 @@ def lambda_crawl_probabilities(
 
 
 def _within(at: Callable[[float], FloatArray], capacity: float) -> FloatArray:
-    """``at`` the price at which what it gives adds up to the capacity; it falls with the price."""
+    """``at(price)`` for the price at which it sums up to the capacity; it falls with the price."""
     low, high = 1e-30, 1e30
     for _ in range(_STEPS):
         middle = float(np.sqrt(low * high))

@@ -1,4 +1,4 @@
-"""The change rate where servers say when a page was changed last.
+"""Cho's change rate with Last-Modified dates.
 
     λ̂ = [ (X − 1) − X / (N ln(1 − X/N)) ] / T
 

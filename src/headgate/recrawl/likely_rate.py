@@ -23,12 +23,12 @@ __all__ = ["map_rate", "mle_rate"]
 
 _PRIOR_SHAPE = 1.5
 _PRIOR_LOOKS = 0.5
-"""b times the usual rate: how much the prior weighs."""
+"""b times the usual rate: the weight of the prior."""
 _STEPS = 200
 
 
 def mle_rate(gaps: FloatArray, changed: BoolArray) -> float:
-    """The rate under which what was seen is most likely.
+    """The maximum-likelihood rate.
 
     >>> round(mle_rate(np.array([1.0, 1.0]), np.array([True, False])), 4)
     0.6931
@@ -41,7 +41,7 @@ def mle_rate(gaps: FloatArray, changed: BoolArray) -> float:
 
 
 def map_rate(gaps: FloatArray, changed: BoolArray, usual_rate: float) -> float:
-    """The most probable rate, where rates are usually near ``usual_rate``.
+    """The maximum a posteriori rate, with a prior around ``usual_rate``.
 
     >>> map_rate(np.array([]), np.array([], dtype=bool), usual_rate=2.0)
     2.0

@@ -3,7 +3,7 @@
     λ̂ = r (X + ½) / (n − X + ½),   X of n looks at rate r saw a change
 
 By the law of large numbers the share of looks that see a change goes to λ/(λ + r) (*Online
-algorithms for estimating change rates of web pages*, 2020). A sum is all that is kept of a page.
+algorithms for estimating change rates of web pages*, 2020). Only sums are stored of a page.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""What the last looks at a page found, in two bytes each.
+"""The last 32 looks at a page, in two bytes each.
 
-Of a look two things matter to `rate_posterior`: how long after the one before it came, and whether
-the page had changed. The highest of sixteen bits is the second, the others the logarithm of the
-first, to 0.07 %. Kept are the last 32. Rates are reckoned from it when they are needed, so that
-other rates to choose from, or another prior, need no other history.
+`rate_posterior` needs two things of a look: the time since the one before, and whether the page had
+changed. The highest of sixteen bits is the second, the others the logarithm of the first, to
+0.07 %. Rates are computed from it when needed, so another grid or prior needs no other history.
 
-No look is 0, so that histories of many pages can be rows of one table (`page_histories`).
+0 means no look, so that histories of many pages can be rows of one table (`page_histories`).
 
 Nothing here needs NumPy, so that storing pages does not import it.
 """
@@ -19,14 +18,14 @@ __all__ = ["CHANGED", "MOST_LOOKS", "STEPS", "gaps_of", "with_look"]
 
 MOST_LOOKS = 32
 CHANGED = 0x8000
-"""The bit."""
+"""The bit of a look that found a change."""
 STEPS = 1057.0
-"""Of an octave: 31 of them, from one second to 68 years, fit into fifteen bits."""
+"""Steps per octave: 31 octaves, from one second to 68 years, fit into fifteen bits."""
 _LONGEST_SECONDS = 2.0**30.9
 
 
 def with_look(history: bytes, gap_seconds: float, changed: bool) -> bytes:
-    """After one more look; the newest is the last.
+    """Append a look; the newest is the last.
 
     >>> history = with_look(with_look(b"", 86_400.0, False), 3_600.0, True)
     >>> [(round(gap), changed) for gap, changed in gaps_of(history)]

@@ -1,10 +1,9 @@
-"""Functions of rate and time since the last look, averaged over pages' posteriors quickly.
+"""Functions of rate and time since the last look, averaged over pages' posteriors by tables.
 
-Value, age and probability of change are smooth in the logarithm of the time. So they are tabled
-once for all rates of a grid at 128 times, from a second to 27 years; the averages of a page at
-those times are one product of matrices, and between them straight lines in log-log are within half
-a per cent (tested). A site of 10,000 pages at nine moments takes some ten milliseconds so, against
-a second by the formulas.
+Value, age and probability of change are smooth in the logarithm of the time. So they are tabulated
+once for all rates of a grid at 128 times, from a second to 27 years. The averages of pages at those
+times are one matrix product; linear interpolation in log-log is within half a per cent (tested). A
+site of 10,000 pages at nine times takes some ten milliseconds, instead of a second by the formulas.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ _PAGES_AT_ONCE = 4096
 
 
 def mean_changed(grid: RateGrid, probabilities: FloatArray, since: FloatArray) -> FloatArray:
-    """That each page has changed; ``since`` in days, a column per page."""
+    """Probability that each page has changed; ``since`` in days, a column per page."""
     return averaged(_table(grid, probability_changed), probabilities, since)
 
 
 def mean_changed_twice(grid: RateGrid, probabilities: FloatArray, since: FloatArray) -> FloatArray:
-    """That each page has changed at least twice."""
+    """Probability that each page has changed at least twice."""
     return averaged(_table(grid, probability_changed_twice), probabilities, since)
 
 
@@ -52,13 +51,13 @@ def mean_ages(grid: RateGrid, probabilities: FloatArray, since: FloatArray) -> F
 def mean_values(
     staleness: Staleness, grid: RateGrid, probabilities: FloatArray, since: FloatArray
 ) -> FloatArray:
-    """Of a look at each page."""
+    """Value of a look at each page."""
     return averaged(_table(grid, _VALUES[staleness]), probabilities, since)
 
 
 def averaged(table: FloatArray, probabilities: FloatArray, since: FloatArray) -> FloatArray:
     """``table`` has a row per rate and a column per time, ``probabilities`` a row per page; the
-    last axis of ``since`` is that of the pages, and so is that of what comes out."""
+    last axis of ``since`` and of the result is that of the pages."""
     found = np.empty(np.shape(since))
     for start in range(0, probabilities.shape[0], _PAGES_AT_ONCE):
         block = slice(start, start + _PAGES_AT_ONCE)

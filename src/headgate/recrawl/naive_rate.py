@@ -1,9 +1,9 @@
-"""The naive change rate: changes seen per time watched.
+"""The naive change rate: changes seen per time observed.
 
     λ̂ = X / (n·I),   X of n looks, I apart, saw a change
 
-Biased: several changes between two looks are seen as one. At λI = 1 it tells 0.63 of the rate (Cho
-and Garcia-Molina, *Estimating frequency of change*, 2003)."""
+Biased: several changes between two looks count as one. At λI = 1 the estimate is 0.63 of the rate
+(Cho and Garcia-Molina, *Estimating frequency of change*, 2003)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Nutch's adaptive schedule: sooner where a page changed, later where it did not.
+"""Nutch's adaptive schedule: sooner if a page changed, later if not.
 
     interval ← interval · (1 − 0.2) if changed, · (1 + 0.2) if not, within [60 s, 365 days]
 
-and where the time of the change is known (``sync_delta``), δ = look − change:
+and if the time of the change is known (``sync_delta``), δ = look − change:
 
     interval ← max(interval, δ),   next look = this look − 0.2·δ + interval
 
@@ -41,7 +41,7 @@ def next_intervals(intervals: FloatArray, changed: BoolArray) -> FloatArray:
 
 
 def next_look(look: float, changed_at: float, interval: float) -> float:
-    """When to look again, where the server said when the page changed.
+    """When to look again, if the server said when the page changed.
 
     >>> next_look(look=100.0, changed_at=80.0, interval=8.0)
     116.0

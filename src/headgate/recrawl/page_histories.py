@@ -1,12 +1,12 @@
-"""Histories of many pages in one array, and what they say.
+"""Histories of many pages in one array, and what is computed from them.
 
-`look_history` has a page's last 32 looks as two bytes each; here a page is a row of 32 such
-numbers, the newest last, 0 where there was no look. From them come
+`look_history` stores a page's last 32 looks as two bytes each; here a page is a row of 32 such
+numbers, the newest last, 0 for no look. Computed are
 
-- the probabilities of change rates, look by look as `rate_posterior` has it. What a look says is
-  read from a table of all that two bytes can say.
-- which pages are *flapping*: another content in at least 29 of the last 30 looks, most of them made
-  shortly after the one before, as counters, tokens and adverts make them;
+- the probabilities of change rates, look by look as in `rate_posterior`, with likelihoods from a
+  table of all values of two bytes;
+- which pages are *flapping*: changed in at least 29 of the last 30 looks, most of them made shortly
+  after the one before, as by counters, tokens and adverts;
 - the interval of Nutch's schedule.
 """
 
@@ -46,14 +46,14 @@ def no_histories(pages: int) -> Histories:
 
 
 def histories_of(packed: Sequence[bytes]) -> Histories:
-    """From those that pages have in their site's memory."""
+    """From the packed histories of `look_history`."""
     width = 2 * MOST_LOOKS
     joined = b"".join(history[-width:].rjust(width, b"\0") for history in packed)
     return np.frombuffer(joined, "<u2").reshape(len(packed), MOST_LOOKS).astype(np.uint16)
 
 
 def with_looks(histories: Histories, gaps_seconds: FloatArray, changed: BoolArray) -> Histories:
-    """After one more look at each page; as `look_history.with_look`."""
+    """Append a look at each page, as `look_history.with_look`."""
     longest = (CHANGED - 1) / STEPS
     codes = np.rint(np.clip(np.log2(np.maximum(gaps_seconds, 1.0)), 0.0, longest) * STEPS)
     newest = np.maximum(codes, 1).astype(np.uint16) | np.where(changed, CHANGED, 0).astype(
@@ -81,7 +81,7 @@ def rate_probabilities(grid: RateGrid, histories: Histories, prior: FloatArray) 
 
 
 def is_flapping(histories: Histories, shortly_seconds: float) -> BoolArray:
-    """Of each page; ``shortly_seconds`` is how soon after another a look comes *shortly*."""
+    """Which pages are flapping; *shortly* is within ``shortly_seconds`` after the look before."""
     last = histories[:, -_FLAPPING_LOOKS:]
     changed = (last >= CHANGED).sum(axis=1)
     shortly = (last > 0) & (_GAP_DAYS[last & _GAP] * 86_400.0 < shortly_seconds)
@@ -90,8 +90,8 @@ def is_flapping(histories: Histories, shortly_seconds: float) -> BoolArray:
 
 
 def nutch_intervals(histories: Histories, speed: float) -> FloatArray:
-    """Days until the next look by Nutch's schedule, told ``speed`` times as fast. Of a page with
-    more looks than are kept, the first interval is the gap before the oldest of them."""
+    """Days until the next look by Nutch's schedule, ``speed`` times as fast. For a page with more
+    looks than are stored, it starts from the gap before the oldest of them."""
     oldest = np.where(histories[:, 0] > 0, _GAP_DAYS[histories[:, 0] & _GAP] * speed, np.inf)
     days = np.minimum(oldest, nutch.FIRST_INTERVAL)
     for look in histories.T:
@@ -102,8 +102,7 @@ def nutch_intervals(histories: Histories, speed: float) -> FloatArray:
 
 @cache
 def _told_by(grid: RateGrid) -> npt.NDArray[np.float32]:
-    """The likelihoods of every look, by its number. No look is likely whatever the rate, and
-    leaves a page that was never looked at as it was."""
+    """The likelihoods of every possible look, by its code; 1 for no look, which changes nothing."""
     looks = [look_likelihood(grid.rates, _GAP_DAYS, changed) for changed in (False, True)]
     table = np.concatenate(looks).astype(np.float32)
     table[0] = 1.0

@@ -1,14 +1,14 @@
-"""Whose turn it is among pages, by name: Headgate's index, and published policies beside it.
+"""Page policies: which pages of a site a visit fetches, by Headgate's index or published policies.
 
-A policy says from when on each page may be asked, what a visit is worth that opens with it, and
-which other pages ride along. Moments are seconds since 1970.
+A policy says from when on each page may be fetched, what a visit for it is worth, and which other
+pages are fetched along with it. Times are seconds since 1970.
 
-    index      V per byte that a look is charged (`look_value`), connection included; what is worth
-               half as much per byte on an open connection rides along
-    uniform    the longest unseen; pages nearly as long unseen ride along
-    nutch      each page has its interval; all that are due ride along
-    channel    the site is one: every page, at every visit (FIXED, IIR, ICR: when is decided by
-               groups of sites, `channel_groups`)
+    index      V per byte that a look is charged (`look_value`), connection included; along with it
+               what is worth half as much per byte on an open connection
+    uniform    the page unseen for longest, and those unseen nearly as long
+    nutch      each page has its interval; all that are due
+    channel    every page at every visit (FIXED, IIR, ICR: when is decided by groups of sites,
+               `channel_groups`)
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from headgate.recrawl.page_histories import nutch_intervals
 __all__ = ["ByIndex", "ByNutch", "PagePolicy", "Uniform", "WholeChannel", "Worth"]
 
 RIDING = 0.5
-"""Of ν: chosen on real changes among 0.25, 0.5 and 1; ages are the least at 0.5."""
+"""Share of ν; of 0.25, 0.5 and 1, ages on real changes are least at 0.5."""
 _NEARLY = 0.9
 _LONGEST_WAIT = DAY_SECONDS
-"""A page is not left alone for longer because it seems to change seldom; less where pages may be
-asked more than once an hour."""
+"""Longest wait for a page that seems to change seldom; less if pages may be fetched more than once
+an hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """Of each page; a row per moment, where several were asked for."""
+    """Of each page; a row per time, if there are several."""
 
     opening: FloatArray
-    """Of a visit that opens with it."""
+    """Value of a visit for this page."""
     along: FloatArray
-    """Of asking it on a visit made for another."""
+    """Value of fetching it on a visit for another page."""
     cost: FloatArray
     """Bytes, on a connection that is open."""
 
@@ -49,11 +49,11 @@ class Worth:
 class PagePolicy(Protocol):
     @property
     def riding(self) -> float:
-        """A page rides along that is worth this share of what the visit is opened for."""
+        """Pages worth at least this share of the visit's first page are fetched along with it."""
         ...
 
     def ready(self, known: PageEstimates) -> FloatArray:
-        """When each page may be asked; infinite: never."""
+        """When each page may be fetched; infinite: never."""
         ...
 
     def worth(self, known: PageEstimates, at: Moments) -> Worth:
@@ -69,8 +69,8 @@ def _allowed(known: PageEstimates, waits: FloatArray | float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class ByIndex:
-    """The default. A page waits for half the time in which it usually changes, but for a day at
-    the most: that saves servers looks for nothing where the budget is ample."""
+    """The default. A page waits for half its mean time between changes, but at most a day, which
+    saves servers needless requests if the budget is ample."""
 
     staleness: Staleness = Staleness.AGE
     riding: float = RIDING
@@ -121,7 +121,7 @@ class ByNutch:
 
 @dataclass(frozen=True, slots=True)
 class WholeChannel(Uniform):
-    """A turn asks for all pages that may be asked, each once."""
+    """A turn fetches all pages that may be fetched, once each."""
 
     riding: float = 0.0
 

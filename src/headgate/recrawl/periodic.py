@@ -1,11 +1,11 @@
-"""The best period for each page, where change rates and the capacity are known.
+"""The optimal period for each page, given change rates and capacity.
 
     max Σ μ_i F(λ_i, τ_i)   or   min Σ μ_i A(λ_i, τ_i),   with Σ c_i/τ_i ≤ R,  τ_i ≥ shortest_i
 
 for freshness (Cho and Garcia-Molina, *Effective page refresh policies*, 2003) and age. A look must
 be worth the same per cost everywhere: V(λ_i, τ_i)·μ_i/c_i = ν (`look_value`). V grows with τ, so ν
-is found by bisection, and each τ within it. For freshness, a page with μ/(cλ) ≤ ν is never looked
-at: its period is infinite. O(pages · steps²)."""
+is found by bisection, and each τ within it. For freshness, a page with μ/(cλ) ≤ ν is never fetched:
+its period is infinite. O(pages · steps²)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["best_periods"]
 
 _STEPS = 90
 _LONGEST = 1e9
-"""Times 1/λ: as good as never."""
+"""In units of 1/λ: as good as never."""
 
 
 def best_periods(
@@ -51,7 +51,7 @@ def best_periods(
 def _periods(
     staleness: Staleness, rates: FloatArray, worth: FloatArray, shortest: FloatArray
 ) -> FloatArray:
-    """Where a look's value comes to ``worth``; infinite where it never does."""
+    """The periods at which a look is worth ``worth``; infinite if it never is."""
     low, high = np.log(1e-9 / rates), np.log(_LONGEST / rates)
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -1,11 +1,11 @@
-"""Rates of looks where each host may be asked so often and no more.
+"""Look rates with an upper bound per host.
 
     Σ_{i of host h} ρ_i ≤ R_h  beside  Σ ρ_i ≤ R
 
-Solve without the hosts' bounds; the hosts above theirs get exactly that, divided by the same rule
-among their own pages, and leave with it; repeat for the rest (Kolobov, Peres, Lubetzky and Horvitz,
-*Optimal freshness crawl under politeness constraints*, SIGIR 2019). Exact, since what the others
-get only grows: at most one round per host."""
+Solve without the hosts' bounds; fix hosts above theirs at the bound, divided by the same rule among
+their pages; repeat for the rest (Kolobov, Peres, Lubetzky and Horvitz, *Optimal freshness crawl
+under politeness constraints*, SIGIR 2019). Exact, since the rates of the others only grow; at most
+one round per host."""
 
 from __future__ import annotations
 

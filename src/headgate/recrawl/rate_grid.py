@@ -1,13 +1,12 @@
-"""The rates that are held possible for a page: cells of one lattice, from slow to fast.
+"""The grid of possible change rates of a page.
 
     λ_k = 1/3000 per day · r^k,   r = 12000^(1/31),   k = 0 … cells − 1
 
-32 cells reach four changes a day. Where pages may be asked more often than once an hour they may
-also be seen to change more often, so for a ``min_interval`` of s hours, s < 1, the top is at 4/s a
-day and the rate that is usual is 1/s times as high. The lattice does not move: a grid with more
-cells has all rates of one with fewer, so sites of all speeds make one prior, and slow pages of a
-fast site are known as well as any. What is stored of a page are its looks (`look_history`), not
-cells, so another interval loses nothing.
+32 cells reach four changes a day. If pages may be fetched more often than once an hour, more
+frequent changes can be seen, so for a ``min_interval`` of s hours, s < 1, the top is at 4/s a day
+and the usual rate is 1/s times as high. A grid with more cells has all rates of one with fewer, so
+all sites share one prior. Looks are stored (`look_history`), not cells, so the interval can change
+without loss.
 """
 
 from __future__ import annotations
@@ -28,22 +27,21 @@ _CELLS = 32
 _STEP = math.log(_FASTEST / _SLOWEST) / (_CELLS - 1)
 _USUAL_RATE = 1 / 60
 _USUAL_SPREAD = 1.6
-"""Of the logarithm."""
+"""Standard deviation of the logarithm."""
 _HOUR = 3600.0
 _SHORTEST = 0.1
-"""Seconds; nothing is asked more often."""
+"""Seconds; nothing is fetched more often."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateGrid:
-    """``speed`` is 1 for pages that may be asked once an hour at the most, 2 for twice, ..."""
+    """``speed`` is 1 for pages that may be fetched at most once an hour, 2 for twice, ..."""
 
     speed: float = 1.0
     rates: FloatArray = field(init=False)
     """Changes per day."""
     usual: FloatArray = field(init=False)
-    """Probabilities, before anything is known of a collection: lognormal around a change in two
-    months."""
+    """The prior for a new collection: lognormal around a change in two months."""
 
     def __post_init__(self) -> None:
         cells = _CELLS + math.ceil(math.log(self.speed) / _STEP - 1e-9)
@@ -55,7 +53,7 @@ class RateGrid:
 
     @classmethod
     def for_interval(cls, min_interval: float) -> RateGrid:
-        """For pages that are not asked again within so many seconds.
+        """For pages that are not fetched again within ``min_interval`` seconds.
 
         >>> len(RateGrid.for_interval(86_400.0)), len(RateGrid.for_interval(5.0))
         (32, 54)

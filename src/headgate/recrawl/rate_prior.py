@@ -1,10 +1,9 @@
-"""What is usual in a collection: the mean of its pages' posteriors.
+"""The prior of change rates in a collection: the mean of its pages' posteriors.
 
-    prior = (Σ posteriors of the pages + 20 · what is usual anywhere) / (pages + 20)
+    prior = (Σ posteriors of the pages + 20 · prior of a new collection) / (pages + 20)
 
-Each site's part of the sum is kept, so that a site's pages can be counted anew after a visit
-without those of the others. The prior in use is renewed after every 200 visits: one that moves with
-each visit would make sites visited one after the other not comparable.
+Each site's part of the sum is stored, so that a visit updates only its own. The prior in use is
+renewed every 200 visits: if it changed with each visit, sites would not be comparable.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from headgate.recrawl.rate_grid import RateGrid
 __all__ = ["RatePrior"]
 
 _USUAL_PAGES = 20.0
-"""So many pages of a collection weigh as much as what is usual."""
+"""The weight of the prior of a new collection, in pages."""
 _VISITS = 200
 
 
@@ -33,11 +32,11 @@ class RatePrior:
     _pages_in_use: float = 0.0
 
     def counted(self, site: str, weights: FloatArray) -> None:
-        """A site as it was stored; `renew` makes it matter."""
+        """Set a site's weights; used from the next `renew` on."""
         self._sums[site] = weights
 
     def visited(self, site: str, weights: FloatArray) -> bool:
-        """After a visit; whether the prior is another one from now on."""
+        """Set a site's weights after a visit; True if the prior was renewed."""
         self.counted(site, weights)
         self.visits += 1
         if self.visits % _VISITS:
@@ -55,7 +54,7 @@ class RatePrior:
         self._in_use, self._pages_in_use = total, float(total.sum())
 
     def probabilities(self, grid: RateGrid) -> FloatArray:
-        """For pages of a site with that grid."""
+        """The prior for pages of a site with this grid."""
         total = _USUAL_PAGES * grid.usual
         shared = min(len(total), len(self._in_use))
         total[:shared] += self._in_use[:shared]

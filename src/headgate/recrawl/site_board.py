@@ -1,7 +1,7 @@
 """Which site is visited next: the board of a collection that is kept fresh.
 
-It is told of sites, of what each one's memory says after a visit (`Outlook`), of visits that begin
-and end, of pauses. Asked for the next task it answers, in this order,
+It knows the sites, their outlooks after a visit (`Outlook`), visits that begin and end, and pauses.
+The next task is, in this order,
 
 1. what the user wants now;
 2. promises: with P the promised time and s the seconds of a visit to all pages, slack is oldest
@@ -11,9 +11,9 @@ and end, of pauses. Asked for the next task it answers, in this order,
 4. the site whose best visit is worth most by the policy's order (`site_order`): by its curve, or
    by the groups of a published policy.
 
-A site whose host somebody is at is left out, and so is one that is paused. Pure: time is an
-argument, in seconds since 1970, and no page is looked at: an answer is a pass over arrays of all
-sites (`site_rows`).
+A site is left out if it is paused, or if one of its hosts has a visit running. Pure: time is an
+argument, in seconds since 1970. No pages are read: an answer is one pass over arrays of all sites
+(`site_rows`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["SiteBoard", "Task", "Why"]
 
 
 class Why(StrEnum):
-    """A site is visited."""
+    """Why a site is visited."""
 
     USER = "user"
     PROMISE = "promise"
@@ -56,16 +56,16 @@ class Task:
     """0: not known."""
     expected_seconds: float
     most_seconds: float = math.inf
-    """That a visit for a promise may take."""
+    """Time limit of a visit for a promise."""
 
 
 class SiteBoard:
     """Sites go by name."""
 
     def __init__(self, order: SiteOrder | None = None) -> None:
-        """None: what a visit is worth decides."""
+        """None: by the value of a visit."""
         self.order: SiteOrder = order or ByWorth()
-        """Of its turns: when one began, and that one is over though nobody asked for anything."""
+        """Public, as callers ask when a turn began, and end turns without a visit."""
         self.places = SitePlaces()
         self._guests = HostGuests()
         self._terms: dict[str, SiteTerms] = {}
@@ -73,11 +73,11 @@ class SiteBoard:
         self._wanted: dict[str, None] = {}
 
     def outlook(self, site: str) -> Outlook | None:
-        """As last told; None: it was never visited."""
+        """Its latest outlook; None: it was never visited."""
         return self._outlooks.get(site)
 
     def put(self, site: str, terms: SiteTerms, outlook: Outlook | None = None) -> None:
-        """A new site, or new terms for one; ``outlook``: as the catalog has it."""
+        """Add a site or change its terms; ``outlook``: as stored in the catalog."""
         place = self.places.of(site)
         self._terms[site] = terms
         rows = self.places.rows
@@ -87,7 +87,7 @@ class SiteBoard:
             self.remember(site, outlook)
 
     def drop(self, site: str) -> None:
-        """Remove a site; a running visit may end."""
+        """Remove a site; its running visit may still end."""
         self._guests.drop(site)
         self.places.drop(site)
         del self._terms[site]
@@ -96,7 +96,7 @@ class SiteBoard:
         self._wanted.pop(site, None)
 
     def remember(self, site: str, outlook: Outlook) -> None:
-        """What the site's memory says."""
+        """Set the outlook of a site."""
         if site not in self.places:
             return
         self._outlooks[site] = outlook
@@ -113,24 +113,23 @@ class SiteBoard:
         self._wanted[site] = None
 
     def pause(self, site: str, until: float) -> None:
-        """It is not visited before; a moment that is past ends a pause."""
+        """Do not visit a site before ``until``; a time in the past ends a pause."""
         if site in self.places:
             self.places.rows.paused_until[self.places[site]] = until
 
     def begin(self, site: str, now: float) -> None:
-        """Somebody is at it."""
+        """Begin a visit."""
         self._block(self._guests.begin(site), 1)
         self._wanted.pop(site, None)
         self.order.begin(site, now)
 
     def end(self, site: str, now: float, of: VisitOf = VisitOf.ALL) -> None:
-        """Nobody is any more; tell what was learned before (`remember`, `pause`), or it may be the
-        next task again."""
+        """End a visit, after `remember` and `pause`, or the site may be the next task again."""
         self._block(self._guests.end(site), -1)
         self.order.end(site, now, of)
 
     def next_task(self, now: float) -> Task | None:
-        """What is most worth a visit now; None: nothing may be visited."""
+        """The most valuable visit now; None: nothing may be visited."""
         rows = self.places.rows
         open_ = rows.there & (rows.blocked == 0)
         for site in self._wanted:
@@ -149,7 +148,7 @@ class SiteBoard:
         return self._task(_least(-values, worth), Why.INDEX) if worth.any() else None
 
     def next_moment(self, now: float) -> float:
-        """When there may be a task, if nothing happens before; infinite: never."""
+        """When there may be a task if nothing changes before; infinite: never."""
         rows = self.places.rows
         self._take_turns(now)
         turns = np.where(rows.unseen > 0, rows.begins, np.maximum(rows.begins, rows.due))
@@ -157,7 +156,7 @@ class SiteBoard:
         return _soonest(np.maximum(ready, rows.paused_until)[rows.there & (rows.blocked == 0)], now)
 
     def next_promise(self, now: float) -> float:
-        """When the next promise goes before everything else; infinite: none does."""
+        """When the next promise becomes urgent; infinite: none does."""
         rows = self.places.rows
         return _soonest(np.maximum(rows.presses_at(), rows.paused_until)[rows.there], now)
 

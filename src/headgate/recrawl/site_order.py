@@ -1,11 +1,11 @@
-"""The port of a keep policy among sites: whose turn it is, when nothing promised presses.
+"""The port of a recrawl policy among sites: which site is next if no promise is urgent.
 
-The board (`site_board`) tells an order of sites and visits, and asks it what a visit to each is
-worth now. `ByWorth` is Headgate's own: what the curves say, so it has nothing to remember.
-`channel_groups` has those of SARSS, where a site has turns.
+The board (`site_board`) reports sites and visits to an order, and asks it for the value of a visit
+to each. `ByWorth`, the default, uses the value curves and has no state. `channel_groups` has those
+of SARSS, where a site has turns.
 
-A *turn* is one look at all of a site. It may take several visits, where a site is large or others
-press: it is open until one of them ends it.
+A *turn* is one look at all of a site. It may take several visits if the site is large or others are
+urgent: it is open until one of them ends it.
 """
 
 from __future__ import annotations
@@ -20,61 +20,61 @@ from headgate.recrawl.site_rows import SiteRows
 __all__ = ["AT_ANY_TIME", "ByWorth", "SiteOrder", "VisitOf"]
 
 AT_ANY_TIME = 0.0
-"""The turn of a site that has none, and the beginning of one that never began."""
+"""When a turn of a site without turns is due, and when one began that never did."""
 
 
 class VisitOf(Enum):
-    """What a visit was of its site's turn."""
+    """How much of its site's turn a visit did."""
 
     ALL = auto()
-    """Nothing is left to ask."""
+    """No pages are left."""
     PART = auto()
     """Pages are left."""
     NOTHING = auto()
-    """Nobody answered."""
+    """There was no answer."""
 
 
 class SiteOrder(Protocol):
     """Sites go by name; moments are seconds since 1970."""
 
     def put(self, site: str, rate: float, shortest: float, looked: float) -> None:
-        """A site, or what is known of it now: its pages change ``rate`` times a second on average,
-        are not asked again within ``shortest`` seconds, and were all asked since ``looked``."""
+        """Add or update a site: its pages change ``rate`` times a second on average, are not
+        fetched again within ``shortest`` seconds, and were all fetched since ``looked``."""
         ...
 
     def drop(self, site: str) -> None: ...
 
     def begin(self, site: str, now: float) -> None:
-        """A visit."""
+        """Begin a visit."""
         ...
 
     def end(self, site: str, now: float, of: VisitOf) -> None:
-        """The visit that began last."""
+        """End the visit that began last."""
         ...
 
     def turn_began(self, site: str, now: float) -> float:
-        """A page asked since is not asked again by a visit that begins now."""
+        """When the current turn began: a visit that begins now leaves out pages fetched since."""
         ...
 
     def turns(self, now: float) -> Mapping[str, float]:
-        """Of sites whose next turn is another one than when this was asked last, when it is."""
+        """When the next turn is due, of sites for which that changed since the last call."""
         ...
 
     def values(self, rows: SiteRows, now: float) -> FloatArray:
-        """Of a visit to each site; 0: it is not to be made."""
+        """The value of a visit to each site; 0: not to be made."""
         ...
 
     def saved(self) -> bytes:
-        """What is to be known after a restart."""
+        """The state that survives a restart."""
         ...
 
     def restore(self, saved: bytes) -> None:
-        """Before any site is put; what cannot be read is passed over."""
+        """Restore a saved state, before any `put`; ignored if it cannot be read."""
         ...
 
 
 class ByWorth:
-    """The site is next whose best visit is worth most."""
+    """The site with the most valuable visit is next."""
 
     def put(self, site: str, rate: float, shortest: float, looked: float) -> None: ...
 

@@ -1,7 +1,7 @@
-"""A site as the board of all sites knows it: what its next visit is worth, and when.
+"""The outlook of a site: what its next visit is worth, over time.
 
-Made from the site's memory after a visit and kept in the catalog, so that the board decides without
-reading any page. All numbers are plain, to be stored as they are.
+Computed from the site's memory after a visit and stored in the catalog, so that the board decides
+without reading any page. All numbers are plain Python floats and ints.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ __all__ = ["Outlook", "outlook_of"]
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Moments are seconds since 1970. Curves are numbers at the knots of `value_curve`, from
-    ``begins`` on, which are nearer to each other by the speed of the site's grid."""
+    """Times are seconds since 1970. Curves have a number for each knot of `value_curve`, from
+    ``begins`` on; the knots are closer by the speed of the site's grid."""
 
     begins: float
-    """When the first of its pages may be asked; infinite: none, as things stand."""
+    """When the first of its pages may be fetched; infinite: none may."""
     values: tuple[float, ...]
-    """What the best visit is worth."""
+    """The value of the best visit."""
     fresh: tuple[float, ...]
-    """Mean probability that a page is like its copy, if nobody looks."""
+    """Mean probability that a copy is fresh, if no page is fetched."""
     ages: tuple[float, ...]
     """Mean seconds for which copies have been out of date."""
     pages: int
-    """That may be asked at all."""
+    """Pages that may be fetched at all."""
     oldest_look: float
-    """Of those that were asked and may be asked again within the promise; infinite: none."""
+    """Of pages fetched before that may be fetched again within the promise; infinite: none."""
     expected_bytes: float
-    """Of the visit that ``begins`` then."""
+    """Of the best visit at ``begins``."""
     expected_seconds: float
     promise_bytes: float
     """Of a look at every page."""
@@ -46,11 +46,11 @@ class Outlook:
     rate_weights: tuple[float, ...]
     """Sum of its pages' posteriors (`rate_prior`)."""
     unseen: int
-    """Pages that may be asked and never were."""
+    """Pages that may be fetched and never were."""
 
 
 def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
-    """As things stand after a visit."""
+    """Compute the outlook after a visit."""
     pages, costs = site.pages, site.costs
     known = PageEstimates(site)
     ready = policy.ready(known)

@@ -1,4 +1,4 @@
-"""Which row of the board's arrays is whose."""
+"""Maps sites to rows of the board's arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["SitePlaces"]
 
 @dataclass(slots=True)
 class SitePlaces:
-    """Places of sites that were dropped are used again."""
+    """Rows of dropped sites are reused."""
 
     rows: SiteRows = field(default_factory=lambda: SiteRows.of(64))
     _places: dict[str, int] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class SitePlaces:
         return self._names[place]
 
     def at_risk(self, now: float) -> list[tuple[str, float]]:
-        """Sites whose promise presses, with the seconds until it is broken, the least first."""
+        """Sites whose promise is urgent, with the seconds until it is broken, least first."""
         rows = self.rows
         left = rows.oldest + rows.promised - now
         pressing = np.flatnonzero(rows.there & (rows.presses_at() <= now))
@@ -42,7 +42,7 @@ class SitePlaces:
         return [(self._names[place], float(left[place])) for place in order.tolist()]
 
     def of(self, site: str) -> int:
-        """Its own, or a new one."""
+        """The row of a site; a new one if it has none."""
         if site in self._places:
             return self._places[site]
         if self._free:

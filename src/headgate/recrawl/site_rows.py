@@ -1,6 +1,6 @@
-"""The board's arrays: a place for each site, and what a pass over all of them finds.
+"""The board's arrays: a row for each site, and computations over all of them.
 
-Places of sites that were dropped are used again, so nothing grows with time but the collection.
+Rows of dropped sites are reused, so memory grows with the collection only.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ from headgate.recrawl.value_curve import KNOTS_SECONDS, interpolated
 __all__ = ["SiteRows"]
 
 _PROMISE_SLACK = 0.05
-"""Of the promised time."""
+"""Share of the promised time."""
 _VISIT_SLACK = 2.0
-"""Times the seconds of a visit."""
+"""In units of the time of a visit."""
 _SLICE = 0.05
-"""Of the shortest promise."""
+"""Share of the shortest promise."""
 _SHORTEST_SLICE = 10.0
 """Seconds."""
 
 
 @dataclass(slots=True)
 class SiteRows:
-    """Moments are seconds since 1970."""
+    """Times are seconds since 1970."""
 
     there: BoolArray
     known: BoolArray
     """It was visited."""
     blocked: npt.NDArray[np.int_]
-    """Visits under way at its hosts."""
+    """Visits running at its hosts."""
     paused_until: FloatArray
     promised: FloatArray
     """Seconds; infinite: nothing."""
     ripe: FloatArray
-    """Seconds after which a look for the promise may be made."""
+    """Seconds from a look until the next one for the promise may be made."""
     importance: FloatArray
     speed: FloatArray
     due: FloatArray
-    """Its turn by the policy's order; where there are none, long ago."""
+    """When its turn is due by the policy's order; 0 if the policy has no turns."""
     unseen: npt.NDArray[np.int_]
-    """Pages that may be asked and never were."""
+    """Pages that may be fetched and never were."""
     begins: FloatArray
     curves: FloatArray
-    """What the best visit to each is worth, at the knots of `value_curve` from ``begins`` on; so
-    are the next two."""
+    """Value of the best visit, at the knots of `value_curve` from ``begins`` on; the next two
+    likewise."""
     fresh: FloatArray
     ages: FloatArray
     pages: npt.NDArray[np.int_]
-    """That may be asked at all."""
+    """Pages that may be fetched at all."""
     oldest: FloatArray
     visit_seconds: FloatArray
     """Of a look at every page."""
@@ -106,15 +106,15 @@ class SiteRows:
             getattr(self, each.name)[place] = getattr(empty, each.name)[0]
 
     def presses_at(self) -> FloatArray:
-        """When the promise of each goes before everything else; infinite: never."""
+        """When the promise of each site becomes urgent; infinite: never."""
         spare = np.maximum(_VISIT_SLACK * self.visit_seconds, _PROMISE_SLACK * self.promised)
         spare[np.isinf(spare)] = 0.0
         left = self.promised - self.visit_seconds - spare
         return as_floats(self.oldest + np.maximum(left, self.ripe))
 
     def promise_slice(self) -> float:
-        """Seconds that one visit for a promise may take. Pages are promised one by one: while all
-        of a large site was looked at for its oldest page, others' would become late for nothing."""
+        """Most seconds of a visit for a promise. A promise is for each page: if all of a large site
+        were fetched because of its oldest page, pages of other sites would be late for nothing."""
         return max(_SLICE * float(self.promised.min(initial=np.inf)), _SHORTEST_SLICE)
 
     def slack(self, now: float) -> FloatArray:
@@ -122,7 +122,7 @@ class SiteRows:
         return as_floats(self.oldest + self.promised - now - visit)
 
     def values(self, now: float) -> FloatArray:
-        """Of the best visit to each, if it was made now."""
+        """The value of the best visit to each site now."""
         since = (now - self.begins) * self.speed
         ready = self.known & (since >= 0)
         return as_floats(np.where(ready, interpolated(self.curves, np.maximum(since, 0.0)), 0.0))

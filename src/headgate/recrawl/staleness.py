@@ -1,8 +1,8 @@
 """How stale a copy is, for a page that changes by a Poisson process of rate λ.
 
-A copy made ``s`` ago is out of date with probability 1 − e^{−λs}; the time for which it has been is
-s − (1 − e^{−λs})/λ on average (Cho and Garcia-Molina, 2003). Looked at every τ, the means over time
-are
+A copy made ``s`` ago is out of date with probability 1 − e^{−λs}, and has been so for
+s − (1 − e^{−λs})/λ on average (Cho and Garcia-Molina, 2003). With a look every τ, the means over
+time are
 
     freshness  F(λ, τ) = (1 − e^{−λτ}) / (λτ)
     age        A(λ, τ) = τ/2 − 1/λ + (1 − e^{−λτ}) / (λ²τ)
@@ -30,7 +30,7 @@ _SMALL_FOR_TWO = 1e-2
 
 
 def probability_changed(rate: Any, since: Any) -> FloatArray:
-    """That the page has changed since it was looked at.
+    """Probability that the page has changed since the last look.
 
     >>> float(probability_changed(1.0, 0.0))
     0.0
@@ -39,7 +39,7 @@ def probability_changed(rate: Any, since: Any) -> FloatArray:
 
 
 def probability_changed_twice(rate: Any, since: Any) -> FloatArray:
-    """That the page has changed at least twice since it was looked at: 1 − (1 + λs)·e^{−λs}.
+    """Probability of two changes or more since the last look: 1 − (1 + λs)·e^{−λs}.
 
     >>> float(probability_changed_twice(2.0, 1.0).round(4))
     0.594
@@ -59,7 +59,7 @@ def expected_age(rate: Any, since: Any) -> FloatArray:
 
 
 def mean_freshness(rate: Any, period: Any) -> FloatArray:
-    """Share of the time for which the copy is like the page.
+    """Share of the time for which the copy is fresh.
 
     >>> round(float(mean_freshness(1.0, 1.0)), 4)
     0.6321

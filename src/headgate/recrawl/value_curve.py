@@ -1,9 +1,9 @@
-"""How a site's value grows until its next visit, in nine numbers.
+"""The value of a site's next visit as a function of time, in nine numbers.
 
-The best look at a site is worth so much when it may first be made, and 1 h, 6 h, 1, 3, 10, 30, 100
-and 300 days later. Between, the values are joined by straight lines in log-log, the first two by
-one in plain terms; beyond the last, the last slope goes on. So the board compares sites without
-reading their pages: 100,000 sites are one pass over an array.
+The knots are when the visit may first be made, and 1 h, 6 h, 1, 3, 10, 30, 100 and 300 days later.
+Values are interpolated linearly in log-log, between the first two knots in plain terms, and
+extrapolated with the last slope. So the board compares sites without reading their pages: 100,000
+sites are one pass over an array.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEAST = 1e-300
 
 
 def interpolated(curves: FloatArray, since: FloatArray) -> FloatArray:
-    """The value of each row of ``curves``, so many seconds after it begins; not negative.
+    """The value of each row of ``curves``, ``since`` seconds after it begins; not negative.
 
     >>> cubic = (KNOTS_SECONDS[None, :] / 86_400) ** 3
     >>> interpolated(cubic, np.array([5 * 86_400.0])).round(6).tolist()

@@ -1,13 +1,13 @@
-"""Which pages one visit to a site asks for: the page that is due, and those worth riding along.
+"""Chooses the pages of a visit: the page that is due, and others that are worth a request.
 
 A connection costs bytes and time, so a page that is not worth a visit of its own may be worth a
-request on one. The best page pays for the connection; ν is what its look is worth per byte. Every
-other page of the site with V/C of at least half of ν rides along, the best first, as far as the
-bytes go. (Other policies than the index have other worths, see `page_policies`.)
+request on an open one. The best page pays for the connection; ν is what its look is worth per byte.
+Every other page of the site with V/C of at least half of ν is fetched as well, the best first, up
+to the limit of bytes. (Other policies than the index have other values, see `page_policies`.)
 
-A visit that keeps a promise asks for the pages longest unseen, as many as it has time for of those
-that half of the promised time has passed for: so the pages of a site stay together and pay for one
-connection, and none is asked twice as often as promised.
+A visit for a promise fetches the pages unseen for longest, of those for which half of the promised
+time has passed, as many as its time allows: so pages of a site stay together and share a
+connection, and none is fetched more than twice as often as promised.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Visit", "best_visit", "chosen_visit", "pages_left", "promised_visit"
 @dataclass(frozen=True, slots=True)
 class Visit:
     pages: npt.NDArray[np.int_]
-    """Numbers of the pages, in the order to ask for them."""
+    """Indices of the pages, in the order of requests."""
     expected_bytes: float
     expected_seconds: float
 
@@ -37,7 +37,7 @@ class Visit:
 def chosen_visit(
     site: KeptSite, policy: PagePolicy, now: float, most_bytes: float = math.inf
 ) -> Visit | None:
-    """None: no page may be asked yet. The due page is asked whatever it costs."""
+    """None: no page may be fetched yet. The best page is fetched even beyond ``most_bytes``."""
     known = PageEstimates(site)
     ready = policy.ready(known) <= now
     return best_visit(site, policy.riding, policy.worth(known, now), ready, most_bytes)
@@ -46,7 +46,7 @@ def chosen_visit(
 def best_visit(
     site: KeptSite, riding: float, worth: Worth, ready: BoolArray, most_bytes: float = math.inf
 ) -> Visit | None:
-    """Among pages that are ``ready``; ``riding`` is the policy's."""
+    """The best visit with pages that are ``ready``; ``riding`` is the policy's."""
     if not ready.any():
         return None
     best = int(np.argmax(np.where(ready, worth.opening, -np.inf)))
@@ -60,15 +60,15 @@ def best_visit(
 
 
 def pages_left(site: KeptSite, policy: PagePolicy, now: float, asked: npt.NDArray[np.int_]) -> bool:
-    """Whether more pages could be asked now than a visit asks for."""
+    """Whether pages are ready now that a visit does not fetch."""
     ready = policy.ready(PageEstimates(site)) <= now
     ready[asked] = False
     return bool(ready.any())
 
 
 def promised_visit(site: KeptSite, now: float, most_seconds: float = math.inf) -> Visit | None:
-    """For the site's promise; None: no page has to be asked. The page longest unseen is asked
-    however long it takes."""
+    """A visit for the site's promise; None: no page is due. The page unseen for longest is fetched
+    even beyond ``most_seconds``."""
     if site.terms.fresh_within is None:
         return None
     pages = site.pages

@@ -1,9 +1,9 @@
-"""How long a page is left alone that could not be looked at, or is not there.
+"""When a page is fetched again that failed, redirects or is gone.
 
-A look in vain says nothing about a page, so it is tried again, each time after four times as long:
-from the shortest interval that its site allows up to three days. What robots.txt forbids is tried
-when that is read again. A page that only leads elsewhere is followed up once a week. One that is
-gone is asked for after 7, 28 and 112 days (`gone_pages.gone_until`).
+A failed page is retried with exponential backoff, by a factor of four: from the shortest interval
+of its site up to three days. A page that was left out, as by robots.txt, is retried after a day,
+when that is fetched again; a redirect after a week; a page that is gone after 7, 28 and 112 days
+(`gone_pages.gone_until`).
 """
 
 from __future__ import annotations
