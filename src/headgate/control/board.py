@@ -1,22 +1,23 @@
-"""The board of a grid: who gets which task, and whose result counts. Pure: time is an argument.
+"""The board of a grid: which node gets which task, and whose result counts. Pure: time is an
+argument.
 
-- A task is **leased** to a node for a while; beats prolong it. Each lease of a task has a higher
-  **epoch**, so whatever comes from an earlier holder is told from what comes from the present one.
-- A lease that ended without a beat is not taken away at once: the node may be back. It is, when
-  somebody else wants the task and nothing better waits, or wants the host.
-- The first whole result brought under any lease that was really given counts; all other leases of
-  the task are **superseded**.
-- At one host there are no more nodes than it has places, usually one, whatever gets lost: a node
-  stops by its own clock before its lease ends here.
-- A task lost three times, and more often than others are, is dropped: it may be what kills nodes
-  (`control.losses`). One whose node is heard again, in the same life, was not lost by its own
-  doing, and nothing is dropped while that may be (`control.giving_up`). A lease under which nothing
-  moves is ended after three lease times (`control.movement`).
-- A node has no more tasks than it could use: who claims and never works keeps few from others.
-- When few tasks are left and nothing waits, those that run are given a second time, where their
-  host has a place for it.
+- A task is **leased** to a node; heartbeats extend the lease. Each lease of a task has a higher
+  **epoch** (fencing token), so an earlier holder is told from the present one.
+- A lease that expired is not ended at once, as the node may come back: only when another node wants
+  the task and nothing better waits, or wants the host.
+- The first complete result under any lease of the task counts; its other leases are
+  **superseded**.
+- A host never has more nodes than places, usually one: a node stops by its own clock before its
+  lease ends here.
+- A task that was lost three times, and more often than others, is dropped: it may be what kills
+  nodes (`control.losses`). If its node is heard again without a restart, the task was not to blame,
+  so nothing is dropped while that may happen (`control.giving_up`). A lease without progress is
+  ended after three lease times (`control.movement`).
+- A node holds no more tasks than it can use, so one that claims and never works blocks few.
+- When few tasks are left and none waits, running ones are given to a second node if their host has
+  a place.
 
-Times are those of a clock that does not jump, but for ``wall``, which is for the catalog.
+Times are of a monotonic clock, except ``wall``, which is for the catalog.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ from headgate.crawling.task_messages import Held, Lease, Stop
 __all__ = ["Board"]
 
 _UNHEARD = (Ending.SUPERSEDED, Ending.REVOKED)
-"""Others ended a lease whose node may fetch on until it hears of it."""
+"""Leases that were ended by others: their node may go on until it learns of that."""
 _OPEN = (BoardState.READY, BoardState.LEASED, BoardState.DROPPED)
 
 
 @dataclass(slots=True)
 class Board:
-    """Of one run's tasks."""
+    """The board of one run."""
 
     terms: BoardTerms = field(default=BoardTerms())
     changes: Changes = field(default_factory=Changes)
-    """Since somebody last took them."""
+    """Changes that are not stored yet."""
     draining: bool = False
     """No more tasks are given out."""
     tasks: BoardTasks = field(init=False)
@@ -80,7 +81,8 @@ class Board:
             self._ready.add(task)
 
     def take_up(self, row: LeaseRow, now: float, wall: float) -> None:
-        """A lease that was open when the manager ended: it gets one more time from now."""
+        """Restore a lease that was open when the manager ended; it is valid for one more lease
+        time."""
         task = self.tasks.get(row.lease.task)
         if task is not None and task.state in (BoardState.READY, BoardState.LEASED):
             task.state = BoardState.LEASED
@@ -88,11 +90,12 @@ class Board:
 
     @property
     def busy(self) -> bool:
-        """Whether anything is given out, or on its way into the run."""
+        """Whether any task is leased, or any result not stored yet."""
         return bool(self.leases) or any(self.tasks.in_state(BoardState.RECEIVED))
 
     def claim(self, asker: Asker, now: float, wall: float) -> OpenLease | None:
-        """A task for a free slot; asked again, the same. None: nothing for this node now."""
+        """Lease a task for a free slot; the same one for a repeated claim. None: nothing for this
+        node now."""
         same = self.leases.by_claim(asker.node, asker.claim)
         if same is not None or self.draining:
             return same
@@ -112,8 +115,8 @@ class Board:
         self, node: str, held: Sequence[Held], now: float, wall: float, *, new_life: bool = False,
         paused: bool = False,
     ) -> tuple[list[Lease], list[Stop]]:  # fmt: skip
-        """Leases that go on, and those that do not. ``new_life``: the node had ended; ``paused``:
-        nobody may fetch anything now."""
+        """Return leases that are extended, and those that have ended. ``new_life``: the node was
+        restarted; ``paused``: the budget allows no fetches now."""
         good: list[Lease] = []
         stop: list[Stop] = []
         for word in held:
@@ -125,7 +128,7 @@ class Board:
                     self._fates.came_back(again)
                 stop.append(Stop(lease=word.lease, why=self.tasks.why_over(word.lease)))
                 continue
-            self.losses.lost += new_life  # back in time; the machine had vanished all the same
+            self.losses.lost += new_life  # back in time, but the machine had vanished
             told = word.progress
             found.row.pages, found.row.wire_bytes = told.pages, told.wire_bytes
             if self.movement.hangs(found, told, now, paused=paused):
@@ -140,13 +143,13 @@ class Board:
     def give_back(
         self, node: str, how: Ending, wall: float, leases: Container[Lease] | None = None
     ) -> None:
-        """What a node holds, all of it or some, for others."""
+        """End leases of a node, all or the given ones, so that others get the tasks."""
         for held in self.leases.of_node(node):
             if leases is None or held.row.lease in leases:
                 self._end(held, how, wall)
 
     def receive(self, row: LeaseRow, manifest: bytes, wall: float) -> bool:
-        """A whole result is here, brought under a lease that was given; whether it counts."""
+        """A complete result was received under a lease that was given; True if it counts."""
         task = self.tasks.get(row.lease.task)
         if task is None or task.state not in _OPEN:
             return False
@@ -166,7 +169,7 @@ class Board:
         return True
 
     def commit(self, row: LeaseRow, pages: int, wire_bytes: int) -> None:
-        """A result that was received is stored, under the lease of ``row``."""
+        """The result received under the lease of ``row`` was stored."""
         task = self.tasks.of(row)
         assert task.state is BoardState.RECEIVED
         assert task.winner == row.lease.epoch
@@ -175,7 +178,7 @@ class Board:
         self.changes.leases[row.lease] = row
 
     def spoil(self, row: LeaseRow) -> None:
-        """What was received cannot be stored: the task is to be done again."""
+        """A received result cannot be stored: the task waits again."""
         task = self.tasks.of(row)
         self.tasks.put(task, BoardState.READY)
         task.winner, task.epoch = None, task.epoch + 1
@@ -184,7 +187,7 @@ class Board:
         self._ready.add(task)
 
     def give_up_audits(self) -> None:
-        """Those that nobody took."""
+        """Drop audits that no node took."""
         for task in self.tasks.in_state(BoardState.READY):
             if task.audit_of is not None:
                 self.drop(task)
@@ -212,7 +215,7 @@ class Board:
         return held
 
     def _end(self, held: OpenLease, how: Ending, wall: float, *, blamed: bool = True) -> None:
-        """The task waits again, unless somebody else has it, too, or it was lost too often."""
+        """End a lease. The task waits again unless it has another lease or was lost too often."""
         row, task = held.row, held.task
         self.losses.note_end(held, self.terms.beat_seconds)
         self.leases.remove(held, told=how not in _UNHEARD)

@@ -1,8 +1,8 @@
-"""The board of a grid: its values, and the port to where they are kept.
+"""The board of a grid: its rows, and the port to their store.
 
-The catalog is the only truth about who has which task and whose result counts. `control.board`
-decides in memory, over rows read once; every answer that depends on a decision waits until the
-rows that changed are stored, all in one transaction.
+The catalog is the source of truth about leases and results. `control.board` decides in memory, over
+rows read once; every answer that depends on a decision waits until the changed rows are stored, all
+in one transaction.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class BoardState(StrEnum):
     READY = "ready"
     LEASED = "leased"
     RECEIVED = "received"
-    """A whole result is here and on its way into the collection."""
+    """A complete result was received and is being stored."""
     DONE = "done"
     DROPPED = "dropped"
-    """Given up: it was lost too often. A whole result that comes all the same is taken."""
+    """Given up: it was lost too often. A complete result is still accepted."""
 
 
 class Ending(StrEnum):
@@ -48,16 +48,16 @@ class Ending(StrEnum):
 
     COMMITTED = "committed"
     SUPERSEDED = "superseded"
-    """Another's result counts."""
+    """Another node's result counts."""
     EXPIRED = "expired"
-    """Nothing was heard of the node, and another has the task, or its host, now."""
+    """The node was silent, and another got the task, or its host."""
     STUCK = "stuck"
-    """Beats came and nothing moved."""
+    """Heartbeats came, but no progress."""
     LEFT = "left"
     """The node gave it back."""
     REVOKED = "revoked"
     SPOILT = "spoilt"
-    """What was received could not be stored."""
+    """The result could not be stored."""
 
     @property
     def lost(self) -> bool:
@@ -72,10 +72,10 @@ class BoardTerms:
     """Lease times without progress."""
     most_lost: int = 3
     twice_share: float = 0.05
-    """Of all tasks: when no more are left, they are given twice."""
+    """When no larger share of all tasks is left, tasks are given to a second node."""
 
     silent_leases: float = 5.0
-    """Lease times after which a node that is not heard of is taken for dead."""
+    """Lease times after which a silent node is considered dead."""
 
     @property
     def silent_seconds(self) -> float:
@@ -83,7 +83,7 @@ class BoardTerms:
 
     @property
     def beat_seconds(self) -> float:
-        """Between two beats of a node."""
+        """Seconds between two heartbeats of a node."""
         return self.lease_seconds / 3
 
 
@@ -91,31 +91,31 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     """One visit to a site, or to a part of it."""
 
     run: str
-    """The stamp of the run that takes the result."""
+    """The stamp of the run that stores the result."""
     site: str
     host: str
     spec: bytes
-    """The task itself, as `grid.given_tasks` has it."""
+    """The task itself, as encoded by `grid.given_tasks`."""
     part: str = ""
     """Which folders of the site; empty: all of it."""
     visit: int = 0
     value: float = 0.0
-    """Tasks without a promise go in falling order of it."""
+    """Tasks without a promise are given in descending order of this."""
     due: float | None = None
-    """Seconds since 1970; None: nothing was promised."""
+    """Seconds since 1970; None: no promise."""
     expected_bytes: float = 0.0
     expected_seconds: float = 0.0
     nodes_at_once: int = 1
-    """That may be at its host together."""
+    """How many nodes may crawl its host at the same time."""
     audit_of: int | None = None
-    """The task whose result this one is compared with; its own is not kept."""
+    """The task whose result this one is compared with; its own result is not stored."""
     not_group: str | None = None
     """No node of this group gets it."""
 
 
 @dataclass(slots=True)
 class BoardTask:
-    """A task that is not done, as the board holds it; specs stay in the catalog."""
+    """A task that is not done, in memory; specs stay in the catalog."""
 
     id: int
     site: str
@@ -132,13 +132,13 @@ class BoardTask:
     epoch: int = 0
     winner: int | None = None
     lost: int = 0
-    """Leases that ended as if the task were to blame."""
+    """Leases that ended in a way for which the task may be to blame."""
     held_seconds: float = 0.0
-    """Under leases that ended."""
+    """Time under leases that have ended."""
 
     @property
     def rank(self) -> tuple[int, float, int]:
-        """What goes first has the lower one: promises by the latest start, then by value."""
+        """Sort key: promises by latest start first, then the others by value."""
         if self.due is not None:
             return 0, self.due - self.expected_seconds, self.id
         return 1, -self.value, self.id
@@ -153,37 +153,37 @@ class LeaseRow:
     claim: str
     host: str
     place: int
-    """Which of the host's: as many nodes may be there as it has places."""
+    """The host's place that it takes: a host has as many nodes at once as places."""
     given: float
     """Seconds since 1970, like ``ended``."""
     ended: float | None = None
     how: Ending | None = None
     pages: int = 0
-    """As last told."""
+    """As last reported."""
     wire_bytes: int = 0
 
 
 class NodeRow(msgspec.Struct, kw_only=True):
-    """A node as it was when last heard of. Times are seconds since 1970."""
+    """The last known state of a node. Times are seconds since 1970."""
 
     name: str
     group: str = ""
     token_key: str = ""
-    """By which its token is revoked."""
+    """The public key of its token, for revoking it."""
     slots: int = 1
     joined: float = 0.0
     seen: float = 0.0
     life: int = 0
     up_seconds: float = 0.0
-    """How long it was here at a time, in the mean."""
+    """Mean time for which it was connected at a stretch."""
     reference_seconds: float | None = None
     speed: float | None = None
-    """Bytes per second that its own tasks brought, while they ran."""
+    """Bytes per second of its tasks while they ran."""
     revoked: bool = False
 
 
 class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node did, over all its leases."""
+    """Statistics of a node over all its leases."""
 
     leases: int = 0
     open: int = 0
@@ -198,7 +198,7 @@ class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """Two nodes fetched the same; what came of comparing them."""
+    """The comparison of two nodes that did the same task."""
 
     task: int
     site: str
@@ -206,7 +206,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     second: str
     """Nodes."""
     pages: int
-    """Both have."""
+    """Pages that both have."""
     differing: int
     examples: tuple[str, ...] = ()
     """URLs."""
@@ -214,7 +214,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class Changes:
-    """Rows as they are now; ``epochs`` are those that tasks had when they were last stored."""
+    """Changed rows; ``epochs`` are those of tasks when they were last stored."""
 
     tasks: dict[int, BoardTask] = field(default_factory=dict)
     epochs: dict[int, int] = field(default_factory=dict)
@@ -229,12 +229,12 @@ class Changes:
         return bool(self.tasks or self.leases or self.nodes or self.connects or self.audits)
 
     def touch(self, task: BoardTask) -> None:
-        """About to change: the epoch that it was last stored with is remembered once."""
+        """Note that a task is about to change; its stored epoch is kept from the first time."""
         self.tasks[task.id] = task
         self.epochs.setdefault(task.id, task.epoch)
 
     def take(self) -> Changes:
-        """All since the last time, as copies: rows go on changing while these are stored."""
+        """Take all changes since the last call, as copies: rows change while these are stored."""
         taken = Changes(
             {number: copy(task) for number, task in self.tasks.items()},
             self.epochs.copy(),
@@ -251,31 +251,31 @@ class Changes:
 
 
 class BoardStore(Protocol):
-    """Every change is durable when the call returns, all of it or nothing."""
+    """Every change is atomic, and durable when the call returns."""
 
     def add_tasks(self, tasks: Iterable[NewTask]) -> Sequence[BoardTask]:
-        """One that is there already (same run, site, part, visit and audit) is answered as it
-        is."""
+        """Add tasks; those that exist (same run, site, part, visit and audit) are returned
+        unchanged."""
         ...
 
     def tasks(self, run: str) -> Sequence[BoardTask]:
-        """Of a run, all that are not done, in the order in which they were added."""
+        """All tasks of a run that are not done, in the order in which they were added."""
         ...
 
     def count(self, run: str) -> Mapping[BoardState, int]: ...
 
     def losses(self, run: str) -> tuple[int, float]:
-        """Of all its tasks: how often they were lost, and seconds held under leases that ended."""
+        """How often tasks of a run were lost, and the seconds under leases that have ended."""
         ...
 
     def open_leases(self, run: str) -> Sequence[LeaseRow]: ...
 
     def silent_leases(self, run: str) -> Sequence[LeaseRow]:
-        """Of tasks that are not done, those whose node was not heard of."""
+        """Leases of tasks that are not done whose node fell silent."""
         ...
 
     def lease(self, lease: Lease) -> LeaseRow | None:
-        """One that was given at any time; None: never."""
+        """A lease that was given at any time; None: it never was."""
         ...
 
     def winner(self, task: int) -> int | None:
@@ -285,29 +285,29 @@ class BoardStore(Protocol):
     def spec(self, task: int) -> bytes: ...
 
     def manifest(self, task: int) -> bytes | None:
-        """Of the result that counts, as it was stored with it."""
+        """The manifest of the result that counts."""
         ...
 
     def done(self, run: str) -> Sequence[tuple[str, Lease]]:
-        """Sites whose result is stored, and under which lease; audits left out."""
+        """Sites whose result is stored, with its lease; without audits."""
         ...
 
     def save(self, changes: Changes) -> None:
-        """`WorldFault` where somebody else has changed a task since it was read."""
+        """Raises WorldFault if someone else has changed a task since it was read."""
         ...
 
     def invite(self, node: str, group: str, token_key: str, wall: float) -> None: ...
 
     def revoke(self, node: str) -> bool:
-        """Whether there is such a node."""
+        """False: there is no such node."""
         ...
 
     def nodes(self) -> Mapping[str, NodeRow]:
-        """Invited, or heard of."""
+        """Nodes that were invited or heard of, by name."""
         ...
 
     def figures(self, run: str | None = None) -> Mapping[str, NodeFigures]:
-        """By node, of a run or of all."""
+        """By node, of one run or of all."""
         ...
 
     def connects(self) -> Mapping[str, Mapping[str, float]]:

@@ -1,4 +1,4 @@
-"""Tasks of a board that are not done: how each stands, and how many are left. No decisions."""
+"""Tasks of a board that are not done, and their states. No decisions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["BoardTasks", "Standing"]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a lease stands: by whom its task is settled, if it is."""
+    """The state of a lease's task, and whether the result under this lease counts."""
 
     state: BoardState
     wins: bool
@@ -22,29 +22,29 @@ class Standing:
 @dataclass(slots=True)
 class BoardTasks:
     changes: Changes
-    """Takes what changes here."""
+    """Collects the changes made here."""
     added: int = 0
-    """At any time, also those that are done."""
+    """Tasks added so far, including those that are done."""
     _open: dict[int, BoardTask] = field(default_factory=dict)
-    """In the order of adding."""
+    """In the order in which they were added."""
     _few: dict[BoardState, dict[int, BoardTask]] = field(
         default_factory=lambda: {BoardState.RECEIVED: {}, BoardState.DROPPED: {}}
     )
-    """Those in states in which few are, and for which a manager looks all the time."""
+    """Tasks in rare states that the manager looks up often."""
     _silent: dict[int, dict[Lease, str]] = field(default_factory=dict)
-    """By task, leases whose node was not heard of, and which."""
+    """By task, leases whose node fell silent, with the node."""
 
     @property
     def left(self) -> int:
-        """Neither done nor dropped."""
+        """Tasks that are neither done nor dropped."""
         return len(self._open) - len(self._few[BoardState.DROPPED])
 
     def get(self, number: int) -> BoardTask | None:
-        """None: done, or there never was one."""
+        """None: it is done, or does not exist."""
         return self._open.get(number)
 
     def of(self, row: LeaseRow) -> BoardTask:
-        """The task of a lease; it is not done."""
+        """The task of a lease; it must not be done."""
         return self._open[row.lease.task]
 
     def in_state(self, state: BoardState) -> Sequence[BoardTask]:
@@ -60,7 +60,7 @@ class BoardTasks:
                 self._few[task.state][task.id] = task
 
     def put(self, task: BoardTask, state: BoardState) -> None:
-        """Into another state."""
+        """Change the state of a task."""
         self.changes.touch(task)
         self._few.get(task.state, {}).pop(task.id, None)
         if state in self._few:
@@ -74,12 +74,12 @@ class BoardTasks:
         self._silent.setdefault(row.lease.task, {})[row.lease] = row.node
 
     def may_be_heard_of(self, task: BoardTask) -> bool:
-        """Whether a node that lost it was only silent, as far as anybody knows."""
+        """Whether a node that lost it may still come back."""
         return bool(self._silent.get(task.id))
 
     def heard_again(self, lease: Lease, node: str, *, new_life: bool) -> BoardTask | None:
-        """Of a node that was silent: either it had died, or it never did, and then its task, which
-        is answered, was not to blame."""
+        """A silent node came back. If it was not restarted (``new_life``), its task was not to
+        blame, and is returned."""
         task, silent = self._open.get(lease.task), self._silent.get(lease.task, {})
         if task is None or silent.get(lease) != node:
             return None
@@ -91,7 +91,7 @@ class BoardTasks:
         return task
 
     def standing(self, lease: Lease) -> Standing | None:
-        """Of a lease that was given; None: its task is none of those not done."""
+        """The standing of a lease that was given; None: its task is done."""
         task = self._open.get(lease.task)
         return None if task is None else Standing(task.state, task.winner == lease.epoch)
 

@@ -35,7 +35,7 @@ from headgate.planning.capacity import Capacity
 __all__ = ["Beside", "Conducting", "Observe"]
 
 _SELDOM = 2.0
-"""Factor on the time between two looks in a pause, which may last for hours."""
+"""Factor on the time between two looks during a pause, which may last for hours."""
 
 Decision = Callable[[], list[Command]]
 Beside = Callable[[Decision], Awaitable[list[Command]]]

@@ -1,9 +1,9 @@
-"""Nodes and hosts in a space where distance is the time to connect: Vivaldi over what nodes
-measured, and CAN's zones of it.
+"""Network coordinates of nodes and hosts by Vivaldi, where distance is the time to connect, and
+CAN zones over them.
 
-Nodes behind NAT do not reach each other, so both kinds are points: a node's peers are the hosts
-that it connected to, a host's those that connected to it. The space is made anew when enough is
-new.
+Nodes behind NAT cannot reach each other, so nodes and hosts are both points: a node's peers are the
+hosts that it connected to, and vice versa. The coordinates are computed again once there are 10 %
+more samples.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class CoordinateSpace:
     _samples: int = 0
     _made: dict[str, dict[str, float]] = field(default_factory=dict)
     places: dict[str, FloatArray] = field(default_factory=dict)
-    """In the plane, of nodes (``node:…``) and hosts (``host:…``)."""
+    """Coordinates in the plane of nodes (``node:…``) and hosts (``host:…``)."""
 
     def distances(self) -> Connects:
-        """Predicted seconds, for all pairs of which both are placed."""
+        """Predicted seconds for all pairs of nodes and hosts with coordinates."""
         connects = self.grid.connects()
         samples = sum(map(len, connects.values()))
         if samples and (not self._made or samples >= 1.1 * self._samples):
@@ -72,14 +72,14 @@ class CoordinateSpace:
 
 @dataclass(slots=True)
 class ByZone:
-    """SARSS 2010: a host's tasks go to the node in whose zone it lies, and from one where five wait
-    to a neighbour. Nodes and hosts that nobody measured stand at places by lot."""
+    """SARSS 2010: a host's tasks go to the node whose zone it is in, or to a neighbour if five wait
+    there. Nodes and hosts without measurements have random places."""
 
     grid: GridView
     space: CoordinateSpace
     _can: Can | None = None
     _measured: dict[str, FloatArray] = field(default_factory=dict)
-    """The places by which the zones were begun."""
+    """The coordinates for which the zones were made."""
     _numbers: dict[str, int] = field(default_factory=dict)
     _lots: dict[str, FloatArray] = field(default_factory=dict)
     _owners: dict[int, str] = field(default_factory=dict)
@@ -101,15 +101,15 @@ class ByZone:
         return next((task for task in tasks if self._owners[task.id] == node), None)
 
     def _begin(self, names: Sequence[str]) -> Can:
-        """The zones of a space that has room for all that was measured, and for who is here."""
+        """Zones of a space that contains all coordinates and the present nodes."""
         self._measured, self._numbers = self.space.places, {}
         places = [*self._measured.values(), *(self._place(f"node:{name}") for name in names)]
         low, high = np.min(places, axis=0) - 1.0, np.max(places, axis=0) + 1.0
         return Can((float(low[0]), float(low[1])), (float(high[0]), float(high[1])))
 
     def _join_and_leave(self, can: Can, names: Sequence[str]) -> None:
-        """New nodes get a part of a zone, nodes that left leave theirs to a neighbour. Waiting
-        tasks belong to the node that has their zone now."""
+        """Split zones for new nodes, and give those of nodes that left to a neighbour. Waiting
+        tasks go to the node that has their zone now."""
         for name in [name for name in self._numbers if name not in names]:
             can.fail(self._numbers.pop(name))
         taken = set(self._numbers.values())

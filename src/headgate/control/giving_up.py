@@ -1,9 +1,9 @@
-"""What becomes of a task whose node lost it: it waits for another, or is given up.
+"""Decides about a task whose node was lost: it waits for another node, or is given up.
 
-Silence is no death: a machine that is too busy, or sleeps for a while, is heard again, and then the
-task is not to blame. So one that was lost too often (`control.losses`) is given up at once only if
-none of its nodes may still be heard of in the same life. Else it goes to nobody until they have
-been silent for long, or one is back.
+A silent node need not be dead: a machine that is too busy or asleep comes back, and then the task
+is not to blame. So a task that was lost too often (`control.losses`) is given up at once only if
+none of its nodes can come back without a restart. Otherwise no node gets it until they have been
+silent for long, or one is back.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class GivingUp:
     ready: ReadyTasks
     losses: Losses
     patience_seconds: float
-    """After a lease has lapsed: from then on its node is taken for dead."""
+    """Time after the end of a lease until its node is considered dead."""
     _doubted: dict[int, float] = field(default_factory=dict)
-    """Tasks that go to nobody, and until when."""
+    """Tasks that no node gets, and until when."""
 
     def lost(self, task: BoardTask, lapsed: float) -> None:
         """No node holds it now; the last lease was valid until ``lapsed``."""
@@ -38,16 +38,16 @@ class GivingUp:
             self._decide(task, lapsed)
 
     def look(self, now: float) -> None:
-        """At tasks whose nodes have been silent for long."""
+        """Give up tasks whose nodes have been silent for long."""
         for number in list(self._doubted):
             task = self.tasks.get(number)
             if task is None or task.state is not BoardState.READY or number in self.ready:
-                del self._doubted[number]  # a result came, late
+                del self._doubted[number]  # a late result came
             else:
                 self._decide(task, now)
 
     def came_back(self, task: BoardTask) -> None:
-        """A node that was silent never died."""
+        """A silent node came back without a restart."""
         given_up = task.state is BoardState.DROPPED or task.id in self._doubted
         if given_up and not self._is_to_blame(task):
             self._doubted.pop(task.id, None)

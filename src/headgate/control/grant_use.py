@@ -21,8 +21,8 @@ PAGES_JUDGED = 2.0
 _UNSEEN_PAGE_BYTES = 15_000.0
 """Assumed page size before the first page; the size of robots.txt says nothing of it."""
 _AT_ITS_PACE = 0.5
-"""Where this part of the requests that politeness allows was made, politeness was the limit, not
-the server."""
+"""If this part of the requests that politeness allows was made, politeness was the limit, not the
+server."""
 
 
 class GrantUse(msgspec.Struct):

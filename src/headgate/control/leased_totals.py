@@ -1,12 +1,12 @@
-"""One budget over many nodes: each holds a part of it, for a while, whatever gets lost.
+"""Shares one budget among many nodes, each with a leased part.
 
-A node gets a total and the time until which it is valid. What all nodes may believe at a moment
-never adds up to more than the budget: a part counts until its time is over, or until its node is
-known to have heard of a later one. So a node that is cut off takes its part along for one lease at
-the most, and one that joins waits for the others to step back, which they do at their next beat.
+A node gets a rate and the time until which it is valid. What all nodes may believe to have never
+adds up to more than the budget: a part counts until it expires, or until its node is known to have
+received a later one. So a node that is cut off keeps its part for at most one lease, and one that
+joins waits until the others have stepped back at their next heartbeat.
 
 Parts given by an earlier manager are not known; they add up to the budget at most. So until they
-have run out, a node gets no more than it says it has.
+have expired, a node gets no more than it says it has.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 __all__ = ["LeasedTotals"]
 
 _NEVER_HEARD = 2**62
-"""No later beat tells that a part is given up."""
+"""The number of a part that no later heartbeat ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,15 @@ class _Part:
     rate: float
     until: float
     number: int
-    """Of the beat that was answered with it."""
+    """Of the heartbeat that was answered with it."""
 
 
 @dataclass(slots=True)
 class LeasedTotals:
     _parts: dict[str, list[_Part]] = field(default_factory=dict)
-    """By node, what it may believe to hold."""
+    """By node, the parts that it may believe to have."""
     _inherited_until: float = -math.inf
-    """So long there may be parts that an earlier manager gave."""
+    """Until then, parts given by an earlier manager may be valid."""
 
     def lease(
         self,
@@ -45,11 +45,11 @@ class LeasedTotals:
         now: float,
         holds: float | None = None,
     ) -> float | None:
-        """The part of the node that beats, from now ``until`` then; None: no limit.
+        """Lease a part to a node, valid ``until`` then; None: no limit.
 
-        ``beat`` is its number and the highest that it heard an answer to. ``weights`` of all nodes
-        that are here, by which the budget is shared. ``holds``: what it may use now by its own
-        word."""
+        ``beat``: the number of its heartbeat, and the highest one it has the answer to.
+        ``weights``: of all present nodes; the budget is shared in proportion. ``holds``: the rate
+        that the node says it has now."""
         number, heard = beat
         for name in list(self._parts):
             kept = [part for part in self._parts[name] if part.until > now]
@@ -71,16 +71,16 @@ class LeasedTotals:
         return rate
 
     def inherit(self, until: float) -> None:
-        """An earlier manager may have given parts that are good until then."""
+        """Parts of an earlier manager may be valid until then."""
         self._inherited_until = until
 
     def begin(self, node: str) -> None:
-        """Another life of it: the numbers of its beats begin anew, the old parts run out."""
+        """A node was restarted: the numbers of its heartbeats start again, the old parts expire."""
         old = self._parts.get(node, [])
         self._parts[node] = [_Part(part.rate, part.until, _NEVER_HEARD) for part in old]
 
     def all_held(self, now: float) -> float:
-        """What all nodes together may believe to hold."""
+        """The sum of what all nodes may believe to have."""
         return math.fsum(
             max((part.rate for part in parts if part.until > now), default=0.0)
             for parts in self._parts.values()

@@ -1,8 +1,8 @@
-"""What came over the line when: the bytes that a quota is held against.
+"""Line use: wire bytes over time, for quotas.
 
-Counted by quarters of an hour of the clock on the wall, and kept in the catalog, so that a quota of
-any period in any zone can be reckoned from them, over all runs into a collection. Pure: the caller
-says what came, and saves what `unsaved` gives out.
+Counted by quarters of an hour of wall-clock time and stored in the catalog, so that the use of a
+quota with any period in any zone can be computed over all runs of a collection. Pure: the caller
+reports bytes, and saves what `unsaved` returns.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _slot(wall: float) -> int:
 
 
 class _Period(msgspec.Struct, frozen=True):
-    """Of a quota; in seconds since 1970. Calendars take long, and are asked twice a second."""
+    """A period of a quota, in seconds since 1970; cached, as it takes long to compute."""
 
     quota: Quota
     began: float
@@ -51,13 +51,13 @@ class _Period(msgspec.Struct, frozen=True):
 
 
 class LineUse(msgspec.Struct):
-    """``slots`` holds what earlier runs and this one moved; ``_fresh`` what is not saved yet."""
+    """``slots`` has the bytes of earlier runs and this one; ``_fresh`` those not saved yet."""
 
     slots: Counter[int]
     _fresh: Counter[int] = msgspec.field(default_factory=Counter)
     _counted: Arrivals = msgspec.field(default_factory=Arrivals)
     _period: _Period | None = None
-    """That the quota was last asked about in."""
+    """The period of the last call of `of_quota`."""
 
     @classmethod
     def of(cls, saved: Mapping[int, int]) -> LineUse:
@@ -74,7 +74,7 @@ class LineUse(msgspec.Struct):
         self._fresh[_slot(wall)] += bytes_
 
     def of_quota(self, quota: Quota, wall: float) -> QuotaUse:
-        """How the quota stands. A clock that was put back finds later slots used: they count."""
+        """The use of a quota. Slots in the future count, too, if the clock was set back."""
         if self._period is None or not self._period.holds(quota, wall):
             self._period = _Period.of(quota, wall)
         first = self._period.first_slot
@@ -82,6 +82,6 @@ class LineUse(msgspec.Struct):
         return QuotaUse(quota, used, datetime.fromtimestamp(wall, UTC))
 
     def unsaved(self) -> dict[int, int]:
-        """What came since the last call."""
+        """Bytes by slot since the last call."""
         fresh, self._fresh = dict(self._fresh), Counter()
         return fresh

@@ -1,10 +1,10 @@
-"""Whether a task kills its nodes, or was only with machines that vanish whatever they do.
+"""Whether a task kills its nodes, or its nodes vanished for other reasons.
 
-Volunteers' machines are switched off with tasks in their hands, and a task that takes long is lost
-more often than a short one. So losses are held against the time under lease: if others were lost
-r times in E hours, a task that was held for T hours is lost k times or more with the probability of
-a negative binomial (what a Poisson becomes where its rate is known from r losses only). It is to
-blame where that is so unlikely that among all tasks hardly one would be so unlucky.
+Volunteers' machines are switched off in the middle of tasks, and a long task is lost more often
+than a short one. So losses are compared with the time under lease: if others were lost r times in E
+hours, the probability that a task held for T hours is lost k times or more is that of a negative
+binomial (a Poisson whose rate is known from r losses only). The task is to blame if that is so
+unlikely that hardly one of all tasks would be so unlucky.
 
     steady grid, lost within seconds:      three times are enough
     machines up for minutes, tasks longer: a dozen times are not
@@ -20,30 +20,31 @@ from headgate.control.open_leases import OpenLease
 __all__ = ["Losses"]
 
 _UNLIKELY = 0.01
-"""Of all runs, the part in which a task is given up that is not to blame."""
+"""Share of runs in which a task is given up that is not to blame."""
 _SUPPOSED_LOST, _SUPPOSED_SECONDS = 1, 3600.0
 """Before anything is known: one loss in an hour."""
 
 
 @dataclass(slots=True)
 class Losses:
-    """Of a run's tasks, all together."""
+    """Totals over all tasks of a run."""
 
     most_lost: int
-    """Fewer losses are no sign of anything."""
+    """A task with fewer losses is not to blame."""
     lost: int = 0
-    """Nodes that vanished with a task, also where they were back before anybody else had it."""
+    """Nodes that vanished with a task, even if they came back before another got it."""
     held_seconds: float = 0.0
-    """Under leases."""
+    """Time under leases."""
 
     def note_end(self, held: OpenLease, beat_seconds: float) -> None:
-        """A lease was held until its node was last heard of, and then half a beat in the mean."""
+        """A lease counts as held until half a heartbeat after its node was last heard."""
         seconds = held.heard - held.since + beat_seconds / 2
         held.task.held_seconds += seconds
         self.held_seconds += seconds
 
     def blame(self, times: int, held_seconds: float, tasks: int) -> bool:
-        """A task that was lost so often in the time it was held, by how all ``tasks`` fared.
+        """Whether a task lost so often in the time it was held is to blame, compared with all
+        ``tasks``.
 
         >>> steady = Losses(3, lost=5, held_seconds=100 * 3600.0)
         >>> steady.blame(2, 60.0, 500), steady.blame(3, 60.0, 500)
@@ -63,8 +64,8 @@ class Losses:
 
 
 def _is_rarer(times: int, lost: int, part: float, than: float) -> bool:
-    """Whether the negative binomial (``lost``, 1 - ``part``) has ``times`` or more with less
-    probability: its tail is summed up, term by term.
+    """Whether the tail of the negative binomial (``lost``, 1 - ``part``) from ``times`` on is
+    below ``than``; summed up term by term.
 
     >>> [_is_rarer(3, 1, 0.1, than) for than in (0.0011, 0.0009)]  # 0.1³
     [True, False]
@@ -72,7 +73,7 @@ def _is_rarer(times: int, lost: int, part: float, than: float) -> bool:
     if part <= 0:
         return True
     if times * (1 - part) <= lost * part:
-        return False  # no more than in the mean
+        return False  # no more than the mean
     term = math.exp(
         math.lgamma(lost + times) - math.lgamma(lost) - math.lgamma(times + 1)
         + times * math.log(part) + lost * math.log1p(-part)

@@ -1,4 +1,4 @@
-"""An in-memory catalog: the twin of the one on disk."""
+"""An in-memory catalog: the fake for the one on disk."""
 
 from __future__ import annotations
 

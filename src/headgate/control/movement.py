@@ -1,10 +1,10 @@
-"""Whether a task that a node holds moves on, and whether it is to blame where it does not.
+"""Whether a leased task makes progress, and whether it is to blame if not.
 
-A node may hang and beat all the same, so a lease under which nothing moves is ended after a while.
-Many stand still for a good reason: the site's own delay, a result that waits to be brought or for
-the manager's disk, a pause of the whole budget. Those go on. And a task is to blame only if it was
-being crawled while its node did other things: where nothing at all moves, the machine is too busy,
-or its owner's budget is spent, and the task goes to another as if it had never been given.
+A node may hang and still send heartbeats, so a lease without progress is ended after a while.
+Unless there is a good reason for it: the site's own delay, a result that waits for its upload or
+for the manager's disk, a pause of the whole budget. A task is to blame only if it was being crawled
+while its node made progress elsewhere: if the node makes none at all, its machine is too busy or
+its owner's budget is spent, and the task goes to another node as if it had never been given.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from headgate.crawling.progress import Progress, TaskState
 __all__ = ["Movement"]
 
 _LONGEST_DELAY_SECONDS = 7200.0
-"""That a site may ask for between two requests."""
+"""Longest time between two requests that a site may ask for."""
 
 
 @dataclass(slots=True)
 class Movement:
-    """Of the tasks under open leases."""
+    """Progress of the tasks under open leases."""
 
     terms: BoardTerms
     _brought: dict[str, float] = field(default_factory=dict)
-    """When nodes last had something to do with a result of theirs."""
+    """When each node last offered, sent or asked about a result."""
     _worked: dict[str, float] = field(default_factory=dict)
-    """When something that they crawl last moved."""
+    """When any task of each node last made progress."""
 
     def brings(self, node: str, now: float) -> None:
-        """It offers or sends a result, or asks whether it is stored: those that wait behind it
-        do so for a reason."""
+        """A node offers or sends a result, or asks whether it is stored; its other results wait for
+        that."""
         self._brought[node] = now
 
     def hangs(self, held: OpenLease, told: Progress, now: float, *, paused: bool) -> bool:
-        """Whether nothing moved for too long, by what its node says now. ``paused``: nobody may
-        fetch anything."""
+        """Whether there was no progress for too long, given the node's new report. ``paused``: the
+        budget allows no fetches."""
         mark = (told.fetches, told.wire_bytes + told.under_way_bytes, told.seen)
         if mark != held.mark:
             held.mark, held.moved, held.delayed = mark, now, now
@@ -53,7 +53,7 @@ class Movement:
         return held.moved < self._long_ago(now)
 
     def is_to_blame(self, held: OpenLease, told: Progress, now: float, *, alone: bool) -> bool:
-        """Of a task that hangs. ``alone``: its node has no other that could tell."""
+        """Whether a task that hangs is to blame. ``alone``: its node has no other task."""
         works = self._worked.get(held.row.node, -math.inf) >= self._long_ago(now)
         begun = told.state is TaskState.CRAWLING and told.ended is None
         return (works or alone) and begun and not told.pausing

@@ -1,4 +1,4 @@
-"""The nodes of a grid as their manager knows them: who is here, how fast, how long at a time."""
+"""The nodes of a grid as known to the manager: which are connected, their speed and uptime."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from headgate.traffic.server_tally import ServerTally
 __all__ = ["NodeRoll", "Present"]
 
 _NEW_SHARE = 0.3
-"""Of an average that follows what is measured."""
+"""Weight of a new measurement in a moving average."""
 _HERE_LEASES = 1.0
-"""A node that was silent for longer is not here."""
+"""A node that was silent for longer counts as disconnected."""
 
 
 @dataclass(slots=True)
 class Present:
-    """What a node told since it came; gone with it, or with the manager."""
+    """What a connected node has reported; not stored."""
 
     heard: float
     life: int
-    """As an earlier manager knew it, until it is told."""
+    """Until its first heartbeat, as stored by an earlier manager."""
     number: int = -1
     began: float = 0.0
     tasks: dict[Lease, Progress] = field(default_factory=dict)
@@ -39,14 +39,14 @@ class NodeRoll:
     _present: dict[str, Present] = field(default_factory=dict)
 
     def heard(self, node: str, now: float, wall: float) -> NodeRow:
-        """Of a node, whatever it says."""
+        """Note a sign of life of a node."""
         row = self.rows.setdefault(node, NodeRow(name=node, joined=wall))
         row.seen = wall
         self._present.setdefault(node, Present(now, row.life)).heard = now
         return row
 
     def beat(self, node: str, beat: Beat, now: float) -> bool:
-        """Take in what is new in a beat; whether it is the first of a life."""
+        """Take in a heartbeat; True if it is the first since the node was restarted."""
         row, present = self.rows[node], self._present[node]
         new_life = beat.life != present.life
         if new_life:
@@ -66,7 +66,7 @@ class NodeRoll:
         return new_life
 
     def done(self, node: str, progress: Progress) -> None:
-        """A task of it was stored: how fast was it?"""
+        """A result of the node was stored; update its speed."""
         row = self.rows.get(node)
         seconds = (progress.ended or 0.0) - (progress.started or 0.0)
         if row is not None and seconds > 0 and progress.wire_bytes:
@@ -83,14 +83,14 @@ class NodeRoll:
         ]
 
     def weights(self, now: float, lease_seconds: float) -> dict[str, float]:
-        """By which a budget is shared: tasks that run; a node without one needs a little to begin
-        with."""
+        """Weights for sharing a budget: running tasks; a node without one needs a little to
+        start."""
         return {
             name: len(self._present[name].tasks) or 0.25 for name in self.here(now, lease_seconds)
         }
 
     def progress(self, now: float, lease_seconds: float) -> Mapping[Lease, Progress]:
-        """Of tasks that run, as last told."""
+        """Progress of running tasks, as last reported."""
         return {
             lease: progress
             for name in self.here(now, lease_seconds)

@@ -78,7 +78,7 @@ class NoticeQueue:
             if listener.waiting and not listener.busy and listener.not_before <= now:
                 listener.busy = True
                 self._busy += 1
-                # Behind all others: the next free place is somebody else's.
+                # To the end, so that listeners take turns.
                 self._listeners[to] = self._listeners.pop(to)
                 yield to, listener.waiting[0]
 

@@ -1,7 +1,7 @@
-"""Leases that are open: by task, by host and place, by claim. Numbers in, no decisions.
+"""Open leases, indexed by task, by host and place, and by claim. No decisions.
 
-A node whose lease was ended by others does not know it yet, and may fetch until it would have ended
-by itself: until then its place at the host stays taken.
+A node whose lease was ended by others does not know it yet, and may fetch until the lease would
+have expired: until then its place at the host stays taken.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class OpenLease:
     task: BoardTask
     until: float
     moved: float
-    """When progress was last seen, or a good reason for none."""
+    """Time of the last progress, or of the last good reason for none."""
     delayed: float
-    """Since when its site's own delay may be that reason."""
+    """Since when the site's own delay may have been that reason."""
     since: float
     """When it was given."""
     heard: float
     """When its node was last heard of."""
     mark: tuple[int, ...] = ()
-    """By which progress is seen."""
+    """Counters of the last report; progress is a change of them."""
 
 
 @dataclass(slots=True)
@@ -39,9 +39,9 @@ class OpenLeases:
     _all: dict[Lease, OpenLease] = field(default_factory=dict)
     _tasks: dict[int, list[OpenLease]] = field(default_factory=dict)
     _hosts: dict[str, dict[int, OpenLease]] = field(default_factory=dict)
-    """By host and place, with those who may not know that they are to leave."""
+    """By host and place, including ``_leaving``."""
     _leaving: list[OpenLease] = field(default_factory=list)
-    """These."""
+    """Ended leases whose node may not know it."""
     _claims: dict[tuple[str, str], OpenLease] = field(default_factory=dict)
     """By node and claim."""
     _counts: Counter[str] = field(default_factory=Counter)
@@ -62,7 +62,7 @@ class OpenLeases:
         self._counts[row.node] += 1
 
     def remove(self, held: OpenLease, *, told: bool = True) -> None:
-        """``told``: its node knows."""
+        """Remove a lease; ``told``: its node knows that it has ended."""
         row = held.row
         del self._all[row.lease]
         self._tasks[held.task.id].remove(held)
@@ -78,7 +78,7 @@ class OpenLeases:
             self._leaving.append(held)
 
     def freed(self, now: float) -> list[str]:
-        """Hosts that somebody left by now who had not been told."""
+        """Free the places of leases in ``_leaving`` that have expired; return their hosts."""
         left = [held for held in self._leaving if held.until <= now]
         if left:
             self._leaving = [held for held in self._leaving if held.until > now]
@@ -87,7 +87,7 @@ class OpenLeases:
         return [held.row.host for held in left]
 
     def _free(self, held: OpenLease) -> None:
-        """The place, unless another has it already."""
+        """Free its place, unless another lease has it already."""
         places = self._hosts.get(held.row.host, {})
         if places.get(held.row.place) is held:
             del places[held.row.place]
@@ -95,7 +95,7 @@ class OpenLeases:
                 del self._hosts[held.row.host]
 
     def get(self, lease: Lease, node: str | None = None) -> OpenLease | None:
-        """``node``: only if it is this one's."""
+        """An open lease, of this ``node`` if given."""
         held = self._all.get(lease)
         return held if held is not None and node in (None, held.row.node) else None
 
@@ -106,7 +106,7 @@ class OpenLeases:
         return list(self._tasks.get(task.id, ()))
 
     def held(self, node: str) -> int:
-        """Tasks that a node has."""
+        """Number of tasks that a node has."""
         return self._counts[node]
 
     def of_node(self, node: str) -> list[OpenLease]:
@@ -116,19 +116,19 @@ class OpenLeases:
         return list(self._hosts.get(host, {}).values())
 
     def place(self, host: str, places: int, now: float) -> int | None:
-        """One of so many that nobody fetches from; None: all are taken."""
+        """A free place at a host with so many ``places``; None: all are taken."""
         taken = self._hosts.get(host, {})
         free = (number for number in range(places) if number not in taken)
         lapsed = (number for number, held in taken.items() if held.until <= now)
         return next(free, next(lapsed, None))
 
     def next_end(self, now: float) -> float:
-        """Seconds until a lease ends, if nothing is heard of its node."""
+        """Seconds until the next lease expires, without further heartbeats."""
         return min((held.until - now for held in self._all.values() if held.until > now),
                    default=math.inf)  # fmt: skip
 
     def lapsed(self, now: float) -> list[OpenLease]:
-        """The longest first."""
+        """Expired leases, the longest expired first."""
         return sorted((held for held in self._all.values() if held.until <= now), key=_until)
 
 

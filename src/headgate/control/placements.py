@@ -1,10 +1,9 @@
-"""Which of the tasks that come next goes to the node that asks: by distance, or by lists.
+"""Placement: which of the next tasks a node gets, by distance or by lists.
 
-`Placing` is the port to it; the board asks it, for a node, with the tasks of hosts that are free,
-in their order, as far as it looks. By distance (`ByDistance`) a node that asks always gets one:
-balance comes first, so of the next few it gets that for which it is the best of all nodes, or the
-least bad. By lists (`ByLists`) each task belongs to a node, and others leave it: that is what is
-compared with.
+`Placing` is the port: the board passes the tasks of free hosts, in order. By distance
+(`ByDistance`) a node always gets a task, for the sake of balance: of the next few, the one for
+which it is the best of all nodes, or the least bad. By lists (`ByLists`) each task belongs to one
+node and no other gets it; these are the published policies to compare with.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from headgate.placing.pechnikov import pechnikov
 __all__ = ["ByDistance", "ByLists", "Connects", "GridView", "Placing"]
 
 _LOAD_WEIGHT = 0.2
-"""Of the median distance: what being loaded as all in the mean counts for."""
+"""What the mean load counts for, as a part of the median distance."""
 _FEW = 16
-"""Tasks among which it is chosen who is near to which."""
+"""Number of tasks to choose from."""
 _BELIEVED = 100.0
-"""A node is taken for no faster or slower than the usual one, times this: speeds are its word."""
+"""Largest factor between a node's speed and the usual one: speeds are self-reported."""
 
 Connects = Mapping[str, Mapping[str, float]]
 """Seconds to connect, by host and node."""
@@ -41,11 +40,11 @@ class GridView(Protocol):
     """The grid as seen by placement policies."""
 
     def here(self) -> Mapping[str, NodeRow]:
-        """Nodes that are."""
+        """Connected nodes, by name."""
         ...
 
     def held(self, node: str) -> int:
-        """Tasks that it has."""
+        """Number of tasks that a node has."""
         ...
 
     def waiting(self) -> Sequence[BoardTask]: ...
@@ -55,14 +54,14 @@ class GridView(Protocol):
 
 class Placing(Protocol):
     def choose(self, node: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
-        """None: all of them are for others."""
+        """The task for this node; None: all are for others."""
         ...
 
 
 @dataclass(slots=True)
 class ByDistance:
-    """``distances`` in seconds, by host and node; unknown ones are taken for the mean of those of
-    the node's group, or of all."""
+    """``distances`` are in seconds, by host and node; an unknown one is the mean of the node's
+    group, or of all nodes."""
 
     grid: GridView
     distances: Callable[[], Connects]
@@ -89,7 +88,8 @@ class ByDistance:
         nodes: Mapping[str, NodeRow],
         loads: Mapping[str, float],
     ) -> float:
-        """How much farther than the best, load counted; 0: it is the best. Ties go by order."""
+        """How much worse the node is than the best one, load included; 0: it is the best, or
+        nothing is known."""
         if not known:
             return 0.0
         weight = _LOAD_WEIGHT * median(known.values())
@@ -130,7 +130,7 @@ _DEALS: dict[Mode, tuple[Callable[[FloatArray, FloatArray], Owners], Callable[..
 
 @dataclass(slots=True)
 class ByLists:
-    """A list for each node, dealt among those that are here, and anew when one comes or goes."""
+    """A list of tasks for each connected node, dealt again when a node comes or goes."""
 
     grid: GridView
     mode: Mode
@@ -168,7 +168,7 @@ class ByLists:
 
 
 def _speeds(nodes: Sequence[NodeRow]) -> FloatArray:
-    """By the reference site, else by their own tasks, else equal; only ratios count."""
+    """Relative speeds: by the reference site, else by their own tasks, else equal."""
     reference = [node.reference_seconds for node in nodes]
     if all(reference):
         return as_floats([1 / seconds for seconds in reference if seconds])

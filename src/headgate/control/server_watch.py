@@ -27,7 +27,8 @@ _LEAST_BUSY_SECONDS = 0.2
 """A measure needs at least this much: page by page, those of a slow crawl would be noise."""
 _USED_UP = 0.9
 _HELD_BACK = 0.05
-"""Where responses waited for our credit for more than this share, we were the bottleneck."""
+"""If responses waited for our credit for more than this share of the time, we were the
+bottleneck."""
 _PAGES_GRANTED = 2.0
 _TYPICAL_BYTES = 10_000.0
 """A server is measured once this many pages, of this size or of those that came, were granted:

@@ -1,7 +1,7 @@
 """Chooses the task that a node would get now, without side effects.
 
-First what waits, by `choose`; then what lapsed the longest ago; and when few are left and nothing
-waits, what another node has, a second time.
+First a waiting task, by `choose`; then the one whose lease expired longest ago; and if few are left
+and none waits, a task that another node has, for the second time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Asker", "Choose", "TaskChoice"]
 _LOOKS_A_LEASE = 20
 
 Choose = Callable[[str, Iterable[BoardTask]], BoardTask | None]
-"""Of tasks that wait, in their order, the one for this node; None: all are for others."""
+"""Given a node and the waiting tasks in order, the task for it; None: all are for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class Asker:
     group: str = ""
     free_bytes: float = math.inf
     not_these: Container[int] = ()
-    """Tasks."""
+    """Tasks that it must not get."""
     most_held: float = math.inf
-    """Tasks that it may have at once."""
+    """Most tasks that it may have at once."""
     nodes_here: Callable[[], int] = lambda: 1
-    """With itself."""
+    """Number of connected nodes, including itself."""
 
     def fits(self, task: BoardTask) -> bool:
         other_group = task.not_group is None or task.not_group != self.group
@@ -51,7 +51,7 @@ def _first(_: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
 
 @dataclass(slots=True)
 class TaskChoice:
-    """Over a board's tasks; ``choose`` says which is for whom."""
+    """Chooses among a board's tasks; ``choose`` is the placement policy."""
 
     terms: BoardTerms
     tasks: BoardTasks
@@ -59,7 +59,7 @@ class TaskChoice:
     leases: OpenLeases
     choose: Choose = _first
     _looked: float = -math.inf
-    """For leases that lapsed."""
+    """When `wake_hosts` last looked."""
 
     def next(self, asker: Asker, now: float) -> BoardTask | None:
         def is_free(host: str) -> bool:
@@ -76,14 +76,14 @@ class TaskChoice:
         return self._second(asker, now) if lapsed is None else lapsed.task
 
     def place(self, host: str, now: float) -> int | None:
-        """At a host, that nobody fetches from; None: all are taken."""
+        """A free place at a host; None: all are taken."""
         if not self.leases.at_host(host):
             return 0
         return self.leases.place(host, self._places(host), now)
 
     def _leaves_room(self, asker: Asker, task: BoardTask, now: float) -> bool:
-        """Where several nodes may be at a host, none takes the places of others that are here: with
-        both of two places, one node would be as slow as alone."""
+        """If several nodes may crawl a host, none takes the places of other connected nodes: a node
+        with both of two places would be as slow as with one."""
         if task.nodes_at_once == 1:
             return True
         there = self.leases.at_host(task.host)
@@ -91,7 +91,7 @@ class TaskChoice:
         return mine * asker.nodes_here() < task.nodes_at_once
 
     def wake_hosts(self, now: float) -> None:
-        """Those whose guests were not heard of, every now and then."""
+        """Wake hosts whose leases have expired, every now and then."""
         if now - self._looked >= self.terms.lease_seconds / _LOOKS_A_LEASE:
             self._looked = now
             lapsed = [held.row.host for held in self.leases.lapsed(now)]
@@ -99,8 +99,8 @@ class TaskChoice:
                 self.ready.awake(host)
 
     def _second(self, asker: Asker, now: float) -> BoardTask | None:
-        """Parts of a site go to nobody else: the place of a node that lost such a race would be
-        missing from the next round until its lease ends."""
+        """A running task to be given twice; no parts of sites, as the place of the node that loses
+        the race would be missing in the next round until its lease expires."""
         few = self.tasks.left <= max(self.terms.twice_share * self.tasks.added, 1.0)
         alone = [
             held.task
@@ -112,7 +112,8 @@ class TaskChoice:
         return max(alone, key=lambda task: (task.expected_seconds, -task.id), default=None)
 
     def _places(self, host: str) -> int:
-        """The least that any of those who are there, or come next, allows."""
+        """How many nodes a host may have: the least that its leased tasks and the next one
+        allow."""
         tasks = [held.task for held in self.leases.at_host(host)]
         waiting = self.ready.first_at(host)
         if waiting is not None:
