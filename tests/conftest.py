@@ -14,6 +14,9 @@ for proxy in ("http_proxy", "https_proxy", "all_proxy"):  # what they lead to is
     for name in (proxy, proxy.upper()):
         os.environ.pop(name, None)
 
+# Hundreds of tests start processes, each of which would compile the package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 settings.register_profile("headgate", deadline=None)
 settings.load_profile("headgate")
 
