@@ -1,8 +1,8 @@
-"""Tasks that wait, by host: the best ones of hosts that are free, without a look at the others.
+"""Waiting tasks by host: finds the best tasks of free hosts without looking at the others.
 
-A host stands in the order with its best task. One that is found busy is put aside until it is freed
-(`awake`), so however many tasks wait at busy hosts, asking costs a few steps of a heap. There may
-be a hundred thousand of them at as many hosts, so little is kept of each.
+Each host is in a heap with its best task. A host that is found busy is left out until it is freed
+(`awake`), so a lookup costs a few heap operations, however many tasks wait for busy hosts. There
+may be a hundred thousand hosts, so little is stored of each.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from headgate.control.board_rows import BoardTask
 __all__ = ["ReadyTasks"]
 
 _Entry: TypeAlias = tuple[int, float, int, BoardTask]
-"""A task after its rank, whose last number is the task's own, so that no two are equal."""
+"""The rank of a task, and the task; ranks end with the task's number, so no two are equal."""
 
 
 @dataclass(slots=True)
 class _Host:
     tasks: list[_Entry] = field(default_factory=list)
-    """A heap; tasks that no longer wait are passed over."""
+    """A heap; tasks that no longer wait are skipped."""
     standing: _Entry | None = None
-    """In the order of all hosts."""
+    """Its valid entry in ``ReadyTasks._order``."""
     asleep: bool = False
 
 
@@ -34,7 +34,7 @@ class ReadyTasks:
     _waiting: set[int] = field(default_factory=set)
     _hosts: dict[str, _Host] = field(default_factory=dict)
     _order: list[_Entry] = field(default_factory=list)
-    """A heap; an entry that its host no longer stands with is passed over."""
+    """A heap over hosts; entries that are not their host's ``standing`` are skipped."""
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -53,7 +53,7 @@ class ReadyTasks:
         self._stand(task.host)
 
     def awake(self, host: str) -> None:
-        """It may be free again."""
+        """A host may be free again."""
         if host in self._hosts:
             self._hosts[host].asleep = False
             self._stand(host)
@@ -61,9 +61,9 @@ class ReadyTasks:
     def in_order(
         self, free: Callable[[str], bool], fit: Callable[[BoardTask], bool]
     ) -> Generator[BoardTask]:
-        """Tasks of different hosts, the first first; each costs a step of the heap, so whoever
-        looks at few closes it soon. Nothing may be changed meanwhile. Where a host's best does not
-        ``fit`` whoever asks, its others are not looked at."""
+        """The best tasks of free hosts, one per host, the best first. Each costs a heap operation,
+        so close it early. Nothing may be changed meanwhile. If the best task of a host does not
+        ``fit``, the host is skipped."""
         seen: list[str] = []
         try:
             while self._order:
@@ -85,12 +85,12 @@ class ReadyTasks:
                 self._stand(name)
 
     def first_at(self, host: str) -> BoardTask | None:
-        """Its best; None: none waits there."""
+        """The best task of a host; None: none waits."""
         first = self._first(host)
         return None if first is None else first[-1]
 
     def _stand(self, name: str) -> None:
-        """In the order, with its best task."""
+        """Put a host into the heap with its best task."""
         first = self._first(name)
         if first is None:
             return

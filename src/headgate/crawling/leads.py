@@ -32,7 +32,7 @@ class Handed(msgspec.Struct, frozen=True):
     asks: Sequence[tuple[int, Sequence[str]]]
     """URLs by depth."""
     met: Hashes
-    """Those that none of them must be asked for again, these among them."""
+    """Hashes of all URLs met so far, including these; none is to be fetched again."""
 
 
 class Leads:

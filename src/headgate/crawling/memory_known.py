@@ -20,11 +20,11 @@ class MemoryKnown:
     """A `headgate.crawling.ports.Known`."""
 
     responses: Mapping[str, tuple[Earlier, Fetched]] = field(default_factory=dict)
-    """Archived, by URL."""
+    """Archived responses, by URL."""
     depths: Mapping[str, int] = field(default_factory=dict)
-    """Of all pages that were asked for and are not gone."""
+    """Of all pages that were fetched and are not gone."""
     never_asked: Mapping[str, int] = field(default_factory=dict)
-    """URLs met and left to do, with their depths."""
+    """URLs found but never fetched, with their depths."""
 
     def asked(self, url: str) -> bool:
         return url in self.depths

@@ -1,4 +1,4 @@
-"""A survey's log that lasts as long as the list it is given: the twin of the one on disk."""
+"""An in-memory survey log: the twin of the one on disk."""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ __all__ = ["Node", "NodeRun"]
 
 _WORTH_TELLING = 1.2
 _BORROWING = 1.1
-"""Of a site's rate: what it may take where others leave some of theirs. None uses its own to the
-last byte, and what nobody may take is lost. Beyond that it may take what nobody wants, up to the
-user's bound: one that has come to its last pages cannot use its rate, nor can one whose last page
-is being read, and control hears of it when it has ended."""
+"""Most that a site may use while others leave some of theirs, relative to its rate: no site uses
+its rate to the last byte, and the rest would be lost. Beyond that it may use what no site wants, up
+to the user's bound: a site with few pages left cannot use its rate, and control does not know of
+that before it has ended."""
 
 
 class NodeRun(Protocol):

@@ -1,4 +1,4 @@
-"""Getting robots.txt: fetched under the site's share, redirects followed as RFC 9309 says."""
+"""Fetches robots.txt at the site's rate, following redirects as in RFC 9309."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headgate.reading.urls import in_header, join
 __all__ = ["Request", "RobotsFile", "learn_robots", "sitemaps_of"]
 
 Request = Callable[[FetchRequest], Awaitable[Fetched | FetchFailure]]
-"""As `headgate.crawling.ports.Fetcher.fetch` is."""
+"""The type of `headgate.crawling.ports.Fetcher.fetch`."""
 
 _MOST_REQUESTS = 6
 """Five redirects are followed."""
@@ -26,11 +26,11 @@ _MOST_SECONDS = 30.0
 """For each request."""
 _EXPECTED_BYTES = 2_000
 _LARGE_BYTES = 20_000
-"""From here on reading takes longer than a few milliseconds: a rule is dearer than a link."""
+"""From this size on, parsing takes longer than a few milliseconds."""
 
 
 class RobotsFile(msgspec.Struct):
-    """The rules and the fetches that led to them."""
+    """The rules, and the outcomes of the fetches."""
 
     rules: RobotsRules = NOTHING
     outcomes: list[Fetched | FetchFailure] = msgspec.field(default_factory=list)
@@ -49,7 +49,7 @@ class RobotsFile(msgspec.Struct):
 
     @property
     def momentary(self) -> bool:
-        """Whether there may be rules in a moment."""
+        """Whether a retry may succeed."""
         last = self.outcomes[-1]
         ending = last.status if isinstance(last, Fetched) else last.kind
         busy = isinstance(ending, int) and is_busy(ending)
@@ -72,9 +72,8 @@ async def learn_robots(
     most_requests: int = _MOST_REQUESTS,
     most_bytes: int = MOST_BYTES,
 ) -> RobotsFile:
-    """Rules of an origin for ``agent``. After five redirects there are none: all is allowed.
-
-    Where fewer requests are allowed than that takes, nothing is.
+    """The rules of an origin for ``agent``. After five redirects there are none: everything is
+    allowed. If ``most_requests`` ends it before, nothing is.
     """
     found = RobotsFile()
     url = f"{origin}/robots.txt"
@@ -101,7 +100,7 @@ async def learn_robots(
 
 
 def sitemaps_of(rules: RobotsRules, origin: str) -> list[str]:
-    """Where the sitemaps of an origin are: as its robots.txt says, else in the usual place."""
+    """URLs of an origin's sitemaps: those in its robots.txt, or else the usual place."""
     if rules.unreachable:
         return []
     lines = rules.sitemaps[:_MOST_SITEMAP_LINES] or ("/sitemap.xml",)

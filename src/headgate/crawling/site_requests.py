@@ -1,7 +1,7 @@
-"""Requests of one site run: within its bounds, conditional where the page is known, counted once.
+"""Requests of one site run: within its limits, conditional for known pages.
 
-Bytes are the site's in the moment in which they are no longer under way: a look in between would
-miss them and count them again later.
+A response's bytes are added to the site's in the same step in which they stop being in progress:
+a look in between would miss them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_SITEMAP_BYTES = 16_000_000
 
 
 class SiteRequests:
-    """``stop`` is called when the site may move no more bytes."""
+    """``stop`` is called when the site has used up its bytes."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class SiteRequests:
         stop: Callable[[str], None],
         came: Callable[[str, Fetched | FetchFailure], None] = lambda _url, _outcome: None,
     ) -> None:
-        """``came``: called for each page and sitemap when it was fetched, or failed."""
+        """``came`` is called when a page or sitemap was fetched, or failed."""
         self.response_size = ResponseSize()
         """Expected size of the next response; updated by those who process responses."""
         self._site = site = task.site
@@ -48,20 +48,19 @@ class SiteRequests:
         self._most_page_bytes = int(site.max_page_size or _MOST_PAGE_BYTES)
         self._kept, self._asked = task.kept, frozenset(task.asks or ())
         self._new_bytes = 0
-        """On the line, for pages that a keeper's visit found."""
+        """Wire bytes of new pages in a keeper's visit."""
 
     async def request(self, request: FetchRequest) -> Fetched | FetchFailure:
-        """Whatever is asked for, robots.txt too."""
+        """Send a request, also for robots.txt, and count its bytes."""
         outcome = await self._fetcher.fetch(request)
         self._progress.wire_bytes += outcome.wire_bytes
         return outcome
 
     async def page(self, url: str, earlier: Earlier | None) -> Fetched | FetchFailure:
-        """A page, or that it is as it was ``earlier``.
+        """Fetch a page, conditionally if there is an ``earlier`` response.
 
-        A body that broke off is asked for once more: a moment's failure may be over in a moment. If
-        it is not, what came is kept, marked truncated: so are pages of servers that tell a wrong
-        length."""
+        A body that broke off is requested once more. If that fails, what came is kept and marked
+        as truncated, as for servers that send a wrong length."""
         outcome = await self._once(url, earlier)
         self._came(url, outcome)
         if not _broke_off(outcome):
@@ -78,13 +77,13 @@ class SiteRequests:
         return outcome
 
     def keep_to_bytes(self) -> None:
-        """Stop where all that the site may move has come."""
+        """Stop if the site has used up its bytes."""
         most = self._site.max_bytes
         if most is not None and self._progress.arrived_bytes >= most:
             self._stop(MAX_BYTES)
 
     def keep_to_new_bytes(self, outcome: Fetched | FetchFailure) -> None:
-        """What a visit is for goes first; of what it finds, it takes no more than it may."""
+        """Stop a keeper's visit if its new pages have used up their bytes."""
         if self._kept is not None and outcome.url not in self._asked:
             self._new_bytes += outcome.wire_bytes
             if self._new_bytes > self._kept.new_bytes:
@@ -111,7 +110,8 @@ class SiteRequests:
         return outcome
 
     def _bytes_left(self) -> int:
-        """Of what the site may move, what is under way counted in; at least one, to be refused."""
+        """Bytes that the site may still use, responses in progress deducted; at least 1, with which
+        a request fails as too large."""
         if self._site.max_bytes is None:
             return self._most_page_bytes
         came = self._progress.wire_bytes + self._fetcher.under_way(self._site.name)
@@ -127,7 +127,7 @@ def _broke_off(outcome: Fetched | FetchFailure) -> bool:
 
 
 def _conditions(earlier: Earlier | None) -> tuple[tuple[str, str], ...]:
-    """The headers that let a server say "not modified"."""
+    """The headers of a conditional request."""
     if earlier is None:
         return ()
     conditions = []

@@ -1,6 +1,6 @@
 """Messages between a node and its source of tasks: six requests and their answers.
 
-| question   | answer            | asked again                                                    |
+| question   | answer            | if repeated                                                    |
 |------------|-------------------|----------------------------------------------------------------|
 | `Claim`    | `Grant` or `Idle` | same ``id``: the same task, as long as its lease is open       |
 | `Beat`     | `Orders`          | harmless; ``number`` keeps differences from being counted twice |
@@ -9,12 +9,12 @@
 | `Chunk`    | yes or no         | harmless: bytes are written where they belong                  |
 | `Manifest` | `Verdict`         | until it is not `Word.RECEIVED`                                |
 
-All times are durations, counted by whoever is told them from the moment at which it asked, by its
-own clock that does not jump: the clocks of two machines are never compared. Who asks is never in a
-question; that is for the way it came by to say.
+All times are durations, counted by the receiver from the time of its request, by its own monotonic
+clock: the clocks of two machines are never compared. A question does not name its sender, which is
+known from the connection.
 
-Bodies are JSON. Fields may be added, with defaults, and unknown ones are passed over; anything else
-is another `VERSION`, which is refused in words.
+Bodies are JSON. Fields may be added, with defaults, and unknown ones are ignored; any other change
+needs another `VERSION`, which is refused with a message.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ __all__ = [
 
 VERSION = 1
 CHUNK_BYTES = 256 << 10
-"""Of a file at the most, in one message."""
+"""Most bytes of a file in one message."""
 KNOWN_BYTES = 512 << 10
-"""The same of a site's memory, and of what was left to a part."""
+"""The same for a site's memory, and for what was handed to a part."""
 MOST_FILES = 10_000
-"""Of one result."""
+"""Most files of a result."""
 _MOST_TASKS = 1_000
-"""That one node holds."""
+"""Most tasks of a node."""
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**60)]
 Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=2.0**60)]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r"^[^/\x00]+$")]
-"""Of a file, without a folder."""
+"""A file name, without a folder."""
 Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
 
 Kind = TypeVar("Kind")
@@ -91,35 +91,35 @@ class Claim(Question, frozen=True, kw_only=True):
     """A free slot asks for a task."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-    """Another for every task wanted, the same where an answer was lost."""
+    """A new one for every task, the same if an answer was lost."""
     slots: Annotated[int, msgspec.Meta(ge=1, le=_MOST_TASKS)] = 1
     """Tasks that the node runs at once."""
     free_bytes: Count = 2**60
-    """That it may still put on its disk."""
+    """What it may still use of its disk."""
     not_these: Annotated[tuple[Count, ...], msgspec.Meta(max_length=_MOST_TASKS)] = ()
-    """Tasks that it gave back, and would again: its owner's rules forbid them."""
+    """Tasks that it gave back because its owner's rules forbid them."""
 
 
 class Grant(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """A task, and what its node must know of it."""
+    """A task, and what the node needs for it."""
 
     lease: Lease
     seconds: Amount
-    """The lease ends so long after the claim was sent, unless a beat prolongs it."""
+    """The lease ends this long after the claim was sent, unless a heartbeat extends it."""
     task: Task
     """Its site's deadline counts from now."""
     stamp: str
-    """The run's name. Files of a run of this name are the result: journal and WARC files."""
+    """The run's name. The result is the files of a run of this name: journal and WARC files."""
     contact: str = ""
     """For the user agent."""
     expected_bytes: Amount = 0.0
-    """On the line; 0: not known."""
+    """Expected wire bytes; 0: unknown."""
     most_bytes: Amount = 2.0**60
-    """Of a result's files: more is refused."""
+    """Most bytes of the result's files."""
     known_bytes: Count = 0
-    """Of the site's memory, to be asked for by `Known`; 0: there is none."""
+    """Size of the site's memory, to be fetched by `Known`; 0: there is none."""
     handed_bytes: Count = 0
-    """The same of what parts of the site in the round before left to this one."""
+    """The same for what earlier parts of the site handed to this one."""
 
 
 class Idle(msgspec.Struct, frozen=True, tag=True, kw_only=True):
@@ -128,7 +128,7 @@ class Idle(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     wait: Amount
     """Seconds to the next claim."""
     left: Count
-    """Tasks not done yet, of anybody; 0: nothing will come but from a user."""
+    """Tasks of the whole grid that are not done yet."""
 
 
 ClaimAnswer: TypeAlias = Grant | Idle
@@ -140,28 +140,29 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Beat(Question, frozen=True, kw_only=True):
-    """Every third of a lease, and at once after the start: without orders nothing is fetched."""
+    """Sent every third of a lease, and at once after the start: without orders nothing is
+    fetched."""
 
     life: Count
-    """Which life of the node's process this is; the next one's is higher."""
+    """Identifies the node's process; higher after a restart."""
     number: Count
-    """Of the beat in this life. A beat sent again, its answer being lost, has the same."""
+    """Number of the heartbeat in this life; the same if it is sent again."""
     heard: Count = 0
-    """The highest number of this life that was answered: what orders before it said is void."""
+    """The highest number in this life that was answered; earlier orders are void."""
     holds: Amount | None = None
     """Bytes per second that the node may use now, by the last orders; None: no bound, or none
     came."""
     tasks: Annotated[tuple[Held, ...], msgspec.Meta(max_length=_MOST_TASKS)] = ()
     servers: dict[str, ServerTally] = {}
-    """By address, what was added since the beat before."""
+    """Growth of the counters by address since the last heartbeat."""
     connects: dict[str, Amount] = {}
-    """Seconds that a connection took, by host; what is new since the beat before."""
+    """Seconds to connect, by host, as far as new since the last heartbeat."""
     reference_seconds: Amount | None = None
-    """That a visit to the reference site took, when one has been made."""
+    """Time of a visit to the reference site, if one was made."""
     back: Annotated[tuple[Lease, ...], msgspec.Meta(max_length=_MOST_TASKS)] = ()
-    """Leases that the node gives back one by one."""
+    """Leases that the node gives back."""
     leaving: bool = False
-    """The node ends, and gives back all that it holds and does not bring."""
+    """The node ends, and gives back all leases whose result it does not deliver."""
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,28 +172,28 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
 
 class Orders(msgspec.Struct, frozen=True, kw_only=True):
     good: tuple[Lease, ...] = ()
-    """Of those held, the ones that are prolonged."""
+    """Leases that are extended."""
     stop: tuple[Stop, ...] = ()
-    """The others. What was fetched may still be offered by `Put`."""
+    """Leases that were lost; their results may still be offered by `Put`."""
     end: tuple[Stop, ...] = ()
-    """Of the good ones, those that are wanted no further: what was fetched is to be brought."""
+    """Extended leases whose task is to end: the node delivers what it has."""
     seconds: Amount = 60.0
-    """Leases that are good end so long after the beat was sent."""
+    """Extended leases end this long after the heartbeat was sent."""
     total: Amount | None = None
-    """Bytes per second that the whole node may use; None: as much as it can."""
+    """Bytes per second that the node may use; None: no limit."""
     total_seconds: Amount = 60.0
-    """For how long from then. After that nothing is fetched: others have it."""
+    """How long after the heartbeat that is valid; then nothing may be fetched."""
     reference: str = ""
     """A URL to fetch once a day, so that nodes can be compared; empty: none."""
 
 
 class Known(Question, frozen=True, kw_only=True):
-    """The next piece of a site's memory, at most `KNOWN_BYTES`; nothing: that was all."""
+    """Asks for the next bytes of a site's memory, at most `KNOWN_BYTES`; none: that was all."""
 
     lease: Lease
     offset: Count
     handed: bool = False
-    """Of what parts before this one left to it, instead."""
+    """Instead of the memory, what earlier parts handed to this one."""
 
 
 class FileSize(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,14 +202,14 @@ class FileSize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Put(Question, frozen=True, kw_only=True):
-    """A result waits to be brought. Its files have numbers from here on, from 0 in their order."""
+    """Offers a result. From here on its files have numbers, in order from 0."""
 
     lease: Lease
     files: Annotated[tuple[FileSize, ...], msgspec.Meta(max_length=MOST_FILES)]
 
 
 class Chunk(msgspec.Struct, frozen=True, kw_only=True):
-    """Where bytes of a file go; the bytes themselves travel beside it."""
+    """Where bytes of a file belong; the bytes are sent alongside."""
 
     lease: Lease
     file: Count
@@ -222,7 +223,7 @@ class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(Question, frozen=True, kw_only=True):
-    """All chunks were sent: the result is whole."""
+    """All chunks were sent: the result is complete."""
 
     lease: Lease
     files: Annotated[tuple[FileDigest, ...], msgspec.Meta(max_length=MOST_FILES)]
@@ -231,17 +232,17 @@ class Manifest(Question, frozen=True, kw_only=True):
 
 class Word(StrEnum):
     SEND = "send"
-    """Bring it."""
+    """Send the result."""
     WAIT = "wait"
-    """Not now; ask again later."""
+    """Not now; try again later."""
     RESEND = "resend"
-    """Some files are not as the manifest says: bring those again, by their numbers."""
+    """Some files do not match the manifest: send those again, by their numbers."""
     RECEIVED = "received"
-    """It is whole, and will be stored: ask again."""
+    """It is complete and will be stored: ask again."""
     COMMITTED = "committed"
-    """It is stored. Only now may the node delete its own."""
+    """It is stored; only now may the node delete its copy."""
     SUPERSEDED = "superseded"
-    """Another's result counts. The node may delete its own."""
+    """Another node's result counts; the node may delete its own."""
     NEVER_YOURS = "never yours"
     """The node never had this lease."""
 
@@ -259,18 +260,18 @@ def encoded(message: msgspec.Struct) -> bytes:
 
 
 def decoded(data: bytes, kind: type[Kind]) -> Kind:
-    """`msgspec.MsgspecError` (a ValueError) for anything but a message of this kind."""
+    """Raises `msgspec.MsgspecError` (a ValueError) if it is not a message of this kind."""
     return msgspec.json.decode(data, type=kind, dec_hook=_from_plain)
 
 
 def claim_answer(data: bytes) -> ClaimAnswer:
-    """The one answer of two kinds."""
+    """Decode the answer to a claim, which is one of two types."""
     answer: ClaimAnswer = msgspec.json.decode(data, type=ClaimAnswer, dec_hook=_from_plain)
     return answer
 
 
 def _from_plain(kind: Any, value: Any) -> Any:
-    """The one type that msgspec does not know."""
+    """Decode a Counter, the one type that msgspec does not know."""
     if getattr(kind, "__origin__", None) is Counter:
         return Counter(value)
     raise NotImplementedError(kind)
