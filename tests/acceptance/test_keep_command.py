@@ -207,6 +207,7 @@ def test_what_a_crawl_made_is_gone_on_with_and_wishes_are_obeyed(
         (("--status", "nowhere"), "nothing is kept there"),
         (("--visit", "wiki", "--out", "nowhere"), "nothing is kept there"),
         (("sites.toml", "--status"), "say one thing"),
+        (("--pause", "wiki", "99999999d"), "at most 3650 days"),
     ],
 )
 def test_mistakes_are_told_in_a_line(arguments: tuple[str, ...], words: str) -> None:

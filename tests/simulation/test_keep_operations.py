@@ -74,6 +74,44 @@ def test_a_pause_outlives_a_restart_and_zero_ends_it(tmp_path: Path) -> None:
     assert len(looks(web)) > before
 
 
+def test_a_pause_ends_a_visit_that_is_under_way(tmp_path: Path) -> None:
+    """Each page takes a minute; another site goes on."""
+    web = ChangingPages([HOST, "b.example"], pages=60)
+    slow, other = (replace(site(host), delay=Seconds(MINUTE)) for host in web.hosts)
+    paused, until = BEGIN + 20 * MINUTE, BEGIN + 3 * HOUR
+
+    async def pause(clock: VirtualClock, _: Onlooker) -> None:
+        await asyncio.sleep(paused - clock.wall())
+        leave_wish(tmp_path, Wish(WishKind.PAUSE, HOST, until))
+
+    job = keep_job(tmp_path, [slow, other], 0.3, tend_seconds=10.0)
+    _, onlooker, _ = keep_virtually(job, web, meanwhile=pause)
+    found = looks(web)
+    assert [at for at in found if at < paused]
+    assert not [at for at in found if paused + 2 * MINUTE < at < until]
+    assert len(set(found)) == len(found)
+    assert len({url for url in web.asked if HOST in url}) == 60, "and then it goes on"
+    assert len([at for at in looks(web, "b.example") if paused < at < until]) >= 39
+    assert any(state.paused for state in onlooker.states)
+
+
+def test_a_visit_that_is_wanted_does_not_end_a_pause(tmp_path: Path) -> None:
+    web = ChangingPages([HOST], pages=2)
+    wanted, until = BEGIN + 2 * HOUR, BEGIN + 6 * HOUR
+
+    async def pause_and_want(clock: VirtualClock, _: Onlooker) -> None:
+        await asyncio.sleep(HOUR)
+        leave_wish(tmp_path, Wish(WishKind.PAUSE, HOST, until))
+        await asyncio.sleep(wanted - clock.wall())
+        leave_wish(tmp_path, Wish(WishKind.VISIT, HOST))
+
+    job = keep_job(tmp_path, [OFTEN], 0.3, tend_seconds=10.0)
+    keep_virtually(job, web, meanwhile=pause_and_want)
+    after = [at for at in looks(web) if BEGIN + HOUR + MINUTE < at < until]
+    assert len(after) == 2
+    assert max(after) < wanted + MINUTE
+
+
 def test_a_visit_that_is_wanted_looks_at_every_page_now(tmp_path: Path) -> None:
     web = ChangingPages([HOST], pages=5, rates=(0.01,))
     wanted = BEGIN + 3 * HOUR

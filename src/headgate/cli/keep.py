@@ -17,6 +17,8 @@ from headgate.model.units import parse_duration
 
 __all__ = ["configure", "run"]
 
+_LONGEST_PAUSE_DAYS = 3650
+
 POLICIES = ("index", "fixed", "iir", "icr", "nutch", "uniform")
 OBJECTIVES = ("age", "freshness")
 
@@ -120,7 +122,12 @@ def _wish(args: argparse.Namespace) -> int:
     site, until = args.visit or args.rebuild, 0.0
     if args.pause is not None:
         site, duration = args.pause
-        until = time.time() + parse_duration(duration)
+        seconds = parse_duration(duration)
+        if seconds > _LONGEST_PAUSE_DAYS * 86_400:
+            raise UserMistake(
+                f"a pause is at most {_LONGEST_PAUSE_DAYS} days; take the site out of the file"
+            )
+        until = time.time() + seconds
     if not collection.catalog.is_file():
         raise UserMistake(f"{args.out}: nothing is kept there; name the folder with --out DIR")
     if not collection.memory(site).exists():

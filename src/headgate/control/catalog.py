@@ -98,6 +98,11 @@ class SiteState(msgspec.Struct, frozen=True):
     """A message for the user; empty: none."""
     trouble_since: float = 0.0
 
+    @property
+    def paused_by_user(self) -> bool:
+        """If it is paused: otherwise Headgate itself waits, and the trouble says why."""
+        return not (self.down or self.suspicions)
+
 
 class KeptPromise(msgspec.Struct, frozen=True):
     """A promise that every page of a site is fetched again by ``due``."""

@@ -247,9 +247,9 @@ class Desk:
         return remarks
 
     def pause(self, name: str, until: float) -> None:
-        """The user wants it left alone."""
+        """The user wants it left alone; what Headgate itself waited for counts no more."""
         state = self.states.get(name) or SiteState(name, 0, 0.0)
-        self.states[name] = structs.replace(state, paused_until=until)
+        self.states[name] = structs.replace(state, paused_until=until, down=0, suspicions=0)
         self.catalog.put_site_state(self.states[name])
         self.board.pause(name, until)
 

@@ -94,11 +94,12 @@ class Keeper:
         self._visits = KeepVisits(
             self.desk, self.volumes, self.state, notices, self._links, parts.clock
         )
-        self._orders = KeepOrders(
-            collection, self.desk, self._visits, self.state, parts.clock, self._tell
-        )
         self._woken = asyncio.Event()
         self.legs = KeepLegs(parts, collection, catalog, self._tell, self._heard)
+        self._orders = KeepOrders(
+            collection, self.desk, self._visits, self.state, parts.clock, self._tell,
+            self.legs.interrupt,
+        )  # fmt: skip
         self._wall = WallWatch(parts.clock)
         self._faults = 0
         """Of this machine, since a visit ended well."""

@@ -30,6 +30,8 @@ class KeepOrders:
     state: KeepState
     clock: Clock
     tell: Callable[[Sequence[str]], None]
+    interrupt: Callable[[str], None]
+    """Ends visits with what they have; others begin."""
     _looked: float = -math.inf
     _told_to_look: bool = False
 
@@ -62,7 +64,7 @@ class KeepOrders:
             if wish.site not in self.desk.sites:
                 self.tell([f"{wish.site}: no such site is kept"])
             elif wish.kind is WishKind.PAUSE:
-                self.desk.pause(wish.site, wish.until)
+                self._pause(wish)
             elif wish.kind is WishKind.VISIT:
                 self.desk.board.want(wish.site)
             elif wish.site in self.visits:
@@ -70,6 +72,11 @@ class KeepOrders:
             else:
                 self._rebuild(wish)
         return bool(wishes)
+
+    def _pause(self, wish: Wish) -> None:
+        self.desk.pause(wish.site, wish.until)
+        if wish.site in self.visits and wish.until > self.clock.wall():
+            self.interrupt("a pause")
 
     def _rebuild(self, wish: Wish) -> None:
         self.tell(mend(self.collection, wish.site))

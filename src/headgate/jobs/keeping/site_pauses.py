@@ -34,13 +34,13 @@ def state_after(
     interrupted = progress.state is TaskState.STOPPED and not counts.asked
     downs = before.down + 1 if down else before.down if interrupted else 0
     doubts = before.suspicions + 1 if counts.doubted else 0
-    paused, trouble = 0.0, ""
+    paused, trouble = before.paused_until if before.paused_by_user else 0.0, ""
     if down:
         hours = _DOWN_HOURS[min(downs, len(_DOWN_HOURS)) - 1]
-        paused = now + hours * _HOUR
+        paused = max(paused, now + hours * _HOUR)
         trouble = why_down(planned.site, progress)
     elif counts.doubted:
-        paused = now + _DOUBT_HOURS[min(doubts, len(_DOUBT_HOURS)) - 1] * _HOUR
+        paused = max(paused, now + _DOUBT_HOURS[min(doubts, len(_DOUBT_HOURS)) - 1] * _HOUR)
         trouble = ONE_TEXT
     state = SiteState(
         planned.site.name, planned.visit, now, before.outlook,

@@ -169,7 +169,7 @@ class KeepState:
         found = [
             Paused(name, state.paused_until)
             for name, state in self._desk.states.items()
-            if state.paused_until > now and not state.trouble and name in self._desk.sites
+            if state.paused_until > now and state.paused_by_user and name in self._desk.sites
         ]
         return tuple(sorted(found, key=lambda one: one.until)[:_SHOWN])
 
