@@ -10,15 +10,18 @@ import os
 import shlex
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import IO
 
 __all__ = ["CommandEnd", "run_command"]
 
 _MOST_WORDS = 500
 """Bytes of what it says on stderr that are kept."""
 _PIECE = 65_536
+_LAST_WORDS_SECONDS = 1.0
+"""For what it said before it ended."""
 _CANNOT_BE_RUN = 126, 127
 
 
@@ -38,46 +41,71 @@ async def run_command(
     command: str, document: bytes, environment: Mapping[str, str], seconds: float
 ) -> CommandEnd:
     """``document`` is its standard input; the environment is added to ours."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *shlex.split(command),
-            stdin=PIPE,
-            stdout=DEVNULL,
-            stderr=PIPE,
-            env={**os.environ, **environment},
-            start_new_session=True,
+    async with _listening() as (words, its_end):
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *shlex.split(command),
+                stdin=PIPE,
+                stdout=DEVNULL,
+                stderr=its_end,
+                env={**os.environ, **environment},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            return CommandEnd(None, getattr(error, "strerror", "") or str(error), startable=False)
+        finally:
+            its_end.close()
+        said = bytearray()
+        hearing = asyncio.create_task(_hear(words, said))
+        telling = asyncio.create_task(_tell(process, document))
+        try:
+            async with asyncio.timeout(seconds):
+                code = await process.wait()
+        except TimeoutError:
+            return CommandEnd(None, f"not done in {seconds:g} seconds")
+        finally:
+            await _end(process)
+            await asyncio.wait([hearing], timeout=_LAST_WORDS_SECONDS)
+            for work in (hearing, telling):
+                work.cancel()
+            await asyncio.gather(hearing, telling, return_exceptions=True)
+    line = said.decode("utf-8", "replace").strip().replace("\n", " ")
+    return CommandEnd(code, line or f"it ended with code {code}", code not in _CANNOT_BE_RUN)
+
+
+@asynccontextmanager
+async def _listening() -> AsyncIterator[tuple[asyncio.StreamReader, IO[bytes]]]:
+    """A pipe for what a command says, and the command's end of it. Ours is closed even if a process
+    that left the command's group still holds the other."""
+    read, write = os.pipe()
+    reader = asyncio.StreamReader()
+    with os.fdopen(read, "rb", 0) as ours, os.fdopen(write, "wb", 0) as its_end:
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), ours
         )
-    except (OSError, ValueError) as error:
-        return CommandEnd(None, getattr(error, "strerror", "") or str(error), startable=False)
-    try:
-        async with asyncio.timeout(seconds):
-            words, _ = await asyncio.gather(_heard(process), _told(process, document))
-            code = await process.wait()
-    except TimeoutError:
-        return CommandEnd(None, f"not done in {seconds:g} seconds")
-    finally:
-        await _end(process)
-    said = words.decode("utf-8", "replace").strip().replace("\n", " ")
-    return CommandEnd(code, said or f"it ended with code {code}", code not in _CANNOT_BE_RUN)
+        try:
+            yield reader, its_end
+        finally:
+            transport.close()
 
 
-async def _told(process: Process, document: bytes) -> None:
+async def _tell(process: Process, document: bytes) -> None:
     """One that does not listen is no failure."""
     assert process.stdin is not None
-    with suppress(OSError):
-        process.stdin.write(document)
-        await process.stdin.drain()
-    with suppress(OSError):
-        process.stdin.close()
+    try:
+        with suppress(OSError):
+            process.stdin.write(document)
+            await process.stdin.drain()
+    finally:
+        with suppress(OSError):
+            process.stdin.close()
 
 
-async def _heard(process: Process) -> bytes:
-    """The last lines of output; all is read, so that the command never blocks."""
-    assert process.stderr is not None
-    last = b""
-    while piece := await process.stderr.read(_PIECE):
-        last = (last + piece)[-_MOST_WORDS:]
-    return last
+async def _hear(words: asyncio.StreamReader, said: bytearray) -> None:
+    """The last of its words; all are read, so that the command never blocks."""
+    while piece := await words.read(_PIECE):
+        said += piece
+        del said[:-_MOST_WORDS]
 
 
 async def _end(process: Process) -> None:
