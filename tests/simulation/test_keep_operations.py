@@ -252,6 +252,22 @@ class OddPages(ChangingPages):
         return f"<urlset>{pages}</urlset>".encode()
 
 
+@pytest.mark.parametrize(
+    ("forbidden", "words"),
+    [
+        (False, f"no page of it could be fetched: http://{HOST}/ answered 404"),
+        (True, f"no page of it could be fetched: robots.txt forbids http://{HOST}/"),
+    ],
+)
+def test_a_site_without_any_page_is_a_trouble(tmp_path: Path, forbidden: bool, words: str) -> None:
+    web = OddPages([HOST], pages=0, forbidden_from=BEGIN if forbidden else float("inf"))
+    status, _, _ = keep_virtually(keep_job(tmp_path, [site(HOST)], 0.05), web)
+    (trouble,) = status.troubles
+    assert trouble.what == words
+    assert "seeds" in trouble.remedy
+    assert status.fresh is None, "there is no copy that could be out of date"
+
+
 def test_pages_that_robots_txt_forbids_now_are_kept_and_not_asked(tmp_path: Path) -> None:
     """robots.txt is good for a day; the site is asked every half an hour."""
     web = OddPages([HOST], pages=3, forbidden_from=BEGIN + 2 * HOUR)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.recrawl.arrays import BoolArray, FloatArray
+from headgate.recrawl.arrays import BoolArray, FloatArray, as_floats
 from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite
 from headgate.recrawl.page_estimates import PageEstimates
 from headgate.recrawl.page_policies import PagePolicy, Worth
@@ -34,7 +34,8 @@ class Outlook:
     ages: tuple[float, ...]
     """Mean seconds for which copies have been out of date."""
     pages: int
-    """Pages that may be fetched at all."""
+    """Pages that these two curves are about: those that may be fetched at all, without those that
+    were requested and gave nothing to copy."""
     oldest_look: float
     """Of pages fetched before that may be fetched again within the promise; infinite: none."""
     expected_bytes: float
@@ -65,8 +66,9 @@ def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
     moments = begins + KNOTS_SECONDS / site.terms.grid.speed
     open_ = ready <= moments[:, None]
     worth = policy.worth(known, moments)
-    fresh = 1 - known.probability_changed(moments).mean(axis=1)
-    ages = known.expected_age(moments).mean(axis=1) * DAY_SECONDS
+    told = (pages.known_at > 0) | (pages.asked == 0)
+    fresh = 1 - _mean(known.probability_changed(moments)[:, told])
+    ages = _mean(known.expected_age(moments)[:, told]) * DAY_SECONDS
     first = Worth(worth.opening[0], worth.along[0], worth.cost[0])
     visit = best_visit(site, policy.riding, first, open_[0])
     assert visit is not None, "a page is ready when the curve begins"
@@ -76,7 +78,7 @@ def outlook_of(site: KeptSite, policy: PagePolicy, now: float) -> Outlook:
         values=_plain(np.where(open_, worth.opening, 0.0).max(axis=1)),
         fresh=_plain(fresh),
         ages=_plain(ages),
-        pages=int(np.isfinite(ready).sum()),
+        pages=int((np.isfinite(ready) & told).sum()),
         oldest_look=oldest,
         expected_bytes=visit.expected_bytes,
         expected_seconds=visit.expected_seconds,
@@ -91,6 +93,11 @@ def _in_promise(site: KeptSite, now: float) -> BoolArray:
     pages = site.pages
     within = site.terms.fresh_within or 0.0
     return (pages.asked > 0) & (pages.not_before <= np.maximum(now, pages.asked + within))
+
+
+def _mean(curves: FloatArray) -> FloatArray:
+    """Of all pages at each moment; of none, 0."""
+    return as_floats(curves.sum(axis=1) / max(curves.shape[1], 1))
 
 
 def _plain(numbers: FloatArray) -> tuple[float, ...]:

@@ -135,6 +135,22 @@ def test_waiting_for_a_change_that_is_seldom_is_bounded_by_a_day(
     assert now + 3600 <= ready <= now + DAY_SECONDS
 
 
+def test_pages_that_gave_nothing_to_copy_are_not_out_of_date() -> None:
+    """As a seed that answers 404; one that was never asked for is out of date."""
+    kept = site(3)
+    before = outlook_of(kept, INDEX, T0)
+    kept.pages.known_at[1] = 0.0
+    without = outlook_of(kept, INDEX, T0)
+    assert without.pages == 2
+    assert without.fresh == pytest.approx(before.fresh)
+    kept.pages.asked[1] = 0.0
+    unseen = outlook_of(kept, INDEX, T0)
+    assert unseen.pages == 3
+    assert unseen.fresh[0] < without.fresh[0]
+    kept.pages.asked[:], kept.pages.known_at[:] = T0, 0.0
+    assert outlook_of(kept, INDEX, T0).pages == 0
+
+
 @pytest.mark.parametrize("policy", [INDEX, ByIndex(Staleness.FRESHNESS), Uniform(), ByNutch()])
 def test_the_curve_is_what_the_best_page_is_worth_then(policy: PagePolicy) -> None:
     kept = site(5)

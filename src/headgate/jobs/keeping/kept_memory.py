@@ -50,6 +50,8 @@ class KnownSite:
     """URLs of archived pages that the last visit which chose them did not ask for."""
     flapping: Sequence[str] = ()
     """URLs of pages with another content at every look (`recrawl.page_histories`)."""
+    in_vain: PageMemory | None = None
+    """Where pages were asked for and none is archived, the one nearest to a seed."""
 
 
 def terms_of(site: Site) -> SiteTerms:
@@ -90,6 +92,7 @@ def read_known_site(
         summary,
         [page.url for page in pages if page.error == LEFT_OUT and page.digest],
         [pages[number].url for number in flapping.tolist()],
+        _in_vain(pages),
     )
 
 
@@ -103,6 +106,13 @@ def decode_outlook(data: bytes) -> Outlook | None:
         return msgspec.msgpack.decode(data, type=Outlook) if data else None
     except msgspec.MsgspecError:
         return None
+
+
+def _in_vain(pages: Sequence[PageMemory]) -> PageMemory | None:
+    if any(page.told_at for page in pages):
+        return None
+    asked = (page for page in pages if page.looks)
+    return min(asked, key=lambda page: page.depth, default=None)
 
 
 def _believable(moment: float, now: float) -> float:
