@@ -107,7 +107,7 @@ class Participant(Nobody):
         loop = asyncio.get_running_loop()
         chosen = await loop.run_in_executor(self._choosing, self._follow, url, links)
         if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-            raise UserMistake(f"follow({url!r}, …) answered {chosen!r}; it is to answer links")
+            raise UserMistake(f"follow({url!r}, …) returned {chosen!r}; it must return links")
         wanted = frozenset(chosen)
         return [link for link in links if link in wanted]
 

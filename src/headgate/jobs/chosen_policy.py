@@ -95,7 +95,7 @@ def _refuse_order(order: ScoreOrder, budget: Budget, sites: Sequence[Site], proc
         )
     if processes > 1:
         raise UserMistake(
-            f"the order {SCORE!r} is of one process; leave out --processes {processes}"
+            f"the order {SCORE!r} needs a single process; leave out --processes {processes}"
         )
     if len(sites) > _MOST_IN_ONE_QUEUE:
         raise UserMistake(
@@ -104,6 +104,6 @@ def _refuse_order(order: ScoreOrder, budget: Budget, sites: Sequence[Site], proc
         )
     if budget.make_way and not order.enforced:
         raise UserMistake(
-            f"the admission {order.admission!r} holds the line to nothing, so it cannot make way;"
+            f"the admission {order.admission!r} enforces no rate, so it cannot make way;"
             f" leave one of them out"
         )

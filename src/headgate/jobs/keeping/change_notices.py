@@ -1,8 +1,8 @@
-"""Telling users' commands and web hooks what changed, beside the crawl and never in its way.
+"""Notifies the user's commands and web hooks of changed pages, without holding up the crawl.
 
-`ChangeNotices.tell` puts a notice down and returns at once. What is put down is on disk, and a
-restart goes on with it; what is dropped, because too many wait, is counted and told
-(`troubles`). The difference of the page's text is made when the notice is given, in a thread.
+`ChangeNotices.tell` queues a notice on disk and returns at once; a restart continues with the
+queue. Notices that are dropped, because too many wait, are counted and reported (`troubles`). The
+difference of a page's text is made in a thread when the notice is delivered.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from headgate.storage.page_state import PageState
 __all__ = ["ChangeNotices"]
 
 _SECONDS = 60.0
-"""That a command or a hook may take."""
+"""Time-out of a command or a hook."""
 _LONGEST_LINE = 500
 _RETRIED = frozenset((408, 425, 429))
 _MOST_TROUBLES = 20
@@ -44,7 +44,7 @@ _MOST_TROUBLES = 20
 
 @dataclass(frozen=True, slots=True)
 class _Try:
-    """How it went, and if not well, what a person can do."""
+    """The outcome of a delivery; if it failed, the problem and a remedy."""
 
     outcome: Outcome
     problem: str = ""
@@ -53,8 +53,8 @@ class _Try:
 
 @dataclass(slots=True)
 class ChangeNotices:
-    """Use as ``async with ChangeNotices(collection, clock, agent) as notices``; leaving it ends
-    what is under way, to be told again at the next start."""
+    """Use as ``async with ChangeNotices(collection, clock, agent) as notices``. Deliveries that are
+    in progress at its end are repeated after the next start."""
 
     collection: Path
     clock: Clock
@@ -65,7 +65,7 @@ class ChangeNotices:
     _log: NoticeLog | None = None
     """Opened with the first notice."""
     _faults: dict[str, Trouble] = field(default_factory=dict)
-    """By who could not be told last."""
+    """By receiver, if its last delivery failed."""
     _dropped_since: float = 0.0
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -90,12 +90,12 @@ class ChangeNotices:
             self._log.close()
 
     def take(self) -> None:
-        """Tell of what visits have left since the last time."""
+        """Queue the notices that visits have left since the last call."""
         for notice in take_news(self.collection):
             self.tell(notice)
 
     def tell(self, notice: ChangeNotice) -> None:
-        """Send a notice to its receivers, soon. Never waits and never fails."""
+        """Queue a notice for its receiver. Never waits and never fails."""
         if self._queue.waiting >= MOST_WAITING:
             self._drop()
             return
@@ -117,7 +117,7 @@ class ChangeNotices:
         found = list(self._faults.values())[:_MOST_TROUBLES]
         if self._queue.dropped:
             what = f"{self._queue.dropped:,} notices of changes were dropped, too many waited"
-            remedy = f"headgate changes {self.collection} --since 1d tells them; see to on_change"
+            remedy = f"headgate changes {self.collection} --since 1d lists them; check on_change"
             found.append(Trouble(what, self._dropped_since, remedy))
         return tuple(found)
 
@@ -186,12 +186,12 @@ def _answered(answer: PostAnswer) -> _Try:
     if 200 <= answer.status < 300:
         return _Try(Outcome.TOLD)
     if answer.problem:
-        remedy = "see that it runs and can be reached from here; it is tried again"
+        remedy = "check that it runs and can be reached from here; it is tried again"
         return _Try(Outcome.FAILED, answer.problem, remedy)
     what = f"it answered {answer.status}"
     if answer.status >= 500 or answer.status in _RETRIED:
-        return _Try(Outcome.FAILED, what, "see its own log; it is tried again")
-    remedy = "correct on_change in the site file; where a redirect leads, write that URL"
+        return _Try(Outcome.FAILED, what, "see its log; it is tried again")
+    remedy = "correct on_change in the site file; after a redirect, use the new URL"
     return _Try(Outcome.REFUSED, what, remedy)
 
 
@@ -200,13 +200,13 @@ def _ended(end: CommandEnd, command: str) -> _Try:
         return _Try(Outcome.TOLD)
     if not end.startable:
         program = shlex.split(command)[0]
-        remedy = f"install {program!r} or write its whole path into on_change of the site file"
+        remedy = f"install {program!r} or give its full path in on_change of the site file"
         return _Try(Outcome.REFUSED, end.problem, remedy)
-    return _Try(Outcome.FAILED, end.problem, "mend the command; it is tried again")
+    return _Try(Outcome.FAILED, end.problem, "correct the command; it is tried again")
 
 
 def _with_difference(collection: Path, notice: ChangeNotice) -> PageChange:
-    """The change with what of its text changed, as far as that can be had."""
+    """The change with the difference of its text, if that can be made."""
     change = notice.change
     if change.change is not Change.CHANGED or notice.old is None or notice.new is None:
         return change

@@ -1,9 +1,9 @@
-"""The desk of a keeper: which site is visited next and for which pages, and what a visit taught.
+"""The desk of a keeper: plans the next visit, and takes in the result of each.
 
-The board of all sites (`recrawl.site_board`) chooses the site; what its memory says chooses the
-pages. After a visit the memory is read again, and the catalog is told: the visit, what is known of
-the site now, the promise that was settled. A memory that is ahead of the catalog, since somebody
-pulled the plug between the two, is simply read again.
+The board of all sites (`recrawl.site_board`) chooses the site, and the pages are chosen from its
+memory. After a visit the memory is read again, and the catalog gets the visit, the state of the
+site and the promise that was settled. After a crash between the two, the memory is ahead of the
+catalog, and is read again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from headgate.storage.memory.summary import VisitCounts
 __all__ = ["Desk"]
 
 _MOST_PAGES = 5_000
-"""Of one visit."""
+"""Most pages of a visit."""
 _AHEAD_SECONDS = 300.0
 
 
@@ -66,16 +66,16 @@ class Desk:
     sites: dict[str, Site] = field(default_factory=dict)
     states: dict[str, SiteState] = field(default_factory=dict)
     pages: dict[str, int] = field(default_factory=dict)
-    """Known of each site."""
+    """Number of known pages of each site."""
     remarks: list[str] = field(default_factory=list)
-    """What had to be mended, a sentence each."""
+    """Repairs, a sentence each."""
 
     def __post_init__(self) -> None:
         self.policy.order.restore(load_turns(self.collection.path, self.policy.name))
         self.board = SiteBoard(self.policy.order)
 
     def take_sites(self, sites: Iterable[Site], now: float) -> None:
-        """From now on these are kept, and no others. What is known of the others stays."""
+        """Keep these sites from now on, and no others; what is stored of the others stays."""
         wanted = {site.name: site for site in sites}
         if not self.states:
             self.states = dict(self.catalog.site_states())
@@ -101,7 +101,7 @@ class Desk:
         if state is not None:
             self.board.pause(name, state.paused_until)
         if summary is None and (state is None or not state.visit):
-            return  # nobody was there; a memory that was lost is found out below
+            return  # never visited; a lost memory is handled below
         self.pages[name] = 0 if summary is None else summary.pages
         if outlook is None or summary is None or state is None or summary.visit != state.visit:
             self.refresh(name, now)
@@ -131,7 +131,7 @@ class Desk:
         return known
 
     def _save_anew(self, name: str) -> None:
-        """What the memory knew and the catalog did not."""
+        """Save to the catalog what the memory knew and the catalog did not."""
         outlook = self.board.outlook(name)
         summary = read_summary(self.collection.memory(name), name)
         if outlook is not None and summary is not None:
@@ -145,7 +145,7 @@ class Desk:
             self.catalog.put_site_state(state)
 
     def known(self, name: str, now: float) -> KnownSite | None:
-        """What the memory of a site says now; a damaged one is mended."""
+        """Read a site's memory; a damaged one is repaired. None: it has no pages."""
         site = self.sites[name]
         path = self.collection.memory(name)
         try:
@@ -159,8 +159,8 @@ class Desk:
             return read_known_site(memory, site, self.prior, self.states.get(name), now)
 
     def plan(self, task: BoardTask, now: float, most_bytes: float) -> PlannedVisit | None:
-        """The visit that a task of the board becomes; None: there is nothing to ask, after all,
-        and the board knows."""
+        """Plan the visit for a task of the board; None: no page is due after all, and the board
+        was told."""
         site = self.sites[task.site]
         state = self.states.get(site.name)
         known = None if task.why is Why.FIRST else self.refresh(site.name, now)
@@ -202,7 +202,7 @@ class Desk:
         )  # fmt: skip
 
     def learn(self, planned: PlannedVisit, volume: str, progress: Progress, now: float) -> VisitEnd:
-        """Read what a visit taught; `record` makes it known."""
+        """Read the result of a visit from the site's memory; `record` stores it."""
         site = planned.site
         name = site.name
         before = self.states.get(name) or SiteState(name, 0, 0.0)
@@ -232,13 +232,13 @@ class Desk:
         return VisitEnd(visit, counts, state, promise, checked, of)
 
     def record(self, end: VisitEnd) -> None:
-        """Tell catalog and board of a visit that ended."""
+        """Record a visit that has ended in the catalog and on the board."""
         self.catalog.record_kept(end.visit, end.state, end.promise)
         self.board.pause(end.state.site, end.state.paused_until)
         self.board.end(end.state.site, end.visit.finished, end.of)
 
     def forget_visits(self) -> None:
-        """After a fault of this machine: no visit runs, and all is read again."""
+        """After a fault of this machine: no visit runs, and everything is read again."""
         self.board = SiteBoard(self.policy.order)
         self.sites, self.states = {}, {}
 
@@ -247,15 +247,15 @@ class Desk:
         return remarks
 
     def pause(self, name: str, until: float) -> None:
-        """The user wants it left alone; what Headgate itself waited for counts no more."""
+        """Pause a site, as the user asked; Headgate's own reasons to wait are forgotten."""
         state = self.states.get(name) or SiteState(name, 0, 0.0)
         self.states[name] = structs.replace(state, paused_until=until, down=0, suspicions=0)
         self.catalog.put_site_state(self.states[name])
         self.board.pause(name, until)
 
     def _settled(self, planned: PlannedVisit, now: float) -> KeptPromise | None:
-        """The promise that a visit for it has kept, or kept late: the page that was oldest then has
-        been looked at."""
+        """The promise that a visit has kept, in time or late: the page that was oldest then was
+        fetched."""
         outlook = self.board.outlook(planned.site.name)
         if planned.due is None or outlook is None or outlook.oldest_look <= planned.oldest_look:
             return None
@@ -264,7 +264,7 @@ class Desk:
         return KeptPromise(planned.site.name, planned.due, now) if late or pressing else None
 
     def _checked(self, planned: PlannedVisit) -> tuple[tuple[float, bool], ...]:
-        """What looks found, beside what had been said."""
+        """For each page: the predicted probability of a change, and whether it had changed."""
         found = []
         with SiteMemory(self.collection.memory(planned.site.name), planned.site.name) as memory:
             for url, said in planned.said.items():

@@ -1,4 +1,4 @@
-"""The site file as a keeper reads it: every site has seeds, and no page belongs to two sites."""
+"""Reads a site file for a keeper: every site needs seeds, and no page may belong to two sites."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["read_keep_file"]
 
 
 def read_keep_file(text: str, path: str, *, bandwidth: BytesPerSecond | None = None) -> SiteFile:
-    """Read a site file's text, or raise a `SiteFileError`; ``bandwidth`` replaces its own."""
+    """Parse a site file, or raise a `SiteFileError`; ``bandwidth`` replaces the file's."""
     contents = parse_site_file(text, path, bandwidth=bandwidth, unless_given=UNLIMITED)
     for site in contents.sites:
         if not site.seeds:

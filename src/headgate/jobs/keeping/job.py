@@ -1,4 +1,4 @@
-"""What a keeper is asked for, and who looks on."""
+"""The job of a keeper, and its observer."""
 
 from __future__ import annotations
 
@@ -25,48 +25,48 @@ class KeepJob(msgspec.Struct, frozen=True):
     budget: Budget
     out: Path
     contact: str
-    """Told to servers."""
+    """Sent to servers."""
     policy: KeepPolicy
     seconds: float = math.inf
-    """Then it ends."""
+    """How long it runs."""
     once: bool = False
-    """It ends when nothing is due."""
+    """End when nothing is due."""
     reread: Callable[[bool], SiteFile | None] = lambda _: None
-    """The site file where it is another one than at the last call, or the user says so, read as the
-    first time; raises what is wrong with it."""
+    """Returns the site file if it has changed since the last call, or if called with True; raises
+    if it is invalid."""
     tend_seconds: float = 1.0
-    """Between two looks at what there is to do, if nothing happens."""
+    """Time between two checks for something to do, if nothing happens."""
     crew: Callable[[], int] | None = None
-    """How many visits can be made at once now, by machines that come and go; None: as many as the
-    budget has crawlers."""
+    """Returns how many visits can run at once on the machines that are connected now; None: as many
+    as the budget has crawlers."""
 
     @property
     def slots(self) -> int:
-        """Visits that are begun at once at the most."""
+        """Most visits at once."""
         return self.budget.crawlers if self.crew is None else self.crew()
 
 
 class Stoppable(Protocol):
-    """A keeper, as its watcher sees it."""
+    """A keeper, as seen by its watcher."""
 
     def stop(self, reason: str = "stopped") -> None:
         """End in order."""
         ...
 
     def look_again(self) -> None:
-        """At the site file, now."""
+        """Read the site file again now."""
         ...
 
 
 class KeepWatcher(Protocol):
-    """Watches a keeper. Called from the event loop, so it must not take long."""
+    """An observer of a keeper. Called from the event loop, so it must return quickly."""
 
     def told(self, words: Sequence[str]) -> None:
-        """What somebody should know, a sentence each."""
+        """Messages for the user, a sentence each."""
         ...
 
     def state(self, status: KeepStatus) -> None:
-        """Every minute, and at the end."""
+        """Called every minute, and at the end."""
         ...
 
     def attach(self, keeper: Stoppable) -> None:

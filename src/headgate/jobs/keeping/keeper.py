@@ -1,13 +1,13 @@
-"""A collection kept fresh, without an end: visits are chosen, made, remembered; volumes are sealed.
+"""Keeps a collection fresh without an end: plans, makes and records visits, and seals volumes.
 
     desk (board, memories) ──visit──► manager, conducting ──► fleet ──► journal, WARC
        ▲                                                                     │
        └──── catalog ◄── what it found ◄── memory of the site ◄──────────────┘
 
-The parts are a crawl's. One task beside the conducting tends to all that is not a rate: visits
-that ended, slots that are free, volumes, the site file, wishes, the state of now. A fault of this
-machine (a full disk) ends the leg: what is stored is stored, a trouble says what to do, and after a
-while the next leg begins.
+The parts are those of a crawl. Beside the control loop, one task handles everything but rates:
+visits that have ended, free slots, volumes, the site file, wishes, the status. A fault of this
+machine (a full disk) ends the leg: what is stored stays, a trouble says what to do, and the next
+leg begins after a while.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ _DAY = 86_400.0
 
 
 async def keep(job: KeepJob, parts: Parts, watcher: KeepWatcher) -> KeepStatus:
-    """Until it is stopped, or has come to the end that the job has; the last state of it."""
+    """Keep a collection until stopped, or until the end that the job sets; return the last
+    status."""
     collection = Collection(job.out)
     with collection.lock(), parts.open_catalog(collection.catalog) as catalog:
         agent = fetcher_settings((), job.contact).user_agent
@@ -102,18 +103,18 @@ class Keeper:
         )  # fmt: skip
         self._wall = WallWatch(parts.clock)
         self._faults = 0
-        """Of this machine, since a visit ended well."""
+        """Faults of this machine since the last visit that ended well."""
         self._state_at = -math.inf
         self._started = parts.clock.now()
 
     def stop(self, reason: str = "stopped") -> None:
-        """End in order: visits end with what they have, and all is sealed."""
+        """End in order: visits end with what they have, and everything is sealed."""
         self._stopped = self._stopped or reason
         self.legs.interrupt(reason)
         self._woken.set()
 
     def look_again(self) -> None:
-        """At the site file, now."""
+        """Read the site file again now."""
         self._orders.look_again()
         self._woken.set()
 
@@ -135,11 +136,12 @@ class Keeper:
         return self._save_state(running=False)
 
     async def _sit_out(self, fault: Exception) -> None:
-        """A fault of this machine: visits that were under way are ended by what they stored."""
+        """After a fault of this machine: wait, then recover; running visits end with what they
+        stored."""
         self._visits.forget()
         what = without_remedy(str(fault))
         self.state.troubled(
-            "machine", what, "make room on the disk, or mend what is named; it goes on then"
+            "machine", what, "make room on the disk, or repair what is named; it then continues"
         )
         wait = min(_AFTER_FAULT_SECONDS * 2.0**self._faults, _LONGEST_AFTER_FAULT)
         self._faults = min(self._faults + 1, 10)
@@ -160,7 +162,7 @@ class Keeper:
             self._woken.set()
 
     async def _tend(self, leg: Upkeep) -> None:
-        """All that is not a rate. What fails here is the leg's fault."""
+        """Handle everything but rates, beside the control loop. A fault here ends the leg."""
         try:
             while not leg.conducting.interrupted:
                 self._woken.clear()
@@ -168,7 +170,7 @@ class Keeper:
                     self.desk.look_at_all_again(self._clock.wall())
                 await self._settle()
                 if self._orders.obey():
-                    self._state_at = -math.inf  # who wished for something looks at the state next
+                    self._state_at = -math.inf  # a user who made a wish will look at the status
                 self._take_file()
                 await self._visits.begin(leg, self._job.slots)
                 if self.volumes.is_full():
@@ -180,7 +182,7 @@ class Keeper:
                 if self._is_over():
                     self.stop("over")
                     return
-                # If no visit runs, it looks less often.
+                # Without a running visit, look less often.
                 idle = not self._visits and self._job.tend_seconds > 1.0
                 leg.conducting.look_seconds = self._job.tend_seconds if idle else LOOK_SECONDS
                 with contextlib.suppress(TimeoutError):
@@ -191,7 +193,7 @@ class Keeper:
             raise
 
     def _until_next(self) -> float:
-        """Seconds until there may be something to do, if nobody says so before."""
+        """Seconds until there may be something to do, unless woken before."""
         wall = self._clock.wall()
         soon = self.desk.board.next_moment(wall) - wall
         most = self._job.tend_seconds
@@ -211,7 +213,8 @@ class Keeper:
         self._tell(self.desk.take_remarks())
 
     def _tell_state(self) -> None:
-        """Every minute; in the first one more often, for somebody waits to see it work."""
+        """Report the status every minute; in the first minute more often, as a user may be
+        watching."""
         now = self._clock.now()
         usual = min(now - self._started, _STATE_SECONDS)
         if now - self._state_at >= max(usual, _SELDOM * self._job.tend_seconds):
@@ -227,7 +230,8 @@ class Keeper:
         return status
 
     def _take_file(self) -> None:
-        """With another budget a new leg begins; visits under way end with what they have."""
+        """Apply a changed site file. A new budget begins a new leg, and running visits end with
+        what they have."""
         contents = self._orders.new_file(self._job.reread)
         if contents is None:
             return
@@ -239,8 +243,8 @@ class Keeper:
             self.legs.interrupt("a new budget")
 
     def _take_sites(self, sites: Sequence[Site]) -> None:
-        """Visits to sites that are there no more end with what they have. Seeds may be at other
-        hosts now, so that a new leg begins with them."""
+        """Keep these sites from now on. If sites or seeds have changed, a new leg begins, and
+        running visits end with what they have."""
         before = {name: site.seeds for name, site in self.desk.sites.items()}
         self.desk.take_sites(sites, self._clock.wall())
         save_ignore_rules(self._collection.path, sites)
@@ -256,5 +260,5 @@ class Keeper:
 
 
 def _forget_old(catalog: Catalog, clock: Clock) -> None:
-    """With each volume: a keeper may run for years."""
+    """Called with each volume, as a keeper may run for years."""
     catalog.forget_before(clock.wall() - _FORGET_DAYS * _DAY)

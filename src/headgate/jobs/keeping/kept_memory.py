@@ -1,6 +1,6 @@
-"""A site's memory as the board wants it: its pages in arrays, and what follows from them.
+"""Reads a site's memory into arrays, for a decision about the site.
 
-Read for one decision and let go. Some 30 µs and 600 bytes for each page meanwhile.
+Freed after the decision; takes some 30 µs and 600 bytes per page.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ __all__ = ["KnownSite", "decode_outlook", "encode_outlook", "read_known_site", "
 
 _USUAL_BYTES = 20_000.0
 _AHEAD_SECONDS = 300.0
-"""A look so far in the future was made by a clock that was wrong."""
+"""Times further in the future are due to a wrong clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownSite:
-    """All that is known of a site before a visit, or after it."""
+    """What is known of a site before or after a visit."""
 
     kept: KeptSite
     urls: Sequence[str]
     """Of the pages, in the order of the arrays."""
     summary: MemorySummary
     left_out: Sequence[str] = ()
-    """URLs of archived pages that the last visit which chose them did not ask for."""
+    """URLs of archived pages that the last visit for them left out, as robots.txt forbids them."""
     flapping: Sequence[str] = ()
-    """URLs of pages with another content at every look (`recrawl.page_histories`)."""
+    """URLs of flapping pages (`recrawl.page_histories`)."""
     in_vain: PageMemory | None = None
-    """Where pages were asked for and none is archived, the one nearest to a seed."""
+    """If pages were fetched and none is archived, the one nearest to a seed."""
 
 
 def terms_of(site: Site) -> SiteTerms:
@@ -101,7 +101,7 @@ def encode_outlook(outlook: Outlook) -> bytes:
 
 
 def decode_outlook(data: bytes) -> Outlook | None:
-    """None: there is none, or it was made by another version."""
+    """None: there is none, or it is of another version."""
     try:
         return msgspec.msgpack.decode(data, type=Outlook) if data else None
     except msgspec.MsgspecError:
@@ -116,8 +116,8 @@ def _in_vain(pages: Sequence[PageMemory]) -> PageMemory | None:
 
 
 def _believable(moment: float, now: float) -> float:
-    """By a clock that was wrong and was set back since, a page was told in the future: nobody knows
-    when, so it counts as told a day ago."""
+    """A time in the future is due to a wrong clock that was set back since; it is taken for a day
+    ago."""
     return moment if moment <= now + _AHEAD_SECONDS else now - DAY_SECONDS
 
 

@@ -1,5 +1,4 @@
-"""A visit of a keeper, before and after: what was planned, what came of it, what it says of its
-site."""
+"""A visit of a keeper: its plan, its result, and what is learned from it."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ __all__ = [
 ]
 
 _LEARNING = 0.3
-"""Of what a visit says of a site's costs."""
+"""Weight of the latest visit in a site's costs."""
 _PLAIN_CONNECTION_BYTES = 300.0
 """Without TLS."""
 _SECURE_CONNECTION_BYTES = 6_000.0
@@ -49,30 +48,31 @@ class PlannedVisit:
     """When its promise would be broken."""
     believe: bool
     said: Mapping[str, float]
-    """Of the pages, the probability that they have changed."""
+    """Predicted probability that each page has changed."""
     began: float
     """Seconds since 1970."""
     oldest_look: float
     of: VisitOf = VisitOf.ALL
-    """If it goes well, of its site's turn."""
+    """How much of the site's turn it does if it succeeds."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitEnd:
-    """What came of one."""
+    """The result of a visit."""
 
     visit: Visit
     counts: VisitCounts
     state: SiteState
     promise: KeptPromise | None
     checked: tuple[tuple[float, bool], ...]
-    """Of pages whose looks told: what had been said, and whether they had changed."""
+    """For pages that were compared: predicted probability of a change, and whether they had
+    changed."""
     of: VisitOf
-    """Of its site's turn."""
+    """How much of the site's turn it did."""
 
 
 def is_down(progress: Progress, counts: VisitCounts) -> bool:
-    """Nobody answered: neither a page nor an error status came."""
+    """True if there was no answer: neither a page nor an error status."""
     told = counts.changed + counts.same + counts.new + counts.gone
     if told or counts.doubted:
         return False
@@ -88,7 +88,7 @@ def why_down(site: Site, progress: Progress) -> str:
 
 
 def with_trouble(state: SiteState, before: SiteState, trouble: str, now: float) -> SiteState:
-    """A site that had a trouble before has had it since then, whatever it is called now."""
+    """Set the trouble of a site; if it had one before, even another, it counts since then."""
     if not trouble:
         return state
     since = before.trouble_since if before.trouble else now
@@ -98,7 +98,8 @@ def with_trouble(state: SiteState, before: SiteState, trouble: str, now: float) 
 def learned_costs(
     planned: PlannedVisit, before: SiteState, progress: Progress, counts: VisitCounts
 ) -> tuple[float, float, float]:
-    """What connections, requests and looks cost at this site, by this visit and those before."""
+    """Bytes of a connection and a request, and seconds of a look, by this visit and earlier
+    ones."""
     secure = planned.site.seeds[0].startswith("https:")
     connection = _SECURE_CONNECTION_BYTES if secure else _PLAIN_CONNECTION_BYTES
     connection, request, seconds = before.costs or (connection, _REQUEST_BYTES, _LOOK_SECONDS)

@@ -1,5 +1,5 @@
-"""The legs of a keeper: stretches of its time with one budget and one set of hosts, each with a
-manager and a fleet of its own, until somebody interrupts it or this machine fails."""
+"""The legs of a keeper: each has one budget, one set of hosts, a manager and a fleet, and lasts
+until it is interrupted or this machine fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from headgate.storage.collection import Collection, RunFolder
 __all__ = ["KeepLegs"]
 
 _MOST_OF_CREW = 10_000
-"""Machines come and go: how many visits are begun is for who asks the crew."""
+"""Slots of the manager with a crew, which bounds the number of visits itself."""
 
 
 @dataclass(slots=True)
@@ -34,9 +34,9 @@ class KeepLegs:
     catalog: Catalog
     tell: Callable[[Sequence[str]], None]
     heard: Callable[[Sequence[Progress]], None]
-    """Is told what visits report."""
+    """Called with the progress of visits."""
     now: Upkeep | None = None
-    """The leg that is on."""
+    """The current leg."""
     _time: RunTime = field(init=False)
 
     def __post_init__(self) -> None:
@@ -50,7 +50,7 @@ class KeepLegs:
     async def run(
         self, job: KeepJob, volume: RunFolder | None, tend: Callable[[Upkeep], Awaitable[None]]
     ) -> None:
-        """One leg; ``tend`` runs beside it, and what fails there is the leg's fault."""
+        """Run one leg; ``tend`` runs beside it, and its faults end the leg."""
         budget, clock = job.budget, self.parts.clock
         learning = Learning.of(self.catalog, budget.calendar, job.sites)
         run = volume or RunFolder(self.collection.path, "")

@@ -1,9 +1,8 @@
-"""Whether the visits under way fill the line: then the next one is better chosen later.
+"""Whether the running visits fill the line; if so, the next one is chosen later.
 
-A visit that is begun has its share of the line, however little it is worth beside others. So where
-the budget is what is scarce, few visits are under way, one after the other by what they are worth;
-where servers are slow, as many as it takes to use the line. A visit that is nearly over counts no
-more, for the next one takes a moment to begin.
+A running visit has its share of the line, however little it is worth. So if the budget is scarce,
+few visits run at once, in the order of their value; if servers are slow, as many as it takes to
+fill the line. A visit that is nearly over does not count, as the next one takes a moment to start.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ _SHORTEST_VISIT, _LONGEST_VISIT = 5.0, 600.0
 
 @dataclass(frozen=True, slots=True)
 class VisitPace:
-    """Of one that is under way."""
+    """The pace of a running visit."""
 
     left: float
-    """Bytes."""
+    """Bytes left."""
     pace: float
-    """Bytes per second, as visits to its site were before."""
+    """Bytes per second, by earlier visits to the site."""
 
 
 def is_full(rate: float | None, visits: Iterable[VisitPace]) -> bool:
-    """``rate`` is the budget's; None: it has no bound.
+    """``rate`` is the budget's; None: unlimited.
 
     >>> is_full(1000.0, [VisitPace(50_000, 700), VisitPace(50_000, 400)])
     True
@@ -41,6 +40,6 @@ def is_full(rate: float | None, visits: Iterable[VisitPace]) -> bool:
 
 
 def visit_seconds(min_interval: float) -> float:
-    """So long a visit may take by its bytes; what is left is another's. Where pages may be asked
-    again within seconds, what is worth most is another page soon."""
+    """Most seconds of a visit, by its bytes; the rest is left to another visit. Short if pages may
+    be fetched again soon, as then other pages are soon worth more."""
     return min(max(min_interval, _SHORTEST_VISIT), _LONGEST_VISIT)

@@ -1,8 +1,7 @@
-"""Links of one kept site to another, given to the one that they belong to while both are kept.
+"""Passes links from one kept site to another to the site that they belong to.
 
-As channels do in SARSS: a visit tells of outside links that none before it told of, and each
-becomes a further page of its site, due at once. What a site must not be asked for (robots.txt, its
-own ``exclude``) is not asked for such a link either.
+As channels in SARSS: a visit reports new links to other sites, and each becomes a further page of
+its site, due at once. robots.txt and the site's ``exclude`` apply to such links, too.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ class LinkExchange:
         self._sites: tuple[str, ...] = ()
         self._channels = Channels(())
         self._waiting: set[str] = set()
-        """Sites that were given links which are not in their memories yet."""
+        """Sites with links that are not in their memories yet."""
 
     def take_sites(self, sites: Sequence[Site]) -> None:
-        """From now on these; links may have waited since an earlier time."""
+        """Use these sites from now on; links may be waiting from before."""
         self._sites = tuple(site.name for site in sites)
         self._channels = Channels(sites)
         self._waiting = set(self._sites)
 
     def pass_on(self, may_take: Callable[[str], bool], now: float) -> list[str]:
-        """Give out what visits left; sites that have pages now which nobody knew. ``may_take``:
-        whether a site was visited, and is not being visited."""
+        """Distribute the links that visits have left; return sites with new pages. ``may_take``:
+        whether a site was visited before and is not being visited now."""
         for found in take_links(self._collection.path):
             given = self._channels.given_out(found.urls, found.site)
             for site, urls in given.items():
@@ -43,9 +42,9 @@ class LinkExchange:
         return [site for site in sorted(self._waiting) if may_take(site) and self._put(site, now)]
 
     def _put(self, site: str, now: float) -> int:
-        """How many are new to it."""
+        """Merge waiting links into a site's memory; return how many are new."""
         self._waiting.discard(site)
         try:
             return put_given(self._collection, site, now)
         except DamagedMemory:
-            return 0  # it is mended at the site's next visit, and they wait for the next start
+            return 0  # repaired at the site's next visit; the links wait for the next start

@@ -1,4 +1,4 @@
-"""What a user says to a keeper that runs: by the site file, and by wishes."""
+"""Instructions of the user to a running keeper: a changed site file, and wishes."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class KeepOrders:
     _told_to_look: bool = False
 
     def look_again(self) -> None:
-        """At the site file, next time, whatever the time and whether or not it seems to be new."""
+        """Read the site file next time, even if it seems unchanged."""
         self._told_to_look = True
 
     def new_file(self, reread: Callable[[bool], SiteFile | None]) -> SiteFile | None:
-        """Where it has changed; one with a mistake changes nothing but a trouble."""
+        """The site file, if it has changed. An invalid one is reported as a trouble and ignored."""
         now, told = self.clock.now(), self._told_to_look
         if now - self._looked < _FILE_SECONDS and not told:
             return None
@@ -49,7 +49,7 @@ class KeepOrders:
             contents = reread(told)
         except (HeadgateError, OSError) as fault:
             words = f"{fault}; the sites stay as they were"
-            self.state.troubled(_FILE_TROUBLE, words, "mend it")
+            self.state.troubled(_FILE_TROUBLE, words, "correct the site file")
             self.tell([words])
             return None
         if contents is not None:
@@ -58,7 +58,7 @@ class KeepOrders:
         return contents
 
     def obey(self) -> bool:
-        """Do what the user wishes; whether there was anything."""
+        """Carry out the user's wishes; True if there were any."""
         wishes = take_wishes(self.collection.path)
         for wish in wishes:
             if wish.site not in self.desk.sites:
@@ -68,7 +68,7 @@ class KeepOrders:
             elif wish.kind is WishKind.VISIT:
                 self.desk.board.want(wish.site)
             elif wish.site in self.visits:
-                self.tell([f"{wish.site} is being visited; ask again in a while"])
+                self.tell([f"{wish.site} is being visited; try again later"])
             else:
                 self._rebuild(wish)
         return bool(wishes)

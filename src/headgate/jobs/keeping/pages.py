@@ -1,4 +1,4 @@
-"""The page of a keeper's whole time, in its collection."""
+"""Writes the HTML page of a keeper into its collection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PAGE = "keep.html"
 
 
 def write_keep_page(collection: Path, status: KeepStatus, now: float, *, alive: bool) -> Path:
-    """Of what the collection says; where it is."""
+    """Write the page from what is stored in the collection; return its path."""
     from headgate.views.keep_page import keep_page
 
     hours = load_hours(collection)

@@ -1,6 +1,6 @@
-"""What a user asks of a keeper: a site file, and what the command line says beside it.
+"""A request for a keeper: a site file, and the options of the command line.
 
-The file is read again when it has changed; what was said beside it holds then as well.
+The file is read again when it has changed; the options still apply.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["KeepRequest"]
 class KeepRequest:
     path: Path
     read: Callable[[Path], str]
-    """The file's text, or what is wrong with it."""
+    """Returns the file's text, or raises what is wrong with it."""
     bandwidth: str | None = None
     quota: str | None = None
     crawlers: int | None = None
@@ -44,7 +44,7 @@ class KeepRequest:
     duration: str | None = None
     once: bool = False
     grid: GridTerms = field(default=GridTerms(), init=False)
-    """Of the file as it was read last."""
+    """From the file as last read."""
     _seen: tuple[int, int, int] | None = field(default=None, init=False)
 
     def job(self, out: Path) -> KeepJob:
@@ -58,8 +58,8 @@ class KeepRequest:
         )  # fmt: skip
 
     def reread(self, anyway: bool) -> SiteFile | None:
-        """None: it looks as it did; a file can be another and have the same time and size. One
-        that is missing for a moment is being written."""
+        """None: it seems unchanged by time, size and inode; with ``anyway`` it is read all the
+        same. A file that is missing for a moment is being written."""
         if not anyway and self._signature() in (None, self._seen):
             return None
         return self._contents()

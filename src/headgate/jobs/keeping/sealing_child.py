@@ -1,6 +1,6 @@
-"""A volume, sealed in a process of its own, and old versions removed in one: the keeper goes on
-meanwhile and has no part in the 60 MB that tables take. It is of low priority, and ends with the
-keeper: what it has not finished is made anew by the next.
+"""Seals a volume, or removes old versions, in a process of its own: the keeper continues meanwhile,
+and does not need the 60 MB that tables take. The process has a low priority and ends with the
+keeper: unfinished work is repeated by the next one.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _NICENESS = 10
 
 
 async def seal_in_child(run: RunFolder) -> None:
-    """`seal_here`, elsewhere; cancelled, the process is ended."""
+    """`seal_here` in another process, which is killed on cancellation."""
     await _in_child(run.collection, "seal", run.stamp)
 
 
 async def retain_in_child(collection: Path, now: float) -> Freed:
-    """`apply_retention`, elsewhere; cancelled, the process is ended, and what it was at is done
-    again by the next."""
+    """`apply_retention` in another process, which is killed on cancellation; the next one repeats
+    its unfinished work."""
     answer = await _in_child(collection, "retain", str(now))
     return msgspec.json.decode(answer, type=Freed)
 
@@ -54,7 +54,7 @@ async def _in_child(collection: Path, what: str, which: str) -> bytes:
 
 
 def seal_here(run: RunFolder) -> None:
-    """Index, tables and report of a volume; done again, they are the same."""
+    """Make index, tables and report of a volume; idempotent."""
     from headgate.jobs.keeping.volume_report import volume_report  # here: for the child alone
     from headgate.jobs.report_pages import write_report_page
     from headgate.storage.sealing import seal_volume  # which brings 60 MB
@@ -68,7 +68,7 @@ def seal_here(run: RunFolder) -> None:
 
 
 def main() -> None:
-    """Signals are the parent's to hear."""
+    """The main function of the child process; signals are left to the parent."""
     leave_signals_to_parent()
     die_with_parent(int(sys.argv[1]))
     os.nice(_NICENESS)

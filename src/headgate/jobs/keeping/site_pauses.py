@@ -1,4 +1,4 @@
-"""When a site that was down, or told what is hard to believe, is asked again."""
+"""When a site is visited again that was down, or whose pages were implausible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_PAUSE_SECONDS = _DOWN_HOURS[-1] * _HOUR
 
 
 def is_believed(state: SiteState | None) -> bool:
-    """What it told every time is so."""
+    """Whether implausible pages are accepted, because they came several times in a row."""
     return state is not None and state.suspicions >= len(_DOUBT_HOURS)
 
 
@@ -30,7 +30,7 @@ def state_after(
     *,
     down: bool,
 ) -> SiteState:
-    """What is known of a site once a visit has ended: when it may be asked again, and why not."""
+    """The state of a site after a visit: when it may be visited again, and its trouble."""
     interrupted = progress.state is TaskState.STOPPED and not counts.asked
     downs = before.down + 1 if down else before.down if interrupted else 0
     doubts = before.suspicions + 1 if counts.doubted else 0

@@ -1,7 +1,7 @@
-"""What a person should know of a site that is kept, and what to do about it.
+"""Troubles of a kept site, and their remedies.
 
-A site has one trouble at a time, the gravest, as words in the catalog (`SiteState.trouble`): so the
-remedy is found by how they begin.
+A site has one trouble at a time, the most serious, stored as text in the catalog
+(`SiteState.trouble`); its remedy is found by the beginning of the text.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from headgate.views.plan_words import plural
 
 __all__ = ["ONE_TEXT", "remedy_of", "standing_trouble"]
 
-ONE_TEXT = "nearly all pages have become one and the same"
+ONE_TEXT = "nearly all pages now have the same text"
 _FORBIDDEN = "robots.txt now forbids"
 _FLAPPING = "never the same at two looks"
 _NOTHING = "no page of it could be fetched"
 _REMEDIES = {
-    ONE_TEXT: "look at the site; if it means it, the third visit believes it",
-    _FORBIDDEN: "ask its owner, or take it out of the file; what is stored stays, and robots.txt"
+    ONE_TEXT: "look at the site; if it is meant to be so, the third visit accepts it",
+    _FORBIDDEN: "ask its owner, or remove it from the file; what is stored stays, and robots.txt"
     " is read again every day",
     _FLAPPING: "name what changes in the site's ignore; until then it counts as changed once a day",
-    _NOTHING: "correct its seeds in the site file; where one leads elsewhere, name that. If they"
-    " are right there is nothing to do: it is tried again after longer and longer pauses",
-    "": "nothing to do if the site is down; it is tried again after longer and longer pauses",
+    _NOTHING: "correct its seeds in the site file; if one redirects elsewhere, use that URL. If they"
+    " are right there is nothing to do: it is tried again after increasing pauses",
+    "": "nothing to do if the site is down; it is tried again after increasing pauses",
 }
 
 
@@ -36,8 +36,8 @@ def remedy_of(trouble: str) -> str:
 
 
 def standing_trouble(known: KnownSite, progress: Progress, before: str) -> str:
-    """Of a site that answers; empty: none. ``before`` is its trouble before this visit, which may
-    not have asked for the pages in question."""
+    """The trouble of a site that answers; empty: none. ``before`` is its trouble before this visit,
+    which may not have fetched the pages concerned."""
     forbids = Reason.ROBOTS in progress.left_out
     if known.left_out and (forbids or before.startswith(_FORBIDDEN)):
         return f"{_FORBIDDEN} {_named(known.left_out)}"

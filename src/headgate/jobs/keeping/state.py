@@ -1,7 +1,7 @@
-"""What a keeper tells of itself: its state every minute, hours that are over, troubles.
+"""The status of a keeper: its state every minute, the hourly log, and troubles.
 
-Freshness and age are by the outlooks of its sites (`recrawl.site_outlook`): estimates, which
-`KeepLog` holds against what looks found.
+Freshness and age are estimates from the outlooks of its sites (`recrawl.site_outlook`); `KeepLog`
+compares them with what was found.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class KeepState:
         self._troubles: dict[str, Trouble] = {}
         self._wall = 0.0
         self._over: list[KeepHour] = []
-        """Hours that are over and not written down yet."""
+        """Hours that are over and not stored yet."""
 
     def visited(self, end: VisitEnd) -> None:
         log = self._opened(end.visit.finished)
@@ -165,7 +165,7 @@ class KeepState:
         return sum(outlook is None or outlook.begins <= now for outlook in outlooks)
 
     def _paused(self, now: float) -> tuple[Paused, ...]:
-        """Where Headgate itself waits, a trouble says so."""
+        """Sites paused by the user; if Headgate itself waits, a trouble says so."""
         found = [
             Paused(name, state.paused_until)
             for name, state in self._desk.states.items()

@@ -1,7 +1,8 @@
-"""Running a command of the user's, to tell it something: bounded in time, and in what it may say.
+"""Runs a command of the user with a document on stdin; its time and the output kept are bounded.
 
-No shell is asked: the command is taken apart as one would, and a user who wants one writes it. The
-command has a process group of its own, which ends with it, so that nothing it started stays."""
+There is no shell: the command is split by shell rules, and a user who wants a shell writes one. The
+command has a process group of its own, which is killed at its end, so that nothing it started
+stays."""
 
 from __future__ import annotations
 
@@ -18,17 +19,17 @@ from typing import IO
 __all__ = ["CommandEnd", "run_command"]
 
 _MOST_WORDS = 500
-"""Bytes of what it says on stderr that are kept."""
+"""Bytes of its stderr that are kept."""
 _PIECE = 65_536
 _LAST_WORDS_SECONDS = 1.0
-"""For what it said before it ended."""
+"""Wait for output written before its end."""
 _CANNOT_BE_RUN = 126, 127
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEnd:
     code: int | None
-    """None: it could not be started, or was not done in time."""
+    """None: it could not be started, or timed out."""
     problem: str = ""
     startable: bool = True
 
@@ -90,7 +91,7 @@ async def _listening() -> AsyncIterator[tuple[asyncio.StreamReader, IO[bytes]]]:
 
 
 async def _tell(process: Process, document: bytes) -> None:
-    """One that does not listen is no failure."""
+    """Write to its stdin; a command that does not read it has not failed."""
     assert process.stdin is not None
     try:
         with suppress(OSError):
@@ -109,7 +110,7 @@ async def _hear(words: asyncio.StreamReader, said: bytearray) -> None:
 
 
 async def _end(process: Process) -> None:
-    """It and whatever it left running."""
+    """Kill the command and whatever it left running."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()

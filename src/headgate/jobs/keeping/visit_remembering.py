@@ -1,4 +1,4 @@
-"""What a keeper's visit found becomes part of what is known, wherever it was made."""
+"""Merges a keeper's visit into the site's memory."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def remember_kept(
     *,
     believe: bool,
 ) -> None:
-    """Into the memory of its site; news and links to other sites are left for who wants them. A
-    memory that was damaged is made again from all runs, this one too."""
+    """Merge a visit; changes and links to other sites are left in files for those who need them. A
+    damaged memory is rebuilt from all runs, including this one."""
 
     def tell_others(old: SiteMemory) -> None:
         leave_news(run, owner, site, old, read)

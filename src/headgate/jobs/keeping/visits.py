@@ -1,4 +1,4 @@
-"""The visits of a keeper that are under way: begun as the desk says, settled when they end."""
+"""The running visits of a keeper: planned by the desk, recorded when they end."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from headgate.recrawl.site_order import VisitOf
 __all__ = ["KeepVisits"]
 
 _FIRST_SECONDS = 600.0
-"""So long a first visit may take by its bytes."""
+"""Most seconds of a first visit, by its bytes."""
 _FIRST_BYTES = 20e6
-"""First slice of an unknown site."""
+"""Bytes of the first visit without a rate limit."""
 _FIRST_RANGE = (1e4, 1e9)
 _LEAST_NEW_BYTES = 200e3
 
@@ -73,7 +73,7 @@ class KeepVisits:
         return {site: (one.planned, one.progress) for site, one in self._visits.items()}
 
     async def begin(self, leg: Upkeep, crawlers: int) -> None:
-        """As many as there are crawlers; visits to slow servers hold theirs."""
+        """Begin as many visits as there are free crawlers, unless the line is full."""
         rate = leg.keeping.rate_at(leg.conducting.now)
         if rate is not None and rate <= 0:
             return
@@ -93,7 +93,7 @@ class KeepVisits:
             self._begin(leg, planned, rate)
 
     def heard(self, reports: Sequence[Progress]) -> bool:
-        """Of visits; whether one waits to be settled."""
+        """Take in the progress of visits; True if one has ended and waits for `settle`."""
         for report in reports:
             if report.ended is not None:
                 self._ended.append(report)
@@ -102,7 +102,7 @@ class KeepVisits:
         return bool(self._ended)
 
     async def settle(self) -> int:
-        """What ended visits found is known from now on; how many there were."""
+        """Record visits that have ended; return their number."""
         settled = 0
         while self._ended:
             progress = self._ended.pop(0)
@@ -121,19 +121,19 @@ class KeepVisits:
         return settled
 
     def give_back(self) -> None:
-        """Those that never began."""
+        """Return visits that never began to the board."""
         for site, never_begun in self._visits.items():
             self.desk.board.end(site, self.clock.wall(), VisitOf.PART)
             self.volumes.leave(never_begun.volume)
         self._visits.clear()
 
     def forget(self) -> None:
-        """After a fault of this machine: they are ended by what they stored."""
+        """After a fault of this machine: visits end with what they stored."""
         self._visits.clear()
         self._ended.clear()
 
     def _fill(self, rate: float | None, crawlers: int) -> bool:
-        """The line; a visit of which nothing is known has a crawler's share of it."""
+        """Whether the line is full; a visit to an unknown site counts with a crawler's share."""
         unknown = VisitPace(math.inf, (rate or 0.0) / crawlers)
         return is_full(rate, [one.pace or unknown for one in self._visits.values()])
 

@@ -1,7 +1,8 @@
-"""A volume whose keeper died: files are cut to what was stored, and visits that were under way end
-with what they had stored. What they did not come to is still due, so nothing has to be resumed.
+"""Recovers a volume whose keeper died: files are cut to what was committed, and visits that were
+running end with what they had stored. Their other pages are still due, so nothing has to be
+resumed.
 
-Done again, it changes nothing.
+Idempotent.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _MOST_VISITS = 1_000_000
 
 
 def recover_staged(volumes: Sequence[RunFolder]) -> None:
-    """Visits that nodes brought go to the volume that has some of their files already, else to the
-    newest, the first of ``volumes``."""
+    """Move visits that nodes delivered to the volume that has some of their files already, or else
+    to the newest one, the first of ``volumes``."""
     for owner in staged_visits(volumes[0].collection):
         places = ((run, run.place(owner.site, visit=owner.visit)) for run in volumes)
         begun = (run for run, place in places if place.warc.path(1).exists())
@@ -49,8 +50,8 @@ def recover_files(run: RunFolder) -> None:
 
 
 def remember_all(run: RunFolder, catalog: Catalog, wall: float) -> list[str]:
-    """Merge visits into the memories of their sites, and tell the catalog of those that it does not
-    know; what had to be mended, a sentence each."""
+    """Merge visits into the memories of their sites, and record those that the catalog does not
+    have; return repairs, a sentence each."""
     remarks: list[str] = []
     journals = site_journals(run)
     for site in dict.fromkeys(owner.site for owner in journals):
@@ -67,7 +68,7 @@ def remember_all(run: RunFolder, catalog: Catalog, wall: float) -> list[str]:
 def remember_one(
     run: RunFolder, owner: Owner, journal: SiteJournal, wall: float
 ) -> tuple[Visit, list[str]]:
-    """Merge a visit of an earlier process; returns repairs."""
+    """Merge a visit of an earlier process; return it with repairs, a sentence each."""
     try:
         counts = remember_visit(run, owner, journal.commits, wall)
     except DamagedMemory:

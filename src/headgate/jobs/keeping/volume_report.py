@@ -1,4 +1,4 @@
-"""The report of a volume: each site's visits in it, taken together."""
+"""The report of a volume: the sum of each site's visits."""
 
 from __future__ import annotations
 

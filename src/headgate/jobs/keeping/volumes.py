@@ -1,8 +1,8 @@
-"""The volumes of a keeper: one is filled, those before it are sealed one after the other.
+"""The volumes of a keeper: one is open, earlier ones are sealed one after the other.
 
-A volume is a run that visits go to for a day, or until it is large. It is sealed in a process of
-its own once its last visit has ended; one that cannot be sealed stays as it is, is told of as a
-trouble, and is tried again every hour. After a crash the newest goes on, if it is not old.
+A volume is a run that gets visits for a day, or until it is large. It is sealed in a process of its
+own once its last visit has ended; if that fails, it is reported as a trouble and tried again every
+hour. After a crash the newest one is continued, unless it is old.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from headgate.storage.staged_visits import staged_visits
 __all__ = ["KeepVolumes", "SealVolume"]
 
 SealVolume = Callable[[RunFolder], Awaitable[None]]
-"""Makes index, tables and report of a volume that is no longer written to; raises a
+"""Makes index, tables and report of a volume without running visits; may raise a
 `HeadgateError`."""
 
 Retain = Callable[[Path, float], Awaitable[Freed]]
-"""Removes versions of a collection that need not stay at a moment; raises a `HeadgateError`."""
+"""Removes versions of a collection that need not be kept at the given time; may raise a
+`HeadgateError`."""
 
 _AGAIN_SECONDS = 3600.0
 _RETENTION = "retention"
@@ -54,7 +55,7 @@ class KeepVolumes:
     freed: Freed = field(default_factory=Freed)
     """Since the collection was first kept."""
     troubles: dict[str, Trouble] = field(default_factory=dict)
-    """By stamp, and one for old versions."""
+    """By stamp, and one for retention."""
     _opened: float = 0.0
     _waiting: deque[RunFolder] = field(default_factory=deque)
     _sealing: asyncio.Task[None] | None = None
@@ -62,8 +63,8 @@ class KeepVolumes:
     _not_before: dict[str, float] = field(default_factory=dict)
 
     def recover(self) -> list[str]:
-        """What a keeper before left: visits that ended as it did are remembered, volumes go on or
-        wait to be sealed. What had to be mended, a sentence each."""
+        """Recover what an earlier keeper left: its visits are recorded, its volumes continued or
+        queued for sealing. Returns repairs, a sentence each."""
         remarks: list[str] = []
         runs = self.collection.runs()
         self.sealed = sum(not run.unfinished for run in runs)
@@ -85,7 +86,7 @@ class KeepVolumes:
         return remarks
 
     async def rejoin(self) -> list[str]:
-        """The same after a fault of this machine, when no visit runs."""
+        """Recover after a fault of this machine, when no visit runs."""
         if self._sealing is not None:
             await self._sealing
             self._sealing = None
@@ -102,13 +103,13 @@ class KeepVolumes:
         return self.open
 
     def leave(self, stamp: str) -> None:
-        """A visit has ended, and the catalog knows."""
+        """A visit has ended and is recorded in the catalog."""
         self._writers[stamp] -= 1
         if not self._writers[stamp]:
             del self._writers[stamp]
 
     def is_full(self) -> bool:
-        """Whether the next visit should go to another."""
+        """Whether the next visit should go to a new volume."""
         if self.open is None:
             return False
         since = self.clock.wall() - self._opened
@@ -124,11 +125,11 @@ class KeepVolumes:
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """To be sealed, or being sealed."""
+        """Volumes that wait to be sealed, or are being sealed."""
         return tuple(run.stamp for run in self._waiting)
 
     def tend(self) -> None:
-        """Begin to seal whatever can be, and see how that went which was begun."""
+        """Start to seal the next volume that can be, if no sealing is in progress."""
         if self._sealing is not None:
             if not self._sealing.done():
                 return
@@ -142,7 +143,7 @@ class KeepVolumes:
                 return
 
     async def finish(self) -> None:
-        """Seal all that can be; the keeper ends."""
+        """Seal all volumes that can be, at the end of the keeper."""
         self.turn()
         if self._sealing is not None:
             await self._sealing
@@ -177,7 +178,7 @@ class KeepVolumes:
             since = self.troubles[stamp].since if stamp in self.troubles else wall
             self.troubles[stamp] = Trouble(
                 f"volume {stamp} cannot be sealed: {fault}", since,
-                "make room or mend what is named; it is tried again every hour",
+                "make room or repair what is named; it is tried again every hour",
             )  # fmt: skip
             self._not_before[stamp] = wall + _AGAIN_SECONDS
             return
@@ -188,13 +189,13 @@ class KeepVolumes:
         await self._remove_old()
 
     async def _remove_old(self) -> None:
-        """After each volume; what fails is tried again after the next."""
+        """Called after each volume; a failure is retried after the next one."""
         try:
             freed = await self.retain(self.collection.path, self.clock.wall())
         except (HeadgateError, OSError) as fault:
             self.troubles[_RETENTION] = Trouble(
                 f"old versions cannot be removed: {fault}", self.clock.wall(),
-                "make room or mend what is named; it is tried again after the next volume",
+                "make room or repair what is named; it is tried again after the next volume",
             )  # fmt: skip
             return
         self.troubles.pop(_RETENTION, None)

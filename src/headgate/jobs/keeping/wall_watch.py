@@ -1,4 +1,4 @@
-"""A clock on the wall that is set back, beside one that never jumps."""
+"""Detects that the wall clock was set back, by comparison with the monotonic clock."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _SET_BACK_SECONDS = 60.0
 class WallWatch:
     clock: Clock
     _ahead: float = field(init=False)
-    """Of the wall's clock, before the other."""
+    """How far the wall clock is ahead of the monotonic one."""
 
     def __post_init__(self) -> None:
         self._ahead = self.clock.wall() - self.clock.now()
 
     def was_set_back(self) -> bool:
-        """Since this was asked last: it leaves moments in the future that nobody should wait
-        for."""
+        """True if the clock was set back since the last call: stored times may then be in the
+        future, and must not be waited for."""
         before, self._ahead = self._ahead, self.clock.wall() - self.clock.now()
         return self._ahead < before - _SET_BACK_SECONDS
