@@ -158,7 +158,7 @@ def test_manager_and_node_are_killed_and_nothing_is_missing(tmp_path: Path) -> N
                 process.communicate()
             refused = headgate("survey", "--resume", "--out", grid.out, *QUICK)
             assert refused.returncode == 2
-            assert "say again where they come in" in refused.stderr
+            assert "say again how they connect" in refused.stderr
             ring.seconds_per_page = 0.0
             manager = surveying(grid, "--resume")
             grid.node("ben")

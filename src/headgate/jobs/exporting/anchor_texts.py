@@ -1,8 +1,8 @@
-"""What links say: their anchor texts, read from the archived pages when an export asks for them.
+"""Anchor texts of links, read from the archived pages for an export.
 
-A crawl does not keep them: few users want them, and reading them makes every page dearer. Links are
-stored in the order of their pages, so the two tables are walked side by side and neither is held
-in memory.
+A crawl does not store them: few users want them, and they make reading every page more expensive.
+Links are stored in the order of their pages, so both tables are read in parallel and neither is
+held in memory.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["AnchorTexts"]
 
 _Row = Mapping[str, Any]
 _Texts = dict[str, str] | str
-"""By target; or why the page could not be read."""
+"""Texts by target, or why the page could not be read."""
 
 
 class AnchorTexts:
-    """Of links that come by, in their order; counts the pages that could not be read."""
+    """Finds the anchor texts of links, in order; counts pages that could not be read."""
 
     def __init__(self, collection: Path) -> None:
         self._collection = collection
@@ -36,7 +36,7 @@ class AnchorTexts:
     def of(
         self, links: Iterable[pa.Table], pages: Iterable[_Row]
     ) -> Iterator[tuple[pa.Table, list[str | None]]]:
-        """Some links of a run at a time, each with its text; ``pages`` are all of that run."""
+        """Batches of links of a run with their texts; ``pages`` are all pages of that run."""
         waiting: deque[tuple[pa.Table, list[list[str]], list[str | None]]] = deque()
         places = _Places(pages)
 
@@ -70,7 +70,7 @@ class AnchorTexts:
 
 
 class _Places:
-    """The rows of pages, found one after the other."""
+    """Finds rows of pages by one pass, in order."""
 
     def __init__(self, pages: Iterable[_Row]) -> None:
         self._pages = iter(pages)
@@ -85,7 +85,7 @@ class _Places:
 
 
 def _anchors(question: tuple[Path, _Row | None]) -> _Texts:
-    """In another process."""
+    """Runs in another process."""
     collection, row = question
     if row is None:
         return "the table of pages does not have the page of a link"

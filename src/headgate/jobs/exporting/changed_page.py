@@ -1,4 +1,4 @@
-"""What changed from one version of a page to another, by their bodies in the archive."""
+"""The difference between two versions of a page, from their archived bodies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def changed_page(
 
 
 def _lines(collection: Path, url: str, state: PageState, noise: Noise) -> list[str] | None:
-    """None: it is no text, or the archive's copy cannot be read."""
+    """None: it is not text, or the archived copy cannot be read."""
     response = read_body(collection, url, state)
     if response is None:
         return None

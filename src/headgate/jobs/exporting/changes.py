@@ -1,10 +1,10 @@
-"""What changed: pages that are new, changed or gone, with what of their text changed.
+"""Changes of pages: new, changed or gone, with the difference of their text.
 
-A page may have been looked at any number of times; every change from one look to the next is
+A page may have been fetched any number of times; every change from one fetch to the next is
 reported.
 
-Memory: some 400 bytes for each look at a page in the largest run, and for each version that is
-told. Two bodies are read from the archive for each page whose bytes differ.
+Memory: some 400 bytes for each fetch of a page in the largest run, and for each version that is
+reported. Two bodies are read from the archive for each page whose bytes differ.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Page = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Noises:
-    """What counts for nothing, by site."""
+    """Noise rules by site."""
 
     others: Noise
-    """Of sites that have no rules of their own."""
+    """For sites without rules of their own."""
     by_site: Mapping[str, Noise] = field(default_factory=dict)
 
     def of(self, site: str) -> Noise:
@@ -42,7 +42,8 @@ class Noises:
 
 @dataclass(slots=True)
 class Comparison:
-    """Of the pages as ``before`` runs left them with what ``after`` runs found; oldest first."""
+    """Compares the pages as of the ``before`` runs with those of the ``after`` runs; oldest
+    first."""
 
     collection: Path
     before: Sequence[RunFolder]
@@ -50,13 +51,12 @@ class Comparison:
     noises: Noises
     site: str | None = None
     since: float = -math.inf
-    """Looks of the later runs that were before this moment, in seconds since 1970, tell how pages
-    were."""
+    """Fetches of the ``after`` runs before this time, in seconds since 1970, count as before."""
     unremarkable: int = field(default=0, init=False)
-    """Versions whose bytes changed, and nothing that counts; known when all changes were taken."""
+    """Versions in which only noise changed; complete once all changes were iterated."""
 
     def changes(self) -> Iterator[PageChange]:
-        """In the order of sites and URLs, of one page in that of time."""
+        """Sorted by site and URL, then by time."""
         known: dict[Page, PageState] = {}
         versions: dict[Page, list[PageState]] = defaultdict(list)
         for run in self.before:
@@ -69,7 +69,7 @@ class Comparison:
             yield from self._of_page(page, versions[page])
 
     def _looks(self, run: RunFolder) -> Iterator[tuple[Page, list[PageState]]]:
-        """Of each page of a run, in the order of time."""
+        """The fetches of each page of a run, in order of time."""
         found: dict[Page, list[PageState]] = defaultdict(list)
         for site, url, state in page_states(run, self.site):
             found[site, url].append(state)
@@ -78,7 +78,7 @@ class Comparison:
             yield page, looks
 
     def _of_page(self, page: Page, versions: Sequence[PageState]) -> Iterator[PageChange]:
-        """``versions`` is what was known before, or a page that was never there, and what came."""
+        """``versions``: the state before (`_NEVER` if there was none), then the new ones."""
         old = versions[0]
         for new in versions[1:]:
             change = self._change(page, old, new)
@@ -108,8 +108,8 @@ def _add_versions(
     looks: Sequence[PageState],
     since: float,
 ) -> None:
-    """Of a page's looks those that found another version than the look before. The version before
-    stands with the time of the last look at it."""
+    """Add the fetches that found a version different from the one before, which gets the time of
+    the last fetch that found it."""
     for look in looks:
         last = known.get(page, _NEVER)
         if look.seen_at >= since and look.digest != last.digest:

@@ -1,4 +1,4 @@
-"""What ``headgate export`` gives out: tables, text, WACZ or SQLite, of one run or of all."""
+"""Exports tables, text, WACZ or SQLite, of one run or of all."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ _ENDINGS = {"text": ".txt", "markdown": ".md"}
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What a user asked for."""
+    """A user's request."""
 
     folder: Path
     run: str | None
-    """Its stamp; None: the newest; "all"."""
+    """Its stamp, or "all"; None: the newest."""
     form: str
     table: str | None = None
     where: str = ""
     content: str = ""
     """A further column of pages: "text", "markdown" or "html"; of links: "text"."""
     created: str = ""
-    """This moment by ISO 8601."""
+    """The current time by ISO 8601."""
 
 
 @dataclass(slots=True)
 class Exporting:
-    """One export, and what its reader should know of it."""
+    """One export, and remarks for the user."""
 
     asked: Export
     remarks: list[str] = field(default_factory=list, init=False)
     unreadable: int = field(default=0, init=False)
-    """Pages or records that are missing for that reason; a remark tells."""
+    """Pages or records that could not be read; also in a remark."""
     runs: list[RunFolder] = field(default_factory=list, init=False)
     """The newest first."""
 
@@ -80,11 +80,11 @@ class Exporting:
 
     @property
     def tables(self) -> Sequence[str]:
-        """What there is; the first is meant where none is named."""
+        """The tables of the run; the first is the default."""
         return SURVEY_TABLES if is_survey(self.runs[0]) else CRAWL_TABLES
 
     def write(self, target: IO[bytes]) -> None:
-        """Into one file."""
+        """Write into one file."""
         asked = self.asked
         if asked.form in FORMS:
             for row, told in self._texts():
@@ -102,7 +102,7 @@ class Exporting:
             write_sqlite({table: self._rows(table, stack) for table in tables}, path)
 
     def write_folder(self, folder: Path) -> None:
-        """A file for each page."""
+        """Write a file for each page."""
         ending, names = _ENDINGS[self.asked.form], set[str]()
         for row, told in self._texts():
             name = page_file_name(row["url"], ending)
@@ -133,7 +133,7 @@ class Exporting:
             yield from self._rows("pages", stack, with_run=True).batches
 
     def _rows(self, table: str, stack: ExitStack, *, with_run: bool = False) -> Rows:
-        """Of all runs that are asked for, as far as they meet the condition."""
+        """The rows of all requested runs that match the condition."""
         found: list[tuple[RunFolder, Rows]] = []
         for run in self.runs:
             self._remark_unfinished(run)
@@ -212,5 +212,5 @@ def _chosen(
 
 
 def _named(rows: pa.Table, stamp: str) -> pa.Table:
-    """With the run that they are of."""
+    """Add a column with the run."""
     return rows.add_column(0, "run", pa.array([stamp] * len(rows), pa.string()))

@@ -27,10 +27,10 @@ def open(folder: str | Path = "headgate-data") -> OpenedCollection:  # noqa: A00
 
 
 class OpenedCollection:
-    """Reads tables and archive as they are asked for, some thousand pages at a time."""
+    """Reads tables and archive lazily, some thousand pages at a time."""
 
     def __init__(self, path: Path) -> None:
-        chosen_run(path)  # says what is wrong with the folder
+        chosen_run(path)  # raises if the folder is no collection
         self.path = path
 
     def __repr__(self) -> str:
@@ -44,7 +44,8 @@ class OpenedCollection:
     def pages(
         self, where: str = "", *, versions: Versions = "newest", run: str | None = None
     ) -> Iterator[StoredPage]:
-        """Pages that are there, the newest version of each or ``"all"``, of one run or of all.
+        """Stored pages that are not gone, the newest version of each or ``"all"``, of one run or of
+        all.
 
         ``where`` is a condition in SQL on the columns of pages.parquet, like
         ``"url like '%/docs/%'"``."""
@@ -62,7 +63,7 @@ class OpenedCollection:
     def table(
         self, where: str = "", *, versions: Versions = "newest", run: str | None = None
     ) -> pa.Table:
-        """What the tables know of the same pages, as an Arrow table."""
+        """The rows of the same pages, as an Arrow table."""
         rows = page_versions(self._runs(run)[1], where, every=_every(versions))
         import pyarrow as pa
 
@@ -71,7 +72,7 @@ class OpenedCollection:
     def dataframe(
         self, where: str = "", *, versions: Versions = "newest", run: str | None = None
     ) -> Any:
-        """The same as a pandas ``DataFrame``."""
+        """The rows of the same pages, as a pandas ``DataFrame``."""
         extra("pandas", "data frames", "pandas")
         return self.table(where, versions=versions, run=run).to_pandas()
 
@@ -82,5 +83,5 @@ class OpenedCollection:
 
 def _every(versions: str) -> bool:
     if versions not in ("newest", "all"):
-        raise UserMistake(f"versions={versions!r}: it is 'newest' or 'all'")
+        raise UserMistake(f"versions={versions!r}: must be 'newest' or 'all'")
     return versions == "all"

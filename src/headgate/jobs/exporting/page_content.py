@@ -1,4 +1,4 @@
-"""What an export says of a page beside its row: main text, Markdown or HTML."""
+"""Content of pages for an export: main text, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["CONTENTS", "Contents", "PageContent", "Told"]
 
 CONTENTS = (*FORMS, "html")
 _MOST_CHARACTERS = 4_000_000
-"""Of a page: libraries take a long time for more."""
+"""Most characters of a page: libraries take long for more."""
 _ROWS_AT_ONCE = 256
 _Row = Mapping[str, Any]
 
 
 class PageContent(msgspec.Struct, frozen=True):
-    """Of one page."""
+    """The content of one page."""
 
     content: str | None = None
-    """None: it is no page of text."""
+    """None: it has no text."""
     language: str = ""
     published: str = ""
     trouble: str = ""
@@ -37,11 +37,11 @@ class PageContent(msgspec.Struct, frozen=True):
 
 
 Told = tuple[PageContent, str]
-"""With the URL of the first page that says nearly the same; empty: none does."""
+"""The content, and the URL of the first near-duplicate; empty: there is none."""
 
 
 class Contents:
-    """Of pages that come by, told in their order; counts those that could not be read."""
+    """Reads the contents of pages, in order; counts those that could not be read."""
 
     def __init__(self, collection: Path, form: str) -> None:
         if form in FORMS:
@@ -53,7 +53,7 @@ class Contents:
         self.first_trouble = ""
 
     def of(self, batches: Iterable[pa.Table]) -> Iterator[tuple[pa.Table, list[Told]]]:
-        """Some rows at a time, each with its content."""
+        """Batches of rows with their contents."""
         waiting: deque[tuple[pa.Table, list[_Row], list[Told]]] = deque()
 
         def questions() -> Iterator[tuple[Path, str, _Row]]:
@@ -83,7 +83,7 @@ class Contents:
 
 
 def _content(question: tuple[Path, str, _Row]) -> PageContent:
-    """In another process."""
+    """Runs in another process."""
     collection, form, row = question
     if row["role"] != "page" or row["status"] not in THERE:
         return PageContent()

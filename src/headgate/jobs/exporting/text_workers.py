@@ -1,8 +1,7 @@
-"""Work on many pages in processes of their own, the answers in the order of the questions.
+"""A pool of worker processes for pages, with answers in order.
 
-A stranger's page may take a library for ever, or make it fall: a worker that breaks off or takes
-longer than a minute is replaced, and its page has no answer. No more than some pages a worker are
-ahead of the one whose answer is next.
+A hostile page may make a library hang or crash: a worker that dies or takes longer than a minute is
+replaced, and its page has no answer. The number of pages ahead of the next answer is bounded.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["answers"]
 
 _MOST_SECONDS = 60.0
 _AHEAD = 16
-"""Pages for each worker."""
+"""Most pages ahead, per worker."""
 _Question = TypeVar("_Question")
 _Answer = TypeVar("_Answer")
 
@@ -34,9 +33,10 @@ def answers(
     workers: int = 0,
     most_seconds: float = _MOST_SECONDS,
 ) -> Iterator[_Answer | None]:
-    """What ``work`` makes of each, in order; None where its process broke off or took too long.
+    """The result of ``work`` for each question, in order; None if its process died or took too
+    long.
 
-    ``work`` is known by its module and name, so that another process finds it."""
+    ``work`` is pickled by name, so it must be a function of a module."""
     crew = _Crew(work, workers or os.cpu_count() or 1, most_seconds)
     try:
         yield from crew.run(iter(questions))
@@ -45,7 +45,7 @@ def answers(
 
 
 class _Worker(Generic[_Question]):
-    """One process, with a question or idle."""
+    """One process, busy with a question or idle."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -54,10 +54,10 @@ class _Worker(Generic[_Question]):
             stdout=subprocess.PIPE,
         )
         self.number: int | None = None
-        """Of the question it has."""
+        """Number of its question; None: idle."""
         self.late_at = 0.0
         self.broken = False
-        """Of no more use."""
+        """It has to be replaced."""
 
     def ask(self, call: tuple[Any, ...], number: int, late_at: float) -> None:
         assert self.process.stdin is not None
@@ -72,7 +72,7 @@ class _Worker(Generic[_Question]):
         return self.process.stdout.fileno()
 
     def answer(self) -> Any:
-        """None: it broke off, or raised."""
+        """None: the process died, or the work raised."""
         assert self.process.stdout is not None
         try:
             well, found = receive(self.process.stdout)
@@ -135,7 +135,7 @@ class _Crew(Generic[_Question, _Answer]):
         return None
 
     def _wait(self) -> None:
-        """Until a worker answers, breaks off or is late."""
+        """Wait until a worker answers, dies or is late."""
         busy = [worker for worker in self._workers if worker.number is not None]
         patience = max(min(worker.late_at for worker in busy) - _now(), 0.0)
         ready = readable(busy, patience)

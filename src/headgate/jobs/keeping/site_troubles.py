@@ -25,8 +25,8 @@ _REMEDIES = {
     _FORBIDDEN: "ask its owner, or remove it from the file; what is stored stays, and robots.txt"
     " is read again every day",
     _FLAPPING: "name what changes in the site's ignore; until then it counts as changed once a day",
-    _NOTHING: "correct its seeds in the site file; if one redirects elsewhere, use that URL. If they"
-    " are right there is nothing to do: it is tried again after increasing pauses",
+    _NOTHING: "correct its seeds in the site file; if one redirects elsewhere, use that URL. If"
+    " they are right there is nothing to do: it is tried again after increasing pauses",
     "": "nothing to do if the site is down; it is tried again after increasing pauses",
 }
 

@@ -1,7 +1,7 @@
-"""A node's beats: every third of a lease it says what it holds, and hears what is good.
+"""Heartbeats of a node: every third of a lease it reports what it holds, and gets its orders.
 
-A beat whose answer was lost is sent again with its number and its differences, so that the manager
-counts them once. Which life of the node this is, its folder knows.
+A heartbeat whose answer was lost is sent again with the same number and differences, so that the
+manager counts them once. The number of the node's life is stored in its folder.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class Beating:
     holdings: Holdings
     clock: Clock
     back: dict[Lease, Progress] = field(default_factory=dict)
-    """To be given back with the next beat."""
+    """Leases to give back with the next heartbeat."""
     reference: str = ""
-    """A URL that the manager wants nodes to be compared by."""
+    """The URL of the reference site; empty: none."""
     reference_seconds: float | None = None
-    """That it took this one, when that is known."""
+    """How long it took this node to fetch it; None: unknown."""
     _life: int = field(init=False)
     _number: int = 1
     _heard: int = 0
     """The highest number that was answered."""
     _told: dict[str, ServerTally] = field(default_factory=dict)
-    """What servers did, as far as the manager knows."""
+    """Counters of servers that the manager knows."""
     _unheard: dict[str, ServerTally] | None = None
-    """Differences of the beat that was not answered yet."""
+    """Differences in the heartbeat that was not answered yet."""
     _pause_seconds: float = _FIRST_PAUSE_SECONDS
     _at_once: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -54,7 +54,7 @@ class Beating:
         write_whole(path, str(self._life).encode())
 
     async def beat(self, servers: Mapping[str, ServerTally]) -> list[Work]:
-        """Until one is answered; the tasks that are lost by it."""
+        """Send a heartbeat until it is answered; return the tasks that were lost."""
         now = {address: tally.totals() for address, tally in servers.items()}
         if self._unheard is None:
             self._unheard = _differences(now, self._told)
@@ -73,7 +73,7 @@ class Beating:
         await self._beat(leaving=True)
 
     async def pause(self) -> None:
-        """Until the next beat is due, or something is to be given back."""
+        """Wait until the next heartbeat is due, or something is to be given back."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._pause_seconds):
                 await self._at_once.wait()
@@ -114,8 +114,8 @@ class Beating:
 
 
 def _end_standing(holdings: Holdings) -> list[Work]:
-    """Of tasks that are wanted no further and stand still, what was fetched is to be brought; the
-    ones of which nothing was."""
+    """End waiting tasks that the manager wants ended, so that their results are delivered; return
+    those without any result."""
     nothing = []
     for work in holdings.of(Stage.WAITING):
         if not work.ending or work.lost:
@@ -128,7 +128,7 @@ def _end_standing(holdings: Holdings) -> list[Work]:
 
 
 def _round_trips(tallies: Iterable[ServerTally]) -> dict[str, float]:
-    """By host, to those that were asked since the last beat."""
+    """Round-trip times by host, of servers contacted since the last heartbeat."""
     return {
         host: tally.round_trip_seconds
         for tally in tallies
@@ -140,7 +140,7 @@ def _round_trips(tallies: Iterable[ServerTally]) -> dict[str, float]:
 def _differences(
     now: Mapping[str, ServerTally], before: Mapping[str, ServerTally]
 ) -> dict[str, ServerTally]:
-    """A fleet that was begun anew counts from 0: then all is new."""
+    """The growth of counters. A new fleet counts from 0: then everything is new."""
     found = {}
     for address, tally in now.items():
         old = before.get(address, ServerTally())

@@ -1,5 +1,5 @@
-"""A result on its way from a node to its manager: offered, sent in chunks, and asked about until it
-is stored there. Every step may be taken again; what was sent twice is stored once.
+"""Delivers a result to the manager: it is offered, sent in chunks, and asked about until it is
+stored. Every step is idempotent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headgate.crawling.task_source import SourceAway, TaskSource
 __all__ = ["Bringing", "until_answered"]
 
 _UNDER_WAY = 8
-"""Chunks at once."""
+"""Chunks in flight."""
 _AGAIN_SECONDS, _LONGEST_SECONDS = 0.5, 20.0
 _RECEIVED_SECONDS = 0.2
 
@@ -51,7 +51,7 @@ async def until_answered(ask: Callable[[], Awaitable[Kind]]) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Bringing:
-    """One result."""
+    """The delivery of one result."""
 
     source: TaskSource
     lease: Lease
@@ -60,7 +60,7 @@ class Bringing:
     pace: Pace
 
     async def bring(self) -> Word:
-        """How it ended: committed, superseded or never yours."""
+        """Deliver it; return the outcome: committed, superseded or never yours."""
         digests = await asyncio.to_thread(_digests, self.files)
         sizes = tuple(FileSize(name=file.name, size=file.size) for file in digests)
         put = Put(lease=self.lease, files=sizes)
@@ -77,7 +77,7 @@ class Bringing:
                 verdict = await self._stored(manifest)
             if verdict.word in (Word.COMMITTED, Word.SUPERSEDED, Word.NEVER_YOURS):
                 return verdict.word
-            await asyncio.sleep(_RECEIVED_SECONDS)  # to be sent again, all that is asked for
+            await asyncio.sleep(_RECEIVED_SECONDS)  # then offer it again
 
     async def _stored(self, manifest: Manifest) -> Verdict:
         while True:
@@ -91,7 +91,7 @@ class Bringing:
             await asyncio.sleep(_RECEIVED_SECONDS)
 
     async def _send(self, numbers: Sequence[int]) -> bool:
-        """Whether all chunks were taken; who does not want them says why when offered again."""
+        """Send files; False: a chunk was refused. The answer to the next offer says why."""
         chunks = (
             Chunk(lease=self.lease, file=number, offset=offset)
             for number in numbers

@@ -1,4 +1,4 @@
-"""Results that wait on a node's disk are brought to the manager, one after another."""
+"""Delivers the results that wait on a node's disk, one after another."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BringingAll:
         word = await bringing.bring()
         self.tally.brought(work, word)
         if word is Word.COMMITTED:
-            self.tell(f"{work.site}: {work.progress.pages:,} pages brought")
+            self.tell(f"{work.site}: {work.progress.pages:,} pages delivered")
         else:
             self.tell(f"{work.site}: the result is no longer wanted ({word})")
         self.holdings.forget(work)

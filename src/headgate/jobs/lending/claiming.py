@@ -1,7 +1,8 @@
-"""A node asks for a task, and takes it with all that is known of its site.
+"""Claims a task for a node, and fetches what is known of its site.
 
-A claim has a name, which is on disk until a task has come: asked again by a node that was killed,
-it brings the same task. What the owner's rules forbid is given back, and not asked for again.
+A claim has a name, which is on disk until there is a task: if a node that was killed repeats it, it
+gets the same task. A task that the owner's rules forbid is given back and excluded from later
+claims.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ class Claiming:
     clock: Clock
     tell: Callable[[str], None]
     _refused: list[int] = field(default_factory=list)
-    """Tasks that this node does not take."""
+    """Tasks that this node has refused."""
 
     async def claim(self, slots: int, free_bytes: int) -> Idle | None:
-        """None: a task came, and was taken or not."""
+        """None: there was a task, which was taken or refused."""
         claim = Claim(
             id=self._open_claim(),
             slots=slots,
@@ -76,21 +77,21 @@ class Claiming:
             await self._take_handout(work)
 
     async def _take_memory(self, work: Work) -> None:
-        """What is known of the site; a crawl without it asks for all."""
+        """Fetch the site's memory; without it, everything is crawled again."""
         memory = await self._all_pieces(work, work.grant.known_bytes, handed=False)
         if not await asyncio.to_thread(work.folder.keep_memory, work.grant, memory):
-            self.tell(f"{work.site}: what is known of it came damaged, and is left out")
+            self.tell(f"{work.site}: its memory arrived damaged and is ignored")
 
     async def _take_handout(self, work: Work) -> None:
-        """What was left to a part of a site, which is nothing without it."""
+        """Fetch what was handed to a part of a site; without it, the part cannot be crawled."""
         handout = await self._all_pieces(work, work.grant.handed_bytes, handed=True)
         if work.lost:
             return
         work.complete = await asyncio.to_thread(keep_handout, work.folder, work.grant, handout)
         if not work.complete:
-            self.tell(f"{work.site}: what is to be done came damaged; it is given back")
+            self.tell(f"{work.site}: its URLs arrived damaged; it is given back")
             self._refuse(work.grant)
-            self.holdings.lose(work, "it came damaged")
+            self.holdings.lose(work, "it arrived damaged")
 
     async def _all_pieces(self, work: Work, size: int, *, handed: bool) -> bytes:
         pieces = bytearray()
@@ -103,7 +104,7 @@ class Claiming:
         return bytes(pieces)
 
     def _refuse(self, grant: Grant) -> None:
-        """It is given back, and not asked for again."""
+        """Give a task back, and exclude it from later claims."""
         self._refused = [*self._refused, grant.lease.task][-_MOST_REFUSED:]
         self.beating.give_back(grant.lease, Progress(grant.task.name))
 

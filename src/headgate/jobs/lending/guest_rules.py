@@ -1,7 +1,7 @@
-"""A node is a guest on its owner's machine: what it may do there, whatever its manager says.
+"""Rules of a machine's owner for the node on it, whatever the manager says.
 
-The manager is trusted with URLs and with nothing else: no task makes a node run code or read files
-of its machine, and no task leads it to other hosts than its owner allows.
+The manager is trusted with URLs only: no task makes a node run code or read files of its machine,
+or fetch from other hosts than its owner allows.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = ["GuestRules", "Hours", "Idleness", "step_back"]
 
 _HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)\s*[-–]\s*([01]?\d|2[0-3]):([0-5]\d)")
 _BUSY_PART = 0.25
-"""Of all processors, that others use where a machine is not idle."""
+"""If other programs use more than this share of all processors, the machine is in use."""
 _IDLE_SECONDS = 60.0
-"""So long it must have been idle."""
+"""How long the machine must have been idle."""
 _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
 _IDLE_CLASS = 3 << 13
 
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """Of a day, on the clock on the wall; they may go past midnight."""
+    """Hours of the day, by local time; they may go past midnight."""
 
     begin: time
     end: time
@@ -52,7 +52,7 @@ class Hours:
         """
         found = _HOURS.fullmatch(text.strip())
         if found is None or found.group(1, 2) == found.group(3, 4):
-            raise UserMistake(f"{text!r} are no hours; write them like '19:00-07:00'")
+            raise UserMistake(f"{text!r}: hours are written like '19:00-07:00'")
         begin, begin_minute, end, end_minute = map(int, found.groups())
         return cls(time(begin, begin_minute), time(end, end_minute))
 
@@ -64,15 +64,14 @@ class Hours:
 
 @dataclass(slots=True)
 class Idleness:
-    """Whether others leave the machine alone: what runs at low priority, as nodes do, is not
-    counted."""
+    """Whether the machine is idle; programs at low priority, such as nodes, do not count."""
 
     read: Callable[[], str] = lambda: Path("/proc/stat").read_text()
     _before: tuple[int, int] | None = None
     _busy_at: float | None = None
 
     def is_idle(self, now: float) -> bool:
-        """Asked every second or so. Busy at first."""
+        """Called every second or so. Busy at first."""
         busy, total = _processor_time(self.read())
         before, self._before = self._before, (busy, total)
         passed = 0 if before is None else total - before[1]
@@ -90,7 +89,7 @@ class GuestRules:
     idleness: Idleness | None = None
 
     def why_not_now(self, now: float, wall: float) -> str:
-        """Why nothing is to be done at this moment; empty: it may be."""
+        """Why the node must rest now; empty: it may work."""
         local = datetime.fromtimestamp(wall, self.zone).time()
         if self.hours is not None and not self.hours.has(local):
             return f"not before {self.hours.begin:%H:%M}"
@@ -99,23 +98,23 @@ class GuestRules:
         return ""
 
     def why_not(self, site: Site) -> str:
-        """Why this node does not take a task; empty: it does."""
+        """Why this node refuses a task; empty: it does not."""
         if site.order and site.order not in ORDERS:
-            return f"{site.name}: its order needs code of the manager's ({site.order})"
+            return f"{site.name}: its order needs code of the manager ({site.order})"
         if site.focus_pages:
-            return f"{site.name}: its focus needs files of the manager's"
+            return f"{site.name}: its focus needs files of the manager"
         if not site.seeds or not all(map(is_web_url, site.seeds)):
-            return f"{site.name}: it has seeds that are no URLs of http or https"
+            return f"{site.name}: it has seeds that are not URLs of http or https"
         hosts = {urlsplit(seed).hostname or "" for seed in site.seeds}
         if self.only_hosts:
             for host in sorted(hosts):
                 if not any(fnmatch.fnmatchcase(host, pattern) for pattern in self.only_hosts):
-                    return f"{site.name}: {host} is none of the hosts that are allowed here"
+                    return f"{site.name}: {host} is not one of the hosts allowed here"
         return ""
 
 
 def step_back() -> None:
-    """Everybody else on the machine comes first, for the processor as for the disk."""
+    """Set the lowest priority for CPU and disk."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, 19)
     number = _IOPRIO_SET.get(platform.machine())
@@ -124,7 +123,7 @@ def step_back() -> None:
 
 
 def _processor_time(text: str) -> tuple[int, int]:
-    """Of all processors, in ticks: what others used, and all.
+    """Ticks of all processors: those used by others, and the total.
 
     >>> _processor_time("cpu  10 500 20 1000 5 1 2 3 0 0\\ncpu0 1 1 1 1")
     (36, 1541)

@@ -1,11 +1,11 @@
-"""The tasks that a node holds, from grant to the moment their files are brought.
+"""The tasks that a node holds, from the grant until their results are delivered.
 
-    granted ─► WAITING ─► CRAWLING ─► ENDED ─► brought: forgotten, and its folder deleted
+    granted ─► WAITING ─► CRAWLING ─► ENDED ─► delivered: forgotten, and its folder deleted
                   ▲           │
-                  └───────────┘  its lease is not known to be good, or this machine failed
+                  └───────────┘  its lease is not known to be valid, or this machine failed
 
-A task that is lost or given back is forgotten with all that was fetched of it, unless it has ended:
-a whole result may still be the first.
+A task that is lost or given back is deleted with all that was fetched, unless it has ended: its
+complete result may still be the first.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ class Stage(Enum):
 
 @dataclass(slots=True)
 class Work:
-    """One task that is held."""
+    """A task that the node holds."""
 
     folder: LeaseFolder
     saved: SavedGrant
     progress: Progress
     stage: Stage = Stage.WAITING
     lost: str = ""
-    """Why the node has lost it; it is dropped as soon as its files are no longer written to."""
+    """Why the node has lost it; it is deleted once its files are no longer written to."""
     ending: str = ""
-    """Why the manager wants no more of it than what was fetched."""
+    """Why the manager wants it to end with what was fetched."""
     complete: bool = True
-    """All is here without which it cannot be crawled."""
+    """Everything that it needs to be crawled is here."""
 
     @property
     def lease(self) -> Lease:
@@ -60,7 +60,7 @@ class Work:
         return self.grant.task.name
 
     def task(self, wall: float) -> Task:
-        """To be crawled from now on; time that passed since it was granted is gone."""
+        """The task, with deadlines reduced by the time since it was granted."""
         task = self.folder.task(self.grant)
         site = task.site.as_of(max(wall - self.saved.wall, 0.0))
         return replace(task, site=site)
@@ -73,7 +73,7 @@ class Holdings:
     works: dict[Lease, Work] = field(default_factory=dict)
 
     def recover(self) -> None:
-        """What an earlier life of the node left; whether it is still its own must be asked."""
+        """Recover tasks of an earlier process; the manager must confirm their leases."""
         for folder in lease_folders(self.home):
             saved = folder.grant()
             if saved is None or not is_complete(folder, saved.grant):
@@ -85,7 +85,7 @@ class Holdings:
             self._hold(Work(folder, saved, progress, stage), 0.0, 0.0)
 
     def take(self, grant: Grant, asked: float, wall: float) -> Work:
-        """A grant that was claimed. Nothing is crawled before its folder is durable."""
+        """Take a granted task; its folder is durable when this returns."""
         folder = LeaseFolder(self.home, grant.lease)
         saved = SavedGrant(grant, wall)
         folder.begin(saved)
@@ -95,18 +95,18 @@ class Holdings:
         return work
 
     def end(self, work: Work, progress: Progress) -> None:
-        """It came to its own end, and waits to be brought."""
+        """The task has ended, and its result waits to be delivered."""
         work.folder.end(progress)
         work.progress, work.stage = progress, Stage.ENDED
 
     def set_back(self, work: Work, progress: Progress) -> None:
-        """It stands still, and goes on if it is still this node's."""
+        """Return a task to WAITING; it continues if its lease is still this node's."""
         work.progress, work.stage = progress, Stage.WAITING
         if work.lost:
             self.forget(work)
 
     def lose(self, work: Work, why: str) -> None:
-        """The caller stops it where it is being crawled."""
+        """Lose a task; the caller stops it if it is being crawled."""
         work.lost = work.lost or why
         if work.stage is Stage.WAITING:
             self.forget(work)
@@ -117,7 +117,7 @@ class Holdings:
         work.folder.delete()
 
     def obey(self, orders: Orders, asked: float) -> list[Work]:
-        """Those that were lost by what a beat was answered."""
+        """Apply the answer to a heartbeat; return the tasks that were lost."""
         lost = []
         for stop in self.book.obey(orders, asked):
             work = self.works[stop.lease]
@@ -137,7 +137,7 @@ class Holdings:
         return next((work for work in self.of(Stage.CRAWLING) if work.site == site), None)
 
     def startable(self, now: float) -> list[Work]:
-        """Those that may be crawled now; a site is crawled once at a time."""
+        """Tasks that may be started now; a site has one running task at a time."""
         busy = {work.site for work in self.of(Stage.CRAWLING)}
         found = []
         for work in self.of(Stage.WAITING):
@@ -155,7 +155,7 @@ class Holdings:
         return [work for work in self.works.values() if work.stage is not Stage.ENDED]
 
     def held(self) -> tuple[Held, ...]:
-        """For a beat: also those that have ended, for as long as they are not brought."""
+        """For a heartbeat: all tasks that are not lost, also those that have ended."""
         return tuple(
             Held(lease=work.lease, progress=work.progress)
             for work in self.works.values()

@@ -1,9 +1,9 @@
-"""A stretch of a node's crawling: tasks arrive as leases are good, under the manager and the fleet
-that a crawl on one machine has.
+"""A leg of a node: crawls its tasks while their leases are valid, with the manager and the fleet of
+a crawl on one machine.
 
-Twice a second, and when a task was granted, it looks: sites whose lease is not known to be good are
-stopped, those that may be crawled are begun, and the budget is the least of the owner's own and the
-part that was leased.
+Twice a second, and when a task was granted: sites whose lease is not known to be valid are stopped,
+those that may be crawled are started, and the budget is set to the smaller of the owner's and the
+leased part.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["WorkerLeg"]
 
-_STANDING_STILL = "its lease is not known to be good"
-_LOST = "it is another's now"
+_STANDING_STILL = "its lease is not known to be valid"
+_LOST = "another node has it now"
 _UNKNOWN_BYTES, _UNKNOWN_RANGE = 8e6, (1e4, 1e9)
 _LITTLE = 1.0
-"""Bytes per second: planning knows no budget of nothing."""
+"""Bytes per second: the planner needs a budget above 0."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class WorkerLeg:
     parts: Parts
     tell: Callable[[Sequence[str]], None]
     ended: Callable[[], None]
-    """Called when a task has: there is something to bring, and a slot is free."""
+    """Called when a task has ended: there is a result to deliver, and a slot is free."""
     look_seconds: float
     interrupted: str = ""
     _upkeep: Upkeep | None = None
@@ -110,7 +110,7 @@ class WorkerLeg:
         left: Callable[[str], float],  # noqa: ARG002 - there is one node for all of them
         processes: int,  # noqa: ARG002 - the gate below is this process's
     ) -> AsyncIterator[MeasuredFleet]:
-        """One whose fetcher lets no request leave without a good lease."""
+        """A fleet whose fetcher sends no request without a valid lease."""
         holdings, clock = self.holdings, self.parts.clock
         open_fetcher = leased(
             self.parts.open_fetcher, lambda site: holdings.may_fetch(site, clock.now())
@@ -126,18 +126,18 @@ class WorkerLeg:
             self.look_now()
 
     def look_now(self) -> None:
-        """A task may be begun, or the manager leased another part of its budget."""
+        """Look at once: a task may be started, or the leased budget has changed."""
         if self._upkeep is not None:
             self._upkeep.conducting.look_now()
 
     def note_progress(self) -> None:
-        """How far tasks are at this moment: a beat is about to tell of it."""
+        """Update the progress of tasks, before a heartbeat reports it."""
         if self._upkeep is not None:
             conducting = self._upkeep.conducting
             _note(self.holdings, conducting.fleet.progress(), conducting.manager.rates)
 
     def stop(self, work: Work) -> None:
-        """A task that is lost or given back."""
+        """Stop a task that is lost or given back."""
         if self._upkeep is not None and work.stage is Stage.CRAWLING:
             self._upkeep.conducting.fleet.stop(work.site, _LOST)
 
@@ -157,7 +157,7 @@ class WorkerLeg:
             self._stop_and_begin(leg)
 
     def _end(self, work: Work, report: Progress) -> None:
-        """By itself, or because we stopped it."""
+        """A task has ended by itself, or because we stopped it."""
         assert self._upkeep is not None
         ours = (_STANDING_STILL, _LOST, self._upkeep.conducting.interrupted)
         if report.state is not TaskState.DONE and report.reason in ours:
@@ -199,20 +199,20 @@ class WorkerLeg:
 
 
 def _note(holdings: Holdings, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
-    """Of tasks that go on."""
+    """Note the progress of running tasks."""
     for report in reports:
         if report.ended is None and (work := holdings.crawled(report.site)):
             work.progress = _as_told(report, granted)
 
 
 def _stand_still(holdings: Holdings) -> None:
-    """Whatever ended the leg: tasks it was never told the end of go on in the next."""
+    """At the end of a leg: tasks that have not ended continue in the next."""
     for work in holdings.of(Stage.CRAWLING):
         holdings.set_back(work, work.progress)
 
 
 def _as_told(report: Progress, granted: Mapping[str, float]) -> Progress:
-    """A site that has no rate while others have stands still by our own plan."""
+    """A site without a rate, while others have one, is pausing by our own plan."""
     if not granted.get(report.site) and any(granted.values()):
         return msgspec.structs.replace(report, pausing=True)
     return report

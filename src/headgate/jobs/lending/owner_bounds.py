@@ -1,4 +1,4 @@
-"""What the owner of a machine allows its node at this moment: time, room, rate, addresses."""
+"""What the owner of a machine allows its node now: time, disk space, rate, addresses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headgate.model.errors import UserMistake
 __all__ = ["OwnerBounds"]
 
 _LEAST_FREE_BYTES = 50_000_000
-"""With less room no task is claimed."""
+"""With less space no task is claimed."""
 _LOOK_SECONDS = 1.0
 _ANYWHERE = frozenset(("0.0.0.0/0", "::/0"))
 _NOBODY = "no contact given"
@@ -34,7 +34,7 @@ class OwnerBounds:
     _may_send_at: float = 0.0
 
     def why_not_now(self) -> str:
-        """Why nothing is to be done; empty: work may go on."""
+        """Why the node must rest; empty: it may work."""
         away = self.rules.why_not_now(self.clock.now(), self.clock.wall())
         if not away and self.leg.own_rate() == 0:
             away = "the budget allows nothing now"
@@ -49,15 +49,15 @@ class OwnerBounds:
         return room >= _LEAST_FREE_BYTES
 
     def too_much(self) -> Work | None:
-        """Where the disk is used up: the task to give up, the largest that has not ended."""
+        """The task to give up if the disk is used up: the largest that is being crawled."""
         if self.holdings.used_bytes() <= self.disk_bytes:
             return None
         crawled = list(self.holdings.of(Stage.CRAWLING))
         return max(crawled, key=lambda work: work.folder.used_bytes(), default=None)
 
     def settings(self, contact: str) -> FetcherSettings:
-        """Servers are told whom to turn to: whoever runs the manager. What it may reach is nobody
-        else's to say than the owner's."""
+        """The contact sent to servers is that of the manager; which addresses may be reached is
+        the owner's decision."""
         named = _ANYWHERE if self.allow_private else frozenset[str]()
         try:
             return FetcherSettings(contact or _NOBODY, named=named)
@@ -65,7 +65,7 @@ class OwnerBounds:
             return FetcherSettings(_NOBODY, named=named)
 
     async def pace(self, bytes_: int) -> None:
-        """Sending keeps to the owner's rate, too."""
+        """Wait until this many bytes may be sent at the owner's rate."""
         while (rate := self.leg.own_rate()) == 0:
             await asyncio.sleep(_LOOK_SECONDS)
         now = self.clock.now()

@@ -1,7 +1,7 @@
-"""The reference site, by which nodes are compared: each fetches the same page once a day.
+"""Measures a node by the reference site: every node fetches the same page once a day.
 
-Of three fetches the quickest counts: what else a machine was doing makes one slow, and nothing
-makes one fast. Only ratios between nodes are used.
+The fastest of three fetches counts, since other programs can only make one slower. Only ratios
+between nodes are used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["ReferenceVisit"]
 
 _DAY = 86_400.0
 _AGAIN_SECONDS = 3600.0
-"""After one that failed."""
+"""Wait after a failure."""
 _FETCHES = 3
 _EXPECTED_BYTES, _MOST_BYTES, _MOST_SECONDS = 20_000, 5_000_000, 60.0
 _NAME = "reference"
@@ -70,7 +70,7 @@ class ReferenceVisit:
         return not -wait < self.parts.clock.wall() - last.wall < wait
 
     def _may_fetch(self, url: str) -> bool:
-        """By the owner's rules, as for any task."""
+        """Whether the owner's rules allow it, as for any task."""
         site = Site(_NAME, (url,))
         return not self.bounds.why_not_now() and not self.bounds.rules.why_not(site)
 

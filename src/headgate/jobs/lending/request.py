@@ -1,4 +1,4 @@
-"""What the owner of a machine says when lending it: words in, a `WorkerJob` out."""
+"""The options with which an owner lends a machine, parsed into a `WorkerJob`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def read_bandwidth(text: str, zone: ZoneInfo) -> BytesPerSecond | Timetable:
 
 
 def local_zone() -> ZoneInfo:
-    """Of this machine's clock on the wall."""
+    """The time zone of this machine."""
     name = os.environ.get("TZ", "").lstrip(":")
     if not name and _LOCAL_TIME.is_symlink():
         name = str(_LOCAL_TIME.resolve()).partition(_ZONES)[2]

@@ -1,4 +1,4 @@
-"""What a node has done since its start, for its watcher."""
+"""Counts what a node has done since its start, for its watcher."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WorkerTally:
     _pages: int = 0
     _bytes: int = 0
     _seen: tuple[float, int] | None = None
-    """When a status was last made, and how much had come."""
+    """When a status was last made, and the bytes until then."""
 
     def brought(self, work: Work, word: Word) -> None:
         self._brought[word] += 1

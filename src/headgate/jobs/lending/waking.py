@@ -1,4 +1,4 @@
-"""Loops that look again when something has changed, or after a while."""
+"""Wakes loops that otherwise check after a while."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Waking:
         self._changed.set()
 
     async def pause(self, seconds: float) -> None:
-        """Or until something has changed."""
+        """Wait this long, or until `wake` is called."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()

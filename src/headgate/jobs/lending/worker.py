@@ -1,14 +1,14 @@
-"""A node at work: claims tasks for its free slots, crawls them, brings the results; for as long as
-its owner lets it.
+"""A node: claims tasks for its free slots, crawls them and delivers the results, while its owner
+allows it.
 
-    claim ─► holdings ─► leg (manager, fleet) ─► journal, WARC ─► bring ─► deleted
+    claim ─► holdings ─► leg (manager, fleet) ─► journal, WARC ─► deliver ─► deleted
        ▲        ▲
-       │        └── beat: leases that are good, those that are lost, the node's part of the budget
+       │        └── heartbeat: leases extended or lost, the node's part of the budget
        └── owner: hours, idleness, disk, hosts
 
-Some loops share the holdings within one event loop. Each asks the same again while nobody answers,
-so a manager may be away for a night; what is fetched then is bounded by the leases, and what was
-fetched waits on the disk. `Refused` ends the node, in whichever loop it occurs.
+Several loops share the holdings within one event loop. Each repeats its request until it is
+answered, so a manager may be away for a night: fetching stops when the leases expire, and results
+wait on the disk. `Refused` in any loop ends the node.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = ["Worker", "WorkerJob", "WorkerWatcher", "work"]
 
 _LOOK_SECONDS = 1.0
 _DISK_LOOKS = 5
-"""Of so many, one is at how much is used."""
+"""Disk use is checked once in this many looks."""
 _AFTER_FAULT_SECONDS, _LONGEST_AFTER_FAULT = 10.0, 3600.0
 _LEAVING_SECONDS = 5.0
 _LONGEST_IDLE_SECONDS = 60.0
@@ -53,23 +53,23 @@ _STATE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class WorkerJob:
-    """What the owner of a machine lends."""
+    """What an owner lends of a machine."""
 
     node: str
     home: Path
-    """Its own folder: what is fetched waits there."""
+    """Its folder, where results wait for delivery."""
     budget: Budget
     """``crawlers`` are its slots."""
     rules: GuestRules
     disk_bytes: float = 10e9
     allow_private: bool = False
-    """Whether tasks may lead into the owner's own network."""
+    """Whether tasks may fetch from the owner's private network."""
     until_idle: bool = False
-    """It ends when nothing is left to do for anybody."""
+    """End when no task is left for any node."""
 
 
 class WorkerWatcher(Protocol):
-    """Watches a node. Called from the event loop, so it must not take long."""
+    """An observer of a node. Called from the event loop, so it must return quickly."""
 
     def told(self, words: Sequence[str]) -> None: ...
 
@@ -88,11 +88,11 @@ async def work(
     state_seconds: float = _STATE_SECONDS,
     look_seconds: float = _LOOK_SECONDS,
 ) -> NodeStatus:
-    """Until the owner stops it; raises `Refused` where the manager does not want it.
+    """Run a node until its owner stops it; raises `Refused` if the manager refuses it.
 
-    ``state_seconds``: how often the watcher is called; ``look_seconds``: how often the node looks
-    at its owner's rules, and twice as often at its crawling. Rules and budgets that change are seen
-    as late as that; tasks begin and end without it."""
+    ``state_seconds``: how often the watcher is called; ``look_seconds``: how often the owner's
+    rules are checked, and twice as often the crawl. Changes of rules and budgets are seen with that
+    delay; tasks start and end without it."""
     collection = Collection(job.home)
     with collection.lock(), parts.open_catalog(collection.catalog) as catalog:
         worker = Worker(job, parts, source, watcher, catalog, state_seconds, look_seconds)
@@ -119,11 +119,11 @@ class Worker:
     bounds: OwnerBounds = field(init=False)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
     _waking: Waking = field(default_factory=Waking)
-    """A task was granted, has ended or was brought."""
+    """Set when a task was granted, has ended or was delivered."""
     _away: str = ""
-    """Why nothing is done now."""
+    """Why the node rests now; empty: it does not."""
     _full: bool = False
-    """There is no room for another task, and the owner was told."""
+    """There is no space for another task, and the owner was told."""
 
     def __post_init__(self) -> None:
         self.holdings = Holdings(self.job.home)
@@ -147,7 +147,7 @@ class Worker:
         )
 
     def stop(self) -> None:
-        """End in order: nothing more is fetched, tasks are given back, results wait on the disk."""
+        """End in order: fetching stops, tasks are given back, results wait on the disk."""
         self._stopped.set()
         self.leg.interrupt("stopped")
 
@@ -183,7 +183,7 @@ class Worker:
         return self._status("left")
 
     async def _wind_down(self, loops: Sequence[asyncio.Task[None]]) -> None:
-        """The crawling ends by itself, with all stored; others may be cut off anywhere."""
+        """The crawl loop ends by itself, with everything stored; the others are cancelled."""
         self._stopped.set()
         self._waking.wake()
         _crawling, *others = loops
@@ -192,7 +192,7 @@ class Worker:
         await asyncio.wait(loops)
 
     async def _leave(self) -> None:
-        """Tell the manager what others may have. If nobody hears it, leases end by themselves."""
+        """Give all leases back; if the manager does not get the message, they expire."""
         unfinished = self.holdings.unfinished
         with contextlib.suppress(SourceAway, TimeoutError):
             async with asyncio.timeout(_LEAVING_SECONDS):
@@ -207,7 +207,7 @@ class Worker:
             back, total = set(self.beating.back), self.holdings.book.total
             for work in await self.beating.beat(self.leg.servers()):
                 self.tally.lost += 1
-                self._tell(f"{work.site} is another's now ({work.lost})")
+                self._tell(f"{work.site} was lost to another node ({work.lost})")
                 self.leg.stop(work)
                 back.add(work.lease)
             startable = self.holdings.startable(self.parts.clock.now())
@@ -216,7 +216,7 @@ class Worker:
             await self.beating.pause()
 
     def _give_back(self, work: Work, why: str) -> None:
-        """The manager hears of it with the next beat, at once."""
+        """Give a task back with the next heartbeat, which is sent at once."""
         self.tally.given_back += 1
         self.beating.give_back(work.lease, work.progress)
         self.holdings.lose(work, why)
@@ -246,7 +246,7 @@ class Worker:
             await self._waking.pause(min(idle.wait, _LONGEST_IDLE_SECONDS))
 
     async def _heed_owner(self) -> None:
-        """Where the owner does not let us work, all is given back at once."""
+        """Give everything back at once while the owner does not allow work."""
         for look in itertools.count():
             away = self.bounds.why_not_now()
             if away and away != self._away:

@@ -1,4 +1,4 @@
-"""The catalog that a manager names: its collection's own, or one in PostgreSQL."""
+"""The catalog of a manager: in its collection (SQLite), or in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOK_SECONDS = 1.0
 
 @contextmanager
 def opened_grid_catalog(url: str, path: Path) -> Iterator[SqlCatalog]:
-    """``url`` of PostgreSQL; empty: the file ``path``."""
+    """``url``: of PostgreSQL; empty: the SQLite file ``path``."""
     if not url:
         with SqliteCatalog(path) as catalog:
             yield catalog
@@ -35,8 +35,8 @@ def opened_grid_catalog(url: str, path: Path) -> Iterator[SqlCatalog]:
 
 @asynccontextmanager
 async def only_manager(url: str, tell: Callable[[str], None]) -> AsyncIterator[bool]:
-    """Wait until no other manager has the catalog, and have it then: who is killed frees it. In
-    SQLite, the lock of the collection does that. Answers whether there was another."""
+    """Hold the catalog's lock, waiting for another manager to end; a killed one releases it. With
+    SQLite, the lock of the collection does that. Yields whether it had to wait."""
     if not url:
         yield False
         return
@@ -56,7 +56,7 @@ async def only_manager(url: str, tell: Callable[[str], None]) -> AsyncIterator[b
 
 @contextmanager
 def looked_at_board(url: str, out: Path) -> Iterator[SqlBoard]:
-    """For commands beside the manager; a folder without a catalog is a mistake."""
+    """The board, for commands other than the manager; raises `UserMistake` without a catalog."""
     path = Collection(out).catalog
     if not url and not path.is_file():
         raise UserMistake(f"{out}: no manager was there yet; name its folder with --out DIR")

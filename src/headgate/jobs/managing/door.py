@@ -1,4 +1,4 @@
-"""Where nodes come in: a NATS server of our own, or somebody's; and invitations to it."""
+"""Where nodes connect: a NATS server of our own or an existing one; and invitations to it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _USUAL_PORT = 4222
 
 @dataclass(frozen=True, slots=True)
 class DoorPlace:
-    """``serve``: where a server of our own listens; else ``urls`` of one that runs."""
+    """``serve``: where our own server listens; else ``urls`` of an existing one."""
 
     serve: Listen | None = None
     urls: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
-    """By which nodes reach this machine; none: its name and its addresses."""
+    """Names by which nodes reach this machine; none: its host name and address."""
     plain: bool = False
     """Without TLS."""
 
@@ -49,7 +49,7 @@ def door_folder(out: Path) -> Path:
 async def opened_door(
     place: DoorPlace, out: Path, desk: TaskDesk, clock: Clock, tell: Callable[[str], None]
 ) -> AsyncIterator[_OurServer | _TheirServer]:
-    """While it is open, nodes are answered."""
+    """Answer nodes while the context is open."""
     door = Door.at(door_folder(out))
     if place.serve is None:
         token = door.own_token(place.urls, clock.wall(), _authority(door))
@@ -80,8 +80,8 @@ async def opened_door(
 def invite(
     out: Path, node: str, urls: Sequence[str], days: float, wall: float
 ) -> tuple[Token, bytes]:
-    """A token for a node, and the file to give it. ``urls``: where it will find the server; none:
-    where the manager was last."""
+    """A token for a node, and the file to give it. ``urls``: of the server; none: those of the last
+    manager."""
     check_node_name(node)
     door = Door.at(door_folder(out))
     servers = tuple(urls) or _remembered(door)
@@ -104,7 +104,7 @@ class _OurServer:
 
 @dataclass(slots=True)
 class _TheirServer:
-    """Its operator puts the file where it belongs."""
+    """An existing server; its operator installs the configuration file that is written here."""
 
     door: Door
     clock: Clock
@@ -135,7 +135,7 @@ def _remembered(door: Door) -> tuple[str, ...]:
 
 
 def _own_names() -> tuple[str, ...]:
-    """The machine's name, and the address by which it would reach the world."""
+    """The machine's name, and its address for outgoing connections."""
     names = [socket.gethostname()]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

@@ -1,10 +1,10 @@
-"""A collection that nodes elsewhere keep fresh: a keeper whose fleet is a grid.
+"""Keeps a collection fresh by nodes: a keeper whose fleet is a grid.
 
     keeper ─► fleet over the desk ─► board ─► node ─► files in `arriving` ─► volume, memory, catalog
 
-All that a keeper decides, it decides here. A visit is a task of the board, with its pages; a node
-brings its journal and WARC files, which go into the open volume and are merged as those of a visit
-made here. So many visits are begun as nodes that are here have slots.
+The keeper decides here as always. A visit is a task of the board, with its pages; a node delivers
+its journal and WARC files, which are moved into the open volume and merged like those of a local
+visit. There are as many visits at once as connected nodes have slots.
 """
 
 from __future__ import annotations
@@ -52,16 +52,17 @@ __all__ = ["keep_by_nodes"]
 
 _LOOK_SECONDS = 1.0
 _LINGER_SECONDS = 10.0
-"""At the end, until nodes have heard that there is nothing left."""
+"""At the end, for nodes to learn that nothing is left."""
 _OF_OLD = "its manager was started again"
 _SETTINGS = '{"kept": true}'
-"""Of the run that all tasks of keepers belong to, as the catalog has it."""
+"""Settings, in the catalog, of the run that all tasks of keepers belong to."""
 
 
 async def keep_by_nodes(
     job: KeepJob, terms: GridTerms, parts: Parts, grid: ManagerParts, watcher: KeepWatcher
 ) -> KeepStatus:
-    """Until it is stopped, or has come to the end that the job has; the last state of it."""
+    """Keep a collection until stopped, or until the end that the job sets; return the last
+    status."""
     collection = Collection(job.out)
     with collection.lock(), grid.open_catalog(collection.catalog) as catalog:
         agent = fetcher_settings(job.sites, job.contact).user_agent
@@ -89,10 +90,10 @@ class _KeepByNodes:
     fleet: GridFleet = field(init=False)
     keeper: Keeper = field(init=False)
     _expected: Callable[[str], float] = lambda _: 0.0
-    """Bytes of a site's visit."""
+    """Returns the expected bytes of a site's visit."""
     _over: bool = False
     _rate: float | None = 0.0
-    """Ahead, as it was when a leg was last on."""
+    """The budget, as of the last leg."""
 
     def __post_init__(self) -> None:
         folder = self.collection.path
@@ -133,7 +134,7 @@ class _KeepByNodes:
         return status
 
     async def _look_on(self, door: DoorKeeper) -> None:
-        """For ever; a catalog that fails is the desk's to tell."""
+        """Watch nodes for ever; faults of the catalog are reported by the desk."""
         nodes = NodeWatch(self.desk, self.desk.arrivals.run)
         while True:
             with contextlib.suppress(HeadgateError):
@@ -149,7 +150,7 @@ class _KeepByNodes:
             await asyncio.sleep(_LOOK_SECONDS / 2)
 
     def _crew(self) -> int:
-        """Slots of the nodes that are here."""
+        """Slots of all connected nodes."""
         return sum(row.slots for row in DeskView(self.desk).here().values())
 
     @contextlib.asynccontextmanager
@@ -164,7 +165,7 @@ class _KeepByNodes:
             yield self.fleet
 
     def _budget_for(self, seconds: float) -> float | None:
-        """The least of the budget in the time that comes."""
+        """The lowest rate of the budget in the next ``seconds``."""
         leg = self.keeper.legs.now
         if leg is not None:
             self._rate = leg.keeping.least_rate(leg.conducting.now, seconds)

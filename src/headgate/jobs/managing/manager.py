@@ -1,11 +1,11 @@
-"""A manager's run from end to end: tasks on the board, nodes at the door, and what a crawl leaves.
+"""A crawl by nodes from end to end: gives out tasks, receives results, and seals the run.
 
     lock the collection ─► new run, or the unfinished one ─► forecasts ─► a task for each site
-      ─► desk at the door: nodes claim, beat and bring ─► catalog, index, tables, report
+      ─► desk: nodes claim, send heartbeats and results ─► catalog, index, tables, report
 
-Nothing is fetched here. What nodes bring are journals and WARC files of this very run, so from then
-on all is as after a crawl on one machine. Ended at any moment, it is begun again and goes on: the
-catalog knows who has what.
+The manager fetches nothing. Nodes deliver journals and WARC files of this run, so from then on
+everything is as after a crawl on one machine. It can be killed at any time and continues after a
+restart: tasks and leases are in the catalog.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ __all__ = [
 
 _LOOK_SECONDS = 0.5
 _AT_ONCE = 1_000
-"""Tasks that are made and stored together: of a hundred thousand, few are in memory twice."""
+"""Tasks per transaction, so that of a hundred thousand few are in memory twice."""
 _LINGER_SECONDS = 10.0
-"""At the end, until nodes have heard that there is nothing left."""
+"""At the end, for nodes to learn that nothing is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +85,14 @@ class ManagerJob:
     out: Path
     contact: str = ""
     request: bytes = b"{}"
-    """Whatever the caller needs to ask the same again."""
+    """The caller's own description of the job, kept with the run."""
     once: bool = False
-    """End with the run; else nodes are answered until somebody interrupts."""
+    """End with the run; else nodes are answered until the manager is interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ManagerParts:
-    """What a manager does not make itself."""
+    """What a manager depends on."""
 
     clock: MachineClock
     open_catalog: Callable[[Path], AbstractContextManager[SqlCatalog]]
@@ -106,7 +106,7 @@ class Interruptible(Protocol):
 
 
 class ManagerWatcher(Protocol):
-    """Watches a manager. Called from the event loop, so it must not take long."""
+    """An observer of a manager. Called from the event loop, so it must return quickly."""
 
     def opened(self) -> None: ...
 
@@ -115,7 +115,7 @@ class ManagerWatcher(Protocol):
     def look(self, look: Look) -> None: ...
 
     def mended(self, remarks: Sequence[str]) -> None:
-        """What somebody should know, a sentence each."""
+        """Messages for the user, a sentence each."""
         ...
 
     def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None: ...
@@ -123,12 +123,12 @@ class ManagerWatcher(Protocol):
     def attach(self, conducting: Interruptible) -> None: ...
 
     def finished(self, report: RunReport) -> None:
-        """The run is over; the manager may go on answering."""
+        """The run is over; the manager may continue to answer nodes."""
         ...
 
 
 async def manage(job: ManagerJob, parts: ManagerParts, watcher: ManagerWatcher) -> RunReport:
-    """The report is also in the run's folder."""
+    """Crawl by nodes; the report is also in the run's folder."""
     collection = Collection(job.out)
     clock = parts.clock
     with collection.lock():
@@ -182,10 +182,10 @@ class _Managing:
         self._shared = SharedSites(run, self._desk, self._sites)
         self._interrupted = False
         self._named: dict[str, Site] = {}
-        """All sites, once somebody looks on."""
+        """All sites by name; filled on first use."""
 
     def interrupt(self, reason: str) -> None:  # noqa: ARG002 - whoever asks has one
-        """End in order; nodes go on with what they have, as long as their leases last."""
+        """End in order; nodes continue their tasks while their leases last."""
         self._interrupted = True
 
     async def run(self) -> RunReport:
@@ -308,7 +308,7 @@ class _Managing:
         return self._time.now - self._time.earlier
 
     def _now_of(self, wall: float) -> float:
-        """A moment of this leg, or before, in the time of the run."""
+        """A wall-clock time, of this leg or earlier, in the time of the run."""
         now = self._time.now
         return max(now - max(self._parts.clock.wall() - wall, 0.0), 0.0)
 
@@ -328,8 +328,8 @@ class _Managing:
 async def _make_tasks(
     making: TaskMaking, store: SqlBoard, watcher: ManagerWatcher
 ) -> TaskMaking | None:
-    """Put them into the catalog. More are made only of sites that are shared; without any, the
-    forecasts of perhaps a hundred thousand sites are forgotten before the desk opens."""
+    """Store the tasks in the catalog. More are made only for shared sites; without any, the
+    forecasts of perhaps a hundred thousand sites are freed before the desk opens."""
     tasks = making.new()
     while some := list(islice(tasks, _AT_ONCE)):
         await asyncio.to_thread(store.add_tasks, some)
@@ -338,7 +338,7 @@ async def _make_tasks(
 
 
 def _over(desk: Desk, shared: SharedSites) -> bool:
-    """Audits are skipped if no suitable node is connected."""
+    """Whether the run is over; audits are skipped if no suitable node is connected."""
     board = desk.board
     if shared.pending and not board.draining:
         return False

@@ -1,4 +1,4 @@
-"""Which nodes of a grid came and went, and what a user said of them by another command."""
+"""Watches which nodes connect and disconnect, and applies revocations and ``drain`` by the user."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _CATALOG_SECONDS = 2.0
 
 
 class DoorKeeper(Protocol):
-    """Where nodes come in."""
+    """The server that nodes connect to."""
 
     def revoke(self, tokens: Mapping[str, float]) -> None:
-        """Keys of tokens that are good no longer, and since when."""
+        """Revoke tokens, given by key, as of the given times."""
         ...
 
 
@@ -30,16 +30,16 @@ class NodeWatch:
     desk: Desk
     run: RunFolder
     _here: set[str] = field(default_factory=set)
-    """At the last look."""
+    """Connected nodes at the last look."""
     _looked: float = -math.inf
-    """Into the catalog."""
+    """When the catalog was last read."""
 
     def begin(self) -> None:
-        """A wish that was for the manager before is none for this one."""
+        """Remove a wish to drain that was meant for an earlier manager."""
         self.run.state_file(DRAIN).unlink(missing_ok=True)
 
     def look(self, door: DoorKeeper) -> list[str]:
-        """What there is to say; who was revoked is shown out, and a wish to drain obeyed."""
+        """Disconnect revoked nodes, and apply a wish to drain; return messages for the user."""
         now = self.desk.clock.now()
         here = set(self.desk.roll.here(now, self.desk.board.terms.lease_seconds))
         came = [f"{name} is here" for name in sorted(here - self._here)]

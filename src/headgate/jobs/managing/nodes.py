@@ -1,4 +1,4 @@
-"""The nodes of a grid, for somebody who looks: who is here, and what each did."""
+"""Lists the nodes of a grid with their states and statistics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headgate.model.grid import NodeListing
 __all__ = ["node_listing"]
 
 _HERE_SECONDS, _SILENT_SECONDS = 150.0, 86_400.0
-"""Since a node was heard of; the catalog is told once a minute."""
+"""Since a node was last seen; stored once a minute."""
 
 
 def node_listing(store: BoardStore, wall: float) -> list[NodeListing]:

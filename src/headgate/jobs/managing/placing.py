@@ -13,11 +13,11 @@ from headgate.model.grid import GridTerms, Mode, Placement
 __all__ = ["chosen_by", "placing_of"]
 
 _SEED = 20100
-"""For what goes by lot: where a node stands of which nothing is known."""
+"""For random places of nodes without measurements."""
 
 
 def chosen_by(desk: Desk, terms: GridTerms) -> None:
-    """Let a desk give out its tasks as a site file says."""
+    """Set the placement policy of a desk."""
     placing = placing_of(terms, DeskView(desk), np.random.default_rng(_SEED))
     desk.board.choice.choose = placing.choose
 

@@ -1,4 +1,4 @@
-"""How sites fare that nodes elsewhere crawl, as a report and a person looking on want it."""
+"""The progress of sites that are crawled by nodes, for report and display."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ LOST = "lost with several nodes"
 
 @dataclass(slots=True)
 class GridProgress:
-    """One progress for each site that was begun, however many leases its task had."""
+    """One `Progress` for each site that was begun, however many leases its task had."""
 
     desk: Desk
     in_run: Callable[[float], float]
-    """A moment of the wall's clock in the time of the run."""
+    """Converts wall-clock time into the time of the run."""
     begun: dict[str, float] = field(default_factory=dict)
-    """When a site's task was last given out, in the time of the run."""
+    """When a site's task was last leased, in the time of the run."""
     shared: dict[str, PartsProgress] = field(default_factory=dict)
     """Of the sites that several nodes may crawl."""
     _settled: set[str] = field(default_factory=set)
     """Sites whose result is stored, or never will be."""
     _to_tell: list[Progress] = field(default_factory=list)
-    """Of these, those not yet reported."""
+    """The progress of those not yet reported."""
 
     def reports(self) -> list[Progress]:
-        """Of the sites that run, and once of those that ended: when the result is stored, whatever
-        its node says before."""
+        """The progress of running sites, and once of each that has ended, which is when its result
+        is stored."""
         found: dict[str, Progress] = {}
         parts: dict[str, dict[Lease, Progress]] = {}
         for lease, progress in self.desk.running().items():
@@ -60,19 +60,19 @@ class GridProgress:
         return [*found.values(), *wholes, *ended]
 
     def share(self, sites: Iterable[str]) -> None:
-        """Several nodes may crawl these."""
+        """Set the sites that several nodes may crawl."""
         self.shared = {name: PartsProgress(name) for name in sites}
 
     def part_ended(
         self, site: str, row: LeaseRow, progress: Progress, *, in_leg: bool = True
     ) -> None:
-        """Of a site that is shared, a part's result is stored."""
+        """The result of a part of a shared site is stored."""
         self.begun.setdefault(site, self.in_run(row.given))
         at = self.in_run(self.desk.clock.wall() if row.ended is None else row.ended)
         self.shared[site].ended(row.lease, progress, at, in_leg=in_leg)
 
     def end_shared(self, site: str, state: TaskState, reason: str) -> None:
-        """Of a site that is shared nothing more will come."""
+        """A shared site has ended."""
         begun = self.begun.setdefault(site, self.in_run(self.desk.clock.wall()))
         whole = self.shared[site].last(state, reason)
         whole.ended = max(self.shared[site].last_end - begun, 0.0)
@@ -85,7 +85,7 @@ class GridProgress:
         self._settle(_as_life(progress, name, row.lease.epoch))
 
     def give_up_dropped(self) -> list[str]:
-        """What there is to say of it."""
+        """Give up sites whose task was dropped; return messages for the user."""
         remarks: list[str] = []
         for task in self.desk.board.tasks.in_state(BoardState.DROPPED):
             if task.site in self.shared:
@@ -101,7 +101,7 @@ class GridProgress:
         self._to_tell.append(progress)
 
     def take_up(self, store: BoardStore, run: str, told: Container[str]) -> None:
-        """What was stored just before an earlier manager ended, and its report does not tell."""
+        """Take in results that an earlier manager stored, but did not report."""
         for site, lease in store.done(run):
             if site not in told:
                 row, manifest = store.lease(lease), store.manifest(lease.task)
@@ -115,5 +115,5 @@ class GridProgress:
 
 
 def _as_life(progress: Progress, site: str, epoch: int) -> Progress:
-    """Another lease counts anew, like another visit."""
+    """With the lease's epoch as visit, so that another lease counts from the beginning."""
     return msgspec.structs.replace(progress, site=site, visit=epoch)

@@ -1,4 +1,4 @@
-"""The nodes' part of a report: who did how much, and what their coming and going cost."""
+"""The grid's part of a report: what each node did, and what lost leases cost."""
 
 from __future__ import annotations
 

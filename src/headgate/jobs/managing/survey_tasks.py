@@ -1,4 +1,4 @@
-"""The servers of a survey as tasks of a grid: some to a task, and their logs gathered into one."""
+"""Divides the servers of a survey into tasks of a grid, and merges their logs into one."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["FINISHED", "SurveyTasks"]
 
 FINISHED = "finished"
 _PARTS, _MOST_SERVERS = 16, 20
-"""A list is cut into so many tasks at the least, of so many servers at the most: what is lost with
-a node is little, and a node asks many servers at once."""
+"""Least number of tasks, and most servers of a task: little is lost with a node, and a node surveys
+many servers at once."""
 _ENTRIES_AT_ONCE = 1_000
 
 
@@ -38,11 +38,11 @@ class SurveyTasks:
     """The stamp."""
     contact: str
     _servers: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """By task, the domains of its servers."""
+    """Domains of the servers of each task."""
     _starts: dict[str, list[str]] = field(default_factory=dict)
-    """By domain, where the user's list begins."""
+    """The user's starting URLs by domain."""
     _planted: int = 0
-    """Servers that were looked at for new tasks."""
+    """Number of servers that `new` has seen."""
 
     def begin(self, starts: Sequence[str]) -> None:
         for start in starts:
@@ -52,7 +52,7 @@ class SurveyTasks:
             self._starts.setdefault(tree.domain, []).append(start)
 
     def remember(self, spec: TaskSpec) -> None:
-        """A task that an earlier manager made."""
+        """Add a task that an earlier manager made."""
         assert spec.task.survey is not None
         domains: list[str] = []
         for name in map(host, spec.task.survey.starts):
@@ -61,7 +61,7 @@ class SurveyTasks:
         self._servers[spec.task.name] = tuple(domains)
 
     def new(self) -> list[NewTask]:
-        """For servers that wait and are in none yet."""
+        """Tasks for waiting servers that have none yet."""
         given = {domain for domains in self._servers.values() for domain in domains}
         trees, self._planted = self.surveyor.trees[self._planted :], len(self.surveyor.trees)
         waiting = [tree for tree in trees if tree.domain not in given]
@@ -69,7 +69,7 @@ class SurveyTasks:
         return [self._task(waiting[begin : begin + size]) for begin in range(0, len(waiting), size)]
 
     def gather(self, site: str, journal: Path, progress: Progress, log: SurveyFile) -> None:
-        """What a task brought counts, and goes into the one log."""
+        """Take in the log of a task, and append it to the survey's log."""
         found: dict[str, list[str]] = {}
         stored, domains = SurveyIndex(journal), self._servers[site]
         trees = {tree.domain: tree for tree in self.surveyor.trees if tree.domain in domains}
@@ -88,7 +88,7 @@ class SurveyTasks:
         log.commit()
 
     def believable(self, journal: Path, owner: Owner, _: dict[str, int]) -> bool:
-        """Whether a stranger's log can be read, and tells of its own servers only."""
+        """Whether a log from a node is valid, and is about the task's own servers only."""
         domains, most = self._servers.get(owner.site, ()), self.surveyor.rules.most_requests
         try:
             return all(

@@ -1,13 +1,12 @@
-"""A survey whose servers are asked by nodes elsewhere.
+"""A survey by nodes.
 
     surveyor: servers that wait ─► tasks of some servers each ─► nodes ─► their logs
         ▲                                                                    │ checked, moved in
         └── hosts found, further servers ◄── gathered as an interrupted survey's log is ┘
 
-A node surveys its servers by the rules of a survey, and brings the log. Here all logs become one:
-what they found is gathered, which may plant further servers, and at the end there is what a survey
-on one machine leaves. The one log is made of those that were brought, so a manager that was killed
-makes it anew.
+A node surveys its servers by the usual rules and delivers a log. Here the logs are merged into one;
+the hosts found may become further servers, and the result is that of a survey on one machine. The
+merged log is made of the delivered ones, so a restarted manager makes it again.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ __all__ = ["survey_by_nodes"]
 
 _LOOK_SECONDS = 0.5
 _LINGER_SECONDS = 10.0
-"""At the end, until nodes have heard that there is nothing left."""
+"""At the end, for nodes to learn that nothing is left."""
 _TOO_LITTLE = "nothing promises enough"
 
 
@@ -97,7 +96,7 @@ class _SurveyByNodes:
     _nodes: NodeWatch = field(init=False)
     _state: RunState = field(init=False)
     _brought: list[tuple[str, Progress]] = field(default_factory=list)
-    """Tasks whose log is here and not gathered."""
+    """Tasks whose log was delivered and is not merged yet."""
     _interrupted: str = ""
 
     def __post_init__(self) -> None:
@@ -125,7 +124,7 @@ class _SurveyByNodes:
         self._nodes = NodeWatch(self.desk, run)
 
     def stop(self, reason: str) -> None:
-        """End in order; nodes go on with what they have, as long as their leases last."""
+        """End in order; nodes continue their tasks while their leases last."""
         self._interrupted = reason
 
     @property
@@ -156,7 +155,7 @@ class _SurveyByNodes:
         return report
 
     def _take_up(self) -> None:
-        """What an earlier manager of this run gave out and got back."""
+        """Restore the tasks and results of an earlier manager of this run."""
         store, run = self.store, self.folder.stamp
         self.tasks.begin(self.job.starts)
         for task in store.tasks(run):
@@ -168,7 +167,7 @@ class _SurveyByNodes:
             self._brought.append((site, decoded(manifest, Manifest).progress))
 
     async def _serve(self, door: DoorKeeper, log: SurveyFile) -> str:
-        """Until all is brought; why it ended."""
+        """Answer nodes until everything is delivered; return why the survey ended."""
         while True:
             await self._gather_all(log)
             if not self.surveyor.ending:
@@ -187,7 +186,7 @@ class _SurveyByNodes:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _gather_all(self, log: SurveyFile) -> None:
-        """What was brought counts."""
+        """Merge the logs that were delivered."""
         while self._brought:
             site, progress = self._brought[0]
             journal = self.folder.place(site).journal
@@ -200,7 +199,7 @@ class _SurveyByNodes:
         self._brought.append((result.owner.site, progress))
 
     def _end_all(self) -> None:
-        """Enough is known: what waits is left, and nodes bring what they have."""
+        """End the survey early: waiting tasks are dropped, and nodes deliver what they have."""
         board = self.desk.board
         for task in board.tasks.in_state(BoardState.READY):
             board.drop(task)

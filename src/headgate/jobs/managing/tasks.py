@@ -1,7 +1,6 @@
-"""From sites to tasks of a grid: what each will take, and which may not run at once.
+"""Makes the tasks of a grid from sites: their expected costs, and which may not run at once.
 
-A site is one task, or one that several nodes may crawl (`control.site_rounds`): then its tasks are
-parts, and each is at hosts of its own.
+A site is one task; if several nodes may crawl it (`control.site_rounds`), its tasks are parts.
 """
 
 from __future__ import annotations
@@ -30,25 +29,25 @@ _MEAN_PAGE_BYTES = 20e3
 _ANSWER_SECONDS = 0.25
 _WEB_RATE = 1e6
 _NODE_RATE = 5e6
-"""Bytes per second, where nothing is known: of a server and of a node."""
+"""Assumed bytes per second of an unknown server, and of a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskMaking:
-    """Of a run's sites."""
+    """Makes the tasks of a run."""
 
     sites: Sequence[Site]
     groups: Mapping[str, HostGroups]
-    """Of the sites that several nodes may crawl."""
+    """Hosts of the sites that several nodes may crawl."""
     forecasts: Mapping[str, Forecast]
     run: str
     wall: float
     """When the run began."""
     contact: str
     _hosts: dict[str, str] = field(init=False)
-    """Of each task, where it is alone; of a part's group under a name of its own."""
+    """The host of each task, by site, or by group of hosts for a shared site."""
     _guests: Counter[str] = field(init=False)
-    """Sites, and parts of others, that share a host."""
+    """Number of sites and groups of hosts at each host."""
 
     def __post_init__(self) -> None:
         apart = [one for site in self.sites for one in self._apart(site)]
@@ -68,8 +67,8 @@ class TaskMaking:
     def parts(
         self, site: Site, planned: Sequence[PlannedPart], number: int, joined: Sequence[str] = ()
     ) -> list[NewTask]:
-        """Of one round, numbered from ``number`` on within the site. ``joined``: URLs whose hosts
-        are the site's by now."""
+        """The tasks of one round, numbered from ``number`` on within the site. ``joined``: URLs
+        whose hosts have joined the site."""
         return [
             self._part(site, one, number + k, len(planned), joined) for k, one in enumerate(planned)
         ]
@@ -110,7 +109,7 @@ class TaskMaking:
         )
 
     def _apart(self, site: Site) -> Iterator[Site]:
-        """As if groups of hosts were sites of their own."""
+        """The site, or one site for each of its groups of hosts."""
         groups = self.groups.get(site.name)
         if groups is None:
             yield site
@@ -136,8 +135,8 @@ def _of_group(site: Site, group: int) -> str:
 
 
 def host_groups(sites: Iterable[Site]) -> dict[str, str]:
-    """A name for the hosts of each site's seeds: sites that share a host have the same, also by way
-    of a third, so that a node alone is at all of them.
+    """A name for the hosts of each site's seeds. Sites that share a host, also by way of a third
+    site, have the same name, so that only one node crawls them.
 
     >>> a, b = Site("a", ("http://x/", "http://y/")), Site("b", ("http://y/2",))
     >>> host_groups([a, b, Site("c", ("http://z/",))])
@@ -159,15 +158,15 @@ def host_groups(sites: Iterable[Site]) -> dict[str, str]:
 
 
 def shared_site(site: Site, nodes: int | None = None) -> Site:
-    """As one of several nodes is told that are at it at once, ``nodes_at_once`` of them if nothing
-    is said: all together they are as polite as one."""
+    """The site for one of several ``nodes`` (default: ``nodes_at_once``) that crawl it at once:
+    together they are as polite as one."""
     nodes = nodes or site.nodes_at_once
     if nodes == 1:
         return site
     rate = site.max_rate
     connections = site.connections
     if connections is None and site.delay is None:
-        connections = 1  # what is polite to a stranger, from each
+        connections = 1  # each is polite to an unknown server
     return replace(
         site,
         delay=Seconds((site.delay if site.delay is not None else POLITE_DELAY) * nodes),

@@ -1,7 +1,7 @@
-"""What unchanged pages say and link to, where nodes fetched: the archive is here and not there.
+"""Adds titles and links of unchanged pages to the results of nodes.
 
-A node hears that a page is as it was, and has nothing to read. Before tables are made of what it
-brought, the page's title and links are taken from the record that the collection's memory names.
+A node that gets "not modified" has no archive to read the page from. So before tables are made, the
+page's title and links are read from the archived response.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class UnreadPages:
         self._reader = PageReader()
 
     def read(self, owner: Owner, commits: Iterable[Commit]) -> Iterator[Commit]:
-        """The same, with what was left unread."""
+        """The commits, with titles and links of unchanged pages added."""
         known = KnownPages(self._collection, owner.site)
         try:
             for group, rows, links in commits:

@@ -116,8 +116,8 @@ async def survey(job: SurveyJob, parts: Parts, watcher: SurveyWatcher) -> Survey
         run = open_run(collection, JobKind.SURVEY, job.request, started, resume=job.resume)
         if run.load(BY_NODES) is not None:
             raise UserMistake(
-                f"{job.out}: nodes make the unfinished survey; say again where they come in, with"
-                " --serve-nats or --nats"
+                f"{job.out}: the unfinished survey is made by nodes; say again how they connect,"
+                " with --serve-nats or --nats"
             )
         with parts.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
