@@ -66,11 +66,13 @@ class NodeRoll:
         return new_life
 
     def done(self, node: str, progress: Progress) -> None:
-        """A result of the node was stored; update its speed."""
+        """A result of the node was stored; update its speed by what came since the task was last
+        taken up."""
         row = self.rows.get(node)
         seconds = (progress.ended or 0.0) - (progress.started or 0.0)
-        if row is not None and seconds > 0 and progress.wire_bytes:
-            speed = progress.wire_bytes / seconds
+        came = progress.wire_bytes - progress.earlier_wire_bytes
+        if row is not None and seconds > 0 and came > 0:
+            speed = came / seconds
             row.speed = speed if row.speed is None else _followed(row.speed, speed)
 
     def here(self, now: float, lease_seconds: float) -> list[str]:

@@ -49,6 +49,12 @@ class GridView(Protocol):
 
     def waiting(self) -> Sequence[BoardTask]: ...
 
+    def waits(self, task: int) -> bool: ...
+
+    def came(self) -> int:
+        """How often a task began to wait: another number says that there is one more."""
+        ...
+
     def connects(self) -> Connects: ...
 
 
@@ -130,41 +136,43 @@ _DEALS: dict[Mode, tuple[Callable[[FloatArray, FloatArray], Owners], Callable[..
 
 @dataclass(slots=True)
 class ByLists:
-    """A list of tasks for each connected node, dealt again when a node comes or goes."""
+    """A list of tasks for each connected node, dealt again when a node comes or goes, or tasks
+    come."""
 
     grid: GridView
     mode: Mode
-    _dealt_to: tuple[str, ...] = ()
+    _dealt_at: tuple[tuple[str, ...], int] = ((), 0)
+    """The nodes, and how many tasks had come."""
     _owners: dict[int, str] = field(default_factory=dict)
+    _lists: dict[str, list[int]] = field(default_factory=dict)
 
     def choose(self, node: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
         nodes = self.grid.here()
         names = tuple(sorted(nodes))
-        if names != self._dealt_to:
+        if (names, self.grid.came()) != self._dealt_at:
+            self._dealt_at = names, self.grid.came()
             self._deal(names, nodes)
-        passed: list[BoardTask] = []
-        for task in tasks:
-            passed.append(task)
-            if task.id not in self._owners:
-                self._deal(names, nodes)
-                looked_at = passed
-            else:
-                looked_at = [task]
-            for one in looked_at:
-                if self._owners.get(one.id) == node:
-                    return one
-        return None
+        if not self._has_one(node):
+            return None
+        return next((task for task in tasks if self._owners.get(task.id) == node), None)
+
+    def _has_one(self, node: str) -> bool:
+        """Whether any of its list waits: a look at all tasks would be long, for each that asks."""
+        own = self._lists.get(node, [])
+        while own and not self.grid.waits(own[-1]):
+            own.pop()
+        return bool(own)
 
     def _deal(self, names: tuple[str, ...], nodes: Mapping[str, NodeRow]) -> None:
-        self._dealt_to = names
+        self._owners, self._lists = {}, {name: [] for name in names}
         tasks = self.grid.waiting()
         if not names or not tasks:
             return
         deal, work = _DEALS[self.mode]
         owners = deal(work(tasks), _speeds([nodes[name] for name in names]))
-        self._owners = {
-            task.id: names[int(owner)] for task, owner in zip(tasks, owners, strict=True)
-        }
+        for task, owner in zip(tasks, owners.tolist(), strict=True):
+            self._owners[task.id] = names[owner]
+            self._lists[names[owner]].append(task.id)
 
 
 def _speeds(nodes: Sequence[NodeRow]) -> FloatArray:

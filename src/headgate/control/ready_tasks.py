@@ -31,6 +31,8 @@ class _Host:
 
 @dataclass(slots=True)
 class ReadyTasks:
+    came: int = 0
+    """How often one was added."""
     _waiting: set[int] = field(default_factory=set)
     _hosts: dict[str, _Host] = field(default_factory=dict)
     _order: list[_Entry] = field(default_factory=list)
@@ -43,6 +45,7 @@ class ReadyTasks:
         return task in self._waiting
 
     def add(self, task: BoardTask) -> None:
+        self.came += 1
         self._waiting.add(task.id)
         host = self._hosts.setdefault(task.host, _Host())
         heapq.heappush(host.tasks, (*task.rank, task))

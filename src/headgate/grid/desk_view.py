@@ -29,5 +29,11 @@ class DeskView:
     def waiting(self) -> Sequence[BoardTask]:
         return self.desk.board.tasks.in_state(BoardState.READY)
 
+    def waits(self, task: int) -> bool:
+        return task in self.desk.board.choice.ready
+
+    def came(self) -> int:
+        return self.desk.board.choice.ready.came
+
     def connects(self) -> Connects:
         return self.desk.connects

@@ -22,6 +22,7 @@ class MadeUpGrid:
     tasks: list[BoardTask] = field(default_factory=list)
     times: dict[str, dict[str, float]] = field(default_factory=dict)
     holding: dict[str, int] = field(default_factory=dict)
+    arrivals: int = 0
 
     def here(self) -> Mapping[str, NodeRow]:
         return self.nodes
@@ -31,6 +32,16 @@ class MadeUpGrid:
 
     def waiting(self) -> Sequence[BoardTask]:
         return self.tasks
+
+    def waits(self, task: int) -> bool:
+        return any(one.id == task for one in self.tasks)
+
+    def came(self) -> int:
+        return self.arrivals
+
+    def add(self, *tasks: BoardTask) -> None:
+        self.tasks += tasks
+        self.arrivals += len(tasks)
 
     def connects(self) -> Connects:
         return self.times
@@ -168,3 +179,30 @@ def test_a_node_that_lies_about_its_speed_leaves_work_to_others(lie: float) -> N
     placing = ByLists(MadeUpGrid(here, tasks), Mode.BATCH)
     chosen = [placing.choose(name, tasks) for name in here]
     assert sum(one is not None for one in chosen) >= 3
+
+
+def test_who_is_done_with_its_list_looks_at_no_other() -> None:
+    """It asks every few seconds, and there may be thousands that wait for others."""
+    grid = MadeUpGrid(nodes("a", "b"), [task(number) for number in range(100)])
+    placing = ByLists(grid, Mode.ROUND_ROBIN)
+    while (given := placing.choose("a", grid.tasks)) is not None:
+        grid.tasks.remove(given)
+    assert len(grid.tasks) == 50
+    others = iter(grid.tasks)
+    assert placing.choose("a", others) is None
+    assert next(others) is grid.tasks[0]
+
+
+def test_tasks_that_come_are_dealt_though_all_lists_are_done() -> None:
+    grid = MadeUpGrid(nodes("a", "b"), [task(1), task(2)])
+    placing = ByLists(grid, Mode.ROUND_ROBIN)
+
+    def given_to_all() -> set[int]:
+        given = [placing.choose(name, grid.tasks) for name in grid.nodes]
+        grid.tasks = [one for one in grid.tasks if one not in given]
+        return {one.id for one in given if one is not None}
+
+    assert given_to_all() == {1, 2}
+    assert not given_to_all()
+    grid.add(task(2), task(3))  # one that was lost, and a new one
+    assert given_to_all() == {2, 3}

@@ -16,7 +16,9 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
+from headgate.lab.bed.network import _FIRST as FIRST
 from headgate.lab.bed.network import Bed, server_address
 from headgate.lab.bed.network import _ip as ip
 from headgate.lab.bed.network import _sweep as sweep
@@ -73,6 +75,11 @@ class NodesBed(Bed):
         namespace = self._nodes[number]
         ip("-n", namespace, "link", "set", _DEVICE, "up")
         ip("-n", namespace, "route", "replace", "default", "dev", _DEVICE)
+
+    def start_meter_of(self, number: int, records: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Count at a node's interface into ``records`` until `stop_meter`; by what a TUN device
+        carries, which are IP packets, so the addresses in the records mean nothing."""
+        return self._record([*FIRST, *self.at_node(number, compiled("meter"), _DEVICE)], records)
 
     def received_bytes(self, number: int) -> int:
         """Bytes at a node's interface since the start."""
