@@ -299,6 +299,7 @@ class _Grid:
 
 
 HEADGATE = [sys.executable, "-m", "headgate"]
+_SHARES = {"node": 60, "manager": 16, "nats": 14, "postgres": 8}
 
 
 def kill_and_crawl(
@@ -334,24 +335,43 @@ def _killing(
     until = time.monotonic() + _FIRST_PAGE_SECONDS
     while not grid.web.asked and time.monotonic() < until:
         time.sleep(0.1)
-    while sum(done.values()) < kills and grid.ended("manager") != 0:
+    left = kinds_of_kills(kills, with_postgres=postgres is not None)
+    rng.shuffle(left)
+    while left and grid.ended("manager") != 0:
         time.sleep(rng.uniform(0.1, 1.5))
         _revive(grid, back)
-        kind = rng.choices(["node", "manager", "nats", "postgres"], [60, 16, 14, 8])[0]
+        kind = left[-1]
         if kind == "postgres":
-            if postgres is not None:
-                postgres.kill()
-                postgres.start()
-                done[kind] += 1
-            continue
-        alive = [name for name in names if grid.ended(name) is None]
-        name = kind if kind != "node" else rng.choice(alive) if alive else ""
-        if name and grid.ended(name) is None:
+            assert postgres is not None
+            postgres.kill()
+            postgres.start()
+        else:
+            alive = [name for name in names if grid.ended(name) is None]
+            name = kind if kind != "node" else rng.choice(alive) if alive else ""
+            if not name or grid.ended(name) is not None:
+                continue
             grid.kill(name)
-            done[kind] += 1
             absence = rng.uniform(0.2, away) if kind == "node" else 0.0
             back.append((time.monotonic() + absence, name))
+        done[left.pop()] += 1
     return done, back
+
+
+def kinds_of_kills(kills: int, *, with_postgres: bool) -> list[str]:
+    """By their shares, rounded; nodes get the rest.
+
+    >>> sorted(Counter(kinds_of_kills(60, with_postgres=True)).items())
+    [('manager', 10), ('nats', 9), ('node', 36), ('postgres', 5)]
+    """
+    shares = {kind: share for kind, share in _SHARES.items() if with_postgres or kind != "postgres"}
+    whole = sum(shares.values())
+    others = [
+        kind
+        for kind, share in shares.items()
+        if kind != "node"
+        for _ in range(round(kills * share / whole))
+    ]
+    return ["node"] * (kills - len(others)) + others
 
 
 def _revive(grid: _Grid, back: list[tuple[float, str]]) -> None:

@@ -1,74 +1,60 @@
 """A grid over distance: nodes on lines of 20 and 100 ms, one cut off and back; rates and pages.
 
-Manager, NATS server and documentation sites (nginx) are in one network namespace, each node in one
-of its own at the end of an emulated line, which is its only way. Checked: the set of pages and
-their digests against `headgate crawl` of the same sites; each node's interface against its own
---bandwidth and all together against the manager's, in any second, also while a node is cut off;
-that nodes listen nowhere. Needs root, as the bed does.
+    python -m bench.grid_line [--leases 2,10,30] [--cache DIR] [--quick]
 
-    python -m bench.grid_line --sites 20 --cache DIR [--quick]
+Manager, NATS server and twenty documentation sites (nginx) are in one network namespace, each of
+four nodes in one of its own at the end of an emulated line, which is its only way. Each node has
+--bandwidth and the manager a budget for all that is less than their sum. In the midst of its tasks
+a node is cut off for two leases and 5 s; nodes have more slots than there are sites, so that others
+can take its tasks at once. A crawl for each length of a lease. Checked are, needing root as the bed
+does:
+
+- pages and their digests are those of `headgate crawl` of the same sites;
+- in no second more than 105 % of its bandwidth reached a node's interface, nor of the budget all of
+  them together, by what the meter counted there; also while a node was cut off;
+- the tasks of the node that was cut off were given to others within the lease and 3 s, and of each
+  task one result counted;
+- nodes listen nowhere.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from bench.arguments import parser
 from bench.documentation import SITES, Documentation, fetched
 
 from headgate.lab.bed.network import missing, server_address
 from headgate.lab.bed.nodes import MANAGER_ADDRESS, NodesBed
+from headgate.lab.bed.readings import Bins, Readings, windows
 
 SMALL = (
-    "debian-faq", "maint-guide", "libtiff-doc", "mpich-doc", "postfix-doc", "python-flask-doc",
-    "libgeos-doc", "docutils-doc", "exim4-doc-html", "libcairo2-doc", "python-tornado-doc",
-    "vim-doc", "octave-doc", "installation-guide-amd64", "liblog4j1.2-java-doc", "sqlite3-doc",
-    "libsfml-doc", "nodejs-doc", "swi-prolog-doc", "ant-doc",
+    "maint-guide", "debian-faq", "libcairo2-doc", "ant-doc", "debian-reference-en", "docutils-doc",
+    "doxygen-doc", "python-flask-doc", "libtiff-doc", "erlang-doc", "postfix-doc", "bind9-doc",
+    "swi-prolog-doc", "liblog4j1.2-java-doc", "python-tornado-doc", "exim4-doc-html",
+    "mit-scheme-doc", "sphinx-doc", "libsfml-doc", "git-doc",
 )  # fmt: skip
 ROUND_TRIPS = (0.02, 0.02, 0.1, 0.1)
-NODE_RATE, TOTAL_RATE = 80e3, 200e3
-LEASE_SECONDS = 10
+NODE_RATE, TOTAL_RATE = 300e3, 800e3
+SLOTS = 10
 _PORT = 4222
 _STEP_SECONDS = 0.1
 _TOLERATED = 1.05
-_AT_WORK_BYTES = 300_000
-"""With so much, node 0 is in the middle of a task, and cut off."""
-
-
-@dataclass(slots=True)
-class Interfaces:
-    """Bytes received at each node's interface, ten times a second."""
-
-    bed: NodesBed
-    nodes: int
-    at: list[float] = field(default_factory=list)
-    counts: list[list[int]] = field(default_factory=list)
-
-    def look(self) -> None:
-        self.at.append(time.monotonic())
-        self.counts.append([self.bed.received_bytes(number) for number in range(self.nodes)])
-
-    def worst(self, numbers: Sequence[int], seconds: float = 1.0) -> float:
-        """Bytes per second in the worst window of so many seconds or a little more."""
-        sums = [sum(row[number] for number in numbers) for row in self.counts]
-        worst, end = 0.0, 0
-        for begin, moment in enumerate(self.at):
-            while end < len(self.at) and self.at[end] - moment < seconds:
-                end += 1
-            if end == len(self.at):
-                break
-            worst = max(worst, (sums[end] - sums[begin]) / (self.at[end] - moment))
-        return worst
+_AT_WORK_BYTES = 600_000
+"""With so much, node 0 is in the middle of its tasks, and cut off."""
+_TAKEN_OVER_SECONDS = 3.0
+"""After a lease has ended."""
 
 
 @contextmanager
@@ -100,14 +86,14 @@ def nginx(bed: NodesBed, folders: dict[str, Path]) -> Iterator[None]:
         process.wait()
 
 
-def site_file(path: Path, sites: Sequence[Documentation]) -> Path:
+def site_file(path: Path, sites: Sequence[Documentation], lease: float) -> Path:
     tables = "".join(
         f'[site."{site.package}"]\nseeds = ["http://{server_address(number)}/{site.seed}"]\n'
         for number, site in enumerate(sites)
     )
     path.write_text(
         f'[budget]\nbandwidth = "{TOTAL_RATE / 1e3:.0f} KB/s"\n'
-        f'[grid]\nlease = "{LEASE_SECONDS}s"\n{tables}'
+        f'[grid]\nlease = "{lease:g}s"\n{tables}'
     )
     return path
 
@@ -128,40 +114,78 @@ def headgate(*words: str | Path) -> list[str]:
     return [sys.executable, "-m", "headgate", *map(str, words)]
 
 
-class Trial:
-    """One crawl by all nodes."""
+@dataclass(frozen=True, slots=True)
+class LeaseGiven:
+    """As the catalog has it, by the wall's clock."""
 
-    def __init__(self, bed: NodesBed, folder: Path, file: Path) -> None:
-        self.bed, self.folder, self.file = bed, folder, file
+    task: int
+    node: str
+    given: float
+    ended: float | None
+    how: str | None
+
+
+def leases(collection: Path) -> list[LeaseGiven]:
+    with closing(sqlite3.connect(collection / "catalog.sqlite")) as catalog:
+        rows = catalog.execute(
+            "SELECT task, node, given, ended, how FROM leases ORDER BY task, epoch"
+        )
+        return [LeaseGiven(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """When node 0 was, on the wall's clock."""
+
+    begin: float
+    end: float
+
+
+class Trial:
+    """One crawl by all nodes, of which one is cut off."""
+
+    def __init__(self, bed: NodesBed, folder: Path, file: Path, lease: float) -> None:
+        self.bed, self.folder, self.file, self.lease = bed, folder, file, lease
         self.out = folder / "grid"
         self.nodes: list[subprocess.Popen[bytes]] = []
-        self.measured = Interfaces(bed, len(ROUND_TRIPS))
-        self.cut_seconds = 0.0
 
-    def run(self, cut_seconds: float) -> float:
-        """Seconds that it took; a node is cut off for so long in the middle of it."""
-        began = time.monotonic()
+    def run(self) -> CutOff:
         manager = subprocess.Popen(
             self.bed.at_core(*headgate(
                 "manager", self.file, "--out", self.out, "--serve-nats",
                 f"{MANAGER_ADDRESS}:{_PORT}", "--host", MANAGER_ADDRESS, "--once", "--quiet",
-                "--json",
             )),
-            stdout=(self.folder / "manager.json").open("wb"),
+            stdout=subprocess.DEVNULL, stderr=(self.folder / "manager.log").open("wb"),
         )  # fmt: skip
         try:
             self._invite()
-            for number in range(len(ROUND_TRIPS)):
-                self.nodes.append(self._node(number))
-            self._watch(manager, cut_seconds)
+            with self._metered():
+                self.nodes += map(self._node, range(len(ROUND_TRIPS)))
+                return self._watch(manager)
         finally:
             for process in (*self.nodes, manager):
                 if process.poll() is None:
                     process.terminate()
                 process.wait()
-        if manager.returncode:
-            raise SystemExit(f"the manager ended with {manager.returncode}")
-        return time.monotonic() - began
+
+    def readings(self, number: int) -> Readings:
+        return Readings(self.folder / f"records-{number}", self.folder / "pauses")
+
+    @contextmanager
+    def _metered(self) -> Iterator[None]:
+        with ExitStack() as files:
+            watch = self.bed.start_watch(files.enter_context((self.folder / "pauses").open("wb")))
+            meters = [
+                self.bed.start_meter_of(
+                    number,
+                    files.enter_context((self.folder / f"records-{number}").open("wb")),
+                )
+                for number in range(len(ROUND_TRIPS))
+            ]
+            yield
+            for meter in meters:
+                self.bed.stop_meter(meter)
+            watch.communicate()
 
     def _invite(self) -> None:
         while not (self.out / "door" / "nats.log").exists():
@@ -175,83 +199,143 @@ class Trial:
     def _node(self, number: int) -> subprocess.Popen[bytes]:
         words = headgate(
             "node", self.folder / f"n{number}.token", "--spool", self.folder / f"n{number}",
-            "--bandwidth", f"{NODE_RATE / 1e3:.0f}KB/s", "--allow-private", "--until-idle",
-            "--quiet", "--json",
+            "--bandwidth", f"{NODE_RATE / 1e3:.0f}KB/s", "--slots", str(SLOTS), "--allow-private",
+            "--until-idle", "--quiet",
         )  # fmt: skip
-        told = (self.folder / f"n{number}.json").open("wb")
-        return subprocess.Popen(self.bed.at_node(number, *words), stdout=told)
+        log = (self.folder / f"n{number}.log").open("wb")
+        return subprocess.Popen(self.bed.at_node(number, *words), stdout=log, stderr=log)
 
-    def _watch(self, manager: subprocess.Popen[bytes], cut_seconds: float) -> None:
-        cut_at: float | None = None
-        mended = not cut_seconds
+    def _watch(self, manager: subprocess.Popen[bytes]) -> CutOff:
+        begin = end = looked = 0.0
         while manager.poll() is None:
-            now = time.monotonic()
-            if cut_at is None and not mended and self.bed.received_bytes(0) > _AT_WORK_BYTES:
+            now = time.time()
+            if not begin and self.bed.received_bytes(0) > _AT_WORK_BYTES:
                 self.bed.cut(0)
-                cut_at = now
-            elif cut_at is not None and not mended and now >= cut_at + cut_seconds:
+                begin = time.time()
+            elif begin and not end and now >= begin + 2 * self.lease + 5.0:
                 self.bed.mend(0)
-                mended = True
-                self.cut_seconds = now - cut_at
-            self.measured.look()
-            for number in range(len(ROUND_TRIPS)):
-                if len(self.measured.at) % 50 == 0 and self.bed.listening_ports(number):
-                    raise SystemExit(f"node {number} listens for somebody")
+                end = time.time()
+            if now > looked + 5.0:
+                looked = now
+                for number in range(len(ROUND_TRIPS)):
+                    if self.bed.listening_ports(number):
+                        raise SystemExit(f"node {number} listens for somebody")
             time.sleep(_STEP_SECONDS)
+        if manager.returncode:
+            raise SystemExit(f"the manager ended with {manager.returncode}")
+        if not end:
+            raise SystemExit("the crawl was over before the node that was cut off came back")
+        return CutOff(begin, end)
 
 
-def report(trial: Trial, seconds: float, alone: dict[str, bytes]) -> bool:
+def report(trial: Trial, cut: CutOff, alone: dict[str, bytes]) -> bool:
+    held = [_same_pages(trial, alone), _taken_over(trial, cut), _within_rates(trial, cut)]
+    return all(held)
+
+
+def _same_pages(trial: Trial, alone: dict[str, bytes]) -> bool:
     found = pages(trial.out)
-    same = found == alone
-    print(f"pages: {len(found)}, as one machine crawls: {'the same' if same else 'NOT the same'}")
-    if not same:
-        missed, more = alone.keys() - found.keys(), found.keys() - alone.keys()
-        print(f"  missing {len(missed)} {sorted(missed)[:3]}, more {len(more)} {sorted(more)[:3]}")
-    held = True
-    for number, trip in enumerate(ROUND_TRIPS):
-        worst = trial.measured.worst([number])
-        held = held and worst <= _TOLERATED * NODE_RATE
-        told = json.loads((trial.folder / f"n{number}.json").read_bytes() or b"{}")
-        print(
-            f"node {number} ({1000 * trip:.0f} ms): {told.get('committed', '?')} results, "
-            f"{told.get('pages', '?')} pages, worst second {worst / NODE_RATE:.3f} of its bandwidth"
-        )
-    worst = trial.measured.worst(range(len(ROUND_TRIPS)))
-    print(f"node 0 was cut off for {trial.cut_seconds:.0f} s in the middle of a task")
-    print(f"all nodes: worst second {worst / TOTAL_RATE:.3f} of the budget; {seconds:.0f} s in all")
-    return same and held and worst <= _TOLERATED * TOTAL_RATE
+    if found == alone:
+        print(f"  {len(found)} pages, the same as one machine's")
+        return True
+    missed, more = alone.keys() - found.keys(), found.keys() - alone.keys()
+    print(f"  {len(found)} pages, NOT the same as one machine's {len(alone)}:"
+          f" missing {sorted(missed)[:3]}, more {sorted(more)[:3]}")  # fmt: skip
+    return False
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--sites", type=int, default=20)
-    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "headgate-docs")
-    parser.add_argument("--quick", action="store_true", help="five sites")
-    parser.add_argument("--cut", type=float, default=2.0 * LEASE_SECONDS, metavar="SECONDS")
-    arguments = parser.parse_args()
+def _taken_over(trial: Trial, cut: CutOff) -> bool:
+    given = leases(trial.out)
+    held = {
+        lease.task
+        for lease in given
+        if lease.node == "n0" and lease.given < cut.begin < (lease.ended or cut.end)
+    }
+    others = {
+        task: [
+            lease.given - cut.begin
+            for lease in given
+            if lease.task == task and lease.node != "n0" and lease.given > cut.begin
+        ]
+        for task in held
+    }
+    waits = sorted(found[0] for found in others.values() if found)
+    counted = Counter(lease.task for lease in given if lease.how == "committed")
+    allowed = trial.lease + _TAKEN_OVER_SECONDS
+    told = f"after {waits[0]:.1f} to {waits[-1]:.1f} s" if waits else "none"
+    print(
+        f"  node 0 was cut off for {cut.end - cut.begin:.0f} s with {len(held)} tasks; elsewhere"
+        f" {len(waits)}, {told} ({allowed:.0f} allowed); of {len(counted)} tasks one result"
+        f" counted, of {sum(count > 1 for count in counted.values())} more; {len(given)} leases"
+    )
+    return (
+        bool(held)
+        and len(waits) == len(held)
+        and waits[-1] <= allowed
+        and (set(counted.values()) == {1})
+    )
+
+
+def _within_rates(trial: Trial, cut: CutOff) -> bool:
+    readings = [trial.readings(number) for number in range(len(ROUND_TRIPS))]
+    spans = [one.span() for one in readings]
+    begin, end = min(first for first, _ in spans), max(last for _, last in spans)
+    received = [one.received(begin, end) for one in readings]
+    worst = [_worst(bins) / NODE_RATE for bins in received]
+    total: Bins = sum(received[1:], start=received[0])
+    of_all = _worst(total) / TOTAL_RATE
+    used = total.sum() / (end - begin) / TOTAL_RATE
+    meanwhile = sum(one.received(cut.begin, cut.end).sum() for one in readings)
+    used_meanwhile = meanwhile / (cut.end - cut.begin) / TOTAL_RATE
+    print(
+        f"  worst second of each node {', '.join(f'{one:.3f}' for one in worst)} of its bandwidth,"
+        f" of all together {of_all:.3f} of the budget; used {used:.2f} of it in"
+        f" {end - begin:.0f} s, {used_meanwhile:.2f} while node 0 was cut off; longest stall of"
+        f" the machine {readings[0].longest_pause(begin, end):.2f} s"
+    )
+    return max(*worst, of_all) <= _TOLERATED
+
+
+def _worst(bins: Bins) -> float:
+    return float(windows(bins, 1.0).max())
+
+
+def main() -> int:
+    words = parser(__doc__)
+    words.add_argument("--leases", default="2,10,30", help="seconds, a crawl for each")
+    words.add_argument(
+        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "headgate-documentation"
+    )
+    words.add_argument("--quick", action="store_true", help="five sites, leases of 2 s")
+    asked = words.parse_args()
     reason = missing()
     if reason is not None:
         raise SystemExit(f"no bed: {reason}")
-    names = SMALL[: 5 if arguments.quick else arguments.sites]
+    names, lengths = (SMALL[:5], "2") if asked.quick else (SMALL, asked.leases)
     sites = [site for name in names for site in SITES if site.package == name]
-    folders = fetched(arguments.cache, sites)
+    folders = fetched(asked.cache, sites)
     os.environ.pop("PYTHONWARNINGS", None)
+    good = True
     with (
         tempfile.TemporaryDirectory(prefix="headgate-") as name,
         NodesBed(ROUND_TRIPS, len(sites)) as bed,
         nginx(bed, folders),
     ):
         folder = Path(name)
-        file = site_file(folder / "sites.toml", sites)
+        file = site_file(folder / "sites.toml", sites, lease=60.0)
         crawl = headgate(
             "crawl", file, "--out", folder / "alone", "--bandwidth", "20MB/s", "--quiet"
         )
         subprocess.run(bed.at_core(*crawl), check=True, stdout=subprocess.DEVNULL)
-        trial = Trial(bed, folder, file)
-        seconds = trial.run(arguments.cut)
-        good = report(trial, seconds, pages(folder / "alone"))
-    raise SystemExit(0 if good else 1)
+        alone = pages(folder / "alone")
+        for lease in map(float, lengths.split(",")):
+            print(f"{len(sites)} sites, leases of {lease:g} s", flush=True)
+            place = folder / f"{lease:g}"
+            place.mkdir()
+            trial = Trial(bed, place, site_file(place / "sites.toml", sites, lease), lease)
+            good = report(trial, trial.run(), alone) and good
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -32,17 +32,11 @@ from typing import IO
 import pyarrow.parquet as pq
 from bench.arguments import parser
 from bench.documentation import SITES, Documentation, fetched
-from bench.grid_line import headgate, nginx, pages
+from bench.grid_line import SMALL, headgate, nginx, pages
 
 from headgate.lab.bed.network import missing, server_address
 from headgate.lab.bed.nodes import MANAGER_ADDRESS, NodesBed
 
-SMALL = (
-    "maint-guide", "debian-faq", "libcairo2-doc", "ant-doc", "debian-reference-en", "docutils-doc",
-    "doxygen-doc", "python-flask-doc", "libtiff-doc", "erlang-doc", "postfix-doc", "bind9-doc",
-    "swi-prolog-doc", "liblog4j1.2-java-doc", "python-tornado-doc", "exim4-doc-html",
-    "mit-scheme-doc", "sphinx-doc", "libsfml-doc", "git-doc",
-)  # fmt: skip
 BANDWIDTHS = (0.3e6, 0.6e6, 0.9e6, 1.2e6)
 NODES = len(BANDWIDTHS)
 TO_MANAGER, NEAR, FARTHER = 0.05, 0.02, 0.05
