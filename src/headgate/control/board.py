@@ -12,7 +12,7 @@ argument.
 - A task that was lost three times, and more often than others, is dropped: it may be what kills
   nodes (`control.losses`). If its node is heard again without a restart, the task was not to blame,
   so nothing is dropped while that may happen (`control.giving_up`). A lease without progress is
-  ended after three lease times (`control.movement`).
+  ended after three lease times, and at least 90 s (`control.movement`).
 - A node holds no more tasks than it can use, so one that claims and never works blocks few.
 - When few tasks are left and none waits, running ones are given to a second node if their host has
   a place.
@@ -134,7 +134,8 @@ class Board:
             if self.movement.hangs(found, told, now, paused=paused):
                 blamed = self.movement.is_to_blame(found, told, now, alone=len(held) == 1)
                 self._end(found, Ending.STUCK, wall, blamed=blamed)
-                stop.append(Stop(lease=word.lease, why="stuck: nothing moved for three leases"))
+                still = f"stuck: nothing moved for {self.terms.stuck_seconds:.0f} s"
+                stop.append(Stop(lease=word.lease, why=still))
                 continue
             found.heard, found.until = now, now + self.terms.lease_seconds
             good.append(word.lease)

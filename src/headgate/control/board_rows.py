@@ -69,13 +69,19 @@ class Ending(StrEnum):
 class BoardTerms:
     lease_seconds: float = 60.0
     stuck_leases: float = 3.0
-    """Lease times without progress."""
+    """Lease times without progress, and no less than ``slow_seconds``."""
+    slow_seconds: float = 90.0
+    """A slow server may take half of it to connect and send a first byte."""
     most_lost: int = 3
     twice_share: float = 0.05
     """When no larger share of all tasks is left, tasks are given to a second node."""
 
     silent_leases: float = 5.0
     """Lease times after which a silent node is considered dead."""
+
+    @property
+    def stuck_seconds(self) -> float:
+        return max(self.stuck_leases * self.lease_seconds, self.slow_seconds)
 
     @property
     def silent_seconds(self) -> float:

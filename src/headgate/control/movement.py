@@ -59,4 +59,4 @@ class Movement:
         return (works or alone) and begun and not told.pausing
 
     def _long_ago(self, now: float) -> float:
-        return now - self.terms.stuck_leases * self.terms.lease_seconds
+        return now - self.terms.stuck_seconds

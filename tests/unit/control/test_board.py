@@ -150,6 +150,22 @@ def beat_through(
 CRAWLING: dict[str, Any] = {"state": TaskState.CRAWLING}
 
 
+def test_short_leases_do_not_take_a_slow_server_for_a_task_that_hangs() -> None:
+    """It may take 45 s to connect and send a first byte, and then nothing moves so long."""
+    board = Board(BoardTerms(lease_seconds=2.0))
+    board.add(task(1))
+    board.add(task(2))
+    slow, other = claim(board, "n", "a"), claim(board, "n", "b")
+    for second in range(1, 200):
+        now = float(second)
+        beaten = [*held(slow, **CRAWLING), *held(other, fetches=second)]
+        _, stop = board.beat("n", beaten, now, now)
+        if stop:
+            break
+    assert 60.0 <= now <= 120.0
+    assert stop[0].lease == slow.row.lease
+
+
 def test_a_task_that_hangs_while_others_move_is_dropped_after_three_nodes() -> None:
     board = board_of(task(1, value=1.0), task(2))
     now = 0.0

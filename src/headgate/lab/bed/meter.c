@@ -4,7 +4,7 @@
  *
  * Writes binary records {uint32 bin; uint32 address; uint32 received; uint32 sent}, little-endian,
  * bins in order, only those that carried something. Bytes are those of whole Ethernet frames,
- * without preamble and check sum. The first 8 bytes written are the wall time of bin 0 in ns.
+ * without preamble and check sum, or of IP packets where the device has no frames (TUN). The first 8 bytes written are the wall time of bin 0 in ns.
  * Ends when its standard input closes; the last two words written on standard error are the number
  * of packets seen and of packets the kernel could not hand over (a measurement counts when it is 0).
  */
@@ -14,6 +14,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -99,7 +100,8 @@ int main(int argc, char **argv) {
             uint64_t at = (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
             int outgoing = from[i].sll_pkttype == PACKET_OUTGOING;
             uint32_t address;
-            memcpy(&address, heads[i] + ETH_HLEN + (outgoing ? 16 : 12), 4);
+            int frame = from[i].sll_hatype == ARPHRD_NONE ? 0 : ETH_HLEN;
+            memcpy(&address, heads[i] + frame + (outgoing ? 16 : 12), 4);
             count(at > start ? (uint32_t)((at - start) / BIN_NS) : 0, ntohl(address),
                   batch[i].msg_len, outgoing);
             seen++;

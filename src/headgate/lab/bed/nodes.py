@@ -77,8 +77,7 @@ class NodesBed(Bed):
         ip("-n", namespace, "route", "replace", "default", "dev", _DEVICE)
 
     def start_meter_of(self, number: int, records: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Count at a node's interface into ``records`` until `stop_meter`; by what a TUN device
-        carries, which are IP packets, so the addresses in the records mean nothing."""
+        """Count at a node's interface into ``records`` until `stop_meter`."""
         return self._record([*FIRST, *self.at_node(number, compiled("meter"), _DEVICE)], records)
 
     def received_bytes(self, number: int) -> int:
