@@ -274,8 +274,9 @@ def _taken_over(trial: Trial, cut: CutOff) -> bool:
     told = f"after {waits[0]:.1f} to {waits[-1]:.1f} s" if waits else "none"
     print(
         f"  node {cut.number} was cut off for {cut.end - cut.begin:.0f} s with {len(held)} tasks;"
-        f" elsewhere {len(waits)}, {told} ({allowed:.0f} allowed); of {len(counted)} tasks one result"
-        f" counted, of {sum(count > 1 for count in counted.values())} more; {len(given)} leases"
+        f" elsewhere {len(waits)}, {told} ({allowed:.0f} allowed); of {len(counted)} tasks one"
+        f" result counted, of {sum(count > 1 for count in counted.values())} more;"
+        f" {len(given)} leases"
     )
     return (
         bool(held)
