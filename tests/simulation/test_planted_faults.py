@@ -53,7 +53,9 @@ def line_use_is_saved_twice(planting: pytest.MonkeyPatch) -> None:
 
 def time_is_not_saved(planting: pytest.MonkeyPatch) -> None:
     write = ElapsedFile.write
-    planting.setattr(ElapsedFile, "write", lambda file, _: write(file, Elapsed(0.0, ended=True)))
+    planting.setattr(
+        ElapsedFile, "write", lambda file, _: write(file, Elapsed(0.0, next_within=0.0))
+    )
 
 
 def pages_are_named_before_they_are_durable(planting: pytest.MonkeyPatch) -> None:
