@@ -1,15 +1,18 @@
-"""Runs the real command in a process of its own."""
+"""Runs the real command: in a process of its own, or in this one where it refuses to start."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from headgate import site_file
+from headgate.cli.main import main
 
-__all__ = ["EXAMPLES", "headgate"]
+__all__ = ["EXAMPLES", "headgate", "headgate_here"]
 
 EXAMPLES = Path(site_file.__file__).with_name("examples")
 
@@ -29,3 +32,11 @@ def headgate(
     return subprocess.CompletedProcess(
         done.args, done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode()
     )
+
+
+def headgate_here(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The same in this process, for tables of mistakes: a process of its own for each would spend
+    most of its time on imports."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as error:
+        code = main([*map(str, arguments)])
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), error.getvalue())

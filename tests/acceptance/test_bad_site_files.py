@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.acceptance.running import headgate
+from tests.acceptance.running import headgate, headgate_here
 from tests.machine import Machine
 
 BUDGET = '[budget]\nbandwidth = "1 MB/s"\n'
@@ -54,7 +54,7 @@ BAD_FILES = {
 def test_one_clear_line(text: str, line: int, tmp_path: Path) -> None:
     path = tmp_path / "sites.toml"
     path.write_text(text, encoding="utf-8")
-    done = headgate("plan", path)
+    done = headgate_here("plan", path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1

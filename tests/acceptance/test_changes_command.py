@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from tests.acceptance.changing_web import ChangingWeb, serving
-from tests.acceptance.running import headgate
+from tests.acceptance.running import headgate, headgate_here
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -115,7 +115,7 @@ def test_exact_lets_everything_count_and_ignore_less(collection: tuple[Path, Wor
 def test_mistakes_are_told_in_a_line(
     collection: tuple[Path, WordyWeb], arguments: list[str], complaint: str
 ) -> None:
-    done = headgate("changes", collection[0], *arguments)
+    done = headgate_here("changes", collection[0], *arguments)
     assert done.returncode == 2
     assert complaint in done.stderr
     assert done.stderr.count("\n") == 1

@@ -15,6 +15,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 
+from .running import headgate_here
 from .small_web import SmallWeb, serving
 
 COMMAND = [sys.executable, "-m", "headgate"]
@@ -213,7 +214,8 @@ def test_two_crawls_on_one_folder_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_one_line_and_code_two(tmp_path: Path, words: list[str], problem: str) -> None:
-    done = headgate("crawl", *words, "--out", tmp_path / "data", code=2)
+    done = headgate_here("crawl", *words, "--out", tmp_path / "data")
+    assert done.returncode == 2
     assert problem in done.stderr
     assert len(done.stderr.splitlines()) == 1
 

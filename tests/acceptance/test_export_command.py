@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
-from tests.acceptance.running import headgate
+from tests.acceptance.running import headgate, headgate_here
 from tests.acceptance.small_web import SmallWeb, serving
 from tests.integration.storage.crawled import STARTED, WARCINFO, crawl_again, crawl_once, end_run
 from tests.unit.storage.making import make_fetched
@@ -225,7 +225,7 @@ def test_links_of_damaged_pages_have_no_text(tmp_path: Path) -> None:
 def test_what_does_not_fit_together_is_refused(
     run: RunFolder, arguments: list[str], words: str
 ) -> None:
-    done = headgate("export", run.collection, *arguments)
+    done = headgate_here("export", run.collection, *arguments)
     assert done.returncode == 2
     assert words in done.stderr
     assert done.stdout == ""

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pyarrow.parquet as pq
 import pytest
-from tests.acceptance.running import headgate
+from tests.acceptance.running import headgate, headgate_here
 from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.model.run_report import FocusReport, RunReport
@@ -118,7 +118,7 @@ def test_a_scorer_of_ones_own_and_one_that_raises(
 def test_mistakes_are_told_before_anything_is_fetched(
     tmp_path: Path, options: list[str], problem: str
 ) -> None:
-    done = headgate("crawl", "http://127.0.0.1:9/", "--out", tmp_path / "out", *options)
+    done = headgate_here("crawl", "http://127.0.0.1:9/", "--out", tmp_path / "out", *options)
     assert done.returncode == 2
     assert problem in done.stderr
     assert not (tmp_path / "out").exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bench.postgres import Postgres
 from tests.acceptance.grid_on_loopback import grid_on_loopback, stored_pages
-from tests.acceptance.running import headgate
+from tests.acceptance.running import headgate, headgate_here
 from tests.acceptance.small_web import SmallWeb
 
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
@@ -148,7 +148,7 @@ def test_mistakes_are_told_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sites.toml").write_text('[site.a]\nseeds = ["http://127.0.0.1:9/"]\n')
-    done = headgate("manager", *arguments, "--out", "col")
+    done = headgate_here("manager", *arguments, "--out", "col")
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.acceptance.changing_web import ChangingWeb, serving
-from tests.acceptance.running import headgate
+from tests.acceptance.running import headgate, headgate_here
 
 PAGES = {"/": ["/a", "/b"], "/a": ["/"], "/b": ["/"]}
 
@@ -211,7 +211,7 @@ def test_what_a_crawl_made_is_gone_on_with_and_wishes_are_obeyed(
     ],
 )
 def test_mistakes_are_told_in_a_line(arguments: tuple[str, ...], words: str) -> None:
-    done = headgate("keep", *arguments)
+    done = headgate_here("keep", *arguments)
     assert done.returncode == 2
     assert words in done.stderr
     assert done.stderr.count("\n") == 1

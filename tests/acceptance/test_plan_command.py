@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.running import EXAMPLES, headgate
+from tests.acceptance.running import EXAMPLES, headgate, headgate_here
 
 SIX = EXAMPLES / "six-sites.toml"
 TIGHT = EXAMPLES / "six-sites-insufficient.toml"
@@ -212,7 +212,7 @@ MISUSES = [
 def test_misuse_is_one_line_and_exit_code_2(
     arguments: tuple[str | Path, ...], expected: str
 ) -> None:
-    done = headgate("plan", *arguments)
+    done = headgate_here("plan", *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1

@@ -14,7 +14,7 @@ import networkx
 import pyarrow.parquet as pq
 import pytest
 from tests.acceptance.reckoning import interrupted
-from tests.acceptance.running import headgate
+from tests.acceptance.running import headgate, headgate_here
 from tests.acceptance.small_web import SmallWeb, serving
 from tests.machine import wait_until
 
@@ -143,7 +143,7 @@ def test_json_is_the_report_and_quiet_is_quiet(tmp_path: Path) -> None:
 )
 def test_mistakes_are_told_in_one_line(tmp_path: Path, arguments: list[str], words: str) -> None:
     out = () if "diff" in arguments else ("--out", tmp_path / "out")
-    done = headgate("survey", *arguments, *out)
+    done = headgate_here("survey", *arguments, *out)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("headgate: ")
     assert words in done.stderr
