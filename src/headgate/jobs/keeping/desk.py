@@ -153,7 +153,7 @@ class Desk:
             state = structs.replace(
                 state,
                 visit=max(state.visit, summary.visit),
-                outlook=self._encoded(name, outlook),
+                outlook=encode_outlook(outlook, basis_of(self.policy.pages, self.sites[name])),
             )
             self.states[name] = state
             self.catalog.put_site_state(state)
@@ -232,12 +232,15 @@ class Desk:
             state = with_trouble(state, before, trouble, now)
         outlook = self.board.outlook(name) if name in self.sites else None
         if outlook is not None:
-            state = structs.replace(state, outlook=self._encoded(name, outlook))
+            state = structs.replace(
+                state,
+                outlook=encode_outlook(outlook, basis_of(self.policy.pages, self.sites[name])),
+            )
             self.prior.visited(name, np.array(outlook.rate_weights))
         self.states[name] = state
-        promise = self._settled(planned, now)
+        promise = _settled(planned, self.board.outlook(name), now)
         visit = visit_of(planned, volume, progress, counts, now)
-        checked = () if known is None else self._checked(planned)
+        checked = () if known is None else _checked(self.collection, planned)
         of = planned.of
         if down:
             of = VisitOf.NOTHING
@@ -267,25 +270,23 @@ class Desk:
         self.catalog.put_site_state(self.states[name])
         self.board.pause(name, until)
 
-    def _encoded(self, name: str, outlook: Outlook) -> bytes:
-        return encode_outlook(outlook, basis_of(self.policy.pages, self.sites[name]))
 
-    def _settled(self, planned: PlannedVisit, now: float) -> KeptPromise | None:
-        """The promise that a visit has kept, in time or late: the page that was oldest then was
-        fetched."""
-        outlook = self.board.outlook(planned.site.name)
-        if planned.due is None or outlook is None or outlook.oldest_look <= planned.oldest_look:
-            return None
-        late = now > planned.due
-        pressing = planned.why is Why.PROMISE
-        return KeptPromise(planned.site.name, planned.due, now) if late or pressing else None
+def _settled(planned: PlannedVisit, outlook: Outlook | None, now: float) -> KeptPromise | None:
+    """The promise that a visit has kept, in time or late: the page that was oldest then was
+    fetched."""
+    if planned.due is None or outlook is None or outlook.oldest_look <= planned.oldest_look:
+        return None
+    late = now > planned.due
+    pressing = planned.why is Why.PROMISE
+    return KeptPromise(planned.site.name, planned.due, now) if late or pressing else None
 
-    def _checked(self, planned: PlannedVisit) -> tuple[tuple[float, bool], ...]:
-        """For each page: the predicted probability of a change, and whether it had changed."""
-        found = []
-        with SiteMemory(self.collection.memory(planned.site.name), planned.site.name) as memory:
-            for url, said in planned.said.items():
-                page = memory.find(url)
-                if page is not None and page.told >= planned.began:
-                    found.append((said, page.changed >= planned.began))
-        return tuple(found)
+
+def _checked(collection: Collection, planned: PlannedVisit) -> tuple[tuple[float, bool], ...]:
+    """For each page: the predicted probability of a change, and whether it had changed."""
+    found = []
+    with SiteMemory(collection.memory(planned.site.name), planned.site.name) as memory:
+        for url, said in planned.said.items():
+            page = memory.find(url)
+            if page is not None and page.told >= planned.began:
+                found.append((said, page.changed >= planned.began))
+    return tuple(found)
