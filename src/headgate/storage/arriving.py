@@ -4,23 +4,18 @@ files of the run.
     spool/<stamp>/arriving/<task>.<epoch>.<number>.part   ─►   spool/<stamp>/<site>.journal
                                                                runs/<stamp>/warc/<site>-00001.warc.gz
 
-Bytes are written at their offset, so chunks may come in any order and repeatedly. A file gets its
-final name only when it is complete and durable; moving it is idempotent. Senders are not trusted:
-only files with the names of the task and the announced sizes are accepted, and the journal must be
-readable.
-
-Paths are strings here: a small result has a dozen of them, and as objects they would cost as much
-as everything else.
+Bytes are written at their offset, so chunks may come in any order and repeatedly; small files wait
+in memory (`storage.part_files`). A file gets its final name only when it is complete and durable;
+moving it is idempotent. Senders are not trusted: only files with the names of the task and the
+announced sizes are accepted, and the journal must be readable.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import file_digest
 from itertools import count
 from pathlib import Path
 
@@ -30,19 +25,20 @@ from headgate.storage.collection import RunFolder, visit_stem
 from headgate.storage.faults import reading, writing
 from headgate.storage.journals.appending import sync_folder
 from headgate.storage.journals.journal import Owner, read_commits, read_owner
+from headgate.storage.part_files import PartFiles, is_file
 
 __all__ = ["Deliveries", "free_bytes"]
 
 _KEPT_FREE_BYTES = 256 << 20
 """Disk space reserved for index and tables."""
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
 _WARC = ".warc.gz"
 
 
 def free_bytes(folder: Path) -> int:
     """Disk space that results may still take."""
     with reading(folder):
-        return max(shutil.disk_usage(folder).free - _KEPT_FREE_BYTES, 0)
+        disk = os.statvfs(folder)
+        return max(disk.f_bavail * disk.f_frsize - _KEPT_FREE_BYTES, 0)
 
 
 def _is_crawled(path: Path, owner: Owner, names: dict[str, int]) -> bool:
@@ -60,12 +56,8 @@ def _is_crawled(path: Path, owner: Owner, names: dict[str, int]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Paths:
-    arriving: str
     journals: str
     warc: str
-
-    def part(self, lease: Lease, number: int) -> str:
-        return f"{self.arriving}/{lease.task}.{lease.epoch}.{number}.part"
 
     def home(self, name: str) -> str:
         return f"{self.journals if name.endswith('.journal') else self.warc}/{name}"
@@ -81,10 +73,12 @@ class Deliveries:
     names and sizes."""
     _expected: dict[Lease, tuple[FileSize, ...]] = field(default_factory=dict)
     _paths: _Paths = field(init=False)
+    _parts: PartFiles = field(init=False)
 
     def __post_init__(self) -> None:
         spool, warc = self.run.spool, self.run.warc
-        self._paths = _Paths(str(spool / "arriving"), str(spool), str(warc))
+        self._paths = _Paths(str(spool), str(warc))
+        self._parts = PartFiles(str(spool / "arriving"))
 
     def fits(self, owner: Owner, names: Iterable[str]) -> bool:
         """Whether these are valid names for a visit's files, without repetition, and include a
@@ -97,12 +91,10 @@ class Deliveries:
     def expect(self, lease: Lease, files: tuple[FileSize, ...]) -> None:
         if self._expected.get(lease) == files:
             return
-        self.drop(lease)
-        with writing(Path(self._paths.arriving)):
-            with suppress(FileExistsError):
-                os.mkdir(self._paths.arriving)  # noqa: PTH102
-            for number in range(len(files)):
-                os.close(os.open(self._paths.part(lease, number), _NEW, 0o600))
+        self.drop(lease, len(files))
+        for number, file in enumerate(files):
+            if file.size == 0:  # no chunk will come
+                self._parts.write((lease, number), 0, b"", 0)
         self._expected[lease] = files
 
     def expected(self, lease: Lease) -> tuple[FileSize, ...]:
@@ -114,17 +106,7 @@ class Deliveries:
         files = self.expected(chunk.lease)
         if chunk.file >= len(files) or chunk.offset + len(data) > files[chunk.file].size:
             return False
-        path = self._paths.part(chunk.lease, chunk.file)
-        with writing(Path(path)):
-            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                view = memoryview(data)
-                at = chunk.offset
-                while view:
-                    written = os.pwrite(fd, view, at)
-                    view, at = view[written:], at + written
-            finally:
-                os.close(fd)
+        self._parts.write((chunk.lease, chunk.file), chunk.offset, data, files[chunk.file].size)
         return True
 
     def close(self, lease: Lease) -> None:
@@ -140,8 +122,8 @@ class Deliveries:
         return tuple(
             number
             for number, file in enumerate(files)
-            if not _is(self._paths.part(lease, number), file)
-            and not _is(self._paths.home(file.name), file)
+            if not self._parts.is_right((lease, number), file)
+            and not is_file(self._paths.home(file.name), file)
         )
 
     def is_journal_of(self, lease: Lease, files: Sequence[FileDigest], owner: Owner) -> bool:
@@ -149,7 +131,7 @@ class Deliveries:
         names = {file.name: file.size for file in files}
         for number, file in enumerate(files):
             if file.name.endswith(".journal"):
-                part = Path(self._paths.part(lease, number))
+                part = Path(self._parts.path((lease, number)))
                 journal = part if part.exists() else Path(self._paths.home(file.name))
                 return self.believable(journal, owner, names)
         return False
@@ -157,15 +139,15 @@ class Deliveries:
     def keep(self, lease: Lease, files: Sequence[FileDigest]) -> None:
         """The result is complete: make its bytes durable; the names are not yet final."""
         for number, file in enumerate(files):
-            with writing(Path(self._paths.home(file.name))), suppress(FileNotFoundError):
-                _sync(self._paths.part(lease, number))
+            with writing(Path(self._paths.home(file.name))):
+                self._parts.sync((lease, number))
 
     def move_in(self, lease: Lease, files: Sequence[FileDigest]) -> None:
         """Give kept files their final names; `sync` has to follow."""
         for number, file in enumerate(files):
             home = self._paths.home(file.name)
             with writing(Path(home)), suppress(FileNotFoundError):  # moved before a crash
-                os.replace(self._paths.part(lease, number), home)  # noqa: PTH105
+                os.replace(self._parts.path((lease, number)), home)  # noqa: PTH105
 
     def sync(self) -> None:
         sync_folder(self.run.spool)
@@ -174,22 +156,19 @@ class Deliveries:
     def parts(self, lease: Lease, files: Sequence[FileDigest]) -> dict[str, Path]:
         """Part files by name, until they are moved in."""
         return {
-            file.name: Path(self._paths.part(lease, number)) for number, file in enumerate(files)
+            file.name: Path(self._parts.path((lease, number))) for number, file in enumerate(files)
         }
 
-    def drop(self, lease: Lease) -> None:
-        """Delete all chunks received."""
-        announced = len(self._expected.pop(lease, ()))
+    def drop(self, lease: Lease, files: int = 0) -> None:
+        """Delete all chunks received, of so many files at least."""
+        announced = max(len(self._expected.pop(lease, ())), files)
         for number in count():
-            try:
-                os.unlink(self._paths.part(lease, number))  # noqa: PTH108
-            except FileNotFoundError:
-                if number >= announced:
-                    return
+            if not self._parts.drop((lease, number)) and number >= announced:
+                return
 
     def tidy(self, wanted: Callable[[Lease], bool]) -> None:
         """Delete what an earlier manager left of other leases."""
-        for path in Path(self._paths.arriving).glob("*.part"):
+        for path in Path(self._parts.folder).glob("*.part"):
             task, epoch, *_ = path.name.split(".")
             if not wanted(Lease(int(task), int(epoch))):
                 path.unlink(missing_ok=True)
@@ -199,21 +178,3 @@ def _is_warc(name: str, begin: str) -> bool:
     number = name.removeprefix(begin).removesuffix(_WARC)
     digits = number.isascii() and number.isdecimal() and len(number) == 5
     return digits and name == f"{begin}{number}{_WARC}"
-
-
-def _is(path: str, file: FileDigest) -> bool:
-    try:
-        with open(path, "rb") as opened:  # noqa: PTH123
-            if os.fstat(opened.fileno()).st_size != file.size:
-                return False
-            return file_digest(opened, "sha256").hexdigest() == file.sha256
-    except OSError:
-        return False
-
-
-def _sync(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -1,0 +1,117 @@
+"""Files of results until these are complete: on disk, small ones in memory.
+
+Most files are small and come as one chunk. Those are written once, when the result is complete: on
+disk they would be made, written, read, and opened once more to be synced.
+
+Paths are strings here: a small result has a dozen of them, and as objects they would cost as much
+as everything else.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import TypeAlias
+
+from headgate.crawling.task_messages import FileDigest, Lease
+from headgate.storage.faults import writing
+
+__all__ = ["PartFile", "PartFiles", "is_file"]
+
+_SMALL_BYTES, _MOST_HELD = 64 << 10, 256
+"""Size and number of files that are held in memory at most."""
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+PartFile: TypeAlias = tuple[Lease, int]
+"""Its lease and its number."""
+
+
+@dataclass(slots=True)
+class PartFiles:
+    folder: str
+    """Made with the first file."""
+    _held: dict[PartFile, bytes] = field(default_factory=dict)
+
+    def path(self, part: PartFile) -> str:
+        lease, number = part
+        return f"{self.folder}/{lease.task}.{lease.epoch}.{number}.part"
+
+    def write(self, part: PartFile, offset: int, data: bytes, size: int) -> None:
+        """A chunk of a file of this size."""
+        self._held.pop(part, None)
+        if len(data) == size <= _SMALL_BYTES:
+            self._hold(part, data)
+        else:
+            self._write(part, offset, data)
+
+    def is_right(self, part: PartFile, file: FileDigest) -> bool:
+        """Whether it is here, whole, and has this digest; then it is on disk from now on."""
+        data = self._held.get(part)
+        if data is None:
+            return is_file(self.path(part), file)
+        right = len(data) == file.size and sha256(data).hexdigest() == file.sha256
+        if right:
+            self._write(part, 0, data, sync=True)
+        return right
+
+    def sync(self, part: PartFile) -> None:
+        """Make a file durable that is right. Nothing is done if there is none."""
+        if self._held.pop(part, None) is not None:
+            return  # durable since it was found right
+        with suppress(FileNotFoundError):
+            fd = os.open(self.path(part), os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+    def drop(self, part: PartFile) -> bool:
+        """Whether it was on disk."""
+        self._held.pop(part, None)
+        try:
+            os.unlink(self.path(part))  # noqa: PTH108
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _hold(self, part: PartFile, data: bytes) -> None:
+        """In memory; the oldest makes room."""
+        self._held[part] = data
+        if len(self._held) > _MOST_HELD:
+            oldest = next(iter(self._held))
+            self._write(oldest, 0, self._held.pop(oldest))
+
+    def _write(self, part: PartFile, offset: int, data: bytes, *, sync: bool = False) -> None:
+        path = self.path(part)
+        with writing(Path(path)):
+            fd = self._opened(path)
+            try:
+                view = memoryview(data)
+                while view:
+                    written = os.pwrite(fd, view, offset)
+                    view, offset = view[written:], offset + written
+                if sync:
+                    os.fsync(fd)
+            finally:
+                os.close(fd)
+
+    def _opened(self, path: str) -> int:
+        try:
+            return os.open(path, _WRITE, 0o600)
+        except FileNotFoundError:
+            os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103
+            return os.open(path, _WRITE, 0o600)
+
+
+def is_file(path: str, file: FileDigest) -> bool:
+    """Whether there is a file with this size and digest."""
+    try:
+        with open(path, "rb") as opened:  # noqa: PTH123
+            if os.fstat(opened.fileno()).st_size != file.size:
+                return False
+            return file_digest(opened, "sha256").hexdigest() == file.sha256
+    except OSError:
+        return False
