@@ -5,8 +5,8 @@
 `headgate manager` runs as users start it, with a NATS server of its own without TLS, and a catalog
 in SQLite. Nodes are connections of this process that speak as nodes do and fetch nothing. For each
 size, nodes x tasks: ``done`` tasks are claimed and brought, each a journal and 1 KB, eight nodes at
-a time; then all nodes beat every 20 s for ``seconds`` and one task of 100 MB is brought. CPU and
-memory are the manager's, by Linux; answers are timed where nodes are.
+a time; then all nodes beat every 20 s for ``seconds``, one task of 100 MB is brought, and four of
+50 MB at once. CPU and memory are the manager's, by Linux; answers are timed where nodes are.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _AT_ONCE = 8
 _BEAT_SECONDS = 20.0
 _PATIENCE_SECONDS = 600.0
 _BULK_BYTES = 100_000_000
+_BULK_NODES = 4
 _TICK = os.sysconf("SC_CLK_TCK")
 Kind = TypeVar("Kind")
 
@@ -66,11 +67,11 @@ class Manager:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICK
 
-    def resident_mb(self) -> float:
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1000
-        return 0.0
+    def resident_mb(self, which: str = "VmRSS") -> float:
+        """Now, or with ``VmHWM`` the most so far."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        sizes = dict(line.split(":", 1) for line in lines)
+        return int(sizes[which].split()[0]) / 1000
 
     def end(self) -> None:
         self.process.kill()
@@ -162,18 +163,14 @@ async def measure(folder: Path, nodes: int, tasks: int, done: int, seconds: floa
     manager.start()
     try:
         await _until_open(manager)
-        began, empty = manager.cpu(), manager.resident_mb()
-        print(f"{nodes} nodes, {tasks} tasks: started with {began:.1f} s of CPU, {empty:.0f} MB")
+        print(
+            f"{nodes} nodes, {tasks} tasks: started with {manager.cpu():.1f} s of CPU,"
+            f" {manager.resident_mb():.0f} MB, {manager.resident_mb('VmHWM'):.0f} MB at the most"
+        )
         async with nodes_at(manager, nodes) as here:
-            await _tasks(manager, here, min(done, tasks - 1))
+            await _tasks(manager, here, min(done, tasks - 1 - _BULK_NODES))
             await _beats(manager, here, seconds)
-            before = manager.cpu()
-            assert await here[0].do_one(_BULK_BYTES), "no task was left"
-            moved = here[0].waits["bring"][-1]
-            print(
-                f"  100 MB: {manager.cpu() - before:.2f} s of CPU, {_BULK_BYTES / moved / 1e6:.0f}"
-                f" MB/s from one node; {manager.resident_mb():.0f} MB resident"
-            )
+            await _bulk(manager, here)
     finally:
         manager.end()
 
@@ -193,6 +190,21 @@ async def _tasks(manager: Manager, here: list[Node], done: int) -> None:
     print(
         f"  {done} tasks: {1000 * cpu / done:.1f} ms of CPU each, {done / seconds:.0f} a second;"
         f" claims {_told(here[0].waits['claim'])}; {manager.resident_mb():.0f} MB resident"
+    )
+
+
+async def _bulk(manager: Manager, here: list[Node]) -> None:
+    before = manager.cpu()
+    assert await here[0].do_one(_BULK_BYTES), "no task was left"
+    alone, cpu = here[0].waits["bring"][-1], manager.cpu() - before
+    began = time.monotonic()
+    some = here[:_BULK_NODES]
+    assert all(await asyncio.gather(*(node.do_one(_BULK_BYTES // 2) for node in some)))
+    together = time.monotonic() - began
+    print(
+        f"  100 MB: {cpu:.2f} s of CPU, {_BULK_BYTES / alone / 1e6:.0f} MB/s from one node;"
+        f" {len(some) * _BULK_BYTES / 2 / together / 1e6:.0f} MB/s from {len(some)};"
+        f" {manager.resident_mb():.0f} MB resident"
     )
 
 
