@@ -96,7 +96,7 @@ async def at_desk(folder: Path, catalog_url: str = "") -> AsyncIterator[Office]:
     catalog: SqlCatalog = PostgresCatalog(catalog_url) if catalog_url else SqliteCatalog(path)
     with catalog:
         office = DeskOffice(run, filled_board(catalog, run), clock)
-        await office.desk.open()
+        await office.desk.open(far=True)
         yield office
 
 

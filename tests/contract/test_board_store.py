@@ -68,6 +68,19 @@ def given(board: SqlBoard, task: BoardTask, node: str, place: int = 0) -> LeaseR
     return row
 
 
+def test_of_tasks_never_given_out_the_order_is_read_first(reopen: Reopen) -> None:
+    board = reopen()
+    one, two, three = board.add_tasks([
+        new_task("a"), new_task("b", due=None), new_task("c", due=None, value=7.0)
+    ])  # fmt: skip
+    (audit,) = board.add_tasks([new_task("a", audit_of=one.id, not_group="home")])
+    given(board, two, "n")
+    board = reopen()
+    assert board.begun_tasks(RUN) == [two, audit]
+    assert sorted(board.waiting(RUN)) == [(0, 39.5, one.id), (1, -7.0, three.id)]
+    assert board.tasks_of([three.id, one.id]) == [three, one]
+
+
 def test_tasks_are_there_for_the_next_manager_and_once(reopen: Reopen) -> None:
     board = reopen()
     one, two = board.add_tasks([new_task("a"), new_task("b", due=None, nodes_at_once=2)])

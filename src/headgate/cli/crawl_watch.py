@@ -38,7 +38,7 @@ class CrawlWatch:
         view: ProgressView | None,
         opening: OpeningWords,
     ) -> None:
-        self._names = [site.name for site in sites]
+        self._sites = sites
         self._limited = limited
         self._opening = opening
         self._view = view
@@ -47,8 +47,8 @@ class CrawlWatch:
         self._interrupts = 0
 
     def opened(self) -> None:
-        names = self._names
-        what = names[0] if len(names) == 1 else plural(len(names), "site")
+        sites = self._sites
+        what = sites[0].name if len(sites) == 1 else plural(len(sites), "site")
         self._opening.say(f"Planning for {what} …")
 
     def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:

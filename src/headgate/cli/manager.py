@@ -112,7 +112,9 @@ def run(args: argparse.Namespace) -> int:
 
         from headgate.cli.crawl_showing import conclude
         from headgate.cli.manager_watch import manage_watched
+        from headgate.fetching.large_blocks import give_large_blocks_back
 
+        give_large_blocks_back()  # what is made of a hundred thousand sites is soon freed
         job = _job(args)
     report = uvloop.run(manage_watched(job, place, args.catalog, quiet=args.quiet))
     return conclude(report, job.out, as_json=args.json)
@@ -157,6 +159,7 @@ def _job(args: argparse.Namespace) -> ManagerJob:
     from headgate.jobs.crawl_request import CrawlRequest
     from headgate.jobs.managing.manager import ManagerJob
     from headgate.jobs.ready_sites import ready_sites
+    from headgate.model.packed_sites import PackedSites
 
     request = CrawlRequest(
         path=args.what, text=read_text(args.what), bandwidth=args.bandwidth, quota=args.quota,
@@ -164,7 +167,7 @@ def _job(args: argparse.Namespace) -> ManagerJob:
     )  # fmt: skip
     contents = request.contents()
     return ManagerJob(
-        ready_sites(contents.sites), contents.budget, contents.grid, args.out,
+        PackedSites(ready_sites(contents.sites)), contents.budget, contents.grid, args.out,
         contents.budget.contact, msgspec.json.encode(request), args.once,
     )  # fmt: skip
 

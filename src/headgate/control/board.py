@@ -95,7 +95,7 @@ class Board:
 
     def claim(self, asker: Asker, now: float, wall: float) -> OpenLease | None:
         """Lease a task for a free slot; the same one for a repeated claim. None: nothing for this
-        node now."""
+        node now, unless far ones are wanted (`control.far_tasks`)."""
         same = self.leases.by_claim(asker.node, asker.claim)
         if same is not None or self.draining:
             return same

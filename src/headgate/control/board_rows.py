@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -30,7 +30,12 @@ __all__ = [
     "NewTask",
     "NodeFigures",
     "NodeRow",
+    "Rank",
+    "rank_of",
 ]
+
+Rank: TypeAlias = tuple[int, float, int]
+"""What goes first has the lower one; the last number is the task's own."""
 
 
 class BoardState(StrEnum):
@@ -119,9 +124,16 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     """No node of this group gets it."""
 
 
-@dataclass(slots=True)
-class BoardTask:
-    """A task that is not done, in memory; specs stay in the catalog."""
+def rank_of(due: float | None, expected_seconds: float, value: float, number: int) -> Rank:
+    """Of a task: promises go first, by the latest start, then others by value."""
+    if due is not None:
+        return 0, due - expected_seconds, number
+    return 1, -value, number
+
+
+class BoardTask(msgspec.Struct, gc=False):
+    """A task that is not done, in memory; specs stay in the catalog. A Struct, like
+    `LeaseRow`, because it is copied whenever it changed."""
 
     id: int
     site: str
@@ -143,15 +155,11 @@ class BoardTask:
     """Time under leases that have ended."""
 
     @property
-    def rank(self) -> tuple[int, float, int]:
-        """Sort key: promises by latest start first, then the others by value."""
-        if self.due is not None:
-            return 0, self.due - self.expected_seconds, self.id
-        return 1, -self.value, self.id
+    def rank(self) -> Rank:
+        return rank_of(self.due, self.expected_seconds, self.value, self.id)
 
 
-@dataclass(slots=True)
-class LeaseRow:
+class LeaseRow(msgspec.Struct, gc=False):
     """A lease that was given."""
 
     lease: Lease
@@ -226,6 +234,7 @@ class Changes:
     epochs: dict[int, int] = field(default_factory=dict)
     leases: dict[Lease, LeaseRow] = field(default_factory=dict)
     manifests: dict[int, bytes] = field(default_factory=dict)
+    """Of some of the tasks."""
     nodes: dict[str, NodeRow] = field(default_factory=dict)
     connects: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     """By node and host: seconds to connect, and when."""
@@ -266,6 +275,18 @@ class BoardStore(Protocol):
 
     def tasks(self, run: str) -> Sequence[BoardTask]:
         """All tasks of a run that are not done, in the order in which they were added."""
+        ...
+
+    def begun_tasks(self, run: str) -> Sequence[BoardTask]:
+        """The same without those of `waiting`."""
+        ...
+
+    def waiting(self, run: str) -> Iterable[Rank]:
+        """The ranks of tasks that were never given out, audits left out, in any order."""
+        ...
+
+    def tasks_of(self, numbers: Iterable[int]) -> Sequence[BoardTask]:
+        """All of these must be there."""
         ...
 
     def count(self, run: str) -> Mapping[BoardState, int]: ...

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headgate.control.board_rows import BoardState, BoardTask, Changes, LeaseRow
+from headgate.control.far_tasks import FarTasks
 from headgate.crawling.task_messages import Lease
 
 __all__ = ["BoardTasks", "Standing"]
@@ -23,7 +24,9 @@ class Standing:
 class BoardTasks:
     changes: Changes
     """Collects the changes made here."""
-    added: int = 0
+    far: FarTasks = field(default_factory=FarTasks)
+    """Those that are in the catalog alone."""
+    _added: int = 0
     """Tasks added so far, including those that are done."""
     _open: dict[int, BoardTask] = field(default_factory=dict)
     """In the order in which they were added."""
@@ -35,9 +38,14 @@ class BoardTasks:
     """By task, leases whose node fell silent, with the node."""
 
     @property
+    def added(self) -> int:
+        """Tasks added so far, including those that are far or done."""
+        return self._added + len(self.far)
+
+    @property
     def left(self) -> int:
         """Tasks that are neither done nor dropped."""
-        return len(self._open) - len(self._few[BoardState.DROPPED])
+        return len(self._open) + len(self.far) - len(self._few[BoardState.DROPPED])
 
     def get(self, number: int) -> BoardTask | None:
         """None: it is done, or does not exist."""
@@ -53,7 +61,7 @@ class BoardTasks:
         return [task for task in self._open.values() if task.state is state]
 
     def add(self, task: BoardTask) -> None:
-        self.added += 1
+        self._added += 1
         if task.state is not BoardState.DONE:
             self._open[task.id] = task
             if task.state in self._few:

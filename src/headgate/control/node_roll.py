@@ -40,9 +40,15 @@ class NodeRoll:
 
     def heard(self, node: str, now: float, wall: float) -> NodeRow:
         """Note a sign of life of a node."""
-        row = self.rows.setdefault(node, NodeRow(name=node, joined=wall))
+        row = self.rows.get(node)
+        if row is None:
+            row = self.rows[node] = NodeRow(name=node, joined=wall)
         row.seen = wall
-        self._present.setdefault(node, Present(now, row.life)).heard = now
+        present = self._present.get(node)
+        if present is None:
+            self._present[node] = Present(now, row.life)
+        else:
+            present.heard = now
         return row
 
     def beat(self, node: str, beat: Beat, now: float) -> bool:

@@ -73,10 +73,10 @@ class ByDistance:
     distances: Callable[[], Connects]
 
     def choose(self, node: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
-        tasks = list(islice(tasks, _FEW))
+        known = self.distances()
+        tasks = list(islice(tasks, _FEW if known else 1))
         if not tasks:
             return None
-        known = self.distances()
         ways = [known.get(task.host, {}) for task in tasks]
         if tasks[0].due is not None or not any(ways):
             return tasks[0]

@@ -265,7 +265,10 @@ def _site_report(site: Site, planned: PlannedSite | None, log: RunLog) -> SiteRe
 
 def _as_it_stands(site: Site, before: SiteReport | None, log: RunLog) -> SiteReport:
     """The state of a site without the plan; ``before`` is how an earlier leg left it."""
-    progress = log.progress.get(site.name, Progress(site.name))
+    progress = log.progress.get(site.name)
+    if progress is None and before is None:
+        return _waiting(site)
+    progress = progress or Progress(site.name)
     if before is not None and progress.started is None:
         return _not_taken_up(site, before, progress, log.finished.get(site.name))
     came = log.samples.bytes_by_site.get(site.name, 0)
@@ -294,6 +297,15 @@ def _as_it_stands(site: Site, before: SiteReport | None, log: RunLog) -> SiteRep
         queue=_queue(before, progress),
         restarts=progress.restarts + (0 if before is None else before.restarts),
     )
+
+
+def _waiting(site: Site) -> SiteReport:
+    """A site that no leg has begun; of a hundred thousand, most for a long time."""
+    return SiteReport(
+        site.name, TaskState.WAITING.value, pages=0, fetches=0, bytes=0, wire_bytes=0, errors={},
+        started=None, finished=None, deadline=site.deadline, met=None, planned_start=None,
+        planned_end=None, robots_ignored=site.robots_ignored,
+    )  # fmt: skip
 
 
 def _left_out(progress: Progress) -> dict[str, LeftOut]:

@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable, Container, Iterable
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import takewhile
 
-from headgate.control.board_rows import BoardTask, BoardTerms
+from headgate.control.board_rows import BoardTask, BoardTerms, Rank
 from headgate.control.board_tasks import BoardTasks
 from headgate.control.open_leases import OpenLeases
 from headgate.control.ready_tasks import ReadyTasks
@@ -49,6 +50,10 @@ def _first(_: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
     return next(iter(tasks), None)
 
 
+def _before(rank: Rank | None, tasks: Iterable[BoardTask]) -> Iterable[BoardTask]:
+    return tasks if rank is None else takewhile(lambda task: task.rank < rank, tasks)
+
+
 @dataclass(slots=True)
 class TaskChoice:
     """Chooses among a board's tasks; ``choose`` is the placement policy."""
@@ -68,8 +73,12 @@ class TaskChoice:
         def fits(task: BoardTask) -> bool:
             return asker.fits(task) and self._leaves_room(asker, task, now)
 
+        first_far = self.tasks.far.first
         with closing(self.ready.in_order(is_free, fits)) as waiting:
-            chosen = self.choose(asker.node, waiting)
+            chosen = self.choose(asker.node, _before(first_far, waiting))
+        if chosen is None and first_far is not None:
+            self.tasks.far.wanted = True
+            return None
         if chosen is not None:
             return chosen
         lapsed = next((held for held in self.leases.lapsed(now) if asker.fits(held.task)), None)

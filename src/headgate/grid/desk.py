@@ -13,6 +13,7 @@ from pathlib import Path
 
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardStore, Ending, NodeRow
+from headgate.control.far_tasks import FarTasks
 from headgate.control.leased_totals import LeasedTotals
 from headgate.control.node_roll import NodeRoll
 from headgate.control.task_choice import Asker
@@ -38,6 +39,7 @@ from headgate.grid.board_saving import BoardSaving
 from headgate.grid.committing import Committing
 from headgate.grid.ending_tasks import EndingTasks
 from headgate.grid.given_tasks import GivenTasks
+from headgate.grid.near_tasks import NearTasks
 from headgate.grid.receiving import Receiving
 from headgate.model.errors import WorldFault
 from headgate.storage.arriving import Deliveries
@@ -90,6 +92,7 @@ class Desk:
     ending: EndingTasks = field(init=False)
     committing: Committing = field(init=False)
     _saving: BoardSaving = field(init=False)
+    _near: NearTasks = field(init=False)
     _given: GivenTasks = field(init=False)
     _receiving: Receiving = field(init=False)
     _nodes_saved: float = -math.inf
@@ -100,6 +103,7 @@ class Desk:
     def __post_init__(self) -> None:
         board, store, arrivals, clock = self.board, self.store, self.arrivals, self.clock
         self._saving = BoardSaving(board, store)
+        self._near = NearTasks(board, store)
         self.ending = EndingTasks(board)
         memories = Collection(self.collection or arrivals.run.collection)
         self._given = GivenTasks(board, store, arrivals.run, memories, clock)
@@ -114,9 +118,9 @@ class Desk:
         """Why the desk has stopped answering; then another must be opened."""
         return self._saving.fault
 
-    async def open(self) -> None:
+    async def open(self, *, far: bool = False) -> None:
         """Continue from an earlier manager: leases are extended once, received results are stored
-        now."""
+        now. ``far``: tasks that were never given out are read when their turn comes."""
         run, now = self.arrivals.run.stamp, self.clock.now()
         lease = self.board.terms.lease_seconds
         self.roll.rows = dict(self.store.nodes())
@@ -124,7 +128,9 @@ class Desk:
         if any(row.seen > since for row in self.roll.rows.values()):
             self.totals.inherit(now + lease)
         self.connects = {host: dict(found) for host, found in self.store.connects().items()}
-        for task in self.store.tasks(run):
+        if far:
+            self.board.tasks.far = FarTasks.of(self.store.waiting(run))
+        for task in self.store.begun_tasks(run) if far else self.store.tasks(run):
             self.board.add(task)
         losses = self.board.losses
         losses.lost, losses.held_seconds = self.store.losses(run)
@@ -176,6 +182,9 @@ class Desk:
         held = None
         if self.terms.free_bytes() > 0:
             held = self.board.claim(asker, now, self.clock.wall())
+            while held is None and self.board.tasks.far.wanted:
+                await self._near.bring()
+                held = self.board.claim(asker, now, self.clock.wall())
         if held is not None:
             number = held.task.id
             self._given.know(number, await self._saving.stored_with_spec(number))

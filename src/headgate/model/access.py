@@ -13,7 +13,7 @@ __all__ = ["IGNORE", "Access"]
 IGNORE = "ignore"
 
 
-class Access(msgspec.Struct, frozen=True):
+class Access(msgspec.Struct, frozen=True, omit_defaults=True):
     """The access settings of one site; every field is optional."""
 
     user_agent: str = ""

@@ -43,7 +43,7 @@ class VolumeBounds(msgspec.Struct, frozen=True):
     """On disk."""
 
 
-class KeepVersions(msgspec.Struct, frozen=True):
+class KeepVersions(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which versions of a page stay in the archive besides the newest; at most one bound is set."""
 
     newest: int | None = None
@@ -55,7 +55,7 @@ class KeepVersions(msgspec.Struct, frozen=True):
 ALL_VERSIONS = KeepVersions()
 
 
-class Keeping(msgspec.Struct, frozen=True):
+class Keeping(msgspec.Struct, frozen=True, omit_defaults=True):
     """The settings of a site for `headgate keep`."""
 
     importance: float = 1.0

@@ -63,7 +63,7 @@ class Requisites(StrEnum):
     """All, on any host."""
 
 
-class SiteStatistics(msgspec.Struct, frozen=True):
+class SiteStatistics(msgspec.Struct, frozen=True, omit_defaults=True):
     """What earlier runs measured."""
 
     alpha: float = 1.0
@@ -84,7 +84,7 @@ _QUANTITIES = {
 }
 
 
-class Site(msgspec.Struct, frozen=True):
+class Site(msgspec.Struct, frozen=True, omit_defaults=True):
     """A host, a folder of a host, or a set of folders, visited as one task. Quantities may be given
     as text, "30m" or "120 MB", and a single seed without a list."""
 

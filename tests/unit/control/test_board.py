@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardState, BoardTask, BoardTerms, Ending, LeaseRow
+from headgate.control.far_tasks import FarTasks
 from headgate.control.open_leases import OpenLease
 from headgate.control.task_choice import Asker
 from headgate.crawling.progress import Progress, TaskState
@@ -54,6 +55,41 @@ def held(*leases: OpenLease, fetches: int = 0, **told: Any) -> list[Held]:
         Held(lease=one.row.lease, progress=Progress(one.task.site, fetches=fetches, **told))
         for one in leases
     ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tasks_that_are_read_late_are_given_in_the_same_order(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def tasks() -> list[BoardTask]:
+        rng = np.random.default_rng(seed)
+        return [
+            task(
+                number, host=f"h{rng.integers(8)}", value=float(rng.integers(4)),
+                due=100.0 if rng.random() < 0.2 else None, expected_bytes=float(rng.integers(9)),
+            )
+            for number in range(1, 30)
+        ]  # fmt: skip
+
+    whole, late = board_of(*tasks()), board_of()
+    rows = {one.id: one for one in tasks()}
+    late.tasks.far = FarTasks.of((one.rank for one in rows.values()), at_once=3)
+    for step in range(120):
+        now, asker = 5.0 * step, Asker(f"n{rng.integers(6)}", f"c{step}", free_bytes=7.0)
+        first = whole.claim(asker, now, now)
+        second = late.claim(asker, now, now)
+        while second is None and late.tasks.far.wanted:
+            numbers = late.tasks.far.next_ones()
+            late.tasks.far.read()
+            for number in numbers:
+                late.add(rows[number])
+            second = late.claim(asker, now, now)
+        assert (first and first.row) == (second and second.row)
+        assert (whole.tasks.left, whole.tasks.added) == (late.tasks.left, late.tasks.added)
+        if first is not None and second is not None and rng.random() < 0.7:
+            for board, given in ((whole, first), (late, second)):
+                board.receive(given.row, b"{}", now)
+                board.commit(given.row, 1, 1)
 
 
 def test_promises_go_by_their_latest_start_and_then_comes_what_is_worth_most() -> None:

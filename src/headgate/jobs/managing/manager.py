@@ -38,7 +38,7 @@ from headgate.grid.heartbeat import beating
 from headgate.jobs.budget_keeping import BudgetKeeping
 from headgate.jobs.forecasting import forecast_sites
 from headgate.jobs.managing.node_watch import DoorKeeper, NodeWatch
-from headgate.jobs.managing.placing import chosen_by
+from headgate.jobs.managing.placing import chosen_by, looks_at_few
 from headgate.jobs.managing.progress import GridProgress
 from headgate.jobs.managing.report import grid_report
 from headgate.jobs.managing.shared_sites import SharedSites, shared_groups
@@ -79,7 +79,7 @@ _LINGER_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ManagerJob:
-    sites: tuple[Site, ...]
+    sites: Sequence[Site]
     budget: Budget
     grid: GridTerms
     out: Path
@@ -217,7 +217,7 @@ class _Managing:
             self._store, self._watcher,
         )  # fmt: skip
         self._sites.share(groups)
-        await self._desk.open()
+        await self._desk.open(far=looks_at_few(job.grid))
         settled = {name for name, site in self._log.earlier_sites.items() if site.settled}
         await asyncio.to_thread(self._sites.take_up, self._store, self._run.stamp, settled)
         if making is not None:
@@ -343,6 +343,8 @@ def _over(desk: Desk, shared: SharedSites) -> bool:
     if shared.pending and not board.draining:
         return False
     if board.busy or not desk.committing.idle:
+        return False
+    if len(board.tasks.far) and not board.draining:
         return False
     groups = {row.group for row in DeskView(desk).here().values()}
     return board.draining or all(

@@ -10,7 +10,7 @@ from headgate.grid.desk import Desk
 from headgate.grid.desk_view import DeskView
 from headgate.model.grid import GridTerms, Mode, Placement
 
-__all__ = ["chosen_by", "placing_of"]
+__all__ = ["chosen_by", "looks_at_few", "placing_of"]
 
 _SEED = 20100
 """For random places of nodes without measurements."""
@@ -20,6 +20,11 @@ def chosen_by(desk: Desk, terms: GridTerms) -> None:
     """Set the placement policy of a desk."""
     placing = placing_of(terms, DeskView(desk), np.random.default_rng(_SEED))
     desk.board.choice.choose = placing.choose
+
+
+def looks_at_few(terms: GridTerms) -> bool:
+    """Whether tasks are chosen from the next few that wait; else, by all."""
+    return terms.mode is Mode.PULL and terms.placement is not Placement.CAN
 
 
 def placing_of(terms: GridTerms, grid: GridView, rng: np.random.Generator) -> Placing:

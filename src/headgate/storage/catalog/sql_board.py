@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -19,6 +19,8 @@ from headgate.control.board_rows import (
     NewTask,
     NodeFigures,
     NodeRow,
+    Rank,
+    rank_of,
 )
 from headgate.crawling.task_messages import Lease
 from headgate.model.errors import WorldFault
@@ -44,13 +46,30 @@ class SqlBoard:
             return [_added(db, task) for task in tasks]
 
     def tasks(self, run: str) -> list[BoardTask]:
+        return [_task(row) for row in self._in_pages("open_tasks", run)]
+
+    def begun_tasks(self, run: str) -> list[BoardTask]:
+        return [_task(row) for row in self._in_pages("begun_tasks", run)]
+
+    def waiting(self, run: str) -> Iterator[Rank]:
+        for row in self._in_pages("waiting_tasks", run):
+            yield rank_of(row["due"], row["expected_seconds"], row["value"], row["id"])
+
+    def tasks_of(self, numbers: Iterable[int]) -> list[BoardTask]:
         with self.database.reading() as db:
-            found: list[BoardTask] = []
-            values = {"run": run, "after": 0, "most": _AT_ONCE}
-            while rows := db.rows(_QUERIES["open_tasks"], values):
-                found += map(_task, rows)
-                values["after"] = found[-1].id
-            return found
+            found = [db.rows(_QUERIES["task"], {"id": number}) for number in numbers]
+            return [_task(row) for (row,) in found]
+
+    def _in_pages(self, query: str, run: str) -> Iterator[Row]:
+        """Rows of a long list, in the order of their numbers."""
+        values: dict[str, object] = {"run": run, "after": 0, "most": _AT_ONCE}
+        while True:
+            with self.database.reading() as db:
+                rows = db.rows(_QUERIES[query], values)
+            if not rows:
+                return
+            yield from rows
+            values["after"] = rows[-1]["id"]
 
     def count(self, run: str) -> dict[BoardState, int]:
         with self.database.reading() as db:
@@ -102,14 +121,10 @@ class SqlBoard:
                 values = {
                     "id": number, "before": changes.epochs[number], "state": task.state.value,
                     "epoch": task.epoch, "winner": task.winner, "lost": task.lost,
-                    "held_seconds": task.held_seconds,
+                    "held_seconds": task.held_seconds, "manifest": changes.manifests.get(number),
                 }  # fmt: skip
                 if db.run(_QUERIES["save_task"], values) != 1:
                     raise WorldFault(f"task {number} was changed by another manager")
-            db.run_each(
-                _QUERIES["save_manifest"],
-                [{"task": task, "manifest": data} for task, data in changes.manifests.items()],
-            )
             db.run_each(_QUERIES["save_node"], map(_node_values, changes.nodes.values()))
             _save_connects(db, changes)
             db.run_each(_QUERIES["save_audit"], map(_audit_values, changes.audits))

@@ -24,6 +24,26 @@ SELECT id, site, host, value, due, expected_bytes, expected_seconds, nodes_at_on
        not_group, part, state, epoch, winner, lost, held_seconds
 FROM tasks WHERE run = :run AND state <> 'done' AND id > :after ORDER BY id LIMIT :most;
 
+-- name: begun_tasks
+-- The same without those that were never given out; audits are few.
+SELECT id, site, host, value, due, expected_bytes, expected_seconds, nodes_at_once, audit_of,
+       not_group, part, state, epoch, winner, lost, held_seconds
+FROM tasks
+WHERE run = :run AND state <> 'done' AND (epoch > 0 OR state <> 'ready' OR audit_of IS NOT NULL)
+  AND id > :after ORDER BY id LIMIT :most;
+
+-- name: waiting_tasks
+-- Of a run, those that were never given out, after a number: in which order they go.
+SELECT id, due, expected_seconds, value FROM tasks
+WHERE run = :run AND state = 'ready' AND epoch = 0 AND audit_of IS NULL AND id > :after
+ORDER BY id LIMIT :most;
+
+-- name: task
+-- By its number.
+SELECT id, site, host, value, due, expected_bytes, expected_seconds, nodes_at_once, audit_of,
+       not_group, part, state, epoch, winner, lost, held_seconds
+FROM tasks WHERE id = :id;
+
 -- name: count_tasks
 -- Of a run, by state.
 SELECT state, count(*) AS tasks FROM tasks WHERE run = :run GROUP BY state;
@@ -63,14 +83,10 @@ SELECT id, site, winner FROM tasks
 WHERE run = :run AND state = 'done' AND audit_of IS NULL ORDER BY id;
 
 -- name: save_task
--- A task as it is now, if nobody else changed it since.
+-- A task as it is now, if nobody else changed it since; a manifest only if there is a new one.
 UPDATE tasks SET state = :state, epoch = :epoch, winner = :winner, lost = :lost,
-    held_seconds = :held_seconds
+    held_seconds = :held_seconds, manifest = coalesce(:manifest, manifest)
 WHERE id = :id AND epoch = :before;
-
--- name: save_manifest
--- Of the result that counts.
-UPDATE tasks SET manifest = :manifest WHERE id = :task;
 
 -- name: save_lease
 -- A lease given, or as it is now.
