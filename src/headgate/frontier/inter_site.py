@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from xxhash import xxh3_64_intdigest
 
-from headgate.frontier.scope import Scope, host_of, is_web_url
+from headgate.frontier.scope import Scope, is_web_url, names_host
+from headgate.frontier.site_parts import host_key
 from headgate.model.site import Site
 
 __all__ = ["Channels", "KnownLinks"]
@@ -30,9 +31,9 @@ class Channels:
         """Sites with an include expression that contains a host."""
         for site in sites:
             named = site.name, Scope.of(site)
-            for host in {_host(seed) for seed in site.seeds if is_web_url(seed)}:
+            for host in {host_key(seed) for seed in site.seeds if is_web_url(seed)}:
                 self._on_host[host].append(named)
-            if any("://" in pattern.replace("\\", "") for pattern in site.include):
+            if any(map(names_host, site.include)):
                 self._anywhere.append(named)
 
     def of(self, url: str) -> str | None:
@@ -45,7 +46,7 @@ class Channels:
         """
         if not is_web_url(url):
             return None
-        here: list[tuple[str, Scope]] = self._on_host.get(_host(url), [])
+        here: list[tuple[str, Scope]] = self._on_host.get(host_key(url), [])
         for name, scope in here + self._anywhere:
             if scope.inside(scope.candidates([url])):
                 return name
@@ -97,7 +98,3 @@ class KnownLinks:
         for oldest in list(self._digests)[: max(len(self._digests) - _MOST_LINKS, 0)]:
             del self._digests[oldest]
         return found
-
-
-def _host(url: str) -> str:
-    return host_of(url).removeprefix("www.")

@@ -25,7 +25,7 @@ from typing import Self
 from headgate.model.errors import UserMistake
 from headgate.model.site import Site
 
-__all__ = ["Scope", "host_of", "is_web_url", "origin_of"]
+__all__ = ["Scope", "host_of", "is_web_url", "names_host", "origin_of"]
 
 _SCHEMES = ("http://", "https://")
 
@@ -47,7 +47,7 @@ class Scope:
         self._include_anywhere = [
             search
             for pattern, search in zip(include, self._include, strict=True)
-            if "://" in pattern.replace("\\", "")
+            if names_host(pattern)
         ]
         self._exclude = [_search(pattern, "exclude") for pattern in exclude]
         self._needed: set[str] = set()
@@ -141,6 +141,15 @@ class Scope:
             return
         names = _names(host_of(url))
         self._prefixes += tuple(f"{scheme}{name}/" for name in names for scheme in _SCHEMES)
+
+
+def names_host(pattern: str) -> bool:
+    """Whether an include expression contains a host, recognised by ``://``.
+
+    >>> names_host(r"^https:\\/\\/b\\.org"), names_host("/docs/")
+    (True, False)
+    """
+    return "://" in pattern.replace("\\", "")
 
 
 def is_web_url(url: str) -> bool:

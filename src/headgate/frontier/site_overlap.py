@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headgate.frontier.scope import Scope, host_of, is_web_url
+from headgate.frontier.scope import Scope, is_web_url
+from headgate.frontier.site_parts import host_key
 from headgate.model.site import Site
 from headgate.reading.urls import normalise
 
@@ -40,12 +41,12 @@ def overlaps(sites: Sequence[Site]) -> Iterator[Overlap]:
     by_host: dict[str, dict[str, Scope]] = defaultdict(dict)
     for site in sorted(sites, key=lambda site: bool(site.include)):
         for seed in seeds[site.name]:
-            on_host = by_host[_host(seed)]
+            on_host = by_host[host_key(seed)]
             if len(on_host) < _MOST_ON_ONE_HOST:
                 on_host[site.name] = Scope.of(site)
     for site in sites:
         for seed in seeds[site.name]:
-            for other, scope in by_host[_host(seed)].items():
+            for other, scope in by_host[host_key(seed)].items():
                 if other != site.name and (seed in seeds[other] or _holds(scope, seed)):
                     yield Overlap(site.name, seed, other)
 
@@ -57,7 +58,3 @@ def _holds(scope: Scope, url: str) -> bool:
 def _seeds(site: Site) -> tuple[str, ...]:
     seeds = (normalise(seed) for seed in site.seeds)
     return tuple(seed for seed in seeds if seed is not None and is_web_url(seed))
-
-
-def _host(url: str) -> str:
-    return host_of(url).removeprefix("www.")

@@ -30,7 +30,8 @@ def all_mine(urls: Sequence[str]) -> Sequence[str]:
 
 
 def host_key(url: str) -> str:
-    """
+    """The host of a URL, without ``www.``.
+
     >>> host_key("https://www.example.org/a")
     'example.org'
     """
