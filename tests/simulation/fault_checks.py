@@ -32,6 +32,7 @@ from headgate.model.run_report import RunReport, SiteReport
 from headgate.model.site import OnDeadline
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection
+from headgate.storage.run_state import SAVE_SECONDS
 from headgate.traffic.window import LEAST_WINDOW
 
 __all__ = ["check"]
@@ -284,7 +285,7 @@ def _seen(world: FaultyWorld) -> _Seen:
                 seen.ended[exchange.site] = max(seen.ended.get(exchange.site, 0.0), moment)
         elapsed += leg.seconds
         if leg.ending in ("died", "fault"):  # nobody knows when a machine that slept died
-            seen.slack += 2.0 + sum(seconds for _, seconds in leg.asleep)
+            seen.slack += 2 * SAVE_SECONDS + sum(seconds for _, seconds in leg.asleep)
     return seen
 
 

@@ -53,9 +53,7 @@ def line_use_is_saved_twice(planting: pytest.MonkeyPatch) -> None:
 
 def time_is_not_saved(planting: pytest.MonkeyPatch) -> None:
     write = ElapsedFile.write
-    planting.setattr(
-        ElapsedFile, "write", lambda file, _: write(file, Elapsed(0.0, next_within=0.0))
-    )
+    planting.setattr(ElapsedFile, "write", lambda file, _: write(file, Elapsed(0.0, ended=True)))
 
 
 def pages_are_named_before_they_are_durable(planting: pytest.MonkeyPatch) -> None:

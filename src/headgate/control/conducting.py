@@ -34,7 +34,7 @@ from headgate.planning.capacity import Capacity
 
 __all__ = ["Beside", "Conducting", "Observe"]
 
-_SELDOM = 4.0
+_SELDOM = 2.0
 """Factor on the time between two looks during a pause, which may last for hours."""
 
 Decision = Callable[[], list[Command]]
@@ -94,7 +94,7 @@ class Conducting(msgspec.Struct):
         # Also after an interrupt: a fleet that is closed has reported everything.
         await self.fleet.close(self.interrupted or "finished")
         self._ended += await self.fleet.wait(0.0)
-        self._tell(self.now, self.fleet.progress())
+        self._tell()
 
     @property
     def now(self) -> float:
@@ -145,17 +145,17 @@ class Conducting(msgspec.Struct):
             self._next_look = min(self._next_look, self.now + LOOK_SECONDS)
 
     async def _look(self) -> None:
-        now, running = self.now, self.fleet.progress()
-        self.manager.look(running, now)
-        if await self._decide(lambda: self.manager.decide(self.now)):
-            now, running = self.now, self.fleet.progress()
-        self._tell(now, running)
+        if not self.manager.pausing(self.now):  # else it learns nothing
+            self.manager.look(self.fleet.progress(), self.now)
+        await self._decide(lambda: self.manager.decide(self.now))
+        self._tell()
 
-    def _tell(self, now: float, running: Sequence[Progress]) -> None:
+    def _tell(self) -> None:
+        running = self.fleet.progress()
         ended, self._ended = self._ended, []
         # A task may have ended without the fleet having reported it: observed with its end.
         going_on = [progress for progress in running if progress.ended is None]
-        self.observe(now, [*going_on, *ended], dict(self.manager.rates))
+        self.observe(self.now, [*going_on, *ended], dict(self.manager.rates))
         for progress in ended:
             del self.begun[progress.site]
 
@@ -164,11 +164,8 @@ class Conducting(msgspec.Struct):
         whole = float(progress.arrived_bytes) if done else None
         return self.manager.ended(progress.site, self.now, whole)
 
-    async def _decide(self, decision: Decision) -> bool:
-        """Whether it commands anything."""
-        commands = await self.beside(decision)
-        self._perform(commands)
-        return bool(commands)
+    async def _decide(self, decision: Decision) -> None:
+        self._perform(await self.beside(decision))
 
     def _perform(self, commands: Sequence[Command]) -> None:
         for command in commands:

@@ -96,7 +96,9 @@ class BudgetKeeping:
             self.save_use()
 
     def save_use(self) -> None:
-        self.catalog.add_line_use(self._line.unsaved())
+        fresh = self._line.unsaved()
+        if fresh:
+            self.catalog.add_line_use(fresh)
 
     def pause_began(self) -> QuotaUse | None:
         """The quota, if it was used up since the last call."""

@@ -274,9 +274,8 @@ class _Crawl:
             self._tables.look(log.progress.values(), run_now)
         self._keep_budget(now, reports)
         events = len(log.started) + len(log.finished)
-        pausing = leg.conducting.manager.pausing(now)
-        if self._saving.look(run_now, events, log.samples.came, pausing=pausing):
-            leg.keeping.save(run_now)
+        self._saving.look(run_now, events, log.samples.came)
+        leg.keeping.save(run_now)
         by_page = self._following is not None and self._following.by_page
         granted = {} if by_page else granted
         leg.learn(reports, granted, self._time.awake(now), self._parts.clock.wall())

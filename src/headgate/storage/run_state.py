@@ -1,9 +1,9 @@
 """The state of a run beside its journals: its time and its report so far.
 
-The time is saved every second, at every orderly end, and before the first byte. In a pause, which
-may last for hours, it is saved every ten seconds. To a leg that was killed, the time that may have
-passed since its last save is added: a deadline is never counted in our favour. The report so far is
-continued by a resumed run, shown by ``headgate report``, and stays when a run is abandoned.
+The time is saved every two seconds, at every orderly end, and before the first byte. To a leg that
+was killed, the two seconds since its last save are added: a deadline is never counted in our
+favour. The report so far is continued by a resumed run, shown by ``headgate report``, and stays
+when a run is abandoned.
 
 Saving waits for the disk in a thread; only the newest state is saved.
 """
@@ -23,24 +23,16 @@ from headgate.model.run_report import RunReport
 from headgate.storage.collection import RunFolder
 from headgate.storage.elapsed import Elapsed, ElapsedFile, decode_elapsed
 
-__all__ = [
-    "PAUSED_SAVE_SECONDS",
-    "SAVE_SECONDS",
-    "RunState",
-    "load_budget",
-    "load_elapsed",
-    "load_report",
-]
+__all__ = ["SAVE_SECONDS", "RunState", "load_budget", "load_elapsed", "load_report"]
 
-SAVE_SECONDS = 1.0
-PAUSED_SAVE_SECONDS = 10.0
+SAVE_SECONDS = 2.0
 _ELAPSED, _REPORT = "elapsed", "report"
 
 
 def load_elapsed(run: RunFolder) -> float:
     """Seconds of crawling so far, rounded up."""
     data = run.load(_ELAPSED)
-    return decode_elapsed(data, run.state_file(_ELAPSED), PAUSED_SAVE_SECONDS) if data else 0.0
+    return decode_elapsed(data, run.state_file(_ELAPSED), SAVE_SECONDS) if data else 0.0
 
 
 def load_budget(run: RunFolder) -> float | None:
@@ -74,11 +66,9 @@ class RunState:
         self._waiting: dict[str, Callable[[], None]] = {}
         self._saving: asyncio.Task[None] | None = None
 
-    def save(
-        self, seconds: float, report: RunReport | None = None, next_within: float = SAVE_SECONDS
-    ) -> None:
+    def save(self, seconds: float, report: RunReport | None = None) -> None:
         """Save soon. Raises the error of an earlier save."""
-        self._waiting[_ELAPSED] = partial(self._elapsed.write, Elapsed(seconds, next_within))
+        self._waiting[_ELAPSED] = partial(self._elapsed.write, Elapsed(seconds, ended=False))
         if report is not None:
             self._waiting[_REPORT] = partial(self._run.save, _REPORT, msgspec.json.encode(report))
         if self._saving is not None and self._saving.done():
@@ -94,7 +84,7 @@ class RunState:
                 await self._saving
         if report is not None:
             self._run.save(_REPORT, msgspec.json.encode(report))
-        self._elapsed.write(Elapsed(seconds, next_within=0.0))
+        self._elapsed.write(Elapsed(seconds, ended=True))
 
     async def _write(self) -> None:
         while self._waiting:

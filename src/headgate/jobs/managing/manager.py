@@ -268,8 +268,8 @@ class _Managing:
         leg_now = now - self._time.earlier
         self._keep_budget(leg_now, reports)
         events = len(log.started) + len(log.finished)
-        if self._saving.look(now, events, log.samples.came):
-            self._keeping.save(now)
+        self._saving.look(now, events, log.samples.came)
+        self._keeping.save(now)
         awake, wall = self._time.awake(leg_now), self._parts.clock.wall()
         self._learning.look(self._desk.roll.servers, reports, {}, awake, wall)
         rate = self._keeping.rate_at(leg_now)
