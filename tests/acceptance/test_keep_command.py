@@ -200,6 +200,21 @@ def test_what_a_crawl_made_is_gone_on_with_and_wishes_are_obeyed(
     assert len(versions(out, "/a")) == 2, "of the crawl, and of the keeper"
 
 
+def test_a_site_can_be_paused_during_its_first_visit(
+    web: ChangingWeb, site_file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "kept"
+    site_file.write_text(site_file.read_text() + 'delay = "2m"\n')
+    with keeping(site_file, out) as process:
+        until(lambda: web.asked["/"], process)
+        pause = ("keep", "--pause", "wiki", "2d", "--out", out)
+        until(lambda: headgate(*pause).returncode == 0, process)
+        until(lambda: json.loads((out / "keep.json").read_text())["paused"], process)
+        assert headgate("keep", "--pause", "nobody", "2d", "--out", out).returncode == 2
+        assert ended(process) == 0
+    assert not web.asked["/b"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -95,6 +95,28 @@ def test_a_pause_ends_a_visit_that_is_under_way(tmp_path: Path) -> None:
     assert any(state.paused for state in onlooker.states)
 
 
+@pytest.mark.parametrize("by_seconds", [-2 * MINUTE, -30 * DAY])
+def test_a_pause_lasts_as_long_whatever_the_clock_is_set_to(
+    tmp_path: Path, by_seconds: float
+) -> None:
+    web = ChangingPages([HOST], pages=2)
+    counted: list[int] = []
+
+    async def pause_and_set(clock: VirtualClock, _: Onlooker) -> None:
+        await asyncio.sleep(0.5 * DAY)
+        leave_wish(tmp_path, Wish(WishKind.PAUSE, HOST, clock.wall() + 5 * DAY))
+        for days in (0.5, 4.4, 1.0):
+            await asyncio.sleep(days * DAY)
+            counted.append(len(looks(web)))
+            if days < 1:
+                clock.set_wall(by_seconds)
+
+    job = keep_job(tmp_path, [OFTEN], 6.5)
+    keep_virtually(job, web, meanwhile=pause_and_set)
+    before, meanwhile, after = counted
+    assert before == meanwhile < after
+
+
 def test_a_visit_that_is_wanted_does_not_end_a_pause(tmp_path: Path) -> None:
     web = ChangingPages([HOST], pages=2)
     wanted, until = BEGIN + 2 * HOUR, BEGIN + 6 * HOUR

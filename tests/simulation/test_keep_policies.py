@@ -21,10 +21,17 @@ from tests.simulation.kept_web import (
     site,
 )
 
+from headgate.jobs.keeping.desk import Desk
 from headgate.lab.worlds.virtual_time import VirtualClock
+from headgate.model.keeping import Staleness
+from headgate.model.site import Site
 from headgate.model.units import Seconds
 from headgate.recrawl.channel_groups import ChannelGroups
 from headgate.recrawl.keep_policies import keep_policy
+from headgate.recrawl.page_policies import ByIndex
+from headgate.site_file.contents import SiteFile
+from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.collection import Collection
 
 MINUTE = 60.0
 
@@ -150,3 +157,36 @@ def test_a_large_site_has_its_turn_in_several_visits(tmp_path: Path) -> None:
     assert len(looks) == 40
     assert max(looks) - min(looks) <= 1, "no page twice in a turn"
     assert min(looks) >= 3
+
+
+def test_what_is_made_small_may_change_while_it_runs(tmp_path: Path) -> None:
+    web = ChangingPages(["a.example"], pages=4)
+    job = keep_job(tmp_path, [site("a.example")], 0.3)
+    fresh = replace(job.budget, staleness=Staleness.FRESHNESS)
+    files = [SiteFile(fresh, job.sites)]
+    job = replace(job, reread=lambda _: files.pop() if files else None)
+    status, onlooker, _ = keep_virtually(job, web)
+    assert status.objective == "freshness"
+    assert onlooker.keeper is not None
+    assert onlooker.keeper.desk.policy.pages == ByIndex(Staleness.FRESHNESS)
+
+
+def test_sites_are_compared_by_what_holds_now(tmp_path: Path) -> None:
+    """Not by what their last visits made of terms and policies that are others now."""
+    web = ChangingPages(["a.example"], pages=4)
+    usual, more = site("a.example"), site("a.example", importance=10.0)
+    keep_virtually(keep_job(tmp_path, [usual], 0.1), web)
+    now = BEGIN + DAY
+
+    def worth(name: str, *files: Site) -> float:
+        with SqliteCatalog(Collection(tmp_path).catalog) as catalog:
+            desk = Desk(Collection(tmp_path), catalog, keep_policy(name))
+            for one in files:
+                desk.take_sites([one], now)
+            return float(desk.board.places.rows.values(now + DAY)[0])
+
+    by_index = worth("index", usual)
+    assert worth("index", usual, more) > 5 * by_index, "in a file that is read again"
+    assert worth("index", more) > 5 * by_index, "in the file of the next start"
+    assert worth("uniform", usual) > 100 * by_index, "days since the last look, for all bytes"
+    assert worth("index", usual) == pytest.approx(by_index)

@@ -130,7 +130,7 @@ def _wish(args: argparse.Namespace) -> int:
         until = time.time() + seconds
     if not collection.catalog.is_file():
         raise UserMistake(f"{args.out}: nothing is kept there; name the folder with --out DIR")
-    if not collection.memory(site).exists():
+    if not collection.memory(site).exists() and not _is_visited_now(args.out, site):
         raise UserMistake(f"{site}: no such site is kept in {args.out}")
     kind = WishKind.PAUSE if args.pause else WishKind.VISIT if args.visit else WishKind.REBUILD
     if kind is WishKind.REBUILD and not collection.in_use:
@@ -143,3 +143,11 @@ def _wish(args: argparse.Namespace) -> int:
     when = "within seconds" if collection.in_use else "when the keeper runs next"
     show(f"{site}: {kind} {when}")
     return 0
+
+
+def _is_visited_now(folder: Path, site: str) -> bool:
+    """As a site in its first visit, of which nothing is remembered yet."""
+    from headgate.storage.keep_state import load_status
+
+    status = load_status(folder)
+    return status is not None and any(one.site == site for one in status.visiting)

@@ -28,6 +28,7 @@ from headgate.recrawl.look_tables import (
     mean_changed_twice,
     mean_values,
 )
+from headgate.recrawl.look_value import look_weight
 from headgate.recrawl.page_histories import is_flapping, rate_probabilities
 
 __all__ = ["Moments", "PageEstimates"]
@@ -105,7 +106,8 @@ class PageEstimates:
             stale = (_aside(at) - self.site.pages.told_at) / DAY_SECONDS
             known = since * stale - stale**2 / 2 if staleness is Staleness.AGE else since - stale
             values = np.where(self._told(at), trust * known + (1 - trust) * values, values)
-        return as_floats(values * self.site.pages.importances * self.site.terms.importance)
+        importances = self.site.pages.importances * self.site.terms.importance
+        return as_floats(values * look_weight(importances))
 
     @property
     def _any_told(self) -> bool:

@@ -11,7 +11,7 @@ from headgate.lab.worlds.looked_pages import Look, take_in
 from headgate.model.keeping import Staleness
 from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite, LookCosts, SitePages, SiteTerms
 from headgate.recrawl.lastmod_trust import LastmodTrust
-from headgate.recrawl.look_value import look_value
+from headgate.recrawl.look_value import FOR_ALL, look_value
 from headgate.recrawl.page_estimates import PageEstimates
 from headgate.recrawl.page_histories import is_flapping, nutch_intervals
 from headgate.recrawl.page_policies import ByIndex, ByNutch, PagePolicy, Uniform, WholeChannel
@@ -63,6 +63,17 @@ def test_the_important_page_goes_first_and_others_ride_along() -> None:
     assert together is not None
     assert sorted(together.pages.tolist()) == list(range(6))
     assert together.pages[0] in (0, 2, 4)  # the cheap ones first
+
+
+def test_a_page_of_hardly_any_importance_counts_among_all_pages() -> None:
+    kept = site(pages=3)
+    now = T0 + 30 * DAY_SECONDS
+    ordinary = PageEstimates(kept).value(Staleness.AGE, now)
+    kept.pages.importances[:] = [1e-9, 1.0, 10.0]
+    light, same, heavy = PageEstimates(kept).value(Staleness.AGE, now) / ordinary
+    assert same == pytest.approx(1.0)
+    assert light == pytest.approx(FOR_ALL)
+    assert heavy == pytest.approx(FOR_ALL + (1 - FOR_ALL) * 10.0)
 
 
 @pytest.mark.parametrize("staleness", list(Staleness))

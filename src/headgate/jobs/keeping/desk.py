@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from msgspec import structs
@@ -19,6 +19,7 @@ from headgate.control.catalog import Catalog, KeptPromise, SiteState
 from headgate.crawling.progress import Progress, TaskState
 from headgate.jobs.keeping.kept_memory import (
     KnownSite,
+    basis_of,
     decode_outlook,
     encode_outlook,
     read_known_site,
@@ -31,16 +32,17 @@ from headgate.jobs.keeping.kept_visit import (
     visit_of,
     with_trouble,
 )
-from headgate.jobs.keeping.site_pauses import LONGEST_PAUSE_SECONDS, is_believed, state_after
+from headgate.jobs.keeping.site_pauses import is_believed, state_after
 from headgate.jobs.keeping.site_troubles import standing_trouble
+from headgate.model.keeping import Staleness
 from headgate.model.site import Site
-from headgate.recrawl.keep_policies import KeepPolicy
+from headgate.recrawl.keep_policies import KeepPolicy, keep_policy
 from headgate.recrawl.page_estimates import PageEstimates
 from headgate.recrawl.rate_prior import RatePrior
 from headgate.recrawl.site_board import SiteBoard, Why
 from headgate.recrawl.site_board import Task as BoardTask
 from headgate.recrawl.site_order import VisitOf
-from headgate.recrawl.site_outlook import outlook_of
+from headgate.recrawl.site_outlook import Outlook, outlook_of
 from headgate.recrawl.visit_choice import chosen_visit, pages_left, promised_visit
 from headgate.storage.collection import Collection
 from headgate.storage.keep_state import load_turns
@@ -93,7 +95,8 @@ class Desk:
         name = site.name
         state = self.states.get(name)
         summary = read_summary(self.collection.memory(name), name)
-        outlook = None if state is None else decode_outlook(state.outlook)
+        basis = basis_of(self.policy.pages, site)
+        outlook = None if state is None else decode_outlook(state.outlook, basis)
         self.board.put(name, terms_of(site), outlook if summary is not None else None)
         if state is not None and state.asked > now + _AHEAD_SECONDS:
             state = self.states[name] = structs.replace(state, paused_until=0.0)
@@ -109,12 +112,23 @@ class Desk:
         else:
             self.prior.counted(name, np.array(outlook.rate_weights))
 
-    def look_at_all_again(self, now: float) -> None:
-        """The clock was set back: planned times are no longer valid."""
-        for name, state in self.states.items():
-            if state.paused_until > now + LONGEST_PAUSE_SECONDS:
-                self.states[name] = structs.replace(state, paused_until=0.0)
-                self.board.pause(name, 0.0)
+    def make_small(self, staleness: Staleness, now: float) -> None:
+        """From now on, where the policy has a choice."""
+        pages = keep_policy(self.policy.name, staleness).pages
+        self.policy = replace(self.policy, pages=pages)
+        self._look_at_all_again(now)
+
+    def set_back(self, seconds: float, now: float) -> None:
+        """The clock was: pauses last as long as before, and planned times are no longer valid."""
+        paused = [name for name, state in self.states.items() if state.paused_until > now]
+        for name in paused:
+            until = self.states[name].paused_until - seconds
+            self.states[name] = structs.replace(self.states[name], paused_until=until)
+            self.catalog.put_site_state(self.states[name])
+            self.board.pause(name, until)
+        self._look_at_all_again(now)
+
+    def _look_at_all_again(self, now: float) -> None:
         for name in self.sites:
             if self.board.outlook(name) is not None:
                 self.refresh(name, now)
@@ -139,7 +153,7 @@ class Desk:
             state = structs.replace(
                 state,
                 visit=max(state.visit, summary.visit),
-                outlook=encode_outlook(outlook),
+                outlook=encode_outlook(outlook, basis_of(self.policy.pages, self.sites[name])),
             )
             self.states[name] = state
             self.catalog.put_site_state(state)
@@ -218,12 +232,15 @@ class Desk:
             state = with_trouble(state, before, trouble, now)
         outlook = self.board.outlook(name) if name in self.sites else None
         if outlook is not None:
-            state = structs.replace(state, outlook=encode_outlook(outlook))
+            state = structs.replace(
+                state,
+                outlook=encode_outlook(outlook, basis_of(self.policy.pages, self.sites[name])),
+            )
             self.prior.visited(name, np.array(outlook.rate_weights))
         self.states[name] = state
-        promise = self._settled(planned, now)
+        promise = _settled(planned, self.board.outlook(name), now)
         visit = visit_of(planned, volume, progress, counts, now)
-        checked = () if known is None else self._checked(planned)
+        checked = () if known is None else _checked(self.collection, planned)
         of = planned.of
         if down:
             of = VisitOf.NOTHING
@@ -253,22 +270,23 @@ class Desk:
         self.catalog.put_site_state(self.states[name])
         self.board.pause(name, until)
 
-    def _settled(self, planned: PlannedVisit, now: float) -> KeptPromise | None:
-        """The promise that a visit has kept, in time or late: the page that was oldest then was
-        fetched."""
-        outlook = self.board.outlook(planned.site.name)
-        if planned.due is None or outlook is None or outlook.oldest_look <= planned.oldest_look:
-            return None
-        late = now > planned.due
-        pressing = planned.why is Why.PROMISE
-        return KeptPromise(planned.site.name, planned.due, now) if late or pressing else None
 
-    def _checked(self, planned: PlannedVisit) -> tuple[tuple[float, bool], ...]:
-        """For each page: the predicted probability of a change, and whether it had changed."""
-        found = []
-        with SiteMemory(self.collection.memory(planned.site.name), planned.site.name) as memory:
-            for url, said in planned.said.items():
-                page = memory.find(url)
-                if page is not None and page.told >= planned.began:
-                    found.append((said, page.changed >= planned.began))
-        return tuple(found)
+def _settled(planned: PlannedVisit, outlook: Outlook | None, now: float) -> KeptPromise | None:
+    """The promise that a visit has kept, in time or late: the page that was oldest then was
+    fetched."""
+    if planned.due is None or outlook is None or outlook.oldest_look <= planned.oldest_look:
+        return None
+    late = now > planned.due
+    pressing = planned.why is Why.PROMISE
+    return KeptPromise(planned.site.name, planned.due, now) if late or pressing else None
+
+
+def _checked(collection: Collection, planned: PlannedVisit) -> tuple[tuple[float, bool], ...]:
+    """For each page: the predicted probability of a change, and whether it had changed."""
+    found = []
+    with SiteMemory(collection.memory(planned.site.name), planned.site.name) as memory:
+        for url, said in planned.said.items():
+            page = memory.find(url)
+            if page is not None and page.told >= planned.began:
+                found.append((said, page.changed >= planned.began))
+    return tuple(found)

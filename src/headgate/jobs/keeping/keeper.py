@@ -166,8 +166,8 @@ class Keeper:
         try:
             while not leg.conducting.interrupted:
                 self._woken.clear()
-                if self._wall.was_set_back():
-                    self.desk.look_at_all_again(self._clock.wall())
+                if seconds := self._wall.set_back_by():
+                    self.desk.set_back(seconds, self._clock.wall())
                 await self._settle()
                 if self._orders.obey():
                     self._state_at = -math.inf  # a user who made a wish will look at the status
@@ -236,10 +236,14 @@ class Keeper:
         if contents is None:
             return
         self._take_sites(contents.sites)
-        if contents.budget != self._job.budget:
-            contact = contents.budget.contact or self._job.contact
-            self._job = structs.replace(self._job, budget=contents.budget, contact=contact)
-            self.volumes.bounds = contents.budget.volume
+        budget = contents.budget
+        if budget.staleness is not self._job.budget.staleness:
+            self.desk.make_small(budget.staleness, self._clock.wall())
+        if budget != self._job.budget:
+            contact = budget.contact or self._job.contact
+            self._job = structs.replace(self._job, budget=budget, contact=contact)
+            self.state.job = self._job
+            self.volumes.bounds = budget.volume
             self.legs.interrupt("a new budget")
 
     def _take_sites(self, sites: Sequence[Site]) -> None:

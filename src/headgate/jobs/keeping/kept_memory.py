@@ -23,6 +23,7 @@ from headgate.recrawl.kept_site import (
 )
 from headgate.recrawl.lastmod_trust import LastmodTrust
 from headgate.recrawl.page_histories import histories_of, is_flapping
+from headgate.recrawl.page_policies import PagePolicy
 from headgate.recrawl.rate_prior import RatePrior
 from headgate.recrawl.site_outlook import Outlook
 from headgate.recrawl.waiting import not_before
@@ -31,7 +32,14 @@ from headgate.storage.memory.site_memory import SiteMemory
 from headgate.storage.memory.summary import MemorySummary
 from headgate.storage.memory.visit_memory import LEFT_OUT
 
-__all__ = ["KnownSite", "decode_outlook", "encode_outlook", "read_known_site", "terms_of"]
+__all__ = [
+    "KnownSite",
+    "basis_of",
+    "decode_outlook",
+    "encode_outlook",
+    "read_known_site",
+    "terms_of",
+]
 
 _USUAL_BYTES = 20_000.0
 _AHEAD_SECONDS = 300.0
@@ -96,16 +104,24 @@ def read_known_site(
     )
 
 
-def encode_outlook(outlook: Outlook) -> bytes:
-    return msgspec.msgpack.encode(outlook)
+def basis_of(policy: PagePolicy, site: Site) -> str:
+    """What an outlook depends on beside the pages: one made on another basis cannot be compared
+    with those of other sites."""
+    keeping = site.keeping
+    return f"{policy} {keeping.importance} {keeping.fresh_within} {keeping.min_interval}"
 
 
-def decode_outlook(data: bytes) -> Outlook | None:
-    """None: there is none, or it is of another version."""
+def encode_outlook(outlook: Outlook, basis: str) -> bytes:
+    return msgspec.msgpack.encode((basis, outlook))
+
+
+def decode_outlook(data: bytes, basis: str) -> Outlook | None:
+    """None: there is none, or it was made by another version or on another basis."""
     try:
-        return msgspec.msgpack.decode(data, type=Outlook) if data else None
+        before, outlook = msgspec.msgpack.decode(data, type=tuple[str, Outlook])
     except msgspec.MsgspecError:
         return None
+    return outlook if before == basis else None
 
 
 def _in_vain(pages: Sequence[PageMemory]) -> PageMemory | None:

@@ -8,12 +8,11 @@ from headgate.jobs.keeping.kept_visit import PlannedVisit, learned_costs, why_do
 from headgate.jobs.keeping.site_troubles import ONE_TEXT
 from headgate.storage.memory.summary import VisitCounts
 
-__all__ = ["LONGEST_PAUSE_SECONDS", "is_believed", "state_after"]
+__all__ = ["is_believed", "state_after"]
 
 _HOUR = 3600.0
 _DOWN_HOURS = (1.0, 4.0, 16.0, 72.0)
 _DOUBT_HOURS = (1.0, 6.0)
-LONGEST_PAUSE_SECONDS = _DOWN_HOURS[-1] * _HOUR
 
 
 def is_believed(state: SiteState | None) -> bool:

@@ -56,7 +56,8 @@ class KeepState:
         self._catalog = catalog
         self._desk = desk
         self._volumes = volumes
-        self._job = job
+        self.job = job
+        """As it is now."""
         self._since: float | None = None
         self._log: KeepLog | None = None
         self._promises = KeepPromises()
@@ -133,15 +134,15 @@ class KeepState:
             notices=notices.counts,
             troubles=(*self._all_troubles(), *notices.troubles()),
             hour=log.open_hour(),
-            policy=self._job.policy.name,
-            objective=str(self._job.budget.staleness),
+            policy=self.job.policy.name,
+            objective=str(self.job.budget.staleness),
         )
         try:
             add_hours(self._collection.path, self._over)
             self._over.clear()
         finally:
             save_status(self._collection.path, status)
-        policy = self._job.policy
+        policy = self.job.policy
         save_turns(self._collection.path, policy.name, policy.order.saved())
         return status
 

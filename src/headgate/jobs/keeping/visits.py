@@ -14,7 +14,7 @@ from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
 from headgate.jobs.keeping.change_notices import ChangeNotices
 from headgate.jobs.keeping.desk import Desk
-from headgate.jobs.keeping.kept_visit import PlannedVisit
+from headgate.jobs.keeping.kept_visit import PlannedVisit, VisitEnd
 from headgate.jobs.keeping.line import VisitPace, is_full, visit_seconds
 from headgate.jobs.keeping.link_exchange import LinkExchange
 from headgate.jobs.keeping.state import KeepState
@@ -61,6 +61,8 @@ class KeepVisits:
     clock: Clock
     _visits: dict[str, _Underway] = field(default_factory=dict)
     _ended: list[Progress] = field(default_factory=list)
+    _learning: asyncio.Future[VisitEnd] | None = None
+    """Of the first of these."""
 
     def __len__(self) -> int:
         return len(self._visits)
@@ -105,12 +107,15 @@ class KeepVisits:
         """Record visits that have ended; return their number."""
         settled = 0
         while self._ended:
-            progress = self._ended.pop(0)
-            under_way = self._visits.pop(progress.site, None)
+            progress = self._ended[0]
+            under_way = self._visits.get(progress.site)
             if under_way is None:
+                self._ended.pop(0)
                 continue
-            planned, volume, wall = under_way.planned, under_way.volume, self.clock.wall()
-            end = await asyncio.to_thread(self.desk.learn, planned, volume, progress, wall)
+            planned, volume = under_way.planned, under_way.volume
+            end = await self._learned(planned, volume, progress)
+            self._ended.pop(0)
+            del self._visits[progress.site]
             self.desk.record(end)
             self.volumes.leave(volume)
             self.state.visited(end)
@@ -119,6 +124,16 @@ class KeepVisits:
             await asyncio.to_thread(self._pass_links_on)
             settled += 1
         return settled
+
+    async def _learned(self, planned: PlannedVisit, volume: str, progress: Progress) -> VisitEnd:
+        """Who is cancelled meanwhile leaves it to the next who settles."""
+        if self._learning is None:
+            self._learning = asyncio.ensure_future(
+                asyncio.to_thread(self.desk.learn, planned, volume, progress, self.clock.wall())
+            )
+        end = await asyncio.shield(self._learning)
+        self._learning = None
+        return end
 
     def give_back(self) -> None:
         """Return visits that never began to the board."""
@@ -131,6 +146,7 @@ class KeepVisits:
         """After a fault of this machine: visits end with what they stored."""
         self._visits.clear()
         self._ended.clear()
+        self._learning = None
 
     def _fill(self, rate: float | None, crawlers: int) -> bool:
         """Whether the line is full; a visit to an unknown site counts with a crawler's share."""

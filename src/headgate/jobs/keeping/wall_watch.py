@@ -20,8 +20,9 @@ class WallWatch:
     def __post_init__(self) -> None:
         self._ahead = self.clock.wall() - self.clock.now()
 
-    def was_set_back(self) -> bool:
-        """True if the clock was set back since the last call: stored times may then be in the
-        future, and must not be waited for."""
+    def set_back_by(self) -> float:
+        """Seconds that the clock was set back since the last call; 0: it was not. Stored times may
+        then be in the future, and must not be waited for."""
         before, self._ahead = self._ahead, self.clock.wall() - self.clock.now()
-        return self._ahead < before - _SET_BACK_SECONDS
+        seconds = before - self._ahead
+        return seconds if seconds > _SET_BACK_SECONDS else 0.0
