@@ -30,7 +30,7 @@ TIMES = {
     "keep_promises": "three minutes",
     "keep_real": "twenty minutes; --quick five",
     "keep_start": "four minutes",
-    "keep_unchanged": "a minute and a half of processor time, twelve minutes at the lowest priority",
+    "keep_unchanged": "a minute and a half of processor time",
     "lab": "a minute",
     "make_way": "ten minutes; --crawlers way --wishes bulk half a minute",
     "many_sites": "three minutes",
