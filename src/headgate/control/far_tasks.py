@@ -1,7 +1,7 @@
-"""Tasks that wait in the catalog alone: of a hundred thousand, the board needs the next few.
+"""Tasks that wait in the catalog only: of a hundred thousand, the board needs the next few.
 
-Of each only its rank is in memory. When none of the tasks on the board is for whoever asks, the
-next ones are to be read: `wanted` says so, `next_ones` which, and `read` that it was done.
+Only their ranks are in memory. If no task on the board suits a node, the next ones have to be read
+from the catalog: `wanted` says so, `next_ones` which, and `read` notes that it was done.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _AT_ONCE = 500
 
 @dataclass(slots=True)
 class FarTasks:
-    """All were stored, and none was ever given out."""
+    """Tasks in the catalog that were never leased, sorted by rank."""
 
     at_once: int = _AT_ONCE
-    """That are read together."""
+    """Tasks read at once."""
     wanted: bool = False
-    """Somebody asked for a task, and may get one of these."""
+    """A node claimed a task, and may get one of these."""
     _ranks: NDArray[np.void] = field(default_factory=lambda: np.empty(0, _RANK))
-    """In order."""
+    """Sorted."""
     _read: int = 0
 
     @classmethod
@@ -41,18 +41,19 @@ class FarTasks:
 
     @property
     def first(self) -> Rank | None:
-        """What has a higher rank has to wait; None: there are none."""
+        """The lowest rank, before which tasks of higher rank must not be given out; None: there are
+        no tasks."""
         if not len(self):
             return None
         first: Rank = self._ranks[self._read].item()
         return first
 
     def next_ones(self) -> list[int]:
-        """Their numbers."""
+        """Numbers of the tasks to read next."""
         numbers: list[int] = self._ranks["number"][self._read : self._read + self.at_once].tolist()
         return numbers
 
     def read(self) -> None:
-        """The next ones are on the board."""
+        """The tasks of `next_ones` are on the board now."""
         self._read = min(self._read + self.at_once, len(self._ranks))
         self.wanted = False

@@ -52,7 +52,7 @@ class GridView(Protocol):
     def waits(self, task: int) -> bool: ...
 
     def came(self) -> int:
-        """How often a task began to wait: another number says that there is one more."""
+        """How often a task began to wait; it changes when there is one more."""
         ...
 
     def connects(self) -> Connects: ...
@@ -142,7 +142,7 @@ class ByLists:
     grid: GridView
     mode: Mode
     _dealt_at: tuple[tuple[str, ...], int] = ((), 0)
-    """The nodes, and how many tasks had come."""
+    """The nodes for which the lists were dealt, and `came` at that time."""
     _owners: dict[int, str] = field(default_factory=dict)
     _lists: dict[str, list[int]] = field(default_factory=dict)
 
@@ -157,7 +157,7 @@ class ByLists:
         return next((task for task in tasks if self._owners.get(task.id) == node), None)
 
     def _has_one(self, node: str) -> bool:
-        """Whether any of its list waits: a look at all tasks would be long, for each that asks."""
+        """Whether any task of its list waits; cheaper than a look at all tasks for each claim."""
         own = self._lists.get(node, [])
         while own and not self.grid.waits(own[-1]):
             own.pop()

@@ -32,7 +32,7 @@ class _Host:
 @dataclass(slots=True)
 class ReadyTasks:
     came: int = 0
-    """How often one was added."""
+    """How often a task was added."""
     _waiting: set[int] = field(default_factory=set)
     _hosts: dict[str, _Host] = field(default_factory=dict)
     _order: list[_Entry] = field(default_factory=list)

@@ -17,7 +17,7 @@ __all__ = ["BoardSaving"]
 @dataclass(slots=True)
 class _Asked:
     task: int | None = None
-    """Whose spec is wanted."""
+    """The task whose spec is wanted; None: no spec is."""
     spec: bytes = b""
 
 
@@ -38,8 +38,8 @@ class BoardSaving:
         await self._commit(_Asked())
 
     async def stored_with_spec(self, task: int) -> bytes:
-        """The same, with what a task's node is told, read on the way: by itself that would wait for
-        the next transaction."""
+        """The same, and return the spec of a task; read separately, it would wait for the next
+        transaction."""
         asked = _Asked(task)
         await self._commit(asked)
         return asked.spec

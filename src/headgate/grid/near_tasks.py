@@ -1,4 +1,4 @@
-"""Reads tasks from the catalog when their turn comes near."""
+"""Reads tasks from the catalog shortly before they are needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NearTasks:
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def bring(self) -> None:
-        """Put the next ones on the board, once for all who wait."""
+        """Put the next tasks on the board, once for all callers that wait."""
         async with self._reading:
             far = self.board.tasks.far
             if not far.wanted:

@@ -1,10 +1,10 @@
-"""Files of results until these are complete: on disk, small ones in memory.
+"""Files of results that are being received: on disk, small ones in memory.
 
-Most files are small and come as one chunk. Those are written once, when the result is complete: on
-disk they would be made, written, read, and opened once more to be synced.
+Most files are small and arrive as one chunk. Those are written once, when the result is complete;
+otherwise they would be created, written, read, and opened again to be synced.
 
-Paths are strings here: a small result has a dozen of them, and as objects they would cost as much
-as everything else.
+Paths are strings here: a small result has a dozen of them, and `Path` objects would cost as much as
+everything else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headgate.storage.faults import writing
 __all__ = ["PartFile", "PartFiles", "is_file"]
 
 _SMALL_BYTES, _MOST_HELD = 64 << 10, 256
-"""Size and number of files that are held in memory at most."""
+"""Largest size, and largest number, of files held in memory."""
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 PartFile: TypeAlias = tuple[Lease, int]
@@ -32,7 +32,7 @@ PartFile: TypeAlias = tuple[Lease, int]
 @dataclass(slots=True)
 class PartFiles:
     folder: str
-    """Made with the first file."""
+    """Created with the first file."""
     _held: dict[PartFile, bytes] = field(default_factory=dict)
 
     def path(self, part: PartFile) -> str:
@@ -40,7 +40,7 @@ class PartFiles:
         return f"{self.folder}/{lease.task}.{lease.epoch}.{number}.part"
 
     def write(self, part: PartFile, offset: int, data: bytes, size: int) -> None:
-        """A chunk of a file of this size."""
+        """Write a chunk of a file of this size."""
         self._held.pop(part, None)
         if len(data) == size <= _SMALL_BYTES:
             self._hold(part, data)
@@ -48,7 +48,7 @@ class PartFiles:
             self._write(part, offset, data)
 
     def is_right(self, part: PartFile, file: FileDigest) -> bool:
-        """Whether it is here, whole, and has this digest; then it is on disk from now on."""
+        """Whether the file is complete and has this digest; if so, it is on disk from now on."""
         data = self._held.get(part)
         if data is None:
             return is_file(self.path(part), file)
@@ -58,9 +58,9 @@ class PartFiles:
         return right
 
     def sync(self, part: PartFile) -> None:
-        """Make a file durable that is right. Nothing is done if there is none."""
+        """Make a file durable that `is_right`; does nothing if there is none."""
         if self._held.pop(part, None) is not None:
-            return  # durable since it was found right
+            return  # durable since `is_right`
         with suppress(FileNotFoundError):
             fd = os.open(self.path(part), os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -69,7 +69,7 @@ class PartFiles:
                 os.close(fd)
 
     def drop(self, part: PartFile) -> bool:
-        """Whether it was on disk."""
+        """Delete a file; True if it was on disk."""
         self._held.pop(part, None)
         try:
             os.unlink(self.path(part))  # noqa: PTH108
@@ -78,7 +78,7 @@ class PartFiles:
         return True
 
     def _hold(self, part: PartFile, data: bytes) -> None:
-        """In memory; the oldest makes room."""
+        """Hold a file in memory; if there are too many, the oldest is written to disk."""
         self._held[part] = data
         if len(self._held) > _MOST_HELD:
             oldest = next(iter(self._held))
