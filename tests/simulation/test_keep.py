@@ -222,6 +222,28 @@ def test_a_volume_that_cannot_be_sealed_waits_and_is_told_of(
     assert indexed(tmp_path) == {url: len(sent) for url, sent in web.sent.items()}
 
 
+def test_a_clock_that_is_set_back_keeps_no_volume_from_being_sealed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[str] = []
+    counted: list[int] = []
+
+    def failing(run: object) -> None:
+        tries.append(str(run))
+        raise WorldFault("the disk is full")
+
+    async def set_clock(clock: VirtualClock, _: Onlooker) -> None:
+        await asyncio.sleep(1.02 * DAY)
+        clock.set_wall(-30 * DAY)
+        await asyncio.sleep(3 * HOUR)
+        counted.append(tries.count(tries[0]))
+
+    monkeypatch.setattr(sealing, "seal_volume", failing)
+    job = keep_job(tmp_path, [site(HOST)], 1.2)
+    keep_virtually(job, ChangingPages([HOST], pages=2), meanwhile=set_clock)
+    assert counted[0] >= 3, "every hour"
+
+
 def test_a_full_disk_is_lived_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be made durable for an hour in the second day."""
     web = ChangingPages([HOST], rates=(4.0,))

@@ -135,10 +135,10 @@ class KeepVolumes:
                 return
             self._sealing.result()
             self._sealing = None
-        wall = self.clock.wall()
+        now = self.clock.now()
         for run in self._waiting:
             stamp = run.stamp
-            if not self._writers[stamp] and self._not_before.get(stamp, 0.0) <= wall:
+            if not self._writers[stamp] and self._not_before.get(stamp, now) <= now:
                 self._sealing = asyncio.get_running_loop().create_task(self._seal(run))
                 return
 
@@ -180,7 +180,7 @@ class KeepVolumes:
                 f"volume {stamp} cannot be sealed: {fault}", since,
                 "make room or repair what is named; it is tried again every hour",
             )  # fmt: skip
-            self._not_before[stamp] = wall + _AGAIN_SECONDS
+            self._not_before[stamp] = self.clock.now() + _AGAIN_SECONDS
             return
         self._waiting.remove(run)
         self.troubles.pop(stamp, None)
