@@ -222,6 +222,7 @@ def test_a_site_can_be_paused_during_its_first_visit(
         (("--status", "nowhere"), "nothing is kept there"),
         (("--visit", "wiki", "--out", "nowhere"), "nothing is kept there"),
         (("sites.toml", "--status"), "say one thing"),
+        (("sites.toml", "--bandwidth", "0"), "must be more than 0"),
         (("--pause", "wiki", "99999999d"), "at most 3650 days"),
     ],
 )

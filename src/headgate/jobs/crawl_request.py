@@ -9,13 +9,14 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.jobs.access_files import access_beside
+from headgate.jobs.asked_bandwidth import asked_bandwidth
 from headgate.jobs.site_defaults import with_defaults
 from headgate.model.budget import Budget, Objective
 from headgate.model.errors import UserMistake
 from headgate.model.quota import Quota
 from headgate.model.score_order import SCORE, ScoreOrder
 from headgate.model.site import Site
-from headgate.model.units import UNLIMITED, Seconds, parse_duration, parse_rate
+from headgate.model.units import UNLIMITED, Seconds, parse_duration
 from headgate.site_file.contents import SiteFile
 from headgate.site_file.values import read_focus, read_order
 
@@ -50,9 +51,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
 
     def contents(self) -> SiteFile:
         """Sites and budget after all checks."""
-        asked = None if self.bandwidth is None else parse_rate(self.bandwidth)
-        if asked is not None and asked <= 0:
-            raise UserMistake("--bandwidth must be more than 0, like '1.5 MB/s', or 'unlimited'")
+        asked = asked_bandwidth(self.bandwidth)
         if self.path:
             from headgate.site_file.parsing import parse_site_file
 

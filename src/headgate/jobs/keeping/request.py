@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from headgate.jobs.access_files import access_beside
+from headgate.jobs.asked_bandwidth import asked_bandwidth
 from headgate.jobs.keeping.file import read_keep_file
 from headgate.jobs.keeping.job import KeepJob
 from headgate.jobs.ready_sites import ready_sites
@@ -22,7 +23,7 @@ from headgate.model.errors import UserMistake
 from headgate.model.grid import GridTerms
 from headgate.model.keeping import Staleness
 from headgate.model.quota import Quota
-from headgate.model.units import parse_duration, parse_rate
+from headgate.model.units import parse_duration
 from headgate.recrawl.keep_policies import DEFAULT_POLICY, keep_policy
 from headgate.site_file.contents import SiteFile
 
@@ -66,7 +67,7 @@ class KeepRequest:
 
     def _contents(self) -> SiteFile:
         self._seen = self._signature()
-        rate = None if self.bandwidth is None else parse_rate(self.bandwidth)
+        rate = asked_bandwidth(self.bandwidth)
         contents = read_keep_file(self.read(self.path), str(self.path), bandwidth=rate)
         self.grid = contents.grid
         beside = self.path.parent

@@ -11,11 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.frontier.pacing import PaceRules
+from headgate.jobs.asked_bandwidth import asked_bandwidth
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.grid import GridTerms
 from headgate.model.quota import Quota
-from headgate.model.units import UNLIMITED, parse_duration, parse_rate, parse_size
+from headgate.model.units import UNLIMITED, parse_duration, parse_size
 from headgate.site_file.parsing import parse_budget, parse_grid
 from headgate.surveying.rules import DEEPEST, SurveyRules
 from headgate.surveying.scope import SurveyScope
@@ -69,9 +70,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         own = Budget(UNLIMITED)
         if self.budget_path:
             own = parse_budget(self.budget_text, self.budget_path, UNLIMITED)
-        rate = None if self.bandwidth is None else parse_rate(self.bandwidth)
-        if rate is not None and rate <= 0:
-            raise UserMistake("--bandwidth must be more than 0, like '1.5 MB/s', or 'unlimited'")
+        rate = asked_bandwidth(self.bandwidth)
         return replace(
             own,
             bandwidth=own.bandwidth if rate is None else rate,
