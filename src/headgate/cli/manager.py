@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from headgate.cli.arguments import add_out, at_least_one
@@ -23,6 +24,9 @@ _WORDS = ("invite", "nodes", "tasks", "revoke", "drain")
 _NAMED = ("invite", "revoke")
 _STATES = ("ready", "leased", "received", "done", "dropped")
 _DAYS = 90
+_SWITCH_SECONDS = 1e-3
+"""A thread that waited for the disk gets the interpreter back within this time; usual are 5 ms, a
+dozen times for each transaction."""
 
 _DESCRIPTION = """\
 Crawl the sites of a file with many machines. The manager gives each site to a node (headgate node)
@@ -115,6 +119,7 @@ def run(args: argparse.Namespace) -> int:
         from headgate.fetching.large_blocks import give_large_blocks_back
 
         give_large_blocks_back()  # what is made of a hundred thousand sites is soon freed
+        sys.setswitchinterval(_SWITCH_SECONDS)
         job = _job(args)
     report = uvloop.run(manage_watched(job, place, args.catalog, quiet=args.quiet))
     return conclude(report, job.out, as_json=args.json)
