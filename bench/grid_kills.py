@@ -3,7 +3,7 @@
     python -m bench.grid_kills [--nodes 20] [--tasks 500] [--kills 60] [--seeds 1,2,3]
                                [--catalog sqlite,postgresql] [--lease 5] [--away 12]
                                [--slots 3] [--page-seconds 0.02] [--keep DIR] [--shared 2]
-    python -m bench.grid_kills --slots 30 --page-seconds 5 --away 30 --two-leases 100
+    python -m bench.grid_kills --slots 60 --page-seconds 3 --away 30 --two-leases 100
 
 Sites of a few pages, each a host of its own on loopback (127.1.x.y), a real NATS server, `headgate
 manager` and `headgate node` as processes. At random moments one is ended with SIGKILL: a node most
@@ -13,9 +13,10 @@ itself. Then: every page of every site is in the index once, with the bytes that
 was asked by two nodes at the same time; who heard that all is done has nothing left on its disk.
 
 A task whose node is away goes to another only when nothing else waits. So with few slots most nodes
-are back before that, and hardly a task is fetched under two leases; with more slots than tasks all
-that a killed node held goes to others as soon as its leases end. ``--two-leases`` of these are
-wanted then, and pages that are fetched twice are no fault.
+are back before that, and hardly a task is fetched under two leases. With so many slots that those
+of half of the nodes are more than the tasks, all that a killed node held goes to others as soon as
+its leases end. ``--two-leases`` of these are wanted then, and pages that are fetched twice are no
+fault.
 
 ``--shared`` sites more are large (`SHARED_PAGES` pages) and allow `AT_ONCE` nodes, so that they are
 cut into parts: then at most so many may ask their hosts at the same time.
