@@ -15,7 +15,7 @@ TIMES = {
     "coverage": "three minutes",
     "crash": "--kills 8 a minute",
     "dokuwiki": "half a minute",
-    "focus": "a quarter of an hour",
+    "focus": "more than ten minutes",
     "foresight": "a minute and a half, and ten to download documentation",
     "frontier": "--most 100000 two minutes",
     "grid_churn": "--modes pull seven minutes of CPU for a month",
