@@ -29,8 +29,8 @@ from headgate.model.units import UNLIMITED, Seconds
 from headgate.storage.collection import Collection
 from headgate.storage.run_state import RunState, load_report
 
-DEATH, DEADLINE = 9.0, 9.2
-"""A leg that died is given a second more: the next one begins after the deadline."""
+DEATH, DEADLINE = 9.0, 10.2
+"""A leg that died is given up to two seconds more: the next one has hardly any left."""
 SITES = tuple(
     Site(name, (f"http://{name}/",), deadline=Seconds(DEADLINE), on_deadline=OnDeadline.STOP)
     for name in ("a.test", "b.test")

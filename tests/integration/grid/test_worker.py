@@ -245,7 +245,7 @@ def test_private_addresses_are_out_of_reach_whatever_the_manager_says(tmp_path: 
     [
         ({"order": "evil.module:scorer"}, "needs code"),
         ({"focus_pages": ("/etc/passwd",)}, "needs files"),
-        ({"seeds": ("file:///etc/passwd",)}, "no URLs"),
+        ({"seeds": ("file:///etc/passwd",)}, "not URLs"),
     ],
 )
 def test_a_task_that_asks_for_more_than_urls_is_not_taken(

@@ -46,13 +46,13 @@ class SqlBoard:
             return [_added(db, task) for task in tasks]
 
     def tasks(self, run: str) -> list[BoardTask]:
-        return [_task(row) for row in self._in_pages("open_tasks", run)]
+        return [_task(row) for row in self._in_pages(_QUERIES["open_tasks"], run)]
 
     def begun_tasks(self, run: str) -> list[BoardTask]:
-        return [_task(row) for row in self._in_pages("begun_tasks", run)]
+        return [_task(row) for row in self._in_pages(_QUERIES["begun_tasks"], run)]
 
     def waiting(self, run: str) -> Iterator[Rank]:
-        for row in self._in_pages("waiting_tasks", run):
+        for row in self._in_pages(_QUERIES["waiting_tasks"], run):
             yield rank_of(row["due"], row["expected_seconds"], row["value"], row["id"])
 
     def tasks_of(self, numbers: Iterable[int]) -> list[BoardTask]:
@@ -65,7 +65,7 @@ class SqlBoard:
         values: dict[str, object] = {"run": run, "after": 0, "most": _AT_ONCE}
         while True:
             with self.database.reading() as db:
-                rows = db.rows(_QUERIES[query], values)
+                rows = db.rows(query, values)
             if not rows:
                 return
             yield from rows
