@@ -24,7 +24,7 @@ def crawled_alone(tmp_path: Path) -> Path:
 def ended(node: subprocess.Popen[str]) -> int:
     """By its owner, if it has not ended by itself: one that is about to has no ear for signals."""
     try:
-        return node.wait(3)
+        return node.wait(10)
     except subprocess.TimeoutExpired:
         node.send_signal(signal.SIGTERM)
         return node.wait(60)
