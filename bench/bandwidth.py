@@ -5,7 +5,7 @@
     python -m bench.bandwidth --parts tools      wget, aria2 and HTTrack on the same bed
     python -m bench.bandwidth --parts changes    budgets that change while files are under way
     python -m bench.bandwidth --rates 1e6 --sites 10 --rtts 0.1 --kinds real --seconds 20
-    python -m bench.bandwidth --rates 1e6 --against 49157d5    and as of a commit, in turns
+    python -m bench.bandwidth --rates 1e6 --against 49157d5    and as of a commit, cell by cell
 
 Kinds: real pages by their sizes (Debian's postgresql-doc-15), drops (the same in TCP segments of
 one byte), large files, or bytes as a number. A round trip of "loopback" has no distance and packets
@@ -290,22 +290,45 @@ def main(words: list[str]) -> int:
     ours = [result for result in results if not result.name.startswith(others)]
     kept = sum(not result.broken for result in ours)
     print(f"\nHeadgate kept every promise in {kept} of {len(ours)} cells")
+    if arguments.against:
+        print(compared(results, arguments.against))
     if arguments.json:
         print(json.dumps([asdict(result) for result in results]))
     return 0 if kept == len(ours) else 1
 
 
+def compared(results: list[Result], against: str) -> str:
+    """Now against then, over the cells that were measured both ways."""
+    now = {result.name: result for result in results}
+    pairs = [
+        (now[name.removeprefix(f"{against} ")], then)
+        for name, then in now.items()
+        if name.startswith(f"{against} ")
+    ]
+    use = [new.mean / then.mean for new, then in pairs]
+    worst = [new.worst_second - then.worst_second for new, then in pairs]
+    kept = sum(not then.broken for _, then in pairs)
+    return (
+        f"As of {against}: {kept} of {len(pairs)}. Use of the limit, now over then: median"
+        f" {np.median(use):.3f}, {min(use):.3f} to {max(use):.3f}; worst second, now minus then:"
+        f" median {np.median(worst):+.3f}, {min(worst):+.3f} to {max(worst):+.3f}"
+    )
+
+
 def chosen(arguments: argparse.Namespace) -> Iterator[Result]:
     seconds, attempts = arguments.seconds, arguments.attempts
-    if arguments.rates:
-        choices = product(arguments.rates, arguments.sites, arguments.rtts, arguments.kinds)
-        before = revision(arguments.against) if arguments.against else ""
-        for choice in choices:
-            cell = Cell(*choice)
+    before = revision(arguments.against) if arguments.against else ""
+
+    def measured(cells: Iterable[Cell]) -> Iterator[Result]:
+        for cell in cells:
             yield undisturbed(partial(measure, cell, seconds), attempts)
             if before:
                 older = partial(measure, cell, seconds, before, arguments.against)
                 yield undisturbed(older, attempts)
+
+    if arguments.rates:
+        choices = product(arguments.rates, arguments.sites, arguments.rtts, arguments.kinds)
+        yield from measured(Cell(*choice) for choice in choices)
         return
     for part in arguments.parts:
         if part == "tools":
@@ -314,8 +337,7 @@ def chosen(arguments: argparse.Namespace) -> Iterator[Result]:
             for cell, rate in CHANGES:
                 yield undisturbed(partial(measure_change, cell, rate), attempts)
         else:
-            for cell in PARTS[part]:
-                yield undisturbed(partial(measure, cell, seconds), attempts)
+            yield from measured(PARTS[part])
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -329,7 +351,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--sites", type=int, nargs="+", default=[1, 10, 100])
     parser.add_argument("--rtts", type=_rtt, nargs="+", default=[0.0, 0.02, 0.1])
     parser.add_argument("--kinds", nargs="+", default=["real"])
-    parser.add_argument("--against", metavar="REVISION", default="", help="with cells of your own")
+    parser.add_argument("--against", metavar="REVISION", default="", help="near, far, odd, or own")
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--attempts", type=int, default=3)
     return parser.parse_args(words)

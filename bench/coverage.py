@@ -217,6 +217,7 @@ def install_missing() -> None:
         return
     if os.geteuid() != 0:
         raise SystemExit(f"install {', '.join(wanted)} first, or run this as root")
+    subprocess.run(["apt-get", "update", "-q"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(
         ["apt-get", "install", "-qy", "--no-install-recommends", *wanted],
         check=True,

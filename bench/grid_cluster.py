@@ -6,7 +6,8 @@ A cluster of three NATS servers on loopback, a catalog in PostgreSQL, `headgate 
 as processes that know all three. In turn are killed with SIGKILL: the NATS server that the manager
 is connected to, which is started again ten seconds later, and PostgreSQL, which is started again at
 once. In the end every page is in the index once with the bytes that were sent, as after
-`headgate crawl`; the pauses are the longest times in which no site was asked for anything.
+`headgate crawl`; the pauses are the longest times in which no site was asked for anything. Needs
+Debian's PostgreSQL (apt-get install postgresql-15).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from bench.grid_kills import (
     indexed,
     too_many_at_once,
 )
-from bench.postgres import Postgres, serving_postgres
+from bench.postgres import Postgres, installed, serving_postgres
 
 from headgate.grid.nats_server import find_server
 
@@ -42,7 +43,7 @@ _BETWEEN_SECONDS = 8.0
 
 
 class LargerHosts(ManyHosts):
-    """With so many pages that the crawl lasts through all kills."""
+    """With so many pages that the crawl lasts through most kills."""
 
     def pages(self, site: int) -> int:
         return 60 + site * 7 % 60
@@ -193,6 +194,8 @@ def crawl(asked: argparse.Namespace, folder: Path) -> int:
         print(
             f"  {what} killed after {when - began:.0f} s: nothing asked for {pause:.1f} s at most"
         )
+    if len(killed) < kills:
+        print(f"  {len(killed)} of {kills} kills: the crawl ended before the others (--sites)")
     print(f"  {len(problems)} problems")
     for problem in problems[:10]:
         print(f"    {problem}")
@@ -241,6 +244,9 @@ def main() -> int:
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--lease", type=float, default=15.0)
     asked = words.parse_args()
+    if not installed():
+        print("bench.grid_cluster: apt-get install postgresql-15 first")
+        return 2
     with tempfile.TemporaryDirectory(prefix="headgate-") as folder:
         return crawl(asked, Path(folder))
 

@@ -20,6 +20,8 @@ fault.
 
 ``--shared`` sites more are large (`SHARED_PAGES` pages) and allow `AT_ONCE` nodes, so that they are
 cut into parts: then at most so many may ask their hosts at the same time.
+
+Needs Debian's PostgreSQL (apt-get install postgresql-15), but for ``--catalog sqlite``.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from pathlib import Path
 
 from bench.arguments import parser
 from bench.ended_with_us import ended_with_us
-from bench.postgres import Postgres, serving_postgres
+from bench.postgres import Postgres, installed, serving_postgres
 
 from headgate.crawling.group_commit import GroupCommit
 from headgate.grid.nats_server import find_server
@@ -498,6 +500,9 @@ def main() -> int:
     )
     words.add_argument("--keep", type=Path, help="leave all that was made in this folder")
     asked = words.parse_args()
+    if asked.catalog != "sqlite" and not installed():
+        print("bench.grid_kills: apt-get install postgresql-15 first, or --catalog sqlite")
+        return 2
     failed = False
     for catalog in asked.catalog.split(","):
         for seed in map(int, asked.seeds.split(",")):

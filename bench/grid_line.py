@@ -3,18 +3,18 @@
     python -m bench.grid_line [--leases 2,10,30] [--cache DIR] [--quick]
 
 Manager, NATS server and twenty documentation sites (nginx) are in one network namespace, each of
-four nodes in one of its own at the end of an emulated line, which is its only way. Each node has
---bandwidth, and the manager a budget for all that is less than their sum. The node that is the
-first to have 600 KB is in the midst of its tasks, and is cut off for two leases and 5 s; nodes have
-more slots than there are sites, so that others can take its tasks at once. There is a crawl for
-each length of a lease. Needs root, as the bed does. Checked:
+four nodes in one of its own, behind a NAT box at the end of an emulated line, which is its only
+way. Each node has --bandwidth, and the manager a budget for all that is less than their sum. The
+node that is the first to have 600 KB is in the midst of its tasks, and is cut off for two leases
+and 5 s; nodes have more slots than there are sites, so that others can take its tasks at once.
+There is a crawl for each length of a lease. Needs root, nginx-light and nftables. Checked:
 
 - pages and their digests are those of `headgate crawl` of the same sites;
 - in no second more than 105 % of its bandwidth reached a node's interface, nor of the budget all of
   them together, by what the meter counted there; also while a node was cut off;
 - the tasks of the node that was cut off were given to others within the lease and 3 s, and of each
   task one result counted;
-- nodes listen nowhere.
+- nodes listen nowhere, and no route leads to them.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ import pyarrow.parquet as pq
 from bench.arguments import parser
 from bench.documentation import SITES, Documentation, fetched
 
-from headgate.lab.bed.network import missing, server_address
-from headgate.lab.bed.nodes import MANAGER_ADDRESS, NodesBed
+from headgate.lab.bed.network import server_address
+from headgate.lab.bed.nodes import MANAGER_ADDRESS, NodesBed, nodes_bed_misses
 from headgate.lab.bed.readings import Bins, Readings, windows
 
 SMALL = (
@@ -329,7 +329,7 @@ def main() -> int:
     )
     words.add_argument("--quick", action="store_true", help="five sites")
     asked = words.parse_args()
-    reason = missing()
+    reason = nodes_bed_misses()
     if reason is not None:
         raise SystemExit(f"no bed: {reason}")
     names = SMALL[:5] if asked.quick else SMALL
@@ -342,6 +342,8 @@ def main() -> int:
         NodesBed(ROUND_TRIPS, len(sites)) as bed,
         nginx(bed, folders),
     ):
+        if bed.is_reachable():
+            raise SystemExit("a route leads to nodes behind their NAT boxes")
         folder = Path(name)
         file = site_file(folder / "sites.toml", sites, lease=60.0)
         crawl = headgate(

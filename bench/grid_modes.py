@@ -11,7 +11,7 @@ page, so that connect times are known. From there each mode and placement begins
 
 Told for each: whether the pages are those of one machine; the mean round trip from a page's node to
 its site; how long the longest node needs for its bytes at its bandwidth, against the mean of all
-(1: even); and the time from the first task to the last result. Needs root, as the bed does.
+(1: even); and the time from the first task to the last result. Needs root and nginx-light.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from bench.arguments import parser
 from bench.documentation import SITES, Documentation, fetched
 from bench.grid_line import SMALL, headgate, nginx, pages
 
-from headgate.lab.bed.network import missing, server_address
-from headgate.lab.bed.nodes import MANAGER_ADDRESS, NodesBed
+from headgate.lab.bed.network import server_address
+from headgate.lab.bed.nodes import MANAGER_ADDRESS, NodesBed, nodes_bed_misses
 
 BANDWIDTHS = (0.3e6, 0.6e6, 0.9e6, 1.2e6)
 NODES = len(BANDWIDTHS)
@@ -198,7 +198,7 @@ def main() -> int:
     words.add_argument("--slots", type=int, default=5, help="sites that a node crawls at once")
     words.add_argument("--reference", action="store_true", help="nodes are compared by a page")
     asked = words.parse_args()
-    reason = missing()
+    reason = nodes_bed_misses()
     if reason is not None:
         raise SystemExit(f"no bed: {reason}")
     chosen = [way for way in WAYS if any(part in way for part in asked.only.split(","))]

@@ -5,7 +5,8 @@
 nginx serves a documentation site of so many pages from a network namespace, over a link of its own,
 so the link's counters are all that the keeper moved: answers, TLS, acknowledgements and the headers
 of all packets, by direction. What arrives is what a budget counts. `headgate keep --once` fetches
-the site; then the user wants it looked at (`--visit`), and every page is asked for once more.
+the site; then the user wants it looked at (`--visit`), and every page is asked for once more. Needs
+of Debian's packages nginx-light, openssl and iproute2.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """How well is the end of every site predicted? Simulated servers, in virtual time.
 
+    python -m bench.predicted_ends
+
 Simulated servers whose speed follows the hour of the day, on a virtual clock, under the crawl's own
 control and catalog (headgate/lab/worlds/hourly_servers.py): 20 sites, 10 crawlers, 2 MB/s, five
 worlds. The first run knows a first look only, the third two runs before it.

@@ -6,8 +6,8 @@ Three documentation sites from Debian's packages behind nginx, and the proxies, 
 the crawler; it asks for everything through one of them, as a user would with ``--proxy``. Mean use,
 worst second and worst five seconds are multiples of the budget. The bounds are those of the line
 without a proxy; the mean is only told, since a proxy that closes each connection may not carry
-more. Root is needed, and of Debian's packages those of the proxies to be tried: tinyproxy, squid,
-microsocks; about seven minutes.
+more. Root is needed, and of Debian's packages nginx-light and those of the proxies to be tried:
+tinyproxy, squid, microsocks. One that is missing is left out. About seven minutes.
 """
 
 from __future__ import annotations

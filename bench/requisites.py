@@ -8,7 +8,7 @@ each takes on the line, and one without requisites how much of it that is. Then 
 budget, with deadlines that leave a tenth of time to spare and a second for the start (robots.txt, a
 first page, what it needs: one after the other), sizes told; and once more nothing told.
 Deadlines are to be met where sizes are told; mean use, worst second and worst five seconds are
-multiples of the budget. Root is needed; about four minutes.
+multiples of the budget. Root is needed, and nginx (apt-get install nginx-light); a minute.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ Four sites, 20 ms away, of real pages (Debian's postgresql-doc-15) behind nginx,
 of its own; a spider that always has more to ask for. Columns: mean use of the budget from the first
 packet to the end of the run, while work remains; the worst second and the worst five, as multiples
 of the budget. A cell that fails while the machine stood still for more than 10 ms is measured once
-more. Root is needed, and network namespaces.
+more. Root is needed, and network namespaces (apt-get install nginx-light openssl postgresql-doc-15
+iproute2 ethtool gcc libc6-dev).
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ class Cell:
 
 def start_nginx(bed: Bed) -> None:
     program = nginx_program()
-    assert program is not None, "install nginx-light first"
+    if program is None:
+        raise SystemExit("install nginx-light first")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
          "-nodes", "-days", "2", "-subj", "/CN=bed", "-keyout", bed.folder / "key.pem",

@@ -10,8 +10,9 @@ Fig. 12    at one rate, up to a quarter, half, three quarters and all of its pag
 
 and its time, from start to end, is set against D / v, payload over rate. α of Eq. 17 is the slope
 of t·v over D through all of a site's crawls: what headers, requests and waiting add to payload. The
-paper's sites were of text, pictures and video as of 2020. Root is needed; about six minutes. The
-report of the lab shows what this printed (`headgate.lab.papers.zhu2020.real_crawls`).
+paper's sites were of text, pictures and video as of 2020. The report of the lab shows what this
+printed (`headgate.lab.papers.zhu2020.real_crawls`). Root is needed, and nginx (apt-get install
+nginx-light); about six minutes.
 """
 
 from __future__ import annotations

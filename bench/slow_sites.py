@@ -9,7 +9,8 @@ for something, or after a while.
 
 Printed: sites asked by then, and when the last of them was asked first; seconds from the interrupt
 to the last request, which is how long it was not heard; seconds until the process ended; memory at
-the worst moment, and per site what it is above that of a crawl of one.
+the worst moment, and per site what it is above that of a crawl of one. The exit code is 1 where a
+site was not asked or the interrupt was not heard within a second.
 """
 
 from __future__ import annotations

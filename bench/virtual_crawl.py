@@ -22,8 +22,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from headgate.jobs.crawl import CrawlJob, crawl
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.nobody import Nobody
-from headgate.jobs.ready_sites import fetcher_settings
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.seeded_servers import SeededServers, ServerManner
 from headgate.lab.worlds.simulated_web import Line

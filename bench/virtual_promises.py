@@ -24,8 +24,8 @@ from bench.promises import RTT_SECONDS, SCENARIOS, Trial, hindsight
 
 from headgate.control.conducting import Conducting
 from headgate.jobs.crawl import CrawlJob, crawl
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.nobody import Nobody
-from headgate.jobs.ready_sites import fetcher_settings
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.simulated_web import Answer, Line, ServerPace
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
