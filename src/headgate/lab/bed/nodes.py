@@ -1,17 +1,19 @@
 """A bed for a grid: machines at some distance from a core that has the web and the manager.
 
-    node 0 ns ── TUN ── emulator ── TUN ──┐
-    node 1 ns ── TUN ── emulator ── TUN ──┤ core ns: one address per site, one for the manager
-    ...                                   │
-    node n ns ── TUN ── emulator ── TUN ──┘
+    node 0 ns ── veth ── home 0 ns ── TUN ── emulator ── TUN ──┐
+    node 1 ns ── veth ── home 1 ns ── TUN ── emulator ── TUN ──┤ core ns: one address per site, one
+    ...                                                        │ for the manager
+    node n ns ── veth ── home n ns ── TUN ── emulator ── TUN ──┘
 
 Each node has only its own line, with its round trip, or another to each site; nodes do not reach
-each other. A line can be cut and restored.
+each other. A home is a NAT box (nftables): all nodes have the same private address behind it, to
+which the core has no route. A line can be cut and restored.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,15 +21,30 @@ from types import TracebackType
 from typing import IO
 
 from headgate.lab.bed.network import _FIRST as FIRST
-from headgate.lab.bed.network import Bed, server_address
+from headgate.lab.bed.network import Bed, missing, server_address
 from headgate.lab.bed.network import _ip as ip
+from headgate.lab.bed.network import _run as run
 from headgate.lab.bed.network import _sweep as sweep
+from headgate.lab.bed.network import _switch_off_offloads as switch_off_offloads
 from headgate.lab.bed.programs import compiled
 
-__all__ = ["MANAGER_ADDRESS", "NodesBed"]
+__all__ = ["MANAGER_ADDRESS", "NodesBed", "nodes_bed_misses"]
 
 MANAGER_ADDRESS = "10.78.200.1"
-_DEVICE = "line0"
+_NODE_ADDRESS, _HOME_ADDRESS = "192.168.1.2", "192.168.1.1"
+_DEVICE, _INSIDE, _OUTSIDE = "line0", "inside0", "outside0"
+_MASQUERADE = (
+    "add table ip nat; "
+    "add chain ip nat out { type nat hook postrouting priority srcnat; }; "
+    f'add rule ip nat out oifname "{_OUTSIDE}" masquerade'
+)
+
+
+def nodes_bed_misses() -> str | None:
+    """Why this bed cannot be built here; None when it can."""
+    if shutil.which("nft") is None:
+        return "the command nft is missing (apt-get install nftables)"
+    return missing()
 
 
 class NodesBed(Bed):
@@ -45,7 +62,9 @@ class NodesBed(Bed):
         self._to_site = to_site
         self._round_trips = round_trips
         self._sites = sites
-        self._nodes = [f"hg-{os.getpid()}-n{number}" for number in range(len(round_trips))]
+        numbers = range(len(round_trips))
+        self._nodes = [f"hg-{os.getpid()}-n{number}" for number in numbers]
+        self._homes = [f"hg-{os.getpid()}-h{number}" for number in numbers]
 
     def __enter__(self) -> NodesBed:
         super().__enter__()
@@ -58,7 +77,7 @@ class NodesBed(Bed):
         trace: TracebackType | None,
     ) -> None:
         super().__exit__(kind, error, trace)
-        for namespace in self._nodes:
+        for namespace in (*self._nodes, *self._homes):
             subprocess.run(["ip", "netns", "del", namespace], capture_output=True, check=False)
 
     def at_core(self, *command: str | Path) -> list[str]:
@@ -69,12 +88,17 @@ class NodesBed(Bed):
 
     def cut(self, number: int) -> None:
         """Cut a line silently: packets are dropped."""
-        ip("-n", self._nodes[number], "link", "set", _DEVICE, "down")
+        ip("-n", self._homes[number], "link", "set", _OUTSIDE, "down")
 
     def mend(self, number: int) -> None:
-        namespace = self._nodes[number]
-        ip("-n", namespace, "link", "set", _DEVICE, "up")
-        ip("-n", namespace, "route", "replace", "default", "dev", _DEVICE)
+        home = self._homes[number]
+        ip("-n", home, "link", "set", _OUTSIDE, "up")
+        ip("-n", home, "route", "replace", "default", "dev", _OUTSIDE)
+
+    def is_reachable(self) -> bool:
+        """Whether the core has a way to nodes' own addresses."""
+        asked = ["ip", "-n", self._server, "route", "get", _NODE_ADDRESS]
+        return not subprocess.run(asked, capture_output=True, check=False).returncode
 
     def start_meter_of(self, number: int, records: IO[bytes]) -> subprocess.Popen[bytes]:
         """Count at a node's interface into ``records`` until `stop_meter`."""
@@ -98,7 +122,7 @@ class NodesBed(Bed):
 
     def _build(self) -> None:
         sweep()
-        for namespace in (self._server, *self._nodes):
+        for namespace in (self._server, *self._nodes, *self._homes):
             ip("netns", "add", namespace)
             ip("-n", namespace, "link", "set", "lo", "up")
         addresses = [*map(server_address, range(self._sites)), MANAGER_ADDRESS]
@@ -114,10 +138,27 @@ class NodesBed(Bed):
             trips[: self._sites] = [self._to_site(number, site) for site in range(self._sites)]
         ways = zip(addresses, trips, strict=True)
         table.write_text("".join(f"{address} {seconds} 0 0\n" for address, seconds in ways))
-        node, far, own = self._nodes[number], f"far{number}", f"10.79.{number}.2"
-        self._start([str(compiled("emulator")), node, _DEVICE, self._server, far, str(table)])
-        ip("-n", node, "address", "add", f"{own}/32", "dev", _DEVICE)
-        for namespace, device in ((node, _DEVICE), (self._server, far)):
+        home, far, outer = self._homes[number], f"far{number}", f"10.79.{number}.2"
+        self._start([str(compiled("emulator")), home, _OUTSIDE, self._server, far, str(table)])
+        ip("-n", home, "address", "add", f"{outer}/32", "dev", _OUTSIDE)
+        for namespace, device in ((home, _OUTSIDE), (self._server, far)):
             ip("-n", namespace, "link", "set", device, "txqueuelen", "10000", "up")
-        ip("-n", node, "route", "add", "default", "dev", _DEVICE)
-        ip("-n", self._server, "route", "add", f"{own}/32", "dev", far)
+        ip("-n", home, "route", "add", "default", "dev", _OUTSIDE)
+        ip("-n", self._server, "route", "add", f"{outer}/32", "dev", far)
+        self._put_behind(home, self._nodes[number])
+
+    def _put_behind(self, home: str, node: str) -> None:
+        """Give a node its private address behind a NAT box."""
+        ip(
+            *("link", "add", _DEVICE, "netns", node, "type", "veth"),
+            *("peer", "name", _INSIDE, "netns", home),
+        )
+        ends = ((node, _DEVICE, _NODE_ADDRESS), (home, _INSIDE, _HOME_ADDRESS))
+        for namespace, device, address in ends:
+            ip("-n", namespace, "address", "add", f"{address}/24", "dev", device)
+            switch_off_offloads(namespace, device)
+            ip("-n", namespace, "link", "set", device, "txqueuelen", "10000", "up")
+        ip("-n", node, "route", "add", "default", "via", _HOME_ADDRESS)
+        within = ["ip", "netns", "exec", home]
+        run([*within, "nft", _MASQUERADE])
+        run([*within, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"])
