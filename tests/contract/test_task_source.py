@@ -184,7 +184,7 @@ def test_a_silent_node_loses_its_task_to_another(open_office: OpenOffice, tmp_pa
     async def scene(office: Office) -> None:
         one, two = office.source("n1"), office.source("n2")
         lost = await claimed(one, "a")
-        office.pass_time(LEASE_SECONDS + 1)
+        office.pass_time(LEASE_SECONDS + 3)
         taken = await claimed(two, "a")
         assert taken.lease.task == lost.lease.task
         assert taken.lease.epoch > lost.lease.epoch
@@ -239,6 +239,7 @@ def test_the_sites_memory_comes_in_pieces(open_office: OpenOffice, tmp_path: Pat
         assert len(pieces) > 1
         assert b"".join(pieces) == MEMORY
         assert await two.known(Known(lease=grant.lease, offset=0)) == b""
+        assert await one.known(Known(lease=grant.lease, offset=5, most=7)) == MEMORY[5:12]
         assert grant.handed_bytes == len(HANDED)
         handed = [
             await one.known(Known(lease=grant.lease, offset=offset, handed=True))
@@ -273,7 +274,7 @@ def test_a_late_result_counts_if_it_is_the_first(open_office: OpenOffice, tmp_pa
     async def scene(office: Office) -> None:
         one, two = office.source("n1"), office.source("n2")
         late = await claimed(one, "a")
-        office.pass_time(LEASE_SECONDS + 1)
+        office.pass_time(LEASE_SECONDS + 3)
         second = await claimed(two, "a")
         result = Result(late.lease, "a", "late")
         assert await brought(one, result) is Word.COMMITTED
@@ -291,7 +292,7 @@ def test_of_two_whole_results_the_first_counts(open_office: OpenOffice, tmp_path
     async def scene(office: Office) -> None:
         one, two = office.source("n1"), office.source("n2")
         first = await claimed(one, "a")
-        office.pass_time(LEASE_SECONDS + 1)
+        office.pass_time(LEASE_SECONDS + 3)
         second = await claimed(two, "a")
         loser, winner = Result(first.lease, "a", "1"), Result(second.lease, "a", "2")
         assert (await one.put(loser.put)).word is Word.SEND

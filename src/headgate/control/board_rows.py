@@ -84,6 +84,15 @@ class BoardTerms:
     silent_leases: float = 5.0
     """Lease times after which a silent node is considered dead."""
 
+    restart_seconds: float = 2.0
+    """In which a node that was killed and started again at once is heard of."""
+
+    @property
+    def grace_seconds(self) -> float:
+        """Seconds after the end of a lease in which its node may still go on with the task: another
+        would fetch again what this one has."""
+        return min(self.restart_seconds, 0.4 * self.lease_seconds)
+
     @property
     def stuck_seconds(self) -> float:
         return max(self.stuck_leases * self.lease_seconds, self.slow_seconds)

@@ -1,7 +1,8 @@
 """Chooses the task that a node would get now, without side effects.
 
-First a waiting task, by `choose`; then the one whose lease expired longest ago; and if few are left
-and none waits, a task that another node has, for the second time.
+First a waiting task, by `choose`; then the one whose lease expired longest ago, if its node had
+time to come back; and if few are left and none waits, a task that another node has, for the second
+time.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ class TaskChoice:
             return None
         if chosen is not None:
             return chosen
-        lapsed = next((held for held in self.leases.lapsed(now) if asker.fits(held.task)), None)
+        vanished = self.leases.lapsed(now - self.terms.grace_seconds)
+        lapsed = next((held for held in vanished if asker.fits(held.task)), None)
         return self._second(asker, now) if lapsed is None else lapsed.task
 
     def place(self, host: str, now: float) -> int | None:

@@ -200,8 +200,10 @@ class Desk:
         if not left:
             self._told_end.add(node)
             return Idle(wait=lease / 2, left=0)
-        lapse = self.board.leases.next_end(now) + _AFTER_LAPSE_SECONDS
-        return Idle(wait=min(lease / 6, _LONGEST_WAIT_SECONDS, lapse), left=left)
+        free = self.board.leases.next_end(now - self.board.terms.grace_seconds)
+        return Idle(
+            wait=min(lease / 6, _LONGEST_WAIT_SECONDS, free + _AFTER_LAPSE_SECONDS), left=left
+        )
 
     async def beat(self, node: str, beat: Beat) -> Orders:
         self._let_in(node, beat)
