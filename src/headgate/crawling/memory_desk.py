@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from headgate.crawling.task_messages import (
-    KNOWN_BYTES,
     VERSION,
     Beat,
     Chunk,
@@ -123,7 +122,7 @@ class MemoryDesk:
             return b""
         row = self._rows[known.lease.task]
         data = row.handed if known.handed else row.memory
-        return data[known.offset : known.offset + KNOWN_BYTES]
+        return data[known.offset : known.offset + known.most]
 
     async def put(self, node: str, put: Put) -> Verdict:
         self._let_in(node, put)

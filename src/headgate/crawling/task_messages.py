@@ -188,10 +188,12 @@ class Orders(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Known(Question, frozen=True, kw_only=True):
-    """Asks for the next bytes of a site's memory, at most `KNOWN_BYTES`; none: that was all."""
+    """Asks for the next bytes of a site's memory; none: that was all."""
 
     lease: Lease
     offset: Count
+    most: Annotated[int, msgspec.Meta(gt=0, le=KNOWN_BYTES)] = KNOWN_BYTES
+    """Bytes that may come at once."""
     handed: bool = False
     """Instead of the memory, what earlier parts handed to this one."""
 
@@ -255,13 +257,22 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """With `Word.RESEND`."""
 
 
+_encoder = msgspec.json.Encoder()
+_decoders: dict[type, msgspec.json.Decoder[Any]] = {}
+"""Made on first use, by kind."""
+
+
 def encoded(message: msgspec.Struct) -> bytes:
-    return msgspec.json.encode(message)
+    return _encoder.encode(message)
 
 
 def decoded(data: bytes, kind: type[Kind]) -> Kind:
     """Raises `msgspec.MsgspecError` (a ValueError) if it is not a message of this kind."""
-    return msgspec.json.decode(data, type=kind, dec_hook=_from_plain)
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = msgspec.json.Decoder(kind, dec_hook=_from_plain)
+    found: Kind = decoder.decode(data)
+    return found
 
 
 def claim_answer(data: bytes) -> ClaimAnswer:

@@ -13,7 +13,7 @@ from headgate.control.board import Board
 from headgate.control.board_rows import BoardStore, BoardTask, LeaseRow
 from headgate.control.open_leases import OpenLease
 from headgate.crawling.ports import Clock
-from headgate.crawling.task_messages import KNOWN_BYTES, Grant, Known, Lease, decoded
+from headgate.crawling.task_messages import Grant, Known, Lease, decoded
 from headgate.model.task import Task
 from headgate.model.units import Seconds
 from headgate.storage.collection import Collection, RunFolder
@@ -108,7 +108,7 @@ class GivenTasks:
         path = self.collection.memory(owner.site)
         if known.handed:
             path = handout_path(self.run, owner.site, owner.visit)
-        return await asyncio.to_thread(_piece, path, known.offset)
+        return await asyncio.to_thread(_piece, path, known.offset, known.most)
 
     def _with_time_left(self, task: Task, row: BoardTask) -> Task:
         """The site's deadline counts from now."""
@@ -125,11 +125,11 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _piece(path: Path, offset: int) -> bytes:
+def _piece(path: Path, offset: int, most: int) -> bytes:
     with reading(path):
         try:
             with path.open("rb") as file:
                 file.seek(offset)
-                return file.read(KNOWN_BYTES)
+                return file.read(most)
         except FileNotFoundError:
             return b""

@@ -103,15 +103,28 @@ class _Ear:
 
 def _question(body: bytes, kind: type[Question]) -> Question:
     try:
-        version = decoded(body, Question).version
-        if version != VERSION:
-            raise Refused(
-                f"this manager speaks version {VERSION} of the grid's messages, the node {version};"
-                " bring both to the same Headgate"
-            )
-        return decoded(body, kind)
+        question = decoded(body, kind)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        _check_version(_version(body))  # the better reason, if it is one
         raise Refused(f"bad request: {error}") from None
+    _check_version(question.version)
+    return question
+
+
+def _version(body: bytes) -> int:
+    """Of a question that may be none of ours."""
+    try:
+        return decoded(body, Question).version
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return VERSION
+
+
+def _check_version(version: int) -> None:
+    if version != VERSION:
+        raise Refused(
+            f"this manager speaks version {VERSION} of the grid's messages, the node {version};"
+            " bring both to the same Headgate"
+        )
 
 
 async def _claim(desk: TaskDesk, node: str, question: Question) -> bytes:

@@ -33,7 +33,7 @@ from headgate.storage.journals.appending import sync_folder
 from headgate.storage.journals.spool_files import Place
 from headgate.storage.memory.file import DamagedMemory
 from headgate.storage.memory.site_memory import SiteMemory
-from headgate.storage.replacing import write_whole
+from headgate.storage.replacing import write_soon, write_whole
 
 __all__ = ["LeaseFolder", "SavedGrant", "is_complete", "keep_handout", "lease_folders"]
 
@@ -77,8 +77,7 @@ class LeaseFolder:
         """Save what is known of the site; False: the data is unusable and was left out."""
         site, _ = grant.task.whose
         path = Collection(self.path).memory(site)
-        with writing(path):
-            path.write_bytes(data)
+        write_soon(path, data)
         try:
             SiteMemory.checked(path, site).close()
         except DamagedMemory:
@@ -150,8 +149,11 @@ def keep_handout(folder: LeaseFolder, grant: Grant, packed: bytes) -> bool:
 
 
 def is_complete(folder: LeaseFolder, grant: Grant) -> bool:
-    """Whether all that the crawl needs is here."""
-    return not grant.handed_bytes or _handout(folder, grant).exists()
+    """Whether all that the manager has for the crawl is here; a damaged memory is not."""
+    site, _ = grant.task.whose
+    return (not grant.known_bytes or Collection(folder.path).memory(site).exists()) and (
+        not grant.handed_bytes or _handout(folder, grant).exists()
+    )
 
 
 def _handout(folder: LeaseFolder, grant: Grant) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from bench.cut_line import CutLine
 from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.crawling.memory_desk import MemoryDesk
+from headgate.crawling.task_messages import Known
 from headgate.crawling.task_source import Refused
 from headgate.frontier.seen import url_hashes
 from headgate.jobs.from_python import crawl
@@ -339,30 +340,97 @@ def test_a_revoked_node_ends(tmp_path: Path) -> None:
         assert not desk.results()
 
 
+@dataclass
+class RememberedVisit:
+    """Five pages of a site to look at again, with its memory."""
+
+    task: Task
+    memory: bytes
+
+    @classmethod
+    def of(cls, web: SmallWeb, folder: Path) -> RememberedVisit:
+        site = site_of(web)
+        crawl([site], Budget(BytesPerSecond(float("inf"))), folder)
+        web.asked.clear()
+        web.served.clear()
+        memory = Collection(folder).memory("small").read_bytes()
+        kept = KeptVisit("2026-01-01T00-00-00", 1e6)
+        return cls(Task(site, 2, tuple(sorted(web.urls)[:5]), kept), memory)
+
+    def check(self, web: SmallWeb, result: Mapping[str, bytes]) -> None:
+        assert {f"http://127.0.0.1:{web.port}{path}" for path in web.asked} >= set(
+            self.task.asks or ()
+        )
+        assert sum(web.asked.values()) == 5 + 1, "those and robots.txt"
+        assert sum(1 for _, size in web.served if size == 0) == 5, "none of them was sent again"
+        assert set(result) == {"small~2.journal", "small~2-00001.warc.gz"}
+        archive = gzip.decompress(result["small~2-00001.warc.gz"])
+        assert archive.count(b"WARC-Type: revisit") == 5
+
+
 def test_a_visit_asks_on_condition_by_the_memory_that_came_with_it(tmp_path: Path) -> None:
     desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
     with serving(SmallWeb(12)) as web:
-        site = site_of(web)
-        crawl([site], Budget(BytesPerSecond(float("inf"))), tmp_path / "collection")
-        memory = Collection(tmp_path / "collection").memory("small").read_bytes()
-        asks = tuple(sorted(web.urls)[:5])
-        kept = KeptVisit("2026-01-01T00-00-00", 1e6)
-        desk.add(Task(site, 2, asks, kept), "small.test", memory)
-        web.asked.clear()
-        web.served.clear()
+        visit = RememberedVisit.of(web, tmp_path / "collection")
+        desk.add(visit.task, "small.test", visit.memory)
         scene = Scene(tmp_path, desk)
 
-        async def visit() -> None:
+        async def look() -> None:
             assert (await scene.node()).committed == 1
 
-        play(visit)
-        assert {f"http://127.0.0.1:{web.port}{path}" for path in web.asked} >= set(asks)
-        assert sum(web.asked.values()) == 5 + 1, "those and robots.txt"
-        assert sum(1 for _, size in web.served if size == 0) == 5, "none of them was sent again"
-    (result,) = desk.results().values()
-    assert set(result) == {"small~2.journal", "small~2-00001.warc.gz"}
-    revisits = gzip.decompress(result["small~2-00001.warc.gz"]).count(b"WARC-Type: revisit")
-    assert revisits == 5
+        play(look)
+        visit.check(web, *desk.results().values())
+
+
+class SlowMemoryDesk(MemoryDesk):
+    """Its answers about what is known take a while, and meanwhile something else may happen."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    async def known(self, node: str, known: Known) -> bytes:
+        if self.meanwhile is not None:
+            self.meanwhile()
+        await asyncio.sleep(1.5)
+        return await super().known(node, known)
+
+
+def test_a_visit_begins_when_the_memory_has_come(tmp_path: Path) -> None:
+    """Also beside another task, for which the node looks at what it may begin."""
+    desk = SlowMemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(60, seconds_per_page=0.05)) as other, serving(SmallWeb(12)) as web:
+        visit = RememberedVisit.of(web, tmp_path / "collection")
+        desk.add(Task(site_of(other, "other")), "other.test")
+        number = desk.add(visit.task, "small.test", visit.memory)
+        scene = Scene(tmp_path, desk)
+
+        async def look() -> None:
+            assert (await scene.node()).committed == 2
+
+        play(look)
+        visit.check(web, desk.results()[number])
+
+
+def test_a_node_that_is_killed_while_a_memory_comes_asks_for_it_again(tmp_path: Path) -> None:
+    desk = SlowMemoryDesk(time.monotonic, 30.0)
+    with serving(SmallWeb(12)) as web:
+        visit = RememberedVisit.of(web, tmp_path / "collection")
+        desk.add(visit.task, "small.test", visit.memory)
+        scene = Scene(tmp_path, desk)
+
+        async def die() -> None:
+            node = asyncio.create_task(scene.node())
+            desk.meanwhile = node.cancel
+            with pytest.raises(asyncio.CancelledError):
+                await node
+
+        play(die)
+        desk.meanwhile = None
+
+        async def look() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(look)
+        visit.check(web, *desk.results().values())
 
 
 def test_a_memory_that_came_damaged_is_left_out(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+import msgspec
+
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Claim, Grant, Idle, Known
@@ -21,6 +23,7 @@ from headgate.jobs.lending.beating import Beating
 from headgate.jobs.lending.bringing import until_answered
 from headgate.jobs.lending.guest_rules import GuestRules
 from headgate.jobs.lending.holdings import Holdings, Work
+from headgate.jobs.lending.manager_line import ManagerLine
 from headgate.storage.lease_folder import keep_handout
 from headgate.storage.replacing import write_soon
 
@@ -36,6 +39,7 @@ class Claiming:
     holdings: Holdings
     beating: Beating
     rules: GuestRules
+    line: ManagerLine
     clock: Clock
     tell: Callable[[str], None]
     _refused: list[int] = field(default_factory=list)
@@ -62,6 +66,7 @@ class Claiming:
         if answer.lease not in self.holdings.works:
             await self._take(answer, asked)
         (self.holdings.home / "claim").unlink(missing_ok=True)
+        await self.line.take(len(msgspec.json.encode(answer)))
         return None
 
     async def _take(self, grant: Grant, asked: float) -> None:
@@ -73,34 +78,40 @@ class Claiming:
         work = self.holdings.take(grant, asked, self.clock.wall())
         if grant.known_bytes:
             await self._take_memory(work)
-        if grant.handed_bytes:
-            await self._take_handout(work)
+        if grant.handed_bytes and not await self._take_handout(work):
+            self.tell(f"{work.site}: its URLs arrived damaged; it is given back")
+            self._refuse(work.grant)
+            self.holdings.lose(work, "it arrived damaged")
+        work.complete = True
 
     async def _take_memory(self, work: Work) -> None:
         """Fetch the site's memory; without it, everything is crawled again."""
         memory = await self._all_pieces(work, work.grant.known_bytes, handed=False)
+        if work.lost:
+            return
         if not await asyncio.to_thread(work.folder.keep_memory, work.grant, memory):
             self.tell(f"{work.site}: its memory arrived damaged and is ignored")
 
-    async def _take_handout(self, work: Work) -> None:
-        """Fetch what was handed to a part of a site; without it, the part cannot be crawled."""
+    async def _take_handout(self, work: Work) -> bool:
+        """Fetch what was handed to a part of a site; False: it cannot be crawled without."""
         handout = await self._all_pieces(work, work.grant.handed_bytes, handed=True)
         if work.lost:
-            return
-        work.complete = await asyncio.to_thread(keep_handout, work.folder, work.grant, handout)
-        if not work.complete:
-            self.tell(f"{work.site}: its URLs arrived damaged; it is given back")
-            self._refuse(work.grant)
-            self.holdings.lose(work, "it arrived damaged")
+            return True
+        return await asyncio.to_thread(keep_handout, work.folder, work.grant, handout)
 
     async def _all_pieces(self, work: Work, size: int, *, handed: bool) -> bytes:
         pieces = bytearray()
-        while len(pieces) < min(size, _MOST_MEMORY_BYTES):
-            known = Known(lease=work.lease, offset=len(pieces), handed=handed)
-            piece = await until_answered(partial(self.source.known, known))
-            if not piece:
-                break
-            pieces += piece
+        async with self.line.memory():
+            while len(pieces) < min(size, _MOST_MEMORY_BYTES) and not work.lost:
+                known = Known(
+                    lease=work.lease, offset=len(pieces), handed=handed,
+                    most=self.line.piece_bytes(),
+                )  # fmt: skip
+                await self.line.take(known.most)
+                piece = await until_answered(partial(self.source.known, known))
+                if not piece:
+                    break
+                pieces += piece
         return bytes(pieces)
 
     def _refuse(self, grant: Grant) -> None:

@@ -45,7 +45,8 @@ class Work:
     ending: str = ""
     """Why the manager wants it to end with what was fetched."""
     complete: bool = True
-    """Everything that it needs to be crawled is here."""
+    """What the manager has for it is here: a visit without the site's memory would ask for nothing,
+    or for everything again."""
 
     @property
     def lease(self) -> Lease:
@@ -76,10 +77,10 @@ class Holdings:
         """Recover tasks of an earlier process; the manager must confirm their leases."""
         for folder in lease_folders(self.home):
             saved = folder.grant()
-            if saved is None or not is_complete(folder, saved.grant):
+            ended = folder.ended()
+            if saved is None or (ended is None and not is_complete(folder, saved.grant)):
                 folder.delete()
                 continue
-            ended = folder.ended()
             stage = Stage.WAITING if ended is None else Stage.ENDED
             progress = ended or Progress(saved.grant.task.name, visit=saved.grant.task.visit)
             self._hold(Work(folder, saved, progress, stage), 0.0, 0.0)
@@ -90,7 +91,7 @@ class Holdings:
         saved = SavedGrant(grant, wall)
         folder.begin(saved)
         progress = Progress(grant.task.name, visit=grant.task.visit)
-        work = Work(folder, saved, progress, complete=not grant.handed_bytes)
+        work = Work(folder, saved, progress, complete=False)
         self._hold(work, asked, grant.seconds)
         return work
 

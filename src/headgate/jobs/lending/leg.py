@@ -59,8 +59,12 @@ class WorkerLeg:
     """Called when a task has ended: there is a result to deliver, and a slot is free."""
     look_seconds: float
     interrupted: str = ""
+    pages_share: float = 1.0
+    """The part of the owner's rate that is for pages; the rest is for the manager."""
     _upkeep: Upkeep | None = None
     _total: float | None = None
+    _shared: float = 1.0
+    """`pages_share` as it was when the budget was last set."""
     _time: RunTime = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,6 +78,7 @@ class WorkerLeg:
         )  # fmt: skip
         learning = Learning.of(self.catalog, self.budget.calendar, ())
         self._total, self.interrupted = self.holdings.book.total, ""
+        self._shared = self.pages_share
         manager = Manager.of((), {}, self._capacity(keeping), self.budget.crawlers)
         parts = structs.replace(self.parts, open_fleet=self._open_fleet)
         terms = FleetTerms(home, "", settings)
@@ -181,13 +186,15 @@ class WorkerLeg:
     def _keep_budget(self, leg: Upkeep, now: float, reports: Sequence[Progress]) -> None:
         changed = leg.keeping.look(now, reports)
         leg.keeping.save(now)
-        total = self.holdings.book.total
-        if (changed or total != self._total) and not leg.over:
-            self._total = total
+        terms = self.holdings.book.total, self.pages_share
+        if (changed or terms != (self._total, self._shared)) and not leg.over:
+            self._total, self._shared = terms
             leg.conducting.set_budget(self._capacity(leg.keeping))
 
     def _capacity(self, keeping: BudgetKeeping) -> Capacity | None:
         own, total = keeping.capacity, self._total
+        if own is not None:
+            own = own.scaled(self._shared)
         if total is None:
             return own
         leased_part = max(total, _LITTLE)

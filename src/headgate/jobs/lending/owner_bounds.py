@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import math
 import shutil
 from dataclasses import dataclass
 
@@ -18,7 +16,6 @@ __all__ = ["OwnerBounds"]
 
 _LEAST_FREE_BYTES = 50_000_000
 """With less space no task is claimed."""
-_LOOK_SECONDS = 1.0
 _ANYWHERE = frozenset(("0.0.0.0/0", "::/0"))
 _NOBODY = "no contact given"
 
@@ -31,7 +28,6 @@ class OwnerBounds:
     holdings: Holdings
     leg: WorkerLeg
     clock: Clock
-    _may_send_at: float = 0.0
 
     def why_not_now(self) -> str:
         """Why the node must rest; empty: it may work."""
@@ -63,12 +59,3 @@ class OwnerBounds:
             return FetcherSettings(contact or _NOBODY, named=named)
         except UserMistake:
             return FetcherSettings(_NOBODY, named=named)
-
-    async def pace(self, bytes_: int) -> None:
-        """Wait until this many bytes may be sent at the owner's rate."""
-        while (rate := self.leg.own_rate()) == 0:
-            await asyncio.sleep(_LOOK_SECONDS)
-        now = self.clock.now()
-        start = max(now, self._may_send_at)
-        self._may_send_at = start + bytes_ / (rate or math.inf)
-        await asyncio.sleep(start - now)

@@ -29,6 +29,7 @@ from headgate.jobs.lending.claiming import Claiming
 from headgate.jobs.lending.guest_rules import GuestRules
 from headgate.jobs.lending.holdings import Holdings, Stage, Work
 from headgate.jobs.lending.leg import WorkerLeg
+from headgate.jobs.lending.manager_line import ManagerLine
 from headgate.jobs.lending.owner_bounds import OwnerBounds
 from headgate.jobs.lending.reference_visit import ReferenceVisit
 from headgate.jobs.lending.tally import WorkerTally
@@ -117,6 +118,7 @@ class Worker:
     leg: WorkerLeg = field(init=False)
     tally: WorkerTally = field(init=False)
     bounds: OwnerBounds = field(init=False)
+    line: ManagerLine = field(init=False)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
     _waking: Waking = field(default_factory=Waking)
     """Set when a task was granted, has ended or was delivered."""
@@ -137,9 +139,11 @@ class Worker:
             self.look_seconds / 2,
         )
         self.beating = Beating(self.source, self.holdings, self.parts.clock)
+        self.line = ManagerLine(self.leg, self.parts.clock)
         self.claiming = Claiming(
-            self.source, self.holdings, self.beating, self.job.rules, self.parts.clock, self._tell
-        )
+            self.source, self.holdings, self.beating, self.job.rules, self.line, self.parts.clock,
+            self._tell,
+        )  # fmt: skip
         self.tally = WorkerTally(self.job.node)
         job = self.job
         self.bounds = OwnerBounds(
@@ -154,7 +158,7 @@ class Worker:
     async def run(self) -> NodeStatus:
         self.holdings.recover()
         bringing = BringingAll(
-            self.source, self.holdings, self.tally, self.bounds.pace, self._tell, self._waking,
+            self.source, self.holdings, self.tally, self.line.send, self._tell, self._waking,
             self.look_seconds,
         )  # fmt: skip
         loops = [

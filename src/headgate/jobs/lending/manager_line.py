@@ -1,0 +1,88 @@
+"""What a node and its manager send each other, within the owner's bandwidth.
+
+Results go out at the owner's rate. Coming in, the rate is shared with pages: a small part is always
+left to the manager's answers and to acknowledgements of what is delivered, and half of it while the
+memory of a site arrives, which may be many megabytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from headgate.crawling.ports import Clock
+from headgate.crawling.task_messages import KNOWN_BYTES
+from headgate.jobs.lending.leg import WorkerLeg
+
+__all__ = ["ManagerLine"]
+
+_TALK_SHARE, _MEMORY_SHARE = 0.03, 0.5
+_LEAST_PIECE_BYTES, _PIECE_SECONDS = 4096, 0.1
+_SETTLING_SECONDS = 1.0
+"""In which pages that were paid for before have arrived."""
+_LOOK_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class _Queue:
+    """One direction of the line: whoever comes waits for those before."""
+
+    rate: Callable[[], float | None]
+    """Bytes per second; None: unlimited."""
+    clock: Clock
+    _free_at: float = 0.0
+
+    async def wait(self, bytes_: int) -> None:
+        while (rate := self.rate()) == 0:
+            await asyncio.sleep(_LOOK_SECONDS)
+        now = self.clock.now()
+        start = max(now, self._free_at)
+        self._free_at = start + bytes_ / (rate or math.inf)
+        await asyncio.sleep(start - now)
+
+
+@dataclass(slots=True)
+class ManagerLine:
+    leg: WorkerLeg
+    clock: Clock
+    send: Callable[[int], Awaitable[None]] = field(init=False)
+    """Wait until this many bytes may be sent."""
+    take: Callable[[int], Awaitable[None]] = field(init=False)
+    """Wait until this many bytes may come."""
+    _memory_comes: bool = False
+
+    def __post_init__(self) -> None:
+        self.send = _Queue(self.leg.own_rate, self.clock).wait
+        self.take = _Queue(self._rate_in, self.clock).wait
+        self._share()
+
+    @asynccontextmanager
+    async def memory(self) -> AsyncIterator[None]:
+        """While this is open, pages leave room for the memory of a site."""
+        self._memory_comes = True
+        self._share()
+        try:
+            if self.leg.own_rate() is not None:
+                await asyncio.sleep(_SETTLING_SECONDS)
+            yield
+        finally:
+            self._memory_comes = False
+            self._share()
+
+    def piece_bytes(self) -> int:
+        """How much of a memory to ask for at once."""
+        rate = self._rate_in()
+        if rate is None:
+            return KNOWN_BYTES
+        return min(max(int(rate * _PIECE_SECONDS), _LEAST_PIECE_BYTES), KNOWN_BYTES)
+
+    def _rate_in(self) -> float | None:
+        rate = self.leg.own_rate()
+        return None if rate is None else rate * (1.0 - self.leg.pages_share)
+
+    def _share(self) -> None:
+        self.leg.pages_share = 1.0 - (_MEMORY_SHARE if self._memory_comes else _TALK_SHARE)
+        self.leg.look_now()
