@@ -31,8 +31,8 @@ from headgate.control.forecast import Forecast
 from headgate.control.planning_ahead import plan_the_rest
 from headgate.control.snapshots import Look
 from headgate.jobs.crawl import CrawlJob, crawl
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.node import NodeParts
-from headgate.jobs.ready_sites import fetcher_settings
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.seeded_servers import SeededServers, ServerManner
 from headgate.lab.worlds.simulated_web import Answer, Line

@@ -12,7 +12,7 @@ CRAWL = """
 import asyncio, sys
 from pathlib import Path
 from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.ready_sites import fetcher_settings
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.nobody import Nobody
 from headgate.jobs.real_parts import real_parts
 from headgate.model.budget import Budget

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.jobs.crawl import CrawlJob, crawl
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.nobody import Nobody
-from headgate.jobs.ready_sites import fetcher_settings
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.simulated_web import Answer, Line
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually

@@ -14,8 +14,8 @@ import pytest
 
 from headgate.focus.topic import RELEVANT
 from headgate.jobs.crawl import CrawlJob, crawl
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.nobody import Nobody
-from headgate.jobs.ready_sites import fetcher_settings
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.simulated_web import Answer, Exchange, Line, ServerPace
 from headgate.lab.worlds.topical_web import TOPIC_WORDS, TopicalWeb

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from headgate.crawling.progress import Progress
 from headgate.jobs.crawl import CrawlJob, crawl
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.nobody import Nobody
-from headgate.jobs.ready_sites import fetcher_settings
 from headgate.jobs.tables_beside import TablesBeside
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.simulated_web import Answer, Line

@@ -14,13 +14,12 @@ from headgate.cli.interrupts import on_interrupt
 from headgate.cli.opening_words import OpeningWords
 from headgate.cli.speaking import show, show_json
 from headgate.jobs.budget_keeping import is_unlimited
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.real_parts import real_parts
 from headgate.jobs.report_pages import PAGE
 from headgate.model.run_report import RunReport
 from headgate.views.report_text import report_text
 
 if TYPE_CHECKING:
+    from headgate.jobs.crawl import CrawlJob
     from headgate.views.progress_view import ProgressView
 
 __all__ = ["conclude", "crawl_watched", "progress_view"]
@@ -31,7 +30,10 @@ INTERRUPTED, NOT_ON_TIME, NOTHING_FETCHED = 130, 3, 4
 async def crawl_watched(
     job: CrawlJob, *, quiet: bool, opening: OpeningWords | None = None
 ) -> RunReport:
-    """Crawl and show progress."""
+    """Crawl and show progress. A manager, which shows the same, need not load a crawl."""
+    from headgate.jobs.crawl import crawl
+    from headgate.jobs.real_parts import real_parts
+
     words = opening or OpeningWords(quiet=quiet)
     watch = CrawlWatch(
         job.sites,

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headgate.cli.door_arguments import need_grid
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
-from headgate.model.extras import extra
 from headgate.model.site import Site
 from headgate.model.units import (
     Bytes,
@@ -108,8 +108,7 @@ def _keep(args: argparse.Namespace) -> int:
 
 
 def _grid(args: argparse.Namespace) -> int:
-    for module in ("cryptography", "nats"):
-        extra(module, "grids", "grid")
+    need_grid()
     from headgate.cli.demo_grid import run_grid_demo
 
     out = args.out or Path(tempfile.mkdtemp(prefix="headgate-demo-"))
@@ -128,7 +127,7 @@ def _introduction(places: Sequence[DemoPlace], bandwidth: BytesPerSecond) -> str
 
 def _job(places: Sequence[DemoPlace], bandwidth: BytesPerSecond, out: Path) -> CrawlJob:
     from headgate.jobs.crawl import CrawlJob
-    from headgate.jobs.ready_sites import fetcher_settings
+    from headgate.jobs.fetcher_settings import fetcher_settings
 
     sites = tuple(
         Site(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from headgate.model.errors import UserMistake
@@ -33,10 +34,16 @@ def add_door(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def need_grid() -> None:
-    """Import the packages of the extra, or say what to install."""
+def need_grid(features: str = "grids") -> None:
+    """Import the packages of the extra, or say what to install.
+
+    The NATS client would load aiohttp, if that is installed, for WebSockets: 13 MB for nothing.
+    """
+    sys.modules.setdefault("aiohttp", None)  # type: ignore[arg-type] # "there is none"
     for module in ("cryptography", "nats"):
-        extra(module, "grids", "grid")
+        extra(module, features, "grid")
+    if sys.modules["aiohttp"] is None:
+        del sys.modules["aiohttp"]
 
 
 def door_place(args: argparse.Namespace) -> DoorPlace | None:

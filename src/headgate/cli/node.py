@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from headgate.cli.arguments import at_least_one, named_folder
+from headgate.cli.door_arguments import need_grid
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.proxies import say_that_proxies_are_not_used
 from headgate.cli.speaking import show_json
-from headgate.model.extras import extra
 
 __all__ = ["configure", "run"]
 
@@ -76,8 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     say_that_proxies_are_not_used()
-    for module in ("cryptography", "nats"):
-        extra(module, "nodes of a grid", "grid")
+    need_grid("nodes of a grid")
     with ending_at_once():
         import uvloop
 

@@ -254,9 +254,11 @@ def _forecasts(
     import uvloop
 
     from headgate.control.forecast import Source
-    from headgate.jobs.forecasting import forecast_sites, scouted_sites
-    from headgate.jobs.ready_sites import fetcher_settings, ready_sites
+    from headgate.jobs.fetcher_settings import fetcher_settings
+    from headgate.jobs.forecasting import forecast_sites
+    from headgate.jobs.ready_sites import ready_sites
     from headgate.jobs.real_parts import real_parts
+    from headgate.jobs.scouted_sites import scouted_sites
     from headgate.storage.catalog.opened import opened_catalog
     from headgate.storage.collection import Collection
 

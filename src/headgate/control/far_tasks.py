@@ -6,17 +6,14 @@ from the catalog: `wanted` says so, `next_ones` which, and `read` notes that it 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
 
 from headgate.control.board_rows import Rank
 
 __all__ = ["FarTasks"]
 
-_RANK = np.dtype([("unpromised", "i1"), ("key", "f8"), ("number", "i8")])
 _AT_ONCE = 500
 
 
@@ -28,16 +25,23 @@ class FarTasks:
     """Tasks read at once."""
     wanted: bool = False
     """A node claimed a task, and may get one of these."""
-    _ranks: NDArray[np.void] = field(default_factory=lambda: np.empty(0, _RANK))
-    """Sorted."""
+    _unpromised: array[int] = field(default_factory=lambda: array("b"))
+    """The three parts of each rank, in the order of ranks: 17 bytes for a task."""
+    _keys: array[float] = field(default_factory=lambda: array("d"))
+    _numbers: array[int] = field(default_factory=lambda: array("q"))
     _read: int = 0
 
     @classmethod
     def of(cls, ranks: Iterable[Rank], at_once: int = _AT_ONCE) -> FarTasks:
-        return cls(at_once, _ranks=np.sort(np.fromiter(ranks, _RANK)))
+        found = cls(at_once)
+        for unpromised, key, number in sorted(ranks):
+            found._unpromised.append(unpromised)
+            found._keys.append(key)
+            found._numbers.append(number)
+        return found
 
     def __len__(self) -> int:
-        return len(self._ranks) - self._read
+        return len(self._numbers) - self._read
 
     @property
     def first(self) -> Rank | None:
@@ -45,15 +49,13 @@ class FarTasks:
         no tasks."""
         if not len(self):
             return None
-        first: Rank = self._ranks[self._read].item()
-        return first
+        return self._unpromised[self._read], self._keys[self._read], self._numbers[self._read]
 
     def next_ones(self) -> list[int]:
         """Numbers of the tasks to read next."""
-        numbers: list[int] = self._ranks["number"][self._read : self._read + self.at_once].tolist()
-        return numbers
+        return self._numbers[self._read : self._read + self.at_once].tolist()
 
     def read(self) -> None:
         """The tasks of `next_ones` are on the board now."""
-        self._read = min(self._read + self.at_once, len(self._ranks))
+        self._read = min(self._read + self.at_once, len(self._numbers))
         self.wanted = False

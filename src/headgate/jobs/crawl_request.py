@@ -83,7 +83,8 @@ class CrawlRequest(msgspec.Struct, frozen=True):
     def job(self, out: Path, *, resume: bool = False) -> CrawlJob:
         """The job that performs the request."""
         from headgate.jobs.crawl import CrawlJob
-        from headgate.jobs.ready_sites import fetcher_settings, ready_sites
+        from headgate.jobs.fetcher_settings import fetcher_settings
+        from headgate.jobs.ready_sites import ready_sites
 
         contents = self.contents()
         sites = ready_sites(contents.sites)

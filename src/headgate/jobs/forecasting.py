@@ -1,29 +1,24 @@
 """Forecasts of what each site of a crawl or a plan will take.
 
 They come from the site file, from what the collection remembers, and for ``plan --scout`` from a
-first look at the site.
+first look at the site (`jobs.scouted_sites`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 from headgate.control.catalog import Catalog
 from headgate.control.forecast import Forecast, Remembered, Scouted, forecast, unknown_site_bytes
-from headgate.control.scouting import scout_all
 from headgate.control.site_past import pasts
-from headgate.crawling.page_reading import PageReader
-from headgate.fetching.http import FetcherSettings
-from headgate.jobs.parts import Parts
 from headgate.model.budget import Budget
 from headgate.model.site import Site
-from headgate.model.timetable import Timetable
 from headgate.storage.collection import Collection
 from headgate.storage.memory.site_memory import read_summary
 
-__all__ = ["forecast_sites", "scouted_sites"]
+__all__ = ["forecast_sites"]
 
 
 def forecast_sites(
@@ -52,29 +47,6 @@ def forecast_sites(
     usual = unknown_site_bytes([])
     unknown_bytes = unknown_site_bytes(foretold(site, usual) for site in sites)
     return {site.name: foretold(site, unknown_bytes) for site in sites}
-
-
-async def scouted_sites(
-    sites: Sequence[Site],
-    budget: Budget,
-    settings: FetcherSettings,
-    catalog: Catalog | None,
-    parts: Parts,
-) -> dict[str, Scouted]:
-    """A first look, within the budget, at sites whose size neither the user nor a run knows."""
-    past = pasts(catalog, sites, budget.crawlers)
-    unknown = [site for site in sites if site.expect is None and not past[site.name].visits]
-    if not unknown:
-        return {}
-    async with parts.open_fetcher(settings) as fetcher:
-        fetcher.meter.set_total(_rate_at(budget, parts.clock.wall()))
-        return await scout_all(unknown, fetcher, PageReader(), budget.crawlers)
-
-
-def _rate_at(budget: Budget, wall: float) -> float:
-    if isinstance(budget.bandwidth, Timetable):
-        return float(budget.bandwidth.rate_at(datetime.fromtimestamp(wall, UTC)))
-    return float(budget.bandwidth)
 
 
 def _remembered(collection: Collection | None, site: str) -> Remembered | None:

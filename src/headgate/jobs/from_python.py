@@ -11,9 +11,10 @@ from headgate.jobs.callbacks import Callbacks, Participant
 from headgate.jobs.crawl import CrawlJob
 from headgate.jobs.crawl import crawl as crawl_job
 from headgate.jobs.crawl_request import sites_of_urls
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.node import Listening
 from headgate.jobs.own_loop import run_beside, run_blocking
-from headgate.jobs.ready_sites import fetcher_settings, ready_sites
+from headgate.jobs.ready_sites import ready_sites
 from headgate.jobs.real_parts import real_parts
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake

@@ -1,4 +1,4 @@
-"""Sites made ready to be crawled: normalised seeds, checked settings, settings of the fetcher."""
+"""Sites made ready to be crawled: normalised seeds, checked settings."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from headgate.fetching.http import FetcherSettings
-from headgate.fetching.identity import identities
-from headgate.fetching.limits import Limits
 from headgate.frontier.scope import is_web_url
-from headgate.grid.focus_of import check_focus
-from headgate.model.access import Access
 from headgate.model.errors import UserMistake
-from headgate.model.site import Site
+from headgate.model.site import BREADTH_FIRST, Site
 from headgate.model.store_rule import StoreRule
 from headgate.reading.urls import normalise
 
-__all__ = ["fetcher_settings", "ready_sites"]
+__all__ = ["ready_sites"]
 
 LOGOUT = r"(?i)log-?out|sign-?out|log_out|sign_out|logoff"
 """Matches links that end a session."""
@@ -27,7 +22,7 @@ LOGOUT = r"(?i)log-?out|sign-?out|log_out|sign_out|logoff"
 def ready_sites(sites: Sequence[Site]) -> tuple[Site, ...]:
     """The sites with their seeds normalised; raises `UserMistake` for what can never be crawled."""
     for site in sites:
-        check_focus(site)
+        _check_focus(site)
         _check_store(site)
     return tuple(map(_ready, sites))
 
@@ -39,6 +34,13 @@ def _ready(site: Site) -> Site:
     if (seeds, exclude) == (site.seeds, site.exclude):
         return site
     return structs.replace(site, seeds=seeds, exclude=exclude)
+
+
+def _check_focus(site: Site) -> None:
+    if site.has_topic or site.url_order != BREADTH_FIRST:
+        from headgate.grid.focus_of import check_focus  # here: it brings the readers of pages
+
+        check_focus(site)
 
 
 def _check_store(site: Site) -> None:
@@ -74,18 +76,3 @@ def _seed(name: str, seed: str) -> str:
             ' auth = "basic env:NAME"'
         )
     return url
-
-
-def fetcher_settings(sites: Sequence[Site], contact: str) -> FetcherSettings:
-    """Hosts of seeds may have private addresses, because the user named them."""
-    urls = {site.name: tuple(filter(None, (*site.seeds, site.access.login))) for site in sites}
-    named = frozenset((site, urlsplit(url).hostname or "") for site in urls for url in urls[site])
-    access = tuple(
-        (site.name, site.access, urls[site.name]) for site in sites if site.access != Access()
-    )
-    limits = Limits()
-    most = max((site.connections or 0 for site in sites), default=0)
-    if most > limits.connections_per_host:
-        limits = structs.replace(limits, connections_per_host=most)
-    identities(access)  # raises now where a secret or a file cannot be used
-    return FetcherSettings(contact or "no contact given", limits, named_for=named, access=access)

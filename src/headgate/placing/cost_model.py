@@ -15,8 +15,10 @@ A machine's speed is that of a **reference site** which all machines scan: only 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from headgate.placing.partition import FloatArray, as_floats
+if TYPE_CHECKING:  # a manager makes tasks without NumPy
+    from headgate.placing.partition import FloatArray
 
 __all__ = ["ScanCost", "measured_seconds", "reference_speeds", "scan_seconds"]
 
@@ -55,7 +57,8 @@ def reference_speeds(reference_seconds: FloatArray) -> FloatArray:
     [0.667, 1.333]
     """
     speeds = 1 / reference_seconds
-    return as_floats(speeds / speeds.mean())
+    relative: FloatArray = speeds / speeds.mean()
+    return relative
 
 
 def measured_seconds(known: float | None, scan: float) -> float:

@@ -16,7 +16,8 @@ from msgspec import structs
 from headgate.fetching.http import FetcherSettings
 from headgate.fetching.limits import Limits
 from headgate.jobs.crawl_request import CrawlRequest
-from headgate.jobs.ready_sites import fetcher_settings, ready_sites
+from headgate.jobs.fetcher_settings import fetcher_settings
+from headgate.jobs.ready_sites import ready_sites
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.site import Site

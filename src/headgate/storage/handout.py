@@ -9,16 +9,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from headgate.crawling.leads import Handed
 from headgate.frontier.hash_set import Hashes
 from headgate.model.errors import DamagedFile
 from headgate.storage.bounds import Count
 from headgate.storage.collection import RunFolder, visit_stem
 from headgate.storage.faults import reading
 from headgate.storage.replacing import write_whole
+
+if TYPE_CHECKING:
+    from headgate.crawling.leads import Handed
 
 __all__ = ["handout_path", "is_handout", "load_handout", "packed_handout", "save_handout"]
 
@@ -52,6 +55,8 @@ def is_handout(packed: bytes) -> bool:
 
 
 def load_handout(path: Path) -> Handed:
+    from headgate.crawling.leads import Handed  # here: a manager, which writes, does not crawl
+
     with reading(path):
         handout = _unpacked(path.read_bytes())
     if handout is None:

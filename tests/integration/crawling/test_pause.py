@@ -14,8 +14,8 @@ from headgate.control.forecast import Forecast, Source
 from headgate.control.manager import Manager
 from headgate.crawling.clock import SystemClock
 from headgate.crawling.progress import Progress
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.node import NodeJob, open_node
-from headgate.jobs.ready_sites import fetcher_settings
 from headgate.jobs.real_parts import real_parts
 from headgate.model.site import Site
 from headgate.planning.capacity import Capacity

@@ -12,7 +12,8 @@ from tests.unit.control.test_board import task
 
 from headgate.control.board_rows import BoardTask, NodeRow
 from headgate.control.coordinate_space import ByZone, CoordinateSpace
-from headgate.control.placements import ByDistance, ByLists, Connects
+from headgate.control.placements import ByDistance, Connects
+from headgate.control.task_lists import ByLists
 from headgate.model.grid import Mode
 
 

@@ -23,6 +23,7 @@ from headgate.control.catalog import Catalog
 from headgate.control.manager import LOOK_SECONDS
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.keeping.change_notices import ChangeNotices
 from headgate.jobs.keeping.desk import Desk
 from headgate.jobs.keeping.job import KeepJob, KeepWatcher
@@ -34,7 +35,6 @@ from headgate.jobs.keeping.visits import KeepVisits
 from headgate.jobs.keeping.volumes import KeepVolumes
 from headgate.jobs.keeping.wall_watch import WallWatch
 from headgate.jobs.parts import Parts
-from headgate.jobs.ready_sites import fetcher_settings
 from headgate.jobs.upkeep import Upkeep
 from headgate.model.errors import HeadgateError
 from headgate.model.keep_status import KeepStatus

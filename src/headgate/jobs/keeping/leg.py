@@ -14,9 +14,9 @@ from headgate.control.learning import Learning
 from headgate.control.manager import Manager
 from headgate.crawling.progress import Progress
 from headgate.jobs.budget_keeping import BudgetKeeping
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.keeping.job import KeepJob
 from headgate.jobs.parts import Parts
-from headgate.jobs.ready_sites import fetcher_settings
 from headgate.jobs.run_time import RunTime
 from headgate.jobs.upkeep import FleetTerms, Upkeep, open_working_fleet
 from headgate.storage.collection import Collection, RunFolder

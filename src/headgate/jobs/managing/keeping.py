@@ -24,6 +24,7 @@ from headgate.grid.desk import Desk, DeskTerms
 from headgate.grid.desk_view import DeskView
 from headgate.grid.given_tasks import TaskSpec
 from headgate.grid.grid_fleet import DeskGone, GridFleet
+from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.keeping.change_notices import ChangeNotices
 from headgate.jobs.keeping.job import KeepJob, KeepWatcher
 from headgate.jobs.keeping.keeper import Keeper
@@ -35,7 +36,6 @@ from headgate.jobs.managing.placing import chosen_by
 from headgate.jobs.managing.tasks import host_groups, shared_site
 from headgate.jobs.node import NodeJob
 from headgate.jobs.parts import Parts
-from headgate.jobs.ready_sites import fetcher_settings
 from headgate.model.errors import HeadgateError, WorldFault
 from headgate.model.grid import GridTerms
 from headgate.model.keep_status import KeepStatus

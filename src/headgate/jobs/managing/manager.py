@@ -43,7 +43,6 @@ from headgate.jobs.managing.progress import GridProgress
 from headgate.jobs.managing.report import grid_report
 from headgate.jobs.managing.shared_sites import SharedSites, shared_groups
 from headgate.jobs.managing.tasks import TaskMaking
-from headgate.jobs.managing.unread_pages import UnreadPages
 from headgate.jobs.mending import mend_crawl_memories
 from headgate.jobs.opening import JobKind, open_run
 from headgate.jobs.report_saving import ReportSaving
@@ -313,6 +312,8 @@ class _Managing:
         return max(now - max(self._parts.clock.wall() - wall, 0.0), 0.0)
 
     def _wrap_up(self) -> RunReport:
+        from headgate.jobs.managing.unread_pages import UnreadPages  # here: it reads pages
+
         wall = self._parts.clock.wall()
         self._learning.finish(self._desk.roll.servers, self._time.awake(self._leg_now), wall)
         report = msgspec.structs.replace(

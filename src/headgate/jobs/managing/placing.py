@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from headgate.control.coordinate_space import ByZone, CoordinateSpace
-from headgate.control.placements import ByDistance, ByLists, GridView, Placing
+from headgate.control.placements import ByDistance, GridView, Placing
 from headgate.grid.desk import Desk
 from headgate.grid.desk_view import DeskView
 from headgate.model.grid import GridTerms, Mode, Placement
@@ -18,8 +15,7 @@ _SEED = 20100
 
 def chosen_by(desk: Desk, terms: GridTerms) -> None:
     """Set the placement policy of a desk."""
-    placing = placing_of(terms, DeskView(desk), np.random.default_rng(_SEED))
-    desk.board.choice.choose = placing.choose
+    desk.board.choice.choose = placing_of(terms, DeskView(desk)).choose
 
 
 def looks_at_few(terms: GridTerms) -> bool:
@@ -27,12 +23,18 @@ def looks_at_few(terms: GridTerms) -> bool:
     return terms.mode is Mode.PULL and terms.placement is not Placement.CAN
 
 
-def placing_of(terms: GridTerms, grid: GridView, rng: np.random.Generator) -> Placing:
+def placing_of(terms: GridTerms, grid: GridView, seed: int = _SEED) -> Placing:
+    """The usual one needs no NumPy, which takes 9 MB; others import it."""
+    if terms.mode is Mode.PULL and terms.placement is Placement.MEASURED:
+        return ByDistance(grid, grid.connects)
+    import numpy as np
+
+    from headgate.control.coordinate_space import ByZone, CoordinateSpace
+    from headgate.control.task_lists import ByLists
+
     if terms.mode is not Mode.PULL:
         return ByLists(grid, terms.mode)
-    if terms.placement is Placement.MEASURED:
-        return ByDistance(grid, grid.connects)
-    space = CoordinateSpace(grid, rng)
+    space = CoordinateSpace(grid, np.random.default_rng(seed))
     if terms.placement is Placement.CAN:
         return ByZone(grid, space)
     return ByDistance(grid, space.distances)

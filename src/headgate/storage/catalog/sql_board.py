@@ -116,7 +116,8 @@ class SqlBoard:
 
     def save(self, changes: Changes) -> None:
         with self.database.changing() as db:
-            _save_leases(db, changes)
+            if changes.leases:
+                _save_leases(db, changes)
             for number, task in changes.tasks.items():
                 values = {
                     "id": number, "before": changes.epochs[number], "state": task.state.value,
@@ -125,9 +126,13 @@ class SqlBoard:
                 }  # fmt: skip
                 if db.run(_QUERIES["save_task"], values) != 1:
                     raise WorldFault(f"task {number} was changed by another manager")
-            db.run_each(_QUERIES["save_node"], map(_node_values, changes.nodes.values()))
-            _save_connects(db, changes)
-            db.run_each(_QUERIES["save_audit"], map(_audit_values, changes.audits))
+            # A statement without rows is not free: the thread waits for the interpreter after it.
+            if changes.nodes:
+                db.run_each(_QUERIES["save_node"], map(_node_values, changes.nodes.values()))
+            if changes.connects:
+                _save_connects(db, changes)
+            if changes.audits:
+                db.run_each(_QUERIES["save_audit"], map(_audit_values, changes.audits))
 
     def invite(self, node: str, group: str, token_key: str, wall: float) -> None:
         with self.database.changing() as db:
