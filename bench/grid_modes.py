@@ -11,7 +11,8 @@ page, so that connect times are known. From there each mode and placement begins
 
 Told for each: whether the pages are those of one machine; the mean round trip from a page's node to
 its site; how long the longest node needs for its bytes at its bandwidth, against the mean of all
-(1: even); and the time from the first task to the last result. Needs root and nginx-light.
+(1: even); and the time from the first task to the last result. Needs root, nginx-light and
+nftables.
 """
 
 from __future__ import annotations
