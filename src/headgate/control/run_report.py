@@ -125,7 +125,11 @@ class RunLog:
 def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: RunLog) -> RunReport:
     """``plan`` is that of the present leg; what an earlier leg promised stays promised."""
     planned = {site.name: site for site in plan.sites} if plan else {}
-    reports = tuple(_site_report(site, planned.get(site.name), log) for site in sites)
+    reports: list[SiteReport] = []
+    hosts: list[HostFigures] = []
+    for site in sites:  # once: a manager of many unpacks each when it is asked for
+        reports.append(_site_report(site, planned.get(site.name), log))
+        hosts += _host_figures(site, log)
     ended = all(site.finished is not None for site in reports)
     last = max(log.finished.values(), default=log.seconds) if ended else log.seconds
     mean_rate = _came(log) / last if last > 0 else 0.0
@@ -146,11 +150,11 @@ def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: Ru
         mean_rate=mean_rate,
         peak_rate_1s=max(log.samples.peak_rate, mean_rate) if last >= SECOND else None,
         utilisation=_utilisation(log, last),
-        sites=reports,
+        sites=tuple(reports),
         timeline=log.samples.timeline,
         made_way_seconds=log.made_way_seconds + (before.made_way_seconds if before else 0.0),
         left_to_others=log.left_to_others + (before.left_to_others if before else 0.0),
-        slowest_hosts=_slowest(sites, log),
+        slowest_hosts=_slowest(hosts, log),
         interrupted=log.interrupted,
         legs=log.legs,
         stalls=(*(before.stalls if before else ()), *log.stalls),
@@ -355,17 +359,23 @@ def _came(log: RunLog) -> int:
     return sum(log.samples.bytes_by_site.values())
 
 
-def _slowest(sites: Sequence[Site], log: RunLog) -> tuple[HostFigures, ...]:
-    figures = [
+def _host_figures(site: Site, log: RunLog) -> list[HostFigures]:
+    """Of a site that was fetched from; none of another."""
+    progress = log.progress.get(site.name)
+    if progress is None or not progress.fetches or not site.seeds:
+        return []
+    return [
         HostFigures(
             host_of(site.seeds[0]),
             progress.fetches,
             progress.fetch_seconds / progress.fetches,
             progress.first_byte_seconds / progress.fetches,
         )
-        for site in sites
-        if site.seeds and (progress := log.progress.get(site.name)) and progress.fetches
     ]
+
+
+def _slowest(hosts: Sequence[HostFigures], log: RunLog) -> tuple[HostFigures, ...]:
+    figures = [*hosts]
     if log.earlier is not None:  # sites that were settled then are not begun again
         known = {host.host for host in figures}
         figures += [host for host in log.earlier.slowest_hosts if host.host not in known]
