@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-NEEDS  := chromium dokuwiki ethtool gcc iproute2 libc6-dev man-db microsocks nginx-light openssl php-cli php-xml postgresql-15 postgresql-doc-15 python3-dev tinyproxy
+NEEDS  := chromium dokuwiki ethtool faketime gcc iproute2 libc6-dev man-db microsocks nginx-light openssl php-cli php-xml postgresql-15 postgresql-doc-15 python3-dev tinyproxy
 
 .PHONY: setup demo test needs lint types contracts docs pytest simulate lab bench clean
 

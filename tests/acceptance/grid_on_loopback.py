@@ -52,12 +52,15 @@ class Grid:
         where = ["--serve-nats", f"127.0.0.1:{self.port}", "--host", "127.0.0.1"]
         return self.start("manager", self.site_file, *self._common(), *where, *options)
 
-    def node(self, name: str, *options: str, group: str = "") -> subprocess.Popen[str]:
-        """Invited as soon as the manager is there."""
+    def node(
+        self, name: str, *options: str, group: str = "", under: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
+        """Invited as soon as the manager is there. ``under``: a command that starts it."""
         token = self.folder / f"{name}.token"
         if not token.exists():
             self.wait(lambda: self.invite(name, "--group", group).returncode == 0)
-        return self.start("node", token, "--allow-private", "--until-idle", "--quiet", *options)
+        words = ["node", token, "--allow-private", "--until-idle", "--quiet", *options]
+        return self.start(*words, under=under)
 
     def invite(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
         before = Path.cwd()
@@ -96,10 +99,10 @@ class Grid:
         catalog = ["--catalog", self.catalog] if self.catalog else []
         return ["--out", str(self.out), *catalog]
 
-    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+    def start(self, *arguments: str | Path, under: Sequence[str] = ()) -> subprocess.Popen[str]:
         """`headgate` with these words, ended with the test."""
         process = subprocess.Popen(
-            ended_with_us([sys.executable, "-m", "headgate", *arguments]),
+            ended_with_us([*under, sys.executable, "-m", "headgate", *arguments]),
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONUTF8": "1"},
         )  # fmt: skip

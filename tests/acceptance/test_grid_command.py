@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import time
@@ -58,6 +59,30 @@ def test_two_nodes_leave_what_one_machine_would(tmp_path: Path, crawled_alone: P
         assert {task["state"] for task in grid.told("tasks")} == {"done"}
         with SqliteCatalog(grid.out / "catalog.sqlite") as catalog:
             assert [catalog.history(f"s{k}")[0].pages for k in range(3)] == [12, 20, 7]
+
+
+@pytest.mark.skipif(shutil.which("faketime") is None, reason="needs faketime")
+def test_nodes_with_wrong_clocks_leave_what_one_machine_would(
+    tmp_path: Path, crawled_alone: Path
+) -> None:
+    """Over TLS, whose certificates have dates: a clock of last year, and one of the day after
+    tomorrow."""
+    webs = [SmallWeb(pages, seconds_per_page=0.05) for pages in (12, 20, 7)]
+    with grid_on_loopback(tmp_path, webs) as grid:
+        manager = grid.manager("--once", "--quiet")
+        clocks = {"n1": "-1y", "n2": "+2d"}
+        nodes = [
+            grid.node(name, "--slots", "1", under=["faketime", "--exclude-monotonic", "-f", clock])
+            for name, clock in clocks.items()
+        ]
+        _, err = manager.communicate(timeout=120)
+        assert manager.returncode == 0, err
+        assert [ended(node) for node in nodes] == [0, 0]
+        headgate("crawl", grid.site_file, "--out", crawled_alone, "--quiet")
+        assert stored_pages(grid.out) == stored_pages(crawled_alone)
+        told = grid.report()["grid"]
+        assert told["leases"] == 3, "none of them ran out"
+        assert all(node["tasks"] for node in told["nodes"])
 
 
 def test_a_killed_node_and_a_killed_manager_cost_nothing_but_time(
