@@ -133,6 +133,26 @@ def test_drain_ends_a_manager_and_its_run_goes_on_later(tmp_path: Path) -> None:
         assert [site["state"] for site in grid.report()["sites"]] == ["done"] * 3
 
 
+def test_a_manager_goes_on_after_a_run_that_was_given_up(tmp_path: Path) -> None:
+    web = SmallWeb(12, held_after=5)
+    with grid_on_loopback(tmp_path, [web]) as grid:
+        grid.manager("--once", "--quiet")
+        grid.node("n1")
+        grid.wait(lambda: any(task["state"] == "leased" for task in grid.told("tasks")))
+        for process in grid.processes:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        done = headgate("crawl", "--abandon", "--out", grid.out, "--quiet")
+        assert done.returncode == 0, done.stderr
+        web.held_after = None
+        manager = grid.manager("--once", "--quiet")
+        node = grid.node("n2")
+        _, err = manager.communicate(timeout=120)
+        assert manager.returncode == 0, err
+        assert ended(node) == 0
+        assert [task["nodes"] for task in grid.told("tasks")] == [["n2"], []]
+
+
 def test_a_revoked_node_is_cut_off_and_its_task_goes_to_another(tmp_path: Path) -> None:
     web = SmallWeb(20, held_after=5)
     with grid_on_loopback(tmp_path, [web]) as grid:

@@ -104,7 +104,7 @@ class Board:
         self.choice.wake_hosts(now)
         self._fates.look(now)
         while (task := self.choice.next(asker, now)) is not None:
-            for held in (*self.leases.of_task(task), *self.leases.at_host(task.host)):
+            for held in (*self.leases.of_task(task), *self.leases.places.at(task.host)):
                 if held.until <= now and self.leases.get(held.row.lease) is not None:
                     self._end(held, Ending.EXPIRED, wall)
             if task.state is BoardState.LEASED or task.id in self._ready:

@@ -88,16 +88,16 @@ class TaskChoice:
 
     def place(self, host: str, now: float) -> int | None:
         """A free place at a host; None: all are taken."""
-        if not self.leases.at_host(host):
+        if not self.leases.places.at(host):
             return 0
-        return self.leases.place(host, self._places(host), now)
+        return self.leases.places.place(host, self._places(host), now)
 
     def _leaves_room(self, asker: Asker, task: BoardTask, now: float) -> bool:
         """If several nodes may crawl a host, none takes the places of other connected nodes: a node
         with both of two places would be as slow as with one."""
         if task.nodes_at_once == 1:
             return True
-        there = self.leases.at_host(task.host)
+        there = self.leases.places.at(task.host)
         mine = sum(held.row.node == asker.node and held.until > now for held in there)
         return mine * asker.nodes_here() < task.nodes_at_once
 
@@ -106,7 +106,7 @@ class TaskChoice:
         if now - self._looked >= self.terms.lease_seconds / _LOOKS_A_LEASE:
             self._looked = now
             lapsed = [held.row.host for held in self.leases.lapsed(now)]
-            for host in (*lapsed, *self.leases.freed(now)):
+            for host in (*lapsed, *self.leases.places.freed(now)):
                 self.ready.awake(host)
 
     def _second(self, asker: Asker, now: float) -> BoardTask | None:
@@ -125,7 +125,7 @@ class TaskChoice:
     def _places(self, host: str) -> int:
         """How many nodes a host may have: the least that its leased tasks and the next one
         allow."""
-        tasks = [held.task for held in self.leases.at_host(host)]
+        tasks = [held.task for held in self.leases.places.at(host)]
         waiting = self.ready.first_at(host)
         if waiting is not None:
             tasks.append(waiting)

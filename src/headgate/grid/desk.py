@@ -134,6 +134,10 @@ class Desk:
             self.board.add(task)
         losses = self.board.losses
         losses.lost, losses.held_seconds = self.store.losses(run)
+        others = self.store.end_others(run, self.clock.wall())
+        tasks = self.store.tasks_of(row.lease.task for row in others)
+        for row, task in zip(others, tasks, strict=True):
+            self.board.leases.shun(row, task, now + lease)
         for row in self.store.open_leases(run):
             self.board.take_up(row, now, self.clock.wall())
         for row in self.store.silent_leases(run):

@@ -5,16 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from tests.contract.desk_office import DeskOffice, filled_board, new_run
 from tests.contract.task_offices import LEASE_SECONDS, HandClock
-from tests.contract.test_task_source import Result, beat_of, brought, claimed, settled
+from tests.contract.test_task_source import Result, beat_of, brought, claimed, granted, settled
 
 from headgate.control.board_rows import Ending
-from headgate.crawling.task_messages import FileDigest, FileSize, Lease, Put, Verdict, Word
+from headgate.crawling.task_messages import (
+    Claim,
+    FileDigest,
+    FileSize,
+    Idle,
+    Lease,
+    Put,
+    Verdict,
+    Word,
+)
 from headgate.crawling.task_source import Refused, TaskSource
 from headgate.grid.desk import DeskTerms
 from headgate.model.errors import WorldFault
@@ -142,6 +152,27 @@ def test_leases_outlive_their_manager_by_one_more_time(tmp_path: Path) -> None:
         office = await managers.start()
         orders = await office.source("n1").beat(beat_of(grant))
         assert orders.good == (grant.lease,)
+
+    play(tmp_path, scene)
+
+
+def test_another_run_gets_the_hosts_of_one_that_was_left(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        left, claim = managers.run, "a claim"
+        grant = await granted(office.source("n1"), claim)
+        assert grant.task.name == "a"
+        managers.run = Collection(tmp_path).new_run(datetime(2030, 1, 1, tzinfo=UTC))
+        office = await managers.start()
+        source = office.source("n1")
+        assert (await granted(source, claim)).task.name == "b", "somebody may be at a's host"
+        assert isinstance(await source.claim(Claim(id="another")), Idle)
+        managers.clock.seconds += LEASE_SECONDS
+        assert (await granted(source, "a third")).task.name == "a"
+        managers.run = left
+        office = await managers.start()
+        result = Result(grant.lease, "a", "late")
+        assert await brought(office.source("n1"), result) is Word.COMMITTED
 
     play(tmp_path, scene)
 
