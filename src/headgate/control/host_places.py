@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Generic, Protocol, TypeVar
 
 from headgate.control.board_rows import LeaseRow
@@ -60,9 +61,19 @@ class HostPlaces(Generic[Guest]):
             self.free(guest)
         return [guest.row.host for guest in left]
 
-    def place(self, host: str, places: int, now: float) -> int | None:
-        """A free place at a host with so many ``places``; None: all are taken."""
+    def in_the_way(self, host: str, places: int, gone: float) -> list[Guest] | None:
+        """Who must go before one more comes to a host with so many ``places``, of leases that ended
+        by ``gone``, the first that did first; None: the others take all places."""
+        there = self._taken.get(host, {})
+        beyond = len(there) + 1 - places
+        if beyond <= 0:
+            return []
+        lapsed = sorted(
+            (guest for guest in there.values() if guest.until <= gone), key=lambda one: one.until
+        )
+        return lapsed[:beyond] if len(lapsed) >= beyond else None
+
+    def free_place(self, host: str) -> int:
+        """The lowest, so it is below the number of places as long as one is free."""
         taken = self._taken.get(host, {})
-        free = (number for number in range(places) if number not in taken)
-        lapsed = (number for number, guest in taken.items() if guest.until <= now)
-        return next(free, next(lapsed, None))
+        return next(number for number in count() if number not in taken)
