@@ -90,6 +90,10 @@ class NodeRoll:
             and not self.rows[name].revoked
         ]
 
+    def revoked_keys(self) -> set[str]:
+        """The tokens of all revoked nodes."""
+        return {row.token_key for row in self.rows.values() if row.revoked and row.token_key}
+
     def weights(self, now: float, lease_seconds: float) -> dict[str, float]:
         """Weights for sharing a budget: running tasks; a node without one needs a little to
         start."""

@@ -154,15 +154,15 @@ class Desk:
         here = self.roll.here(self.clock.now(), self.board.terms.lease_seconds)
         return set(here) - self._told_end
 
-    def take_rows(self, rows: Mapping[str, NodeRow]) -> dict[str, str]:
-        """Update nodes from the catalog, which other commands change; returns newly revoked ones
-        with the key of their token."""
-        revoked: dict[str, str] = {}
+    def take_rows(self, rows: Mapping[str, NodeRow]) -> list[str]:
+        """Update nodes from the catalog, which other commands change; returns newly revoked
+        ones."""
+        revoked: list[str] = []
         for name, row in rows.items():
             known = self.roll.rows.setdefault(name, row)
             known.group, known.token_key = row.group, row.token_key
             if row.revoked and name not in self._cut_off:
-                revoked[name] = row.token_key
+                revoked.append(name)
                 self.board.give_back(name, Ending.REVOKED, self.clock.wall())
             known.revoked = row.revoked
         self._cut_off = {name for name, row in rows.items() if row.revoked}
@@ -253,19 +253,20 @@ class Desk:
         return await self._receiving.put(node, put)
 
     async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool:
+        self._let_in(node)
         return await self._receiving.chunk(node, chunk, data)
 
     async def done(self, node: str, manifest: Manifest) -> Verdict:
         self._let_in(node, manifest)
         return await self._receiving.done(node, manifest)
 
-    def _let_in(self, node: str, question: Question) -> None:
+    def _let_in(self, node: str, question: Question | None = None) -> None:
         if self.fault is not None:
             raise WorldFault(str(self.fault))
         row = self.roll.heard(node, self.clock.now(), self.clock.wall())
         if row.revoked:
             raise Refused(f"{node} is revoked")
-        if question.version != VERSION:
+        if question is not None and question.version != VERSION:
             raise Refused(
                 f"this manager speaks version {VERSION} and {node} version {question.version};"
                 " install the same Headgate on both"

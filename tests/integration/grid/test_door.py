@@ -13,8 +13,10 @@ import msgspec
 import pytest
 from nats.aio.msg import Msg
 from nats.errors import MaxPayloadError
+from tests.contract.desk_office import DeskOffice, at_desk
 from tests.integration.grid.doors import PATIENCE_SECONDS, OpenDoor, open_door
 
+from headgate.crawling.clock import SystemClock
 from headgate.crawling.memory_desk import MemoryDesk
 from headgate.crawling.task_messages import Beat, Claim, ClaimAnswer, Idle, encoded
 from headgate.crawling.task_source import Refused, SourceAway
@@ -25,6 +27,8 @@ from headgate.grid.listening import listening
 from headgate.grid.nats_server import NatsServer
 from headgate.grid.nats_tasks import NatsTasks
 from headgate.grid.tokens import Token, read_token
+from headgate.jobs.managing.door import DoorPlace, opened_door
+from headgate.jobs.managing.node_watch import NodeWatch
 from headgate.model.errors import UserMistake, WorldFault
 
 SOON_SECONDS = 1.0
@@ -125,6 +129,34 @@ def test_a_revoked_token_is_cut_off_and_a_newer_one_is_not(tmp_path: Path) -> No
             assert "revoked" in await refused(old)
             async with door.as_node("anna") as again:
                 assert await again.request("hg.req.anna.claim", b"", PATIENCE_SECONDS)
+
+    at_door(tmp_path, scene)
+
+
+def test_who_was_revoked_stays_out_when_others_are_and_after_a_restart(tmp_path: Path) -> None:
+    async def scene(door: OpenDoor) -> None:
+        async with at_desk(tmp_path / "collection") as office:
+            assert isinstance(office, DeskOffice)
+            desk, tokens = office.desk, {name: door.token(name) for name in ("anna", "ben")}
+            office.clock.seconds = time.time() - 1.7e9
+            watch = NodeWatch(desk, office.run)
+            for name, token in tokens.items():
+                office.store.invite(name, "", token.key, 1.0)
+            for name, token in tokens.items():
+                async with connected(token, door.told.append, PATIENCE_SECONDS) as client:
+                    office.store.revoke(name)
+                    office.clock.seconds += 10.0
+                    assert f"{name} is revoked" in watch.look(door.server)
+                    async with asyncio.timeout(PATIENCE_SECONDS):
+                        await client.wait_refused()
+            assert "revoked" in await refused(tokens["anna"]), "also now that ben is"
+            assert desk.roll.revoked_keys() == {token.key for token in tokens.values()}
+            await door.server.stop()
+            place = DoorPlace(door.server.listen, hosts=("127.0.0.1",), plain=True)
+            clock, keys = SystemClock(), desk.roll.revoked_keys()
+            async with opened_door(place, tmp_path, desk, keys, clock, door.told.append):
+                for token in tokens.values():
+                    assert "revoked" in await refused(token)
 
     at_door(tmp_path, scene)
 
