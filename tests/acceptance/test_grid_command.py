@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import signal
 import subprocess
@@ -107,6 +109,35 @@ def test_a_killed_node_and_a_killed_manager_cost_nothing_but_time(
         headgate("crawl", grid.site_file, "--out", crawled_alone, "--quiet")
         assert stored_pages(grid.out) == stored_pages(crawled_alone)
         assert [site["state"] for site in grid.report()["sites"]] == ["done"] * 3
+
+
+def test_a_killed_nats_server_costs_nothing_but_time(tmp_path: Path, crawled_alone: Path) -> None:
+    webs = [SmallWeb(12, held_after=5), SmallWeb(7, held_after=3)]
+    with grid_on_loopback(tmp_path, webs) as grid:
+        manager = grid.manager("--once", "--quiet")
+        node = grid.node("n1")
+        grid.wait(lambda: any(task["state"] == "leased" for task in grid.told("tasks")))
+        (server,) = children(manager.pid, "nats-server")
+        os.kill(server, signal.SIGKILL)
+        for web in webs:
+            web.held_after = None
+        _, err = manager.communicate(timeout=120)
+        assert manager.returncode == 0, err
+        assert "starting it again" in err
+        assert ended(node) == 0
+        headgate("crawl", grid.site_file, "--out", crawled_alone, "--quiet")
+        assert stored_pages(grid.out) == stored_pages(crawled_alone)
+
+
+def children(parent: int, name: str) -> list[int]:
+    """Processes of this name that a process started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            number, _, rest = path.read_text().partition(f" ({name}) ")
+            if rest and int(rest.split()[1]) == parent:
+                found.append(int(number))
+    return found
 
 
 def test_drain_ends_a_manager_and_its_run_goes_on_later(tmp_path: Path) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import socket
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,6 +163,41 @@ def test_who_was_revoked_stays_out_when_others_are_and_after_a_restart(tmp_path:
                     assert "revoked" in await refused(token)
 
     at_door(tmp_path, scene)
+
+
+def test_a_server_that_was_killed_is_started_again(tmp_path: Path) -> None:
+    async def scene(door: OpenDoor) -> None:
+        old = door.token("old")
+        async with door.as_manager() as manager, door.as_node("anna") as anna:
+            await manager.listen("hg.req.>", echo)
+            door.server.revoke({old.key: time.time()})
+            os.kill(door.server.pid, signal.SIGKILL)
+            await until(lambda: not anna.reached)
+            await until(lambda: anna.reached and manager.reached)
+            assert await anna.request("hg.req.anna.claim", b"x", PATIENCE_SECONDS)
+            assert "revoked" in await refused(old), "as configured before"
+        assert "the NATS server ended (signal 9); starting it again" in door.told
+
+    at_door(tmp_path, scene, tls=True)
+
+
+def test_a_server_that_cannot_be_started_again_is_a_fault(tmp_path: Path) -> None:
+    async def scene(door: OpenDoor) -> None:
+        os.kill(door.server.pid, signal.SIGKILL)
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            await until(lambda: bound(other, door.server.listen.port))
+            other.listen()
+            await asyncio.sleep(PATIENCE_SECONDS)
+
+    def bound(other: socket.socket, port: int) -> bool:
+        with suppress(OSError):
+            other.bind(("127.0.0.1", port))
+            return True
+        return False
+
+    with pytest.raises(WorldFault, match="did not start"):
+        at_door(tmp_path, scene)
 
 
 @pytest.mark.parametrize(

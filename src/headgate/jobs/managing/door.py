@@ -74,7 +74,7 @@ async def opened_door(
         certificates = server_certificates(door.folder, names, clock.wall())
     scheme = "nats" if place.plain else "tls"
     _remember(door, [f"{scheme}://{host}:{place.serve.port}" for host in map(_bracketed, hosts)])
-    async with serving(door, place.serve, certificates, shut, clock) as server:
+    async with serving(door, place.serve, certificates, shut, clock, tell) as server:
         token = door.own_token([server.url], clock.wall(), _read(certificates))
         async with connected(token, tell, _PATIENCE_SECONDS) as client, listening(client, desk):
             yield _OurServer(server)
