@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from tests.contract.test_task_source import Result, beat_of, brought, claimed, g
 
 from headgate.control.board_rows import Ending
 from headgate.crawling.task_messages import (
+    Chunk,
     Claim,
     FileDigest,
     FileSize,
@@ -173,6 +175,61 @@ def test_another_run_gets_the_hosts_of_one_that_was_left(tmp_path: Path) -> None
         office = await managers.start()
         result = Result(grant.lease, "a", "late")
         assert await brought(office.source("n1"), result) is Word.COMMITTED
+
+    play(tmp_path, scene)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_nothing_stays_of_a_result_that_was_never_completed(
+    tmp_path: Path, *, restart: bool
+) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source = office.source("n1")
+        half = Result((await claimed(source, "a")).lease, "a", "half")
+        await source.put(half.put)
+        last = len(half.put.files) - 1
+        begin = Chunk(lease=half.lease, file=last, offset=0)
+        assert await source.chunk(begin, b"x")
+        assert list(managers.run.spool.glob("arriving/*.part"))
+        if restart:
+            office = await managers.start()
+        managers.clock.seconds += 2 * LEASE_SECONDS
+        whole = Result((await claimed(office.source("n2"), "a")).lease, "a", "whole")
+        assert await brought(office.source("n2"), whole) is Word.COMMITTED
+        assert not list(managers.run.spool.glob("arriving/*.part"))
+        assert not await office.source("n1").chunk(begin, b"x")
+        assert office.results() == {"a": whole.files}
+
+    play(tmp_path, scene)
+
+
+def test_of_two_results_at_once_nothing_stays_of_the_loser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        slow, quick = office.source("n1"), office.source("n2")
+        loser = Result((await claimed(slow, "a")).lease, "a", "loser")
+        managers.clock.seconds += 2 * LEASE_SECONDS
+        winner = Result((await claimed(quick, "a")).lease, "a", "winner")
+        for source, result in ((slow, loser), (quick, winner)):
+            await source.put(result.put)
+            await result.send(source)
+        checked, go_on = type(office.desk.arrivals).wrong, threading.Event()
+
+        def wrong(self: Deliveries, lease: Lease, files: Sequence[FileDigest]) -> tuple[int, ...]:
+            found = checked(self, lease, files)
+            if lease == loser.lease:
+                go_on.wait(60.0)
+            return found
+
+        monkeypatch.setattr(type(office.desk.arrivals), "wrong", wrong)
+        losing = asyncio.create_task(slow.done(loser.manifest))
+        assert (await settled(quick, winner.manifest)).word is Word.COMMITTED
+        go_on.set()
+        assert (await losing).word is Word.SUPERSEDED
+        assert not list(managers.run.spool.glob("arriving/*.part"))
 
     play(tmp_path, scene)
 
