@@ -140,6 +140,7 @@ class Desk:
             self.board.leases.shun(row, task, now + lease)
         for row in self.store.open_leases(run):
             self.board.take_up(row, now, self.clock.wall())
+            self.roll.gave(row.node, row.host)
         for row in self.store.silent_leases(run):
             self.board.tasks.fell_silent(row)  # its node may still come back
         await self._receiving.take_up()
@@ -191,6 +192,7 @@ class Desk:
                 held = self.board.claim(asker, now, self.clock.wall())
         if held is not None:
             number = held.task.id
+            self.roll.gave(node, held.row.host)
             self._given.know(number, await self._saving.stored_with_spec(number))
             return await self._given.grant(held)
         if self.board.changes:
@@ -226,8 +228,9 @@ class Desk:
             node, beat.tasks, now, wall, new_life=new_life, paused=budget == 0.0
         )
         for host, took in beat.connects.items():
-            self.connects.setdefault(host, {})[node] = took
-            self.board.changes.connects[node, host] = took, wall
+            if self.roll.had(node, host):  # all else may be made up, and would be stored
+                self.connects.setdefault(host, {})[node] = took
+                self.board.changes.connects[node, host] = took, wall
         if now - self._nodes_saved >= _SAVE_NODES_SECONDS:
             self._nodes_saved = now
             self.board.changes.nodes |= self.roll.rows

@@ -17,6 +17,7 @@ from tests.contract.test_task_source import Result, beat_of, brought, claimed, g
 
 from headgate.control.board_rows import Ending
 from headgate.crawling.task_messages import (
+    Beat,
     Chunk,
     Claim,
     FileDigest,
@@ -175,6 +176,26 @@ def test_another_run_gets_the_hosts_of_one_that_was_left(tmp_path: Path) -> None
         office = await managers.start()
         result = Result(grant.lease, "a", "late")
         assert await brought(office.source("n1"), result) is Word.COMMITTED
+
+    play(tmp_path, scene)
+
+
+def test_connect_times_are_taken_for_hosts_of_a_nodes_own_tasks(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source = office.source("n1")
+        lies = {f"{number}.test": 0.1 for number in range(1000)}
+        await source.beat(Beat(life=1, number=1, connects={**lies, "a.test": 0.2}))
+        assert office.desk.connects == {}
+        grant = await claimed(source, "a")
+        managers.clock.seconds += 1.0
+        office = await managers.start()
+        source = office.source("n1")
+        assert await brought(source, Result(grant.lease, "a")) is Word.COMMITTED
+        await source.beat(Beat(life=1, number=2, connects={**lies, "a.test": 0.2}))
+        assert office.desk.connects == {"a.test": {"n1": 0.2}}, (
+            "it is done, and measured all the same"
+        )
 
     play(tmp_path, scene)
 
