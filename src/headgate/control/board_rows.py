@@ -117,7 +117,7 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     spec: bytes
     """The task itself, as encoded by `grid.given_tasks`."""
     part: str = ""
-    """Which folders of the site; empty: all of it."""
+    """Which round, hosts and share of a site that several nodes crawl; empty: all of it."""
     visit: int = 0
     value: float = 0.0
     """Tasks without a promise are given in descending order of this."""
