@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -193,7 +193,7 @@ class SharedWorld:
             await self.kill(name)
 
     @asynccontextmanager
-    async def _open_door(self, desk: TaskDesk) -> AsyncIterator[_NoKeeper]:
+    async def _open_door(self, desk: TaskDesk, _revoked: Iterable[str]) -> AsyncIterator[_NoKeeper]:
         self.desk = desk
         try:
             yield _NoKeeper()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import signal
 import subprocess
@@ -109,6 +111,35 @@ def test_a_killed_node_and_a_killed_manager_cost_nothing_but_time(
         assert [site["state"] for site in grid.report()["sites"]] == ["done"] * 3
 
 
+def test_a_killed_nats_server_costs_nothing_but_time(tmp_path: Path, crawled_alone: Path) -> None:
+    webs = [SmallWeb(12, held_after=5), SmallWeb(7, held_after=3)]
+    with grid_on_loopback(tmp_path, webs) as grid:
+        manager = grid.manager("--once", "--quiet")
+        node = grid.node("n1")
+        grid.wait(lambda: any(task["state"] == "leased" for task in grid.told("tasks")))
+        (server,) = children(manager.pid, "nats-server")
+        os.kill(server, signal.SIGKILL)
+        for web in webs:
+            web.held_after = None
+        _, err = manager.communicate(timeout=120)
+        assert manager.returncode == 0, err
+        assert "starting it again" in err
+        assert ended(node) == 0
+        headgate("crawl", grid.site_file, "--out", crawled_alone, "--quiet")
+        assert stored_pages(grid.out) == stored_pages(crawled_alone)
+
+
+def children(parent: int, name: str) -> list[int]:
+    """Processes of this name that a process started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            number, _, rest = path.read_text().partition(f" ({name}) ")
+            if rest and int(rest.split()[1]) == parent:
+                found.append(int(number))
+    return found
+
+
 def test_drain_ends_a_manager_and_its_run_goes_on_later(tmp_path: Path) -> None:
     webs = [SmallWeb(9, held_after=3) for _ in range(3)]
     with grid_on_loopback(tmp_path, webs) as grid:
@@ -131,6 +162,26 @@ def test_drain_ends_a_manager_and_its_run_goes_on_later(tmp_path: Path) -> None:
         _, err = manager.communicate(timeout=120)
         assert manager.returncode == 0, err
         assert [site["state"] for site in grid.report()["sites"]] == ["done"] * 3
+
+
+def test_a_manager_goes_on_after_a_run_that_was_given_up(tmp_path: Path) -> None:
+    web = SmallWeb(12, held_after=5)
+    with grid_on_loopback(tmp_path, [web]) as grid:
+        grid.manager("--once", "--quiet")
+        grid.node("n1")
+        grid.wait(lambda: any(task["state"] == "leased" for task in grid.told("tasks")))
+        for process in grid.processes:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        done = headgate("crawl", "--abandon", "--out", grid.out, "--quiet")
+        assert done.returncode == 0, done.stderr
+        web.held_after = None
+        manager = grid.manager("--once", "--quiet")
+        node = grid.node("n2")
+        _, err = manager.communicate(timeout=120)
+        assert manager.returncode == 0, err
+        assert ended(node) == 0
+        assert [task["nodes"] for task in grid.told("tasks")] == [["n2"], []]
 
 
 def test_a_revoked_node_is_cut_off_and_its_task_goes_to_another(tmp_path: Path) -> None:

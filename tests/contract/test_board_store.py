@@ -133,6 +133,28 @@ def test_a_host_has_as_many_leases_as_places_whatever_a_manager_thinks(reopen: R
     assert [task.epoch for task in board.tasks(RUN)] == [1, 0], "all or nothing"
 
 
+def test_leases_of_other_runs_give_way_to_the_run_that_is_opened(reopen: Reopen) -> None:
+    board = reopen()
+    earlier, over = board.add_tasks([new_task("a"), new_task("b")])
+    left, ended = given(board, earlier, "n1"), given(board, over, "n1")
+    ended.ended, ended.how = 11.0, Ending.EXPIRED
+    board.save(Changes(leases={ended.lease: ended}))
+    later = "2026-01-02T00-00-00"
+    SqlCatalog(board.database).begin_run(later, 2.0, "{}")
+    (task,) = board.add_tasks([new_task("a", run=later)])
+    own = given(board, task, "n2", place=1)
+    left.ended, left.how = 12.0, Ending.LEFT
+    assert board.end_others(later, 12.0) == [left]
+    assert board.end_others(later, 13.0) == [], "they have ended"
+    (again,) = board.add_tasks([new_task("a", run=later, visit=1)])
+    taken = given(board, again, "n2")
+    board = reopen()
+    assert board.open_leases(later) == [own, taken]
+    assert board.open_leases(RUN) == []
+    assert board.lease(left.lease) == left, "it was given: a late result counts"
+    assert board.lease(ended.lease) == ended
+
+
 def test_of_two_managers_the_later_is_told(reopen: Reopen) -> None:
     board = reopen()
     (mine,) = board.add_tasks([new_task("a")])

@@ -395,6 +395,8 @@ def test_a_revoked_node_and_another_version_are_refused(
             await source.claim(Claim(id="next"))
         with pytest.raises(Refused, match="revoked"):
             await source.beat(beat_of(grant))
+        with pytest.raises(Refused, match="revoked"):
+            await source.chunk(Chunk(lease=grant.lease, file=0, offset=0), b"x")
         assert isinstance(await office.source("n2").beat(Beat(life=1, number=1)), Orders)
 
     at(open_office, tmp_path, scene)

@@ -25,6 +25,7 @@ from headgate.storage.collection import Collection
 from headgate.storage.stored_report import read_report
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from contextlib import AbstractAsyncContextManager
 
     from headgate.jobs.managing.node_watch import DoorKeeper
@@ -79,8 +80,10 @@ def _last_report(out: Path) -> RunReport | None:
 def grid_parts(place: DoorPlace, out: Path, catalog: str) -> ManagerParts:
     clock = SystemClock()
 
-    def open_door(desk: TaskDesk) -> AbstractAsyncContextManager[DoorKeeper]:
-        return opened_door(place, out, desk, clock, say)
+    def open_door(
+        desk: TaskDesk, revoked: Iterable[str]
+    ) -> AbstractAsyncContextManager[DoorKeeper]:
+        return opened_door(place, out, desk, revoked, clock, say)
 
     return ManagerParts(clock, partial(opened_grid_catalog, catalog), open_door)
 

@@ -3,8 +3,8 @@ argument.
 
 - A task is **leased** to a node; heartbeats extend the lease. Each lease of a task has a higher
   **epoch** (fencing token), so an earlier holder is told from the present one.
-- A lease that expired is not ended at once, as the node may come back: only when another node wants
-  the task and nothing better waits, or wants the host.
+- A lease that expired is not ended at once, as the node may come back: only when, some seconds
+  later, another node wants the task and nothing better waits, or wants its place at the host.
 - The first complete result under any lease of the task counts; its other leases are
   **superseded**.
 - A host never has more nodes than places, usually one: a node stops by its own clock before its
@@ -104,10 +104,12 @@ class Board:
         self.choice.wake_hosts(now)
         self._fates.look(now)
         while (task := self.choice.next(asker, now)) is not None:
-            for held in (*self.leases.of_task(task), *self.leases.at_host(task.host)):
-                if held.until <= now and self.leases.get(held.row.lease) is not None:
+            for held in self.choice.lapsed_of(task, now):
+                self._end(held, Ending.EXPIRED, wall)
+            going = self.choice.in_the_way(task.host, now, task.nodes_at_once)
+            if going is not None and (task.state is BoardState.LEASED or task.id in self._ready):
+                for held in going:
                     self._end(held, Ending.EXPIRED, wall)
-            if task.state is BoardState.LEASED or task.id in self._ready:
                 return self._give(task, asker, now, wall)
         return None
 
@@ -199,8 +201,7 @@ class Board:
         self.tasks.put(task, BoardState.DROPPED)
 
     def _give(self, task: BoardTask, asker: Asker, now: float, wall: float) -> OpenLease:
-        place = self.choice.place(task.host, now)
-        assert place is not None
+        place = self.leases.places.free_place(task.host)
         self.tasks.put(task, BoardState.LEASED)
         task.epoch += 1
         lease = Lease(task.id, task.epoch)

@@ -59,7 +59,7 @@ class Ending(StrEnum):
     STUCK = "stuck"
     """Heartbeats came, but no progress."""
     LEFT = "left"
-    """The node gave it back."""
+    """The node gave it back, or the manager went on with another run."""
     REVOKED = "revoked"
     SPOILT = "spoilt"
     """The result could not be stored."""
@@ -117,7 +117,7 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     spec: bytes
     """The task itself, as encoded by `grid.given_tasks`."""
     part: str = ""
-    """Which folders of the site; empty: all of it."""
+    """Which round, hosts and share of a site that several nodes crawl; empty: all of it."""
     visit: int = 0
     value: float = 0.0
     """Tasks without a promise are given in descending order of this."""
@@ -305,6 +305,11 @@ class BoardStore(Protocol):
         ...
 
     def open_leases(self, run: str) -> Sequence[LeaseRow]: ...
+
+    def end_others(self, run: str, wall: float) -> Sequence[LeaseRow]:
+        """End the open leases of all other runs, which would keep their places at hosts for ever;
+        return them. Their results still count if their run is opened again."""
+        ...
 
     def silent_leases(self, run: str) -> Sequence[LeaseRow]:
         """Leases of tasks that are not done whose node fell silent."""

@@ -35,10 +35,6 @@ class LeaseBook:
         """Remove a lease that was given back, delivered or lost."""
         self._until.pop(lease, None)
 
-    @property
-    def held(self) -> tuple[Lease, ...]:
-        return tuple(self._until)
-
     def obey(self, orders: Orders, asked: float) -> tuple[Stop, ...]:
         """Apply the answer to a heartbeat; return the leases that were lost. Answers may come out
         of order: an older one shortens nothing."""

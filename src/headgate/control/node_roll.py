@@ -16,6 +16,9 @@ _NEW_SHARE = 0.3
 """Weight of a new measurement in a moving average."""
 _HERE_LEASES = 1.0
 """A node that was silent for longer counts as disconnected."""
+_SERVERS_A_HOST = 250
+"""Servers, and names of them, that a node may tell of for each host that it had a task of: a site
+may have many, and what is told is stored."""
 
 
 @dataclass(slots=True)
@@ -29,6 +32,8 @@ class Present:
     began: float = 0.0
     tasks: dict[Lease, Progress] = field(default_factory=dict)
     leaving: bool = False
+    named: int = 0
+    """Servers, and names of them, that it was the first to tell of."""
 
 
 @dataclass(slots=True)
@@ -37,6 +42,16 @@ class NodeRoll:
     servers: dict[str, ServerTally] = field(default_factory=dict)
     """Totals by address, over all nodes."""
     _present: dict[str, Present] = field(default_factory=dict)
+    _hosts: dict[str, set[str]] = field(default_factory=dict)
+    """By node, hosts of the tasks that it had."""
+
+    def gave(self, node: str, host: str) -> None:
+        """The node has a task at this host."""
+        self._hosts.setdefault(node, set()).add(host)
+
+    def had(self, node: str, host: str) -> bool:
+        """Whether the node had a task there, as far as this manager knows."""
+        return host in self._hosts.get(node, ())
 
     def heard(self, node: str, now: float, wall: float) -> NodeRow:
         """Note a sign of life of a node."""
@@ -65,11 +80,18 @@ class NodeRoll:
         present.leaving = beat.leaving
         if beat.number > present.number:
             present.number = beat.number
-            for address, more in beat.servers.items():
-                self.servers[address] = self.servers.get(address, ServerTally()).plus(more)
+            self._take_servers(present, beat, 1 + len(self._hosts.get(node, ())))
             if beat.reference_seconds is not None:
                 row.reference_seconds = beat.reference_seconds
         return new_life
+
+    def _take_servers(self, present: Present, beat: Beat, hosts: int) -> None:
+        for address, more in beat.servers.items():
+            known = self.servers.get(address)
+            new = len(more.hosts) + 1 if known is None else len(more.hosts - known.hosts)
+            if not new or present.named + new <= _SERVERS_A_HOST * hosts:
+                present.named += new
+                self.servers[address] = (known or ServerTally()).plus(more)
 
     def done(self, node: str, progress: Progress) -> None:
         """A result of the node was stored; update its speed by what came since the task was last
@@ -89,6 +111,10 @@ class NodeRoll:
             and not present.leaving
             and not self.rows[name].revoked
         ]
+
+    def revoked_keys(self) -> set[str]:
+        """The tokens of all revoked nodes."""
+        return {row.token_key for row in self.rows.values() if row.revoked and row.token_key}
 
     def weights(self, now: float, lease_seconds: float) -> dict[str, float]:
         """Weights for sharing a budget: running tasks; a node without one needs a little to

@@ -1,8 +1,4 @@
-"""Open leases, indexed by task, by host and place, and by claim. No decisions.
-
-A node whose lease was ended by others does not know it yet, and may fetch until the lease would
-have expired: until then its place at the host stays taken.
-"""
+"""Open leases, indexed by task, by host and place, and by claim. No decisions."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headgate.control.board_rows import BoardTask, LeaseRow
+from headgate.control.host_places import HostPlaces
 from headgate.crawling.task_messages import Lease
 
 __all__ = ["OpenLease", "OpenLeases"]
@@ -36,12 +33,9 @@ class OpenLease:
 
 @dataclass(slots=True)
 class OpenLeases:
+    places: HostPlaces[OpenLease] = field(default_factory=HostPlaces)
     _all: dict[Lease, OpenLease] = field(default_factory=dict)
     _tasks: dict[int, list[OpenLease]] = field(default_factory=dict)
-    _hosts: dict[str, dict[int, OpenLease]] = field(default_factory=dict)
-    """By host and place, including ``_leaving``."""
-    _leaving: list[OpenLease] = field(default_factory=list)
-    """Ended leases whose node may not know it."""
     _claims: dict[tuple[str, str], OpenLease] = field(default_factory=dict)
     """By node and claim."""
     _counts: Counter[str] = field(default_factory=Counter)
@@ -57,7 +51,7 @@ class OpenLeases:
         row = held.row
         self._all[row.lease] = held
         self._tasks.setdefault(held.task.id, []).append(held)
-        self._hosts.setdefault(row.host, {})[row.place] = held
+        self.places.take(held)
         self._claims[row.node, row.claim] = held
         self._counts[row.node] += 1
 
@@ -73,26 +67,15 @@ class OpenLeases:
         if not self._counts[row.node]:
             del self._counts[row.node]
         if told:
-            self._free(held)
+            self.places.free(held)
         else:
-            self._leaving.append(held)
+            self.places.leave(held)
 
-    def freed(self, now: float) -> list[str]:
-        """Free the places of leases in ``_leaving`` that have expired; return their hosts."""
-        left = [held for held in self._leaving if held.until <= now]
-        if left:
-            self._leaving = [held for held in self._leaving if held.until > now]
-        for held in left:
-            self._free(held)
-        return [held.row.host for held in left]
-
-    def _free(self, held: OpenLease) -> None:
-        """Free its place, unless another lease has it already."""
-        places = self._hosts.get(held.row.host, {})
-        if places.get(held.row.place) is held:
-            del places[held.row.place]
-            if not places:
-                del self._hosts[held.row.host]
+    def shun(self, row: LeaseRow, task: BoardTask, until: float) -> None:
+        """Keep the place of a node that works for another run, and may do so until then."""
+        held = OpenLease(row, task, until, moved=until, delayed=until, since=until, heard=until)
+        self.places.take(held)
+        self.places.leave(held)
 
     def get(self, lease: Lease, node: str | None = None) -> OpenLease | None:
         """An open lease, of this ``node`` if given."""
@@ -111,16 +94,6 @@ class OpenLeases:
 
     def of_node(self, node: str) -> list[OpenLease]:
         return [held for held in self._all.values() if held.row.node == node]
-
-    def at_host(self, host: str) -> list[OpenLease]:
-        return list(self._hosts.get(host, {}).values())
-
-    def place(self, host: str, places: int, now: float) -> int | None:
-        """A free place at a host with so many ``places``; None: all are taken."""
-        taken = self._hosts.get(host, {})
-        free = (number for number in range(places) if number not in taken)
-        lapsed = (number for number, held in taken.items() if held.until <= now)
-        return next(free, next(lapsed, None))
 
     def next_end(self, now: float) -> float:
         """Seconds until the next lease expires, without further heartbeats."""

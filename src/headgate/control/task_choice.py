@@ -15,7 +15,7 @@ from itertools import takewhile
 
 from headgate.control.board_rows import BoardTask, BoardTerms, Rank
 from headgate.control.board_tasks import BoardTasks
-from headgate.control.open_leases import OpenLeases
+from headgate.control.open_leases import OpenLease, OpenLeases
 from headgate.control.ready_tasks import ReadyTasks
 
 __all__ = ["Asker", "Choose", "TaskChoice"]
@@ -69,7 +69,7 @@ class TaskChoice:
 
     def next(self, asker: Asker, now: float) -> BoardTask | None:
         def is_free(host: str) -> bool:
-            return self.place(host, now) is not None
+            return self.in_the_way(host, now) is not None
 
         def fits(task: BoardTask) -> bool:
             return asker.fits(task) and self._leaves_room(asker, task, now)
@@ -82,50 +82,63 @@ class TaskChoice:
             return None
         if chosen is not None:
             return chosen
-        vanished = self.leases.lapsed(now - self.terms.grace_seconds)
+        vanished = self.leases.lapsed(self._gone(now))
         lapsed = next((held for held in vanished if asker.fits(held.task)), None)
         return self._second(asker, now) if lapsed is None else lapsed.task
 
-    def place(self, host: str, now: float) -> int | None:
-        """A free place at a host; None: all are taken."""
-        if not self.leases.at_host(host):
-            return 0
-        return self.leases.place(host, self._places(host), now)
+    def lapsed_of(self, task: BoardTask, now: float) -> list[OpenLease]:
+        """The leases of a task whose node had its time to come back."""
+        return [held for held in self.leases.of_task(task) if held.until <= self._gone(now)]
+
+    def in_the_way(self, host: str, now: float, places: float = math.inf) -> list[OpenLease] | None:
+        """The leases that must end before one more node comes to a host; None: no place is free.
+        ``places``: of a task that is to come; the host's are no more."""
+        if not self.leases.places.at(host):
+            return []
+        most = min(self._places(host), places)
+        return self.leases.places.in_the_way(host, int(most), self._gone(now))
+
+    def _gone(self, now: float) -> float:
+        """Nodes whose lease ended by then had their time to come back."""
+        return now - self.terms.grace_seconds
 
     def _leaves_room(self, asker: Asker, task: BoardTask, now: float) -> bool:
         """If several nodes may crawl a host, none takes the places of other connected nodes: a node
         with both of two places would be as slow as with one."""
         if task.nodes_at_once == 1:
             return True
-        there = self.leases.at_host(task.host)
+        there = self.leases.places.at(task.host)
         mine = sum(held.row.node == asker.node and held.until > now for held in there)
         return mine * asker.nodes_here() < task.nodes_at_once
 
     def wake_hosts(self, now: float) -> None:
-        """Wake hosts whose leases have expired, every now and then."""
+        """Wake hosts that have a place again; those whose leases have expired every now and
+        then."""
+        awake = self.leases.places.freed(now)
         if now - self._looked >= self.terms.lease_seconds / _LOOKS_A_LEASE:
             self._looked = now
-            lapsed = [held.row.host for held in self.leases.lapsed(now)]
-            for host in (*lapsed, *self.leases.freed(now)):
-                self.ready.awake(host)
+            awake += [held.row.host for held in self.leases.lapsed(self._gone(now))]
+        for host in awake:
+            self.ready.awake(host)
 
     def _second(self, asker: Asker, now: float) -> BoardTask | None:
         """A running task to be given twice; no parts of sites, as the place of the node that loses
-        the race would be missing in the next round until its lease expires."""
+        the race would be missing in the next round until its lease expires; none whose node may
+        just be starting again."""
         few = self.tasks.left <= max(self.terms.twice_share * self.tasks.added, 1.0)
         alone = [
             held.task
             for held in (self.leases if few and not len(self.ready) else ())
-            if not held.task.part
+            if not held.task.part and held.until > now
             and held.row.node != asker.node and len(self.leases.of_task(held.task)) == 1
-            and self.place(held.row.host, now) is not None and asker.fits(held.task)
+            and self.in_the_way(held.row.host, now) is not None and asker.fits(held.task)
         ]  # fmt: skip
         return max(alone, key=lambda task: (task.expected_seconds, -task.id), default=None)
 
     def _places(self, host: str) -> int:
         """How many nodes a host may have: the least that its leased tasks and the next one
         allow."""
-        tasks = [held.task for held in self.leases.at_host(host)]
+        tasks = [held.task for held in self.leases.places.at(host)]
         waiting = self.ready.first_at(host)
         if waiting is not None:
             tasks.append(waiting)

@@ -83,11 +83,11 @@ class ByLists:
 
 
 def _speeds(nodes: Sequence[NodeRow]) -> FloatArray:
-    """Relative speeds: by the reference site, else by their own tasks, else equal."""
-    reference = [node.reference_seconds for node in nodes]
-    if all(reference):
-        return as_floats([1 / seconds for seconds in reference if seconds])
+    """Relative speeds, as far as they are believed: by the reference site if all were there, else
+    by their own tasks, else equal."""
     speeds = [node.speed for node in nodes]
+    if all(node.reference_seconds for node in nodes):
+        speeds = [1 / node.reference_seconds for node in nodes if node.reference_seconds]
     usual = median([speed for speed in speeds if speed] or [1.0])
     told = as_floats([speed or usual for speed in speeds])
     return np.clip(told, usual / _BELIEVED, usual * _BELIEVED)

@@ -137,6 +137,7 @@ class MemoryDesk:
         return Verdict(word=Word.SEND)
 
     async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool:
+        self._let_in(node)
         if self._leases.get(chunk.lease) != node or chunk.lease not in self._parts:
             return False
         put, parts = self._parts[chunk.lease]
@@ -166,10 +167,10 @@ class MemoryDesk:
         row.result = {f.name: bytes(part) for f, part in zip(manifest.files, parts, strict=True)}
         return Verdict(word=Word.COMMITTED)
 
-    def _let_in(self, node: str, question: Question) -> None:
+    def _let_in(self, node: str, question: Question | None = None) -> None:
         if node in self.revoked:
             raise Refused(f"{node} is revoked")
-        if question.version != VERSION:
+        if question is not None and question.version != VERSION:
             raise Refused(f"this speaks version {VERSION}, the node {question.version}")
 
     def _may_be_given(self, row: _Row) -> bool:

@@ -88,6 +88,8 @@ class Committing:
             self.roll.done(result.row.node, progress)
         await self.saving.stored()
         self.unfinished -= {result.row.lease.task for result in group}
+        for result in group:
+            self.arrivals.drop_others(result.row.lease)
         for task in await asyncio.to_thread(self.store.add_tasks, again) if again else ():
             self.board.add(task)
         for result in group:

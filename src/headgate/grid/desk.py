@@ -134,8 +134,13 @@ class Desk:
             self.board.add(task)
         losses = self.board.losses
         losses.lost, losses.held_seconds = self.store.losses(run)
+        others = self.store.end_others(run, self.clock.wall())
+        tasks = self.store.tasks_of(row.lease.task for row in others)
+        for row, task in zip(others, tasks, strict=True):
+            self.board.leases.shun(row, task, now + lease)
         for row in self.store.open_leases(run):
             self.board.take_up(row, now, self.clock.wall())
+            self.roll.gave(row.node, row.host)
         for row in self.store.silent_leases(run):
             self.board.tasks.fell_silent(row)  # its node may still come back
         await self._receiving.take_up()
@@ -150,15 +155,15 @@ class Desk:
         here = self.roll.here(self.clock.now(), self.board.terms.lease_seconds)
         return set(here) - self._told_end
 
-    def take_rows(self, rows: Mapping[str, NodeRow]) -> dict[str, str]:
-        """Update nodes from the catalog, which other commands change; returns newly revoked ones
-        with the key of their token."""
-        revoked: dict[str, str] = {}
+    def take_rows(self, rows: Mapping[str, NodeRow]) -> list[str]:
+        """Update nodes from the catalog, which other commands change; returns newly revoked
+        ones."""
+        revoked: list[str] = []
         for name, row in rows.items():
             known = self.roll.rows.setdefault(name, row)
             known.group, known.token_key = row.group, row.token_key
             if row.revoked and name not in self._cut_off:
-                revoked[name] = row.token_key
+                revoked.append(name)
                 self.board.give_back(name, Ending.REVOKED, self.clock.wall())
             known.revoked = row.revoked
         self._cut_off = {name for name, row in rows.items() if row.revoked}
@@ -187,6 +192,7 @@ class Desk:
                 held = self.board.claim(asker, now, self.clock.wall())
         if held is not None:
             number = held.task.id
+            self.roll.gave(node, held.row.host)
             self._given.know(number, await self._saving.stored_with_spec(number))
             return await self._given.grant(held)
         if self.board.changes:
@@ -222,8 +228,9 @@ class Desk:
             node, beat.tasks, now, wall, new_life=new_life, paused=budget == 0.0
         )
         for host, took in beat.connects.items():
-            self.connects.setdefault(host, {})[node] = took
-            self.board.changes.connects[node, host] = took, wall
+            if self.roll.had(node, host):  # all else may be made up, and would be stored
+                self.connects.setdefault(host, {})[node] = took
+                self.board.changes.connects[node, host] = took, wall
         if now - self._nodes_saved >= _SAVE_NODES_SECONDS:
             self._nodes_saved = now
             self.board.changes.nodes |= self.roll.rows
@@ -249,19 +256,20 @@ class Desk:
         return await self._receiving.put(node, put)
 
     async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool:
+        self._let_in(node)
         return await self._receiving.chunk(node, chunk, data)
 
     async def done(self, node: str, manifest: Manifest) -> Verdict:
         self._let_in(node, manifest)
         return await self._receiving.done(node, manifest)
 
-    def _let_in(self, node: str, question: Question) -> None:
+    def _let_in(self, node: str, question: Question | None = None) -> None:
         if self.fault is not None:
             raise WorldFault(str(self.fault))
         row = self.roll.heard(node, self.clock.now(), self.clock.wall())
         if row.revoked:
             raise Refused(f"{node} is revoked")
-        if question.version != VERSION:
+        if question is not None and question.version != VERSION:
             raise Refused(
                 f"this manager speaks version {VERSION} and {node} version {question.version};"
                 " install the same Headgate on both"

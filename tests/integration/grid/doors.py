@@ -59,5 +59,6 @@ async def open_door(folder: Path, *, tls: bool = False) -> AsyncIterator[OpenDoo
     names = ("localhost", "127.0.0.1")
     certificates = server_certificates(door.folder, names, time.time()) if tls else None
     listen = Listen("127.0.0.1", free_port())
-    async with serving(door, listen, certificates, {}, SystemClock()) as server:
-        yield OpenDoor(door, server)
+    told: list[str] = []
+    async with serving(door, listen, certificates, {}, SystemClock(), told.append) as server:
+        yield OpenDoor(door, server, told)

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from tests.contract.desk_office import DeskOffice, filled_board, new_run
 from tests.contract.task_offices import LEASE_SECONDS, HandClock
-from tests.contract.test_task_source import Result, beat_of, brought, claimed, settled
+from tests.contract.test_task_source import Result, beat_of, brought, claimed, granted, settled
 
 from headgate.control.board_rows import Ending
-from headgate.crawling.task_messages import FileDigest, FileSize, Lease, Put, Verdict, Word
+from headgate.crawling.task_messages import (
+    Beat,
+    Chunk,
+    Claim,
+    FileDigest,
+    FileSize,
+    Idle,
+    Lease,
+    Put,
+    Verdict,
+    Word,
+)
 from headgate.crawling.task_source import Refused, TaskSource
 from headgate.grid.desk import DeskTerms
 from headgate.model.errors import WorldFault
@@ -142,6 +155,102 @@ def test_leases_outlive_their_manager_by_one_more_time(tmp_path: Path) -> None:
         office = await managers.start()
         orders = await office.source("n1").beat(beat_of(grant))
         assert orders.good == (grant.lease,)
+
+    play(tmp_path, scene)
+
+
+def test_another_run_gets_the_hosts_of_one_that_was_left(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        left, claim = managers.run, "a claim"
+        grant = await granted(office.source("n1"), claim)
+        assert grant.task.name == "a"
+        managers.run = Collection(tmp_path).new_run(datetime(2030, 1, 1, tzinfo=UTC))
+        office = await managers.start()
+        source = office.source("n1")
+        assert (await granted(source, claim)).task.name == "b", "somebody may be at a's host"
+        assert isinstance(await source.claim(Claim(id="another")), Idle)
+        managers.clock.seconds += LEASE_SECONDS
+        assert (await granted(source, "a third")).task.name == "a"
+        managers.run = left
+        office = await managers.start()
+        result = Result(grant.lease, "a", "late")
+        assert await brought(office.source("n1"), result) is Word.COMMITTED
+
+    play(tmp_path, scene)
+
+
+def test_connect_times_are_taken_for_hosts_of_a_nodes_own_tasks(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source = office.source("n1")
+        lies = {f"{number}.test": 0.1 for number in range(1000)}
+        await source.beat(Beat(life=1, number=1, connects={**lies, "a.test": 0.2}))
+        assert office.desk.connects == {}
+        grant = await claimed(source, "a")
+        managers.clock.seconds += 1.0
+        office = await managers.start()
+        source = office.source("n1")
+        assert await brought(source, Result(grant.lease, "a")) is Word.COMMITTED
+        await source.beat(Beat(life=1, number=2, connects={**lies, "a.test": 0.2}))
+        assert office.desk.connects == {"a.test": {"n1": 0.2}}, (
+            "it is done, and measured all the same"
+        )
+
+    play(tmp_path, scene)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_nothing_stays_of_a_result_that_was_never_completed(
+    tmp_path: Path, *, restart: bool
+) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source = office.source("n1")
+        half = Result((await claimed(source, "a")).lease, "a", "half")
+        await source.put(half.put)
+        last = len(half.put.files) - 1
+        begin = Chunk(lease=half.lease, file=last, offset=0)
+        assert await source.chunk(begin, b"x")
+        assert list(managers.run.spool.glob("arriving/*.part"))
+        if restart:
+            office = await managers.start()
+        managers.clock.seconds += 2 * LEASE_SECONDS
+        whole = Result((await claimed(office.source("n2"), "a")).lease, "a", "whole")
+        assert await brought(office.source("n2"), whole) is Word.COMMITTED
+        assert not list(managers.run.spool.glob("arriving/*.part"))
+        assert not await office.source("n1").chunk(begin, b"x")
+        assert office.results() == {"a": whole.files}
+
+    play(tmp_path, scene)
+
+
+def test_of_two_results_at_once_nothing_stays_of_the_loser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        slow, quick = office.source("n1"), office.source("n2")
+        loser = Result((await claimed(slow, "a")).lease, "a", "loser")
+        managers.clock.seconds += 2 * LEASE_SECONDS
+        winner = Result((await claimed(quick, "a")).lease, "a", "winner")
+        for source, result in ((slow, loser), (quick, winner)):
+            await source.put(result.put)
+            await result.send(source)
+        checked, go_on = type(office.desk.arrivals).wrong, threading.Event()
+
+        def wrong(self: Deliveries, lease: Lease, files: Sequence[FileDigest]) -> tuple[int, ...]:
+            found = checked(self, lease, files)
+            if lease == loser.lease:
+                go_on.wait(60.0)
+            return found
+
+        monkeypatch.setattr(type(office.desk.arrivals), "wrong", wrong)
+        losing = asyncio.create_task(slow.done(loser.manifest))
+        assert (await settled(quick, winner.manifest)).word is Word.COMMITTED
+        go_on.set()
+        assert (await losing).word is Word.SUPERSEDED
+        assert not list(managers.run.spool.glob("arriving/*.part"))
 
     play(tmp_path, scene)
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import socket
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +17,10 @@ import msgspec
 import pytest
 from nats.aio.msg import Msg
 from nats.errors import MaxPayloadError
+from tests.contract.desk_office import DeskOffice, at_desk
 from tests.integration.grid.doors import PATIENCE_SECONDS, OpenDoor, open_door
 
+from headgate.crawling.clock import SystemClock
 from headgate.crawling.memory_desk import MemoryDesk
 from headgate.crawling.task_messages import Beat, Claim, ClaimAnswer, Idle, encoded
 from headgate.crawling.task_source import Refused, SourceAway
@@ -25,6 +31,8 @@ from headgate.grid.listening import listening
 from headgate.grid.nats_server import NatsServer
 from headgate.grid.nats_tasks import NatsTasks
 from headgate.grid.tokens import Token, read_token
+from headgate.jobs.managing.door import DoorPlace, opened_door
+from headgate.jobs.managing.node_watch import NodeWatch
 from headgate.model.errors import UserMistake, WorldFault
 
 SOON_SECONDS = 1.0
@@ -127,6 +135,69 @@ def test_a_revoked_token_is_cut_off_and_a_newer_one_is_not(tmp_path: Path) -> No
                 assert await again.request("hg.req.anna.claim", b"", PATIENCE_SECONDS)
 
     at_door(tmp_path, scene)
+
+
+def test_who_was_revoked_stays_out_when_others_are_and_after_a_restart(tmp_path: Path) -> None:
+    async def scene(door: OpenDoor) -> None:
+        async with at_desk(tmp_path / "collection") as office:
+            assert isinstance(office, DeskOffice)
+            desk, tokens = office.desk, {name: door.token(name) for name in ("anna", "ben")}
+            office.clock.seconds = time.time() - 1.7e9
+            watch = NodeWatch(desk, office.run)
+            for name, token in tokens.items():
+                office.store.invite(name, "", token.key, 1.0)
+            for name, token in tokens.items():
+                async with connected(token, door.told.append, PATIENCE_SECONDS) as client:
+                    office.store.revoke(name)
+                    office.clock.seconds += 10.0
+                    assert f"{name} is revoked" in watch.look(door.server)
+                    async with asyncio.timeout(PATIENCE_SECONDS):
+                        await client.wait_refused()
+            assert "revoked" in await refused(tokens["anna"]), "also now that ben is"
+            assert desk.roll.revoked_keys() == {token.key for token in tokens.values()}
+            await door.server.stop()
+            place = DoorPlace(door.server.listen, hosts=("127.0.0.1",), plain=True)
+            clock, keys = SystemClock(), desk.roll.revoked_keys()
+            async with opened_door(place, tmp_path, desk, keys, clock, door.told.append):
+                for token in tokens.values():
+                    assert "revoked" in await refused(token)
+
+    at_door(tmp_path, scene)
+
+
+def test_a_server_that_was_killed_is_started_again(tmp_path: Path) -> None:
+    async def scene(door: OpenDoor) -> None:
+        old = door.token("old")
+        async with door.as_manager() as manager, door.as_node("anna") as anna:
+            await manager.listen("hg.req.>", echo)
+            door.server.revoke({old.key: time.time()})
+            os.kill(door.server.pid, signal.SIGKILL)
+            await until(lambda: not anna.reached)
+            await until(lambda: anna.reached and manager.reached)
+            assert await anna.request("hg.req.anna.claim", b"x", PATIENCE_SECONDS)
+            assert "revoked" in await refused(old), "as configured before"
+        assert "the NATS server ended (signal 9); starting it again" in door.told
+
+    at_door(tmp_path, scene, tls=True)
+
+
+def test_a_server_that_cannot_be_started_again_is_a_fault(tmp_path: Path) -> None:
+    async def scene(door: OpenDoor) -> None:
+        os.kill(door.server.pid, signal.SIGKILL)
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            await until(lambda: bound(other, door.server.listen.port))
+            other.listen()
+            await asyncio.sleep(PATIENCE_SECONDS)
+
+    def bound(other: socket.socket, port: int) -> bool:
+        with suppress(OSError):
+            other.bind(("127.0.0.1", port))
+            return True
+        return False
+
+    with pytest.raises(WorldFault, match="did not start"):
+        at_door(tmp_path, scene)
 
 
 @pytest.mark.parametrize(

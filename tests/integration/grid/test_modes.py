@@ -59,9 +59,10 @@ def test_all_tasks_come_home(tmp_path: Path, terms: GridTerms) -> None:
 
 async def work(office: DeskOffice) -> None:
     """Three nodes; the third claims twice and is never heard of again."""
-    connects = {f"{name}.test": 0.01 * (1 + k % 4) for k, name in enumerate(SITES)}
     for node in ("n1", "n2", "n3"):
-        await office.source(node).beat(Beat(life=1, number=1, connects=connects))
+        for k, name in enumerate(SITES):
+            office.desk.connects.setdefault(f"{name}.test", {})[node] = 0.01 * (1 + k % 4)
+        await office.source(node).beat(Beat(life=1, number=1))
     for turn in range(2):
         await office.source("n3").claim(Claim(id=f"lost-{turn}"))
     for turn in range(100):

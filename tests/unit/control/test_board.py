@@ -147,10 +147,42 @@ def test_a_lapsed_lease_does_not_keep_others_from_its_host() -> None:
     board = board_of(task(1, host="h", value=2.0), task(2, host="h"))
     lapsed = claim(board, "n", "a")
     assert nothing(board, "m")
-    now = LEASE + 1
+    assert nothing(board, "m", LEASE + 0.1), "its node may just be starting again"
+    now = LEASE + LEASE / 10
     assert claim(board, "m", "b", now).task.id == 2
     assert board.beat("n", held(lapsed), now, now)[0] == []
     assert nothing(board, "m", now), "the host is taken again"
+
+
+def test_the_last_task_of_a_node_that_starts_again_is_not_given_twice() -> None:
+    board = board_of(task(1, nodes_at_once=2))
+    lapsed = claim(board, "n")
+    assert nothing(board, "m", LEASE + 0.1)
+    assert board.beat("n", held(lapsed), LEASE + 0.2, 0.0)[0] == [lapsed.row.lease]
+
+
+def test_a_lapsed_lease_stays_while_its_host_has_another_place() -> None:
+    board = board_of(*(task(k, host="h", nodes_at_once=2) for k in (1, 2, 3)))
+    lapsed = claim(board, "n", "a")
+    late = 2 * LEASE
+    other = claim(board, "m", "b", late)
+    assert other.row.place == 1
+    assert board.beat("n", held(lapsed), late, late)[0] == [lapsed.row.lease]
+    assert nothing(board, "m", late), "both places are taken"
+
+
+def test_a_task_that_must_be_alone_at_its_host_waits_until_all_others_have_gone() -> None:
+    two = [task(k, host="h", nodes_at_once=2, value=1.0) for k in (1, 2)]
+    board = board_of(*two, task(3, host="h"))
+    first, second = claim(board, "n", "a"), claim(board, "m", "b")
+    late = LEASE + board.terms.grace_seconds
+    board.beat("n", held(first), LEASE / 2, 0.0)
+    assert nothing(board, "o", late, not_these=(2,)), "n is there"
+    gone = 2 * late
+    alone = claim(board, "o", "c", gone)
+    assert alone.task.id == 3
+    for node, one in (("n", first), ("m", second)):
+        assert board.beat(node, held(one), gone, gone)[0] == []
 
 
 def test_a_lease_under_which_nothing_moves_is_ended() -> None:
@@ -303,7 +335,7 @@ def lost_again(board: Board, seconds: float, times: int) -> BoardState:
         while now < end:
             now = min(now + LEASE / 3, end)
             board.beat(f"n{turn}", held(given, fetches=int(now), **CRAWLING), now, now)
-        now += LEASE
+        now += LEASE + board.terms.grace_seconds
     for later in (now, now + 5 * LEASE):
         board.claim(Asker("m", "c"), later, later)
     assert given.task.lost == times
@@ -450,7 +482,7 @@ class BoardMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.board = board_of(
-            *(task(k, host=f"h{k % 4}", nodes_at_once=1 + (k % 4 == 0)) for k in range(1, 9)),
+            *(task(k, host=f"h{k % 3}", nodes_at_once=1 + (k % 4 > 0)) for k in range(1, 9)),
             most_lost=1000,
         )
         self.now = 0.0

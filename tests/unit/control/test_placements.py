@@ -173,9 +173,10 @@ def test_lists_give_every_task_to_one_node(mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("lie", [1e300, 1e-300])
-def test_a_node_that_lies_about_its_speed_leaves_work_to_others(lie: float) -> None:
-    here = {name: NodeRow(name=name, speed=1e5) for name in ("a", "b", "c")}
-    here["liar"] = NodeRow(name="liar", speed=lie)
+@pytest.mark.parametrize("told", ["speed", "reference_seconds"])
+def test_a_node_that_lies_about_its_speed_leaves_work_to_others(told: str, lie: float) -> None:
+    here = {name: NodeRow(name=name, **{told: 10.0}) for name in ("a", "b", "c")}  # type: ignore[arg-type]
+    here["liar"] = NodeRow(name="liar", **{told: lie})  # type: ignore[arg-type]
     tasks = [task(number, expected_seconds=60.0) for number in range(1000)]
     placing = ByLists(MadeUpGrid(here, tasks), Mode.BATCH)
     chosen = [placing.choose(name, tasks) for name in here]

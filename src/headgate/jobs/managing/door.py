@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,14 +47,17 @@ def door_folder(out: Path) -> Path:
 
 @asynccontextmanager
 async def opened_door(
-    place: DoorPlace, out: Path, desk: TaskDesk, clock: Clock, tell: Callable[[str], None]
-) -> AsyncIterator[_OurServer | _TheirServer]:
-    """Answer nodes while the context is open."""
+    place: DoorPlace, out: Path, desk: TaskDesk, revoked: Iterable[str], clock: Clock,
+    tell: Callable[[str], None],
+) -> AsyncIterator[_OurServer | _TheirServer]:  # fmt: skip
+    """Answer nodes while the context is open. ``revoked``: keys of tokens that let nobody in from
+    the beginning."""
     door = Door.at(door_folder(out))
+    shut = dict.fromkeys(revoked, clock.wall())
     if place.serve is None:
         token = door.own_token(place.urls, clock.wall(), _authority(door))
         keeper = _TheirServer(door, clock, _port(place.urls[0]))
-        keeper.revoke({})
+        keeper.revoke(shut)
         _remember(door, place.urls)
         try:
             async with connected(token, tell, _PATIENCE_SECONDS) as client, listening(client, desk):
@@ -71,7 +74,7 @@ async def opened_door(
         certificates = server_certificates(door.folder, names, clock.wall())
     scheme = "nats" if place.plain else "tls"
     _remember(door, [f"{scheme}://{host}:{place.serve.port}" for host in map(_bracketed, hosts)])
-    async with serving(door, place.serve, certificates, {}, clock) as server:
+    async with serving(door, place.serve, certificates, shut, clock, tell) as server:
         token = door.own_token([server.url], clock.wall(), _read(certificates))
         async with connected(token, tell, _PATIENCE_SECONDS) as client, listening(client, desk):
             yield _OurServer(server)

@@ -119,7 +119,7 @@ class _KeepByNodes:
         self.catalog.begin_run(KEPT, self.parts.clock.wall(), _SETTINGS)
         await self.desk.open()
         self.desk.ending.end_all(_OF_OLD)
-        async with self.grid.open_door(self.desk) as door:
+        async with self.grid.open_door(self.desk, self.desk.roll.revoked_keys()) as door:
             looking = asyncio.create_task(self._look_on(door))
             self.watcher.attach(self.keeper)
             try:

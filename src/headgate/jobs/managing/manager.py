@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -95,7 +95,8 @@ class ManagerParts:
 
     clock: MachineClock
     open_catalog: Callable[[Path], AbstractContextManager[SqlCatalog]]
-    open_door: Callable[[TaskDesk], AbstractAsyncContextManager[DoorKeeper]]
+    open_door: Callable[[TaskDesk, Iterable[str]], AbstractAsyncContextManager[DoorKeeper]]
+    """Given who answers, and the keys of revoked tokens."""
 
 
 class Interruptible(Protocol):
@@ -192,7 +193,9 @@ class _Managing:
         async with beating(self._time.clocks) as watch:
             self._log.stalls = watch.stalls
             try:
-                async with self._parts.open_door(self._desk) as door:
+                async with self._parts.open_door(
+                    self._desk, self._desk.roll.revoked_keys()
+                ) as door:
                     report = await self._serve(door)
                 await self._desk.close()
             except BaseException:

@@ -52,5 +52,5 @@ class NodeWatch:
         revoked = self.desk.take_rows(self.desk.store.nodes())
         if revoked:
             wall = self.desk.clock.wall()
-            door.revoke({key: wall for key in revoked.values() if key})
+            door.revoke(dict.fromkeys(self.desk.roll.revoked_keys(), wall))
         return [*came, *gone, *(f"{name} is revoked" for name in revoked)]

@@ -143,7 +143,7 @@ class _SurveyByNodes:
                 await asyncio.to_thread(self.store.add_tasks, self.tasks.new())
                 await self.desk.open()
                 self.watcher.attach(self)
-                async with self.grid.open_door(self.desk) as door:
+                async with self.grid.open_door(self.desk, self.desk.roll.revoked_keys()) as door:
                     ending = await self._serve(door, log)
                     report = await asyncio.to_thread(self._wrap_up, ending, log)
                     if not report.interrupted:

@@ -85,6 +85,14 @@ class SqlBoard:
         with self.database.reading() as db:
             return [_lease(row) for row in db.rows(_QUERIES["open_leases"], {"run": run})]
 
+    def end_others(self, run: str, wall: float) -> list[LeaseRow]:
+        with self.database.changing() as db:
+            rows = [_lease(row) for row in db.rows(_QUERIES["other_leases"], {"run": run})]
+            for row in rows:
+                row.ended, row.how = wall, Ending.LEFT
+            _save_leases(db, rows)
+            return rows
+
     def silent_leases(self, run: str) -> list[LeaseRow]:
         with self.database.reading() as db:
             return [_lease(row) for row in db.rows(_QUERIES["silent_leases"], {"run": run})]
@@ -117,7 +125,7 @@ class SqlBoard:
     def save(self, changes: Changes) -> None:
         with self.database.changing() as db:
             if changes.leases:
-                _save_leases(db, changes)
+                _save_leases(db, changes.leases.values())
             for number, task in changes.tasks.items():
                 values = {
                     "id": number, "before": changes.epochs[number], "state": task.state.value,
@@ -195,9 +203,9 @@ def _added(db: Transaction, task: NewTask) -> BoardTask:
     return _task(row)
 
 
-def _save_leases(db: Transaction, changes: Changes) -> None:
+def _save_leases(db: Transaction, leases: Iterable[LeaseRow]) -> None:
     """Ended leases first: new ones may take their place."""
-    rows = sorted(changes.leases.values(), key=lambda row: row.ended is None)
+    rows = sorted(leases, key=lambda row: row.ended is None)
     db.run_each(
         _QUERIES["save_lease"],
         [

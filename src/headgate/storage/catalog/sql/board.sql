@@ -60,6 +60,13 @@ SELECT leases.task, leases.epoch, leases.node, leases.claim, leases.host, leases
 FROM leases JOIN tasks ON tasks.id = leases.task
 WHERE tasks.run = :run AND leases.ended IS NULL ORDER BY leases.task, leases.epoch;
 
+-- name: other_leases
+-- Open ones of tasks of all other runs.
+SELECT leases.task, leases.epoch, leases.node, leases.claim, leases.host, leases.place,
+       leases.given, leases.ended, leases.how, leases.pages, leases.wire_bytes
+FROM leases JOIN tasks ON tasks.id = leases.task
+WHERE tasks.run <> :run AND leases.ended IS NULL ORDER BY leases.task, leases.epoch;
+
 -- name: silent_leases
 -- Of a run's tasks that are not done: those whose node was not heard of.
 SELECT leases.task, leases.epoch, leases.node, leases.claim, leases.host, leases.place,
