@@ -199,6 +199,9 @@ def test_a_revoked_node_is_cut_off_and_its_task_goes_to_another(tmp_path: Path) 
         _, err = manager.communicate(timeout=120)
         assert manager.returncode == 0, err
         assert {node["name"]: node["state"] for node in grid.told("nodes")}["evil"] == "revoked"
+        again = grid.invite("evil")
+        assert (again.returncode, again.stderr.count("\n")) == (2, 1)
+        assert "another name" in again.stderr
         (task,) = grid.told("tasks")
         assert task["nodes"] == ["good"]
 

@@ -200,7 +200,7 @@ def test_a_result_counts_for_the_node_that_brought_it(reopen: Reopen) -> None:
 
 def test_nodes_are_invited_heard_of_and_revoked(reopen: Reopen) -> None:
     board = reopen()
-    board.invite("n1", "home", "key", 5.0)
+    assert board.invite("n1", "home", "key", 5.0)
     heard = NodeRow(
         name="n1", group="ignored", slots=4, joined=9.0, seen=50.0, life=2, up_seconds=30.0,
         reference_seconds=0.5, speed=1e6,
@@ -208,6 +208,7 @@ def test_nodes_are_invited_heard_of_and_revoked(reopen: Reopen) -> None:
     board.save(Changes(nodes={"n1": heard, "n2": NodeRow(name="n2", seen=51.0)}))
     assert board.revoke("n2")
     assert not board.revoke("nobody")
+    assert not board.invite("n2", "home", "another", 6.0), "its earlier tokens would be good again"
     nodes = reopen().nodes()
     found = nodes["n1"]
     assert (found.group, found.token_key, found.joined) == ("home", "key", 5.0)

@@ -31,7 +31,9 @@ def invite_node(args: argparse.Namespace) -> int:
 
     token, data = invite(args.out, args.name, args.nats, args.days, time.time())
     with opened_grid_catalog(args.catalog, Collection(args.out).catalog) as catalog:
-        SqlBoard(catalog.database).invite(args.name, args.group, token.key, time.time())
+        board = SqlBoard(catalog.database)
+        if not board.invite(args.name, args.group, token.key, time.time()):
+            raise UserMistake(f"{args.name} was revoked; invite it under another name")
     path = Path(f"{args.name}.token")
     make_private(path, data)
     if args.json:

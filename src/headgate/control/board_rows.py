@@ -337,7 +337,9 @@ class BoardStore(Protocol):
         """Raises WorldFault if someone else has changed a task since it was read."""
         ...
 
-    def invite(self, node: str, group: str, token_key: str, wall: float) -> None: ...
+    def invite(self, node: str, group: str, token_key: str, wall: float) -> bool:
+        """Note the token of a node; False: it was revoked, and stays so."""
+        ...
 
     def revoke(self, node: str) -> bool:
         """False: there is no such node."""

@@ -142,10 +142,10 @@ class SqlBoard:
             if changes.audits:
                 db.run_each(_QUERIES["save_audit"], map(_audit_values, changes.audits))
 
-    def invite(self, node: str, group: str, token_key: str, wall: float) -> None:
+    def invite(self, node: str, group: str, token_key: str, wall: float) -> bool:
         with self.database.changing() as db:
             values = {"name": node, "grp": group, "token_key": token_key, "joined": wall}
-            db.run(_QUERIES["invite"], values)
+            return db.run(_QUERIES["invite"], values) == 1
 
     def revoke(self, node: str) -> bool:
         with self.database.changing() as db:

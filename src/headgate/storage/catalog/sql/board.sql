@@ -118,10 +118,11 @@ ON CONFLICT (name) DO UPDATE SET
     speed = excluded.speed;
 
 -- name: invite
--- A node gets a token, which lets it in again if it was revoked.
+-- A node gets a token, unless it was revoked: tokens it had before would let it in as well.
 INSERT INTO nodes (name, grp, token_key, slots, joined, seen, life, up_seconds)
 VALUES (:name, :grp, :token_key, 1, :joined, 0, 0, 0)
-ON CONFLICT (name) DO UPDATE SET grp = excluded.grp, token_key = excluded.token_key, revoked = 0;
+ON CONFLICT (name) DO UPDATE SET grp = excluded.grp, token_key = excluded.token_key
+WHERE nodes.revoked = 0;
 
 -- name: set_revoked
 -- No answers for it any more.
