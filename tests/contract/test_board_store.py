@@ -208,7 +208,6 @@ def test_nodes_are_invited_heard_of_and_revoked(reopen: Reopen) -> None:
     board.save(Changes(nodes={"n1": heard, "n2": NodeRow(name="n2", seen=51.0)}))
     assert board.revoke("n2")
     assert not board.revoke("nobody")
-    assert not board.invite("n2", "home", "another", 6.0), "its earlier tokens would be good again"
     nodes = reopen().nodes()
     found = nodes["n1"]
     assert (found.group, found.token_key, found.joined) == ("home", "key", 5.0)
@@ -217,8 +216,10 @@ def test_nodes_are_invited_heard_of_and_revoked(reopen: Reopen) -> None:
     board = reopen()
     board.save(Changes(nodes={"n2": NodeRow(name="n2", seen=60.0)}))
     assert board.nodes()["n2"].revoked, "a beat does not let it in again"
-    board.invite("n2", "", "new key", 70.0)
-    assert not board.nodes()["n2"].revoked
+    assert not board.invite("n2", "", "new key", 70.0), "its earlier tokens would be good again"
+    assert board.nodes()["n2"].revoked
+    assert board.invite("n1", "work", "newer", 71.0)
+    assert (board.nodes()["n1"].group, board.nodes()["n1"].token_key) == ("work", "newer")
 
 
 def test_the_newest_connect_times_of_a_host_are_kept(reopen: Reopen) -> None:
