@@ -59,8 +59,8 @@ class Grid:
         token = self.folder / f"{name}.token"
         if not token.exists():
             self.wait(lambda: self.invite(name, "--group", group).returncode == 0)
-        words: list[str | Path] = ["node", token, "--allow-private", "--until-idle", "--quiet", *options]
-        return self.start(*words, under=under)
+        usual = ("--allow-private", "--until-idle", "--quiet")
+        return self.start("node", token, *usual, *options, under=under)
 
     def invite(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
         before = Path.cwd()
