@@ -27,7 +27,8 @@ class Present:
     """Until its first heartbeat, as stored by an earlier manager."""
     number: int = -1
     began: float = 0.0
-    tasks: dict[Lease, Progress] = field(default_factory=dict)
+    tasks: Mapping[Lease, Progress] = field(default_factory=dict)
+    """Of leases that it had at its last heartbeat."""
     leaving: bool = False
 
 
@@ -61,7 +62,6 @@ class NodeRoll:
                 row.up_seconds = _followed(row.up_seconds or lived, lived)
             present.life, present.number, present.began = beat.life, -1, now
             row.life = beat.life
-        present.tasks = {held.lease: held.progress for held in beat.tasks}
         present.leaving = beat.leaving
         if beat.number > present.number:
             present.number = beat.number
@@ -70,6 +70,10 @@ class NodeRoll:
             if beat.reference_seconds is not None:
                 row.reference_seconds = beat.reference_seconds
         return new_life
+
+    def holds(self, node: str, tasks: Mapping[Lease, Progress]) -> None:
+        """What a node reports of leases that it has: nothing it says of others counts."""
+        self._present[node].tasks = tasks
 
     def done(self, node: str, progress: Progress) -> None:
         """A result of the node was stored; update its speed by what came since the task was last
@@ -91,10 +95,11 @@ class NodeRoll:
         ]
 
     def weights(self, now: float, lease_seconds: float) -> dict[str, float]:
-        """Weights for sharing a budget: running tasks; a node without one needs a little to
-        start."""
+        """Weights for sharing a budget: running tasks, without those whose result only waits to be
+        delivered; a node without one needs a little to start."""
         return {
-            name: len(self._present[name].tasks) or 0.25 for name in self.here(now, lease_seconds)
+            name: sum(told.ended is None for told in self._present[name].tasks.values()) or 0.25
+            for name in self.here(now, lease_seconds)
         }
 
     def progress(self, now: float, lease_seconds: float) -> Mapping[Lease, Progress]:

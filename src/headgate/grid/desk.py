@@ -221,6 +221,8 @@ class Desk:
         good, stop = self.board.beat(
             node, beat.tasks, now, wall, new_life=new_life, paused=budget == 0.0
         )
+        held = set(good)
+        self.roll.holds(node, {of.lease: of.progress for of in beat.tasks if of.lease in held})
         for host, took in beat.connects.items():
             self.connects.setdefault(host, {})[node] = took
             self.board.changes.connects[node, host] = took, wall

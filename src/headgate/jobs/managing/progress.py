@@ -78,11 +78,15 @@ class GridProgress:
         whole.ended = max(self.shared[site].last_end - begun, 0.0)
         self._settle(whole)
 
-    def ended(self, row: LeaseRow, progress: Progress) -> None:
-        """A site's result is stored."""
-        name = progress.site
-        self.begun[name] = self.in_run(row.given)
-        self._settle(_as_life(progress, name, row.lease.epoch))
+    def ended(self, site: str, row: LeaseRow, progress: Progress) -> None:
+        """A site's result is stored. However long its node says that it took, it was not longer
+        than the run."""
+        self.begun[site] = self.in_run(row.given)
+        told = _as_life(progress, site, row.lease.epoch)
+        longest = self.in_run(self.desk.clock.wall())
+        told.started = None if told.started is None else min(told.started, longest)
+        told.ended = None if told.ended is None else min(told.ended, longest)
+        self._settle(told)
 
     def give_up_dropped(self) -> list[str]:
         """Give up sites whose task was dropped; return messages for the user."""
@@ -111,7 +115,7 @@ class GridProgress:
                 if site in self.shared:
                     self.part_ended(site, row, progress, in_leg=False)
                 else:
-                    self.ended(row, progress)
+                    self.ended(site, row, progress)
 
 
 def _as_life(progress: Progress, site: str, epoch: int) -> Progress:
