@@ -34,6 +34,7 @@ __all__ = [
     "CHUNK_BYTES",
     "KNOWN_BYTES",
     "MOST_FILES",
+    "TASK_BYTES",
     "VERSION",
     "Beat",
     "Chunk",
@@ -63,6 +64,8 @@ CHUNK_BYTES = 256 << 10
 """Most bytes of a file in one message."""
 KNOWN_BYTES = 512 << 10
 """The same for a site's memory, and for what was handed to a part."""
+TASK_BYTES = 1_000_000
+"""Most bytes of a task: a grant is one message, of a mebibyte at most."""
 MOST_FILES = 10_000
 """Most files of a result."""
 _MOST_TASKS = 1_000

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headgate.control.board import Board
-from headgate.control.board_rows import BoardStore, Ending, NodeRow
+from headgate.control.board_rows import BoardState, BoardStore, Ending, NodeRow
 from headgate.control.far_tasks import FarTasks
 from headgate.control.leased_totals import LeasedTotals
 from headgate.control.node_roll import NodeRoll
+from headgate.control.open_leases import OpenLease
 from headgate.control.task_choice import Asker
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import (
+    TASK_BYTES,
     VERSION,
     Beat,
     Chunk,
@@ -187,8 +189,11 @@ class Desk:
                 held = self.board.claim(asker, now, self.clock.wall())
         if held is not None:
             number = held.task.id
-            self._given.know(number, await self._saving.stored_with_spec(number))
-            return await self._given.grant(held)
+            spec = await self._saving.stored_with_spec(number)
+            if len(spec) <= TASK_BYTES:
+                self._given.know(number, spec)
+                return await self._given.grant(held)
+            _reject(self.board, held, self.clock.wall())
         if self.board.changes:
             await self._saving.stored()
         return self._idle(node, now)
@@ -268,3 +273,10 @@ class Desk:
                 f"this manager speaks version {VERSION} and {node} version {question.version};"
                 " install the same Headgate on both"
             )
+
+
+def _reject(board: Board, held: OpenLease, wall: float) -> None:
+    """No node can get this task: it is dropped, or every claim would get it again."""
+    board.give_back(held.row.node, Ending.LEFT, wall, (held.row.lease,))
+    if held.task.state is BoardState.READY:
+        board.drop(held.task)

@@ -18,6 +18,8 @@ __all__ = ["LOST", "GridProgress"]
 LOST = "lost with several nodes"
 """The reason of a site that was given up."""
 
+_TOO_LARGE = "its seeds and settings are larger than a message to a node"
+
 
 @dataclass(slots=True)
 class GridProgress:
@@ -96,8 +98,10 @@ class GridProgress:
                 continue  # a part; its site ends when the others have
             if task.site not in self._settled and task.audit_of is None:
                 self.begun[task.site] = self.in_run(self.desk.clock.wall())
-                self._settle(Progress(task.site, TaskState.STOPPED, 0.0, 0.0, reason=LOST))
-                remarks.append(f"{task.site} is given up: {task.lost} nodes were lost with it")
+                reason = LOST if task.lost else _TOO_LARGE
+                self._settle(Progress(task.site, TaskState.STOPPED, 0.0, 0.0, reason=reason))
+                why = f"{task.lost} nodes were lost with it" if task.lost else _TOO_LARGE
+                remarks.append(f"{task.site} is given up: {why}")
         return remarks
 
     def _settle(self, progress: Progress) -> None:
