@@ -168,6 +168,7 @@ class Desk:
 
     async def close(self) -> None:
         """Save what is known of nodes; no more requests are answered."""
+        self._receiving.close()
         self.board.changes.nodes |= self.roll.rows
         await self._saving.stored()
 

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
@@ -40,6 +43,9 @@ __all__ = ["Receiving"]
 
 _COMMIT_PATIENCE_SECONDS = 2.0
 """How long an answer waits for the result to be stored; then the node asks again."""
+_CHECKED_AT_ONCE = 2
+
+_Checked = TypeVar("_Checked")
 
 
 @dataclass(slots=True)
@@ -55,6 +61,9 @@ class Receiving:
     """Disk space that results may still take."""
     _checked: set[Lease] = field(default_factory=set)
     """Leases whose result is being checked."""
+    _checking: ThreadPoolExecutor = field(
+        default_factory=partial(ThreadPoolExecutor, _CHECKED_AT_ONCE, "checking")
+    )
 
     async def take_up(self) -> None:
         """Finish what an earlier manager received and did not store completely."""
@@ -113,7 +122,7 @@ class Receiving:
             return Verdict(word=Word.RESEND, files=tuple(range(len(manifest.files))))
         self.arrivals.close(lease)
         owner = (await self.given.spec(lease.task)).owner
-        wrong = await asyncio.to_thread(self._take, manifest, owner)
+        wrong = await self._aside(self._take, manifest, owner)
         if wrong:
             self.arrivals.reopen(lease, announced)
             return Verdict(word=Word.RESEND, files=wrong)
@@ -162,7 +171,16 @@ class Receiving:
             await self._begin_storing(row, manifest, owner)
 
     async def _is_wrong(self, manifest: Manifest) -> bool:
-        return bool(await asyncio.to_thread(self.arrivals.wrong, manifest.lease, manifest.files))
+        return bool(await self._aside(self.arrivals.wrong, manifest.lease, manifest.files))
+
+    def close(self) -> None:
+        self._checking.shutdown(wait=False, cancel_futures=True)
+
+    async def _aside(self, check: Callable[..., _Checked], *values: object) -> _Checked:
+        """Check files in threads that are for nothing else: with those of the catalog, some large
+        results would leave no thread to answer claims and heartbeats."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._checking, check, *values)
 
     async def _settled(self, lease: Lease) -> Verdict | None:
         """None: its result would count."""
