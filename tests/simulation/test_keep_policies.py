@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.simulation.kept_web import (
     site,
 )
 
+from headgate.jobs.keeping import desk as keep_desk
 from headgate.jobs.keeping.desk import Desk
 from headgate.lab.worlds.virtual_time import VirtualClock
 from headgate.model.keeping import Staleness
@@ -29,6 +31,8 @@ from headgate.model.units import Seconds
 from headgate.recrawl.channel_groups import ChannelGroups
 from headgate.recrawl.keep_policies import keep_policy
 from headgate.recrawl.page_policies import ByIndex
+from headgate.recrawl.site_board import Task as BoardTask
+from headgate.recrawl.site_board import Why
 from headgate.site_file.contents import SiteFile
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection
@@ -190,3 +194,26 @@ def test_sites_are_compared_by_what_holds_now(tmp_path: Path) -> None:
     assert worth("index", more) > 5 * by_index, "in the file of the next start"
     assert worth("uniform", usual) > 100 * by_index, "days since the last look, for all bytes"
     assert worth("index", usual) == pytest.approx(by_index)
+
+
+def test_a_visit_names_no_more_urls_than_a_message_to_a_node_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web = ChangingPages(["a.example"], pages=6)
+    keep_virtually(keep_job(tmp_path, [site("a.example")], 0.1), web)
+    now = BEGIN + DAY
+    with SqliteCatalog(Collection(tmp_path).catalog) as catalog:
+        desk = Desk(Collection(tmp_path), catalog, keep_policy("index"))
+        desk.take_sites([site("a.example")], now)
+
+        def planned(most_bytes: int) -> tuple[str, ...]:
+            monkeypatch.setattr(keep_desk, "_MOST_URL_BYTES", most_bytes)
+            visit = desk.plan(BoardTask("a.example", Why.USER, None, 0.0, 0.0), now, math.inf)
+            assert visit is not None
+            assert visit.asks is not None
+            return visit.asks
+
+        assert len(planned(1 << 20)) == 6
+        assert sum(map(len, planned(60))) <= 60
+        assert 1 < len(planned(60)) < 6
+        assert len(planned(1)) == 1

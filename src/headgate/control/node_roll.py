@@ -30,7 +30,8 @@ class Present:
     """Until its first heartbeat, as stored by an earlier manager."""
     number: int = -1
     began: float = 0.0
-    tasks: dict[Lease, Progress] = field(default_factory=dict)
+    tasks: Mapping[Lease, Progress] = field(default_factory=dict)
+    """Of leases that it had at its last heartbeat."""
     leaving: bool = False
     named: int = 0
     """Servers, and names of them, that it was the first to tell of."""
@@ -76,7 +77,6 @@ class NodeRoll:
                 row.up_seconds = _followed(row.up_seconds or lived, lived)
             present.life, present.number, present.began = beat.life, -1, now
             row.life = beat.life
-        present.tasks = {held.lease: held.progress for held in beat.tasks}
         present.leaving = beat.leaving
         if beat.number > present.number:
             present.number = beat.number
@@ -92,6 +92,10 @@ class NodeRoll:
             if not new or present.named + new <= _SERVERS_A_HOST * hosts:
                 present.named += new
                 self.servers[address] = (known or ServerTally()).plus(more)
+
+    def holds(self, node: str, tasks: Mapping[Lease, Progress]) -> None:
+        """What a node reports of leases that it has: nothing it says of others counts."""
+        self._present[node].tasks = tasks
 
     def done(self, node: str, progress: Progress) -> None:
         """A result of the node was stored; update its speed by what came since the task was last
@@ -117,10 +121,11 @@ class NodeRoll:
         return {row.token_key for row in self.rows.values() if row.revoked and row.token_key}
 
     def weights(self, now: float, lease_seconds: float) -> dict[str, float]:
-        """Weights for sharing a budget: running tasks; a node without one needs a little to
-        start."""
+        """Weights for sharing a budget: running tasks, without those whose result only waits to be
+        delivered; a node without one needs a little to start."""
         return {
-            name: len(self._present[name].tasks) or 0.25 for name in self.here(now, lease_seconds)
+            name: sum(told.ended is None for told in self._present[name].tasks.values()) or 0.25
+            for name in self.here(now, lease_seconds)
         }
 
     def progress(self, now: float, lease_seconds: float) -> Mapping[Lease, Progress]:

@@ -75,9 +75,10 @@ class TaskChoice:
             return asker.fits(task) and self._leaves_room(asker, task, now)
 
         first_far = self.tasks.far.first
-        with closing(self.ready.in_order(is_free, fits)) as waiting:
+        looking = self.ready.in_order(is_free, fits, asker.node, more=first_far is not None)
+        with closing(looking) as waiting:
             chosen = self.choose(asker.node, _before(first_far, waiting))
-        if chosen is None and first_far is not None:
+        if chosen is None and first_far is not None and not self.ready.cut_short:
             self.tasks.far.wanted = True
             return None
         if chosen is not None:

@@ -13,6 +13,7 @@ import math
 import msgspec
 
 from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.model.told_values import Span, Tally, Volume
 
 __all__ = ["Growth", "Sizes"]
 
@@ -23,9 +24,9 @@ _LEAST_BYTES = 100
 class Sizes(msgspec.Struct):
     """Sizes of the responses of one depth."""
 
-    responses: int = 0
-    wire_bytes: int = 0
-    log_bytes: float = 0.0
+    responses: Tally = 0
+    wire_bytes: Volume = 0
+    log_bytes: Span = 0.0
     """Sum of the logarithms of their wire bytes."""
 
     def add(self, wire_bytes: int) -> None:
@@ -37,21 +38,21 @@ class Sizes(msgspec.Struct):
 class Growth(msgspec.Struct):
     """The counters of one site run, including what an interrupted run did before."""
 
-    known: list[int] = msgspec.field(default_factory=list)
+    known: list[Tally] = msgspec.field(default_factory=list)
     """URLs by depth, settled or to do."""
-    settled: list[int] = msgspec.field(default_factory=list)
+    settled: list[Tally] = msgspec.field(default_factory=list)
     """Those of them that are done."""
-    brought: list[int] = msgspec.field(default_factory=list)
+    brought: list[Tally] = msgspec.field(default_factory=list)
     """New URLs that the settled ones of each depth linked to."""
     sizes: list[Sizes] = msgspec.field(default_factory=list)
     """By depth, of the responses of settled URLs."""
-    responses: int = 0
+    responses: Tally = 0
     """Of all depths."""
-    late_bytes: float = 0.0
+    late_bytes: Span = 0.0
     """Mean wire bytes, weights growing like k."""
-    late_brought: float = 0.0
+    late_brought: Span = 0.0
     """Mean of new URLs per page below the seeds, weights growing like k**3."""
-    below: int = 0
+    below: Tally = 0
     """Pages in that mean."""
 
     def note(self, entry: JournalEntry) -> None:

@@ -13,6 +13,7 @@ from headgate.model.left_out import LeftOut
 from headgate.model.page import Role
 from headgate.model.run_report import FocusReport
 from headgate.model.score_order import QueueTally
+from headgate.model.told_values import Label, Span, Tally, Text, Volume
 
 __all__ = ["HANDED_OVER", "REDIRECTS", "SHARED_OUT", "Landed", "Progress", "TaskState"]
 
@@ -62,57 +63,57 @@ class Progress(msgspec.Struct):
     """The counters of one site run, including what an interrupted run stored before. A Struct,
     because it is copied at every look."""
 
-    site: str
+    site: Label
     state: TaskState = TaskState.WAITING
-    started: float | None = None
+    started: Span | None = None
     """Seconds since its task was started, like ``ended``; None: it has not begun."""
-    ended: float | None = None
-    pages: int = 0
+    ended: Span | None = None
+    pages: Tally = 0
     """Durable responses that are neither redirects nor errors."""
-    payload_bytes: int = 0
+    payload_bytes: Volume = 0
     """Durable."""
-    fetches: int = 0
+    fetches: Tally = 0
     """Fetches that ended, whatever their outcome, including robots.txt and sitemaps."""
-    wire_bytes: int = 0
+    wire_bytes: Volume = 0
     """Bytes on the line, as near as can be measured; what the budget counts."""
-    earlier_wire_bytes: int = 0
+    earlier_wire_bytes: Volume = 0
     """The part of ``wire_bytes`` from before an interruption."""
-    under_way_bytes: int = 0
+    under_way_bytes: Volume = 0
     """Wire bytes of responses in progress, counted in ``wire_bytes`` once they are whole."""
-    announced_bytes: int = 0
+    announced_bytes: Volume = 0
     """Still to come of responses in progress, by their Content-Length."""
-    announced_fetches: int = 0
+    announced_fetches: Tally = 0
     """Number of responses that these bytes belong to."""
-    to_do: int = 0
+    to_do: Tally = 0
     """URLs known and not settled, including those in progress."""
-    seen: int = 0
+    seen: Tally = 0
     growth: Growth = msgspec.field(default_factory=Growth)
     """Number, yield and sizes of URLs by depth."""
-    seconds_per_request: float = 0.0
+    seconds_per_request: Span = 0.0
     """Least time between requests, by politeness to its servers; 0: unknown."""
     pausing: bool = False
     """It waits for its own delay, with no fetch in progress."""
     errors: Counter[str] = msgspec.field(default_factory=Counter)
     """Durable counts by failure kind, or by status such as "404"."""
-    fetch_seconds: float = 0.0
-    first_byte_seconds: float = 0.0
-    reason: str = ""
+    fetch_seconds: Span = 0.0
+    first_byte_seconds: Span = 0.0
+    reason: Text = ""
     """Why it ended."""
-    given_up: dict[str, str] = msgspec.field(default_factory=dict)
+    given_up: dict[Label, Text] = msgspec.field(default_factory=dict)
     """Hosts that were given up, and why."""
-    left_out: dict[str, LeftOut] = msgspec.field(default_factory=dict)
+    left_out: dict[Label, LeftOut] = msgspec.field(default_factory=dict)
     """URLs that were not fetched or not stored, by reason."""
     focus: FocusReport | None = None
     """None: breadth-first, and no topic."""
     queue: QueueTally | None = None
     """None: the site has a queue of its own."""
-    restarts: int = 0
+    restarts: Tally = 0
     """How often, in this leg, it was continued from its journal because its process died."""
-    visit: int = 1
+    visit: Tally = 1
     """The task's number."""
     remembered: bool = False
     """It is done, and the site's memory is up to date."""
-    unchanged: int = 0
+    unchanged: Tally = 0
     """Durable pages that are as an earlier run archived them."""
 
     def keep(self, landed: Landed) -> None:

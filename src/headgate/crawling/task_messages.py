@@ -27,12 +27,14 @@ import msgspec
 
 from headgate.crawling.progress import Progress
 from headgate.model.task import Task
+from headgate.model.told_values import Label, Tally
 from headgate.traffic.server_tally import ServerTally
 
 __all__ = [
     "CHUNK_BYTES",
     "KNOWN_BYTES",
     "MOST_FILES",
+    "TASK_BYTES",
     "VERSION",
     "Beat",
     "Chunk",
@@ -62,16 +64,24 @@ CHUNK_BYTES = 256 << 10
 """Most bytes of a file in one message."""
 KNOWN_BYTES = 512 << 10
 """The same for a site's memory, and for what was handed to a part."""
+TASK_BYTES = 1_000_000
+"""Most bytes of a task: a grant is one message, of a mebibyte at most."""
 MOST_FILES = 10_000
 """Most files of a result."""
 _MOST_TASKS = 1_000
 """Most tasks of a node."""
+_MOST_HOSTS = 10_000
+"""Most hosts of one heartbeat."""
+_MOST_ERRORS = 2_000
+"""Most kinds of errors of a site: a few of ours, and statuses."""
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**60)]
 Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=2.0**60)]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r"^[^/\x00]+$")]
 """A file name, without a folder."""
 Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+
+_Errors: TypeAlias = Annotated[dict[Label, Tally], msgspec.Meta(max_length=_MOST_ERRORS)]
 
 Kind = TypeVar("Kind")
 
@@ -90,7 +100,7 @@ class Lease(msgspec.Struct, frozen=True, array_like=True, order=True):
 class Claim(Question, frozen=True, kw_only=True):
     """A free slot asks for a task."""
 
-    id: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=64, pattern=r"^[^\x00]+$")]
     """A new one for every task, the same if an answer was lost."""
     slots: Annotated[int, msgspec.Meta(ge=1, le=_MOST_TASKS)] = 1
     """Tasks that the node runs at once."""
@@ -138,6 +148,9 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     lease: Lease
     progress: Progress
 
+    def __post_init__(self) -> None:
+        _check(self.progress)
+
 
 class Beat(Question, frozen=True, kw_only=True):
     """Sent every third of a lease, and at once after the start: without orders nothing is
@@ -153,9 +166,9 @@ class Beat(Question, frozen=True, kw_only=True):
     """Bytes per second that the node may use now, by the last orders; None: no bound, or none
     came."""
     tasks: Annotated[tuple[Held, ...], msgspec.Meta(max_length=_MOST_TASKS)] = ()
-    servers: dict[str, ServerTally] = {}
+    servers: Annotated[dict[Label, ServerTally], msgspec.Meta(max_length=_MOST_HOSTS)] = {}
     """Growth of the counters by address since the last heartbeat."""
-    connects: dict[str, Amount] = {}
+    connects: Annotated[dict[Label, Amount], msgspec.Meta(max_length=_MOST_HOSTS)] = {}
     """Seconds to connect, by host, as far as new since the last heartbeat."""
     reference_seconds: Amount | None = None
     """Time of a visit to the reference site, if one was made."""
@@ -231,6 +244,9 @@ class Manifest(Question, frozen=True, kw_only=True):
     files: Annotated[tuple[FileDigest, ...], msgspec.Meta(max_length=MOST_FILES)]
     progress: Progress
 
+    def __post_init__(self) -> None:
+        _check(self.progress)
+
 
 class Word(StrEnum):
     SEND = "send"
@@ -284,5 +300,15 @@ def claim_answer(data: bytes) -> ClaimAnswer:
 def _from_plain(kind: Any, value: Any) -> Any:
     """Decode a Counter, the one type that msgspec does not know."""
     if getattr(kind, "__origin__", None) is Counter:
-        return Counter(value)
+        return Counter(msgspec.convert(value, _Errors))
     raise NotImplementedError(kind)
+
+
+def _check(progress: Progress) -> None:
+    """What types cannot say: raises ValueError if it is no progress that a run can have."""
+    growth = progress.growth
+    depths = {len(each) for each in (growth.known, growth.settled, growth.brought, growth.sizes)}
+    if len(depths) > 1:
+        raise ValueError("the counters of a site have the same number of depths")
+    if progress.earlier_wire_bytes > progress.arrived_bytes:
+        raise ValueError("more bytes came before an interruption than came at all")

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headgate.control.board import Board
-from headgate.control.board_rows import BoardStore, Ending, NodeRow
+from headgate.control.board_rows import BoardState, BoardStore, Ending, NodeRow
 from headgate.control.far_tasks import FarTasks
 from headgate.control.leased_totals import LeasedTotals
 from headgate.control.node_roll import NodeRoll
+from headgate.control.open_leases import OpenLease
 from headgate.control.task_choice import Asker
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import (
+    TASK_BYTES,
     VERSION,
     Beat,
     Chunk,
@@ -171,6 +173,7 @@ class Desk:
 
     async def close(self) -> None:
         """Save what is known of nodes; no more requests are answered."""
+        self._receiving.close()
         self.board.changes.nodes |= self.roll.rows
         await self._saving.stored()
 
@@ -193,8 +196,11 @@ class Desk:
         if held is not None:
             number = held.task.id
             self.roll.gave(node, held.row.host)
-            self._given.know(number, await self._saving.stored_with_spec(number))
-            return await self._given.grant(held)
+            spec = await self._saving.stored_with_spec(number)
+            if len(spec) <= TASK_BYTES:
+                self._given.know(number, spec)
+                return await self._given.grant(held)
+            _reject(self.board, held, self.clock.wall())
         if self.board.changes:
             await self._saving.stored()
         return self._idle(node, now)
@@ -227,6 +233,8 @@ class Desk:
         good, stop = self.board.beat(
             node, beat.tasks, now, wall, new_life=new_life, paused=budget == 0.0
         )
+        held = set(good)
+        self.roll.holds(node, {of.lease: of.progress for of in beat.tasks if of.lease in held})
         for host, took in beat.connects.items():
             if self.roll.had(node, host):  # all else may be made up, and would be stored
                 self.connects.setdefault(host, {})[node] = took
@@ -274,3 +282,10 @@ class Desk:
                 f"this manager speaks version {VERSION} and {node} version {question.version};"
                 " install the same Headgate on both"
             )
+
+
+def _reject(board: Board, held: OpenLease, wall: float) -> None:
+    """No node can get this task: it is dropped, or every claim would get it again."""
+    board.give_back(held.row.node, Ending.LEFT, wall, (held.row.lease,))
+    if held.task.state is BoardState.READY:
+        board.drop(held.task)

@@ -86,7 +86,7 @@ class _Ear:
             return  # a fault of this machine, reported elsewhere: the node retries
         if message.reply:
             with suppress(errors.Error, OSError):
-                await message.respond(answer)
+                await _respond(message, answer)
 
     async def _asked(self, asked: Asked | None, body: bytes) -> bytes:
         if asked is None:
@@ -99,6 +99,15 @@ class _Ear:
             raise Refused(f"bad request: there is no question {asked.verb!r}")
         kind, answer = answering
         return await answer(self.desk, asked.node, _question(body, kind))
+
+
+async def _respond(message: Msg, answer: bytes) -> None:
+    """An answer that is too large for the server is a refusal: without any, the node would ask the
+    same for ever."""
+    try:
+        await message.respond(answer)
+    except errors.MaxPayloadError:
+        await message.respond(refusal("the answer is larger than the NATS server lets through"))
 
 
 def _question(body: bytes, kind: type[Question]) -> Question:

@@ -10,11 +10,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import msgspec
 
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardState, BoardStore, LeaseRow
 from headgate.crawling.ports import Clock
+from headgate.crawling.progress import Progress, TaskState
 from headgate.crawling.task_messages import (
     Chunk,
     Lease,
@@ -29,6 +35,7 @@ from headgate.crawling.task_source import Refused
 from headgate.grid.board_saving import BoardSaving
 from headgate.grid.committing import Committing, Received
 from headgate.grid.given_tasks import GivenTasks
+from headgate.model.task import Task
 from headgate.storage.arriving import Deliveries, are_files_of
 from headgate.storage.journals.journal import Owner
 
@@ -36,6 +43,9 @@ __all__ = ["Receiving"]
 
 _COMMIT_PATIENCE_SECONDS = 2.0
 """How long an answer waits for the result to be stored; then the node asks again."""
+_CHECKED_AT_ONCE = 2
+
+_Checked = TypeVar("_Checked")
 
 
 @dataclass(slots=True)
@@ -51,12 +61,16 @@ class Receiving:
     """Disk space that results may still take."""
     _checked: set[Lease] = field(default_factory=set)
     """Leases whose result is being checked."""
+    _checking: ThreadPoolExecutor = field(
+        default_factory=partial(ThreadPoolExecutor, _CHECKED_AT_ONCE, "checking")
+    )
 
     async def take_up(self) -> None:
         """Finish what an earlier manager received and did not store completely."""
         self.arrivals.tidy(lambda lease: self.board.tasks.get(lease.task) is not None)
         for task in self.board.tasks.in_state(BoardState.RECEIVED):
-            await self._take_up(task.id)
+            assert task.winner is not None
+            await self._take_up(task.id, Lease(task.id, task.winner))
 
     async def put(self, node: str, put: Put) -> Verdict:
         lease = put.lease
@@ -88,6 +102,7 @@ class Receiving:
         row = await self.given.lease(node, lease)
         if row is None:
             return Verdict(word=Word.NEVER_YOURS)
+        _check((await self.given.spec(lease.task)).task, manifest.progress)
         settled = await self._settled(lease)
         if settled is not None:
             return settled
@@ -107,7 +122,7 @@ class Receiving:
             return Verdict(word=Word.RESEND, files=tuple(range(len(manifest.files))))
         self.arrivals.close(lease)
         owner = (await self.given.spec(lease.task)).owner
-        wrong = await asyncio.to_thread(self._take, manifest, owner)
+        wrong = await self._aside(self._take, manifest, owner)
         if wrong:
             self.arrivals.reopen(lease, announced)
             return Verdict(word=Word.RESEND, files=wrong)
@@ -144,19 +159,30 @@ class Receiving:
         assert task is not None
         return self.committing.begin(Received(row, manifest, owner, task.audit_of))
 
-    async def _take_up(self, task: int) -> None:
+    async def _take_up(self, task: int, lease: Lease) -> None:
         """Files may have their final names already, or may have been lost by a power cut."""
-        data = self.store.manifest(task)
+        data, row = self.store.manifest(task), self.store.lease(lease)
         assert data is not None
-        manifest = decoded(data, Manifest)
-        row = self.store.lease(manifest.lease)
         assert row is not None
         owner = (await self.given.spec(task)).owner
-        if await asyncio.to_thread(self.arrivals.wrong, manifest.lease, manifest.files):
+        manifest = _readable(data)
+        if manifest is None or await self._is_wrong(manifest):
             self.board.spoil(row)
             await self.saving.stored()
         else:
             await self._begin_storing(row, manifest, owner)
+
+    async def _is_wrong(self, manifest: Manifest) -> bool:
+        return bool(await self._aside(self.arrivals.wrong, manifest.lease, manifest.files))
+
+    def close(self) -> None:
+        self._checking.shutdown(wait=False, cancel_futures=True)
+
+    async def _aside(self, check: Callable[..., _Checked], *values: object) -> _Checked:
+        """Check files in threads that are for nothing else: with those of the catalog, some large
+        results would leave no thread to answer claims and heartbeats."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._checking, check, *values)
 
     async def _settled(self, lease: Lease) -> Verdict | None:
         """None: its result would count."""
@@ -168,4 +194,21 @@ class Receiving:
             return Verdict(word=self._stored_word(lease.task))
         if standing.state is BoardState.RECEIVED:
             return Verdict(word=Word.RECEIVED if standing.wins else Word.SUPERSEDED)
+        return None
+
+
+def _check(task: Task, progress: Progress) -> None:
+    """A result that tells of another site would end that one's crawl, and its own would never
+    end."""
+    if (progress.site, progress.visit) != (task.name, task.visit):
+        raise Refused(f"the result of {task.name} is told as one of {progress.site[:100]!r}")
+    if progress.state not in (TaskState.DONE, TaskState.STOPPED):
+        raise Refused(f"the result of {task.name} is told as that of a crawl that has not ended")
+
+
+def _readable(manifest: bytes) -> Manifest | None:
+    """None: it was accepted by an earlier version, and cannot be used."""
+    try:
+        return decoded(manifest, Manifest)
+    except (msgspec.MsgspecError, ValueError):
         return None

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 import msgspec
 
+from headgate.model.told_values import Tally, Text
+
 __all__ = ["MOST_EXAMPLES", "LeftOut", "Reason", "merged"]
 
 MOST_EXAMPLES = 3
@@ -32,8 +34,8 @@ class Reason(StrEnum):
 class LeftOut(msgspec.Struct, frozen=True):
     """URLs not fetched for one reason."""
 
-    count: int
-    examples: tuple[str, ...] = ()
+    count: Tally
+    examples: tuple[Text, ...] = ()
     """The first few; long URLs are cut."""
 
 

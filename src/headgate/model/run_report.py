@@ -12,6 +12,7 @@ import msgspec
 from headgate.model.left_out import LeftOut
 from headgate.model.plan import Foreseen, RateSegment
 from headgate.model.score_order import QueueTally, ScoreOrderReport
+from headgate.model.told_values import Label, Tally, Text
 
 __all__ = [
     "AT_DEADLINE",
@@ -46,17 +47,17 @@ ENDS_AS_TOLD = (AT_DEADLINE, MAX_PAGES, MAX_BYTES, MAX_TIME, ENOUGH_NEW)
 class FocusReport(msgspec.Struct, frozen=True):
     """How well the order of a site's URLs served its focus."""
 
-    order: str
-    focus: str = ""
+    order: Label
+    focus: Text = ""
     """The topic's words; empty where files gave the topic, or there is none."""
-    pages: int = 0
+    pages: Tally = 0
     """Pages of text that were judged."""
-    relevant: int = 0
-    curve: tuple[tuple[int, int], ...] = ()
+    relevant: Tally = 0
+    curve: tuple[tuple[Tally, Tally], ...] = ()
     """(pages, relevant pages among them) in the order of fetching; empty without a topic."""
-    faults: int = 0
+    faults: Tally = 0
     """Links that the user's own scorer could not score."""
-    trouble: str = ""
+    trouble: Text = ""
     """What was wrong with the user's own scorer, if anything."""
 
 

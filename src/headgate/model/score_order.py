@@ -7,6 +7,7 @@ from typing import Self
 import msgspec
 
 from headgate.model.errors import UserMistake
+from headgate.model.told_values import Tally
 
 __all__ = ["ADMISSIONS", "LOOK_AHEAD", "SCORE", "QueueTally", "ScoreOrder", "ScoreOrderReport"]
 
@@ -45,10 +46,10 @@ class ScoreOrder(msgspec.Struct, frozen=True):
 class QueueTally(msgspec.Struct, frozen=True):
     """What became of a site's pages in the common queue."""
 
-    begun: int = 0
-    out_of_order: int = 0
+    begun: Tally = 0
+    out_of_order: Tally = 0
     """Started while a better page of another site had to wait."""
-    places: int = 0
+    places: Tally = 0
     """Sum of the places by which they jumped the queue."""
 
 

@@ -124,13 +124,18 @@ class Deliveries:
             self._expected[lease] = files
 
     def wrong(self, lease: Lease, files: Sequence[FileDigest]) -> tuple[int, ...]:
-        """Numbers of files that are missing or have another digest."""
-        return tuple(
+        """Numbers of files that are missing or have another digest. They are deleted, so that each
+        check of a file costs its sender the whole of it."""
+        wrong = tuple(
             number
             for number, file in enumerate(files)
             if not self._parts.is_right((lease, number), file)
             and not is_file(self._paths.home(file.name), file)
         )
+        for number in wrong:
+            if files[number].size:  # of an empty one nothing would come again
+                self._parts.drop((lease, number))
+        return wrong
 
     def is_journal_of(self, lease: Lease, files: Sequence[FileDigest], owner: Owner) -> bool:
         """Whether the result has a journal that is `believable`."""

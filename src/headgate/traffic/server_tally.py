@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from headgate.model.told_values import Label, Span, Tally, Volume
+
 __all__ = ["ServerTally"]
 
 _GAPS_REMEMBERED = 64
@@ -17,18 +19,18 @@ _GAPS_REMEMBERED = 64
 class ServerTally(msgspec.Struct):
     """Of one address; times by a monotonic clock."""
 
-    hosts: set[str] = msgspec.field(default_factory=set)
-    requests: int = 0
-    bytes: int = 0
+    hosts: set[Label] = msgspec.field(default_factory=set)
+    requests: Tally = 0
+    bytes: Volume = 0
     """On the line."""
-    busy_seconds: float = 0.0
+    busy_seconds: Span = 0.0
     """Time with at least one response in flight: overlapping ones share the server."""
-    first_byte_seconds: float = 0.0
-    response_seconds: float = 0.0
+    first_byte_seconds: Span = 0.0
+    response_seconds: Span = 0.0
     """Sum over all responses, including time that we held them back."""
-    held_seconds: float = 0.0
+    held_seconds: Span = 0.0
     """The part of it in which a response, or its request, waited for our own credit."""
-    round_trip_seconds: float = 0.0
+    round_trip_seconds: Span = 0.0
     """The shortest round trip seen; 0: none."""
     _busy: list[tuple[float, float]] = msgspec.field(default_factory=list)
     """Disjoint busy intervals, in order."""

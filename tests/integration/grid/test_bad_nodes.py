@@ -16,6 +16,7 @@ from headgate.control.board_rows import BoardState, NewTask
 from headgate.crawling.task_messages import Beat, Claim, FileSize, Grant, Idle, Put, Word
 from headgate.crawling.task_source import Refused
 from headgate.grid.given_tasks import TaskSpec
+from headgate.jobs.managing.progress import GridProgress
 from headgate.model.site import Site
 from headgate.model.task import Task
 
@@ -97,5 +98,27 @@ def test_a_result_far_larger_than_expected_is_refused(tmp_path: Path) -> None:
         files = (FileSize(name="a.journal", size=10**9),)
         with pytest.raises(Refused, match="far more than was expected"):
             await office.source("n1").put(Put(lease=grant.lease, files=files))
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_a_task_too_large_for_a_message_is_given_up_and_others_are_given(tmp_path: Path) -> None:
+    """No node would ever get it, and its claim would have no answer."""
+
+    async def scene(office: DeskOffice) -> None:
+        urls = tuple(f"http://large.test/{'x' * 300}/{page}" for page in range(5_000))
+        task = Task(Site("large", ("http://large.test/",)), asks=urls)
+        large = NewTask(
+            run=office.run.stamp, site="large", host="large.test", value=9.0,
+            spec=msgspec.json.encode(TaskSpec(task=task)),
+        )  # fmt: skip
+        for row in office.store.add_tasks([large]):
+            office.desk.board.add(row)
+        sites = GridProgress(office.desk, lambda wall: wall)
+        assert isinstance(await office.source("n1").claim(Claim(id="1")), Idle)
+        assert (await granted(office.source("n1"), "2")).task.name != "large"
+        (remark,) = sites.give_up_dropped()
+        assert "large is given up: its seeds and settings are larger than a message" in remark
+        assert office.store.count(office.run.stamp)[BoardState.DROPPED] == 1
 
     at_the_desk(tmp_path, scene)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -404,5 +405,36 @@ def test_while_the_budget_rests_nobody_loses_a_task(tmp_path: Path) -> None:
             office.pass_time(LEASE_SECONDS / 3)
             orders = await source.beat(beat_of(grant, number=number))
             assert orders.good == (grant.lease,)
+
+    play(tmp_path, scene)
+
+
+def test_results_that_take_long_to_check_keep_nobody_else_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as the event loop has threads: claims and heartbeats need these for the catalog."""
+    checked = threading.Event()
+    whole = Deliveries.wrong
+
+    def slow(self: Deliveries, lease: Lease, files: Sequence[FileDigest]) -> tuple[int, ...]:
+        assert checked.wait(30)
+        return whole(self, lease, files)
+
+    monkeypatch.setattr(Deliveries, "wrong", slow)
+
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
+        source, bringing = office.source("n1"), list[asyncio.Task[Word]]()
+        for site in ("a", "b"):
+            result = Result((await claimed(source, site)).lease, site)
+            bringing.append(asyncio.create_task(brought(source, result)))
+        await asyncio.sleep(0.1)
+        try:
+            async with asyncio.timeout(10):
+                await office.source("n2").beat(Beat(life=1, number=1))
+        finally:
+            checked.set()
+        assert await asyncio.gather(*bringing) == [Word.COMMITTED] * 2
 
     play(tmp_path, scene)

@@ -22,7 +22,7 @@ from tests.integration.grid.doors import PATIENCE_SECONDS, OpenDoor, open_door
 
 from headgate.crawling.clock import SystemClock
 from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import Beat, Claim, ClaimAnswer, Idle, encoded
+from headgate.crawling.task_messages import Beat, Claim, ClaimAnswer, Idle, Known, Lease, encoded
 from headgate.crawling.task_source import Refused, SourceAway
 from headgate.grid import connecting
 from headgate.grid.connecting import connected
@@ -339,6 +339,23 @@ def test_who_floods_the_door_keeps_nobody_else_from_it(tmp_path: Path) -> None:
             await until(lambda: most > 0)
             assert most <= 32
             flooded.set()
+
+    at_door(tmp_path, scene)
+
+
+def test_an_answer_beyond_the_bound_is_a_refusal(tmp_path: Path) -> None:
+    class LargeDesk(MemoryDesk):
+        async def known(self, node: str, known: Known) -> bytes:  # noqa: ARG002
+            return bytes(MAX_PAYLOAD_BYTES)
+
+    async def scene(door: OpenDoor) -> None:
+        async with (
+            door.as_manager() as manager,
+            listening(manager, LargeDesk(time.monotonic)),
+            door.as_node("anna") as anna,
+        ):
+            with pytest.raises(Refused, match="larger than the NATS server lets through"):
+                await NatsTasks(anna, "anna").known(Known(lease=Lease(1, 1), offset=0))
 
     at_door(tmp_path, scene)
 

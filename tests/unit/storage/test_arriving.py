@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
+import os
+from hashlib import file_digest, sha256
+from io import BufferedReader
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,42 @@ def test_what_an_earlier_manager_left_is_in_nobodys_way(deliveries: Deliveries) 
     deliveries.expect(lease, announced(JOURNAL, PAGES))
     send(deliveries, lease, JOURNAL, PAGES)
     assert stored(deliveries, lease, JOURNAL, PAGES) == [JOURNAL, PAGES]
+
+
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Sizes of the files that are hashed from now on."""
+    found: list[int] = []
+
+    def counted(file: BufferedReader, name: str) -> object:
+        found.append(os.fstat(file.fileno()).st_size)
+        return file_digest(file, name)
+
+    monkeypatch.setattr(part_files, "file_digest", counted)
+    return found
+
+
+def test_a_file_is_not_hashed_before_all_of_it_has_come(
+    deliveries: Deliveries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a file of 20 GB, its last byte is soon sent."""
+    found, lease, large = hashed(monkeypatch), Lease(1, 1), 20_000_000_000
+    deliveries.expect(lease, (FileSize(name="0.journal", size=large),))
+    assert deliveries.write(Chunk(lease=lease, file=0, offset=large - 5), b"pages")
+    file = FileDigest(name="0.journal", size=large, sha256="0" * 64)
+    assert deliveries.wrong(lease, [file]) == (0,)
+    assert found == []
+
+
+def test_a_file_that_was_wrong_is_hashed_again_only_if_all_of_it_comes_again(
+    deliveries: Deliveries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, lease, contents = hashed(monkeypatch), Lease(1, 1), (PAGES, b"")
+    deliveries.expect(lease, announced(*contents))
+    send(deliveries, lease, PAGES[::-1], b"")
+    files = digests(*contents)
+    assert deliveries.wrong(lease, files) == (0,)
+    assert deliveries.write(Chunk(lease=lease, file=0, offset=len(PAGES) - 5), PAGES[-5:])
+    assert deliveries.wrong(lease, files) == (0,)
+    assert found.count(len(PAGES)) == 1
+    send(deliveries, lease, PAGES, b"")
+    assert stored(deliveries, lease, *contents) == list(contents)

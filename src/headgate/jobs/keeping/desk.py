@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, takewhile
 
 import numpy as np
 from msgspec import structs
@@ -53,8 +54,8 @@ from headgate.storage.memory.summary import VisitCounts
 
 __all__ = ["Desk"]
 
-_MOST_PAGES = 5_000
-"""Most pages of a visit."""
+_MOST_PAGES, _MOST_URL_BYTES = 5_000, 512 << 10
+"""Most pages of a visit, and most bytes of their URLs: a node gets them in one message."""
 _AHEAD_SECONDS = 300.0
 
 
@@ -200,7 +201,7 @@ class Desk:
             return None
         else:
             pages = visit.pages
-        pages = pages[:_MOST_PAGES]
+        pages = pages[: _fitting(known.urls[page] for page in pages[:_MOST_PAGES])]
         estimates = PageEstimates(kept)
         costs, changed = estimates.cost(now)[pages], estimates.probability_changed(now)[pages]
         asks = tuple(known.urls[page] for page in pages)
@@ -269,6 +270,13 @@ class Desk:
         self.states[name] = structs.replace(state, paused_until=until, down=0, suspicions=0)
         self.catalog.put_site_state(self.states[name])
         self.board.pause(name, until)
+
+
+def _fitting(urls: Iterable[str]) -> int:
+    """How many of the first URLs one visit can name, at least one; the others are still due after
+    it."""
+    sizes = accumulate(len(url.encode()) for url in urls)
+    return max(sum(1 for _ in takewhile(lambda size: size <= _MOST_URL_BYTES, sizes)), 1)
 
 
 def _settled(planned: PlannedVisit, outlook: Outlook | None, now: float) -> KeptPromise | None:

@@ -302,7 +302,7 @@ class _Managing:
         if result.owner.site in self._sites.shared:
             self._shared.stored(result)
         else:
-            self._sites.ended(result.row, result.manifest.progress)
+            self._sites.ended(result.owner.site, result.row, result.manifest.progress)
 
     @property
     def _leg_now(self) -> float:

@@ -18,6 +18,8 @@ __all__ = ["LOST", "GridProgress"]
 LOST = "lost with several nodes"
 """The reason of a site that was given up."""
 
+_TOO_LARGE = "its seeds and settings are larger than a message to a node"
+
 
 @dataclass(slots=True)
 class GridProgress:
@@ -78,11 +80,15 @@ class GridProgress:
         whole.ended = max(self.shared[site].last_end - begun, 0.0)
         self._settle(whole)
 
-    def ended(self, row: LeaseRow, progress: Progress) -> None:
-        """A site's result is stored."""
-        name = progress.site
-        self.begun[name] = self.in_run(row.given)
-        self._settle(_as_life(progress, name, row.lease.epoch))
+    def ended(self, site: str, row: LeaseRow, progress: Progress) -> None:
+        """A site's result is stored. However long its node says that it took, it was not longer
+        than the run."""
+        self.begun[site] = self.in_run(row.given)
+        told = _as_life(progress, site, row.lease.epoch)
+        longest = self.in_run(self.desk.clock.wall())
+        told.started = None if told.started is None else min(told.started, longest)
+        told.ended = None if told.ended is None else min(told.ended, longest)
+        self._settle(told)
 
     def give_up_dropped(self) -> list[str]:
         """Give up sites whose task was dropped; return messages for the user."""
@@ -92,8 +98,10 @@ class GridProgress:
                 continue  # a part; its site ends when the others have
             if task.site not in self._settled and task.audit_of is None:
                 self.begun[task.site] = self.in_run(self.desk.clock.wall())
-                self._settle(Progress(task.site, TaskState.STOPPED, 0.0, 0.0, reason=LOST))
-                remarks.append(f"{task.site} is given up: {task.lost} nodes were lost with it")
+                reason = LOST if task.lost else _TOO_LARGE
+                self._settle(Progress(task.site, TaskState.STOPPED, 0.0, 0.0, reason=reason))
+                why = f"{task.lost} nodes were lost with it" if task.lost else _TOO_LARGE
+                remarks.append(f"{task.site} is given up: {why}")
         return remarks
 
     def _settle(self, progress: Progress) -> None:
@@ -111,7 +119,7 @@ class GridProgress:
                 if site in self.shared:
                     self.part_ended(site, row, progress, in_leg=False)
                 else:
-                    self.ended(row, progress)
+                    self.ended(site, row, progress)
 
 
 def _as_life(progress: Progress, site: str, epoch: int) -> Progress:

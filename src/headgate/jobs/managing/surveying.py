@@ -195,7 +195,7 @@ class _SurveyByNodes:
 
     def _stored(self, result: Received) -> None:
         progress = result.manifest.progress
-        self._sites.ended(result.row, progress)
+        self._sites.ended(result.owner.site, result.row, progress)
         self._brought.append((result.owner.site, progress))
 
     def _end_all(self) -> None:

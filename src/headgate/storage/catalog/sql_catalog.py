@@ -108,7 +108,11 @@ class SqlCatalog:
 
     def add_line_use(self, bytes_by_slot: Mapping[int, int]) -> None:
         """Bytes received since the last call, by quarter of an hour."""
-        rows = [{"slot": slot, "bytes": bytes_} for slot, bytes_ in bytes_by_slot.items()]
+        most = int(_MOST)
+        rows = [
+            {"slot": slot, "bytes": min(bytes_, most), "most": most}
+            for slot, bytes_ in bytes_by_slot.items()
+        ]
         with self.database.changing() as db:
             db.run_each(_QUERIES["add_line_use"], rows)
 

@@ -134,7 +134,8 @@ SELECT name, grp, token_key, slots, joined, seen, life, up_seconds, reference_se
 FROM nodes ORDER BY name;
 
 -- name: figures
--- What each node did, in a run or (empty) in all.
+-- What each node did, in a run or (empty) in all. Bytes and pages are as nodes told them: sums of
+-- integers could overflow.
 SELECT leases.node,
        count(*) AS leases,
        sum(CASE WHEN leases.ended IS NULL THEN 1 ELSE 0 END) AS open,
@@ -142,10 +143,10 @@ SELECT leases.node,
        sum(CASE WHEN leases.how = 'superseded' THEN 1 ELSE 0 END) AS superseded,
        sum(CASE WHEN leases.how IN ('expired', 'stuck', 'left', 'revoked', 'spoilt') THEN 1 ELSE 0
                 END) AS lost,
-       sum(CASE WHEN leases.how = 'committed' THEN leases.pages ELSE 0 END) AS pages,
-       sum(CASE WHEN leases.how = 'committed' THEN leases.wire_bytes ELSE 0 END) AS wire_bytes,
+       sum(CASE WHEN leases.how = 'committed' THEN leases.pages * 1.0 ELSE 0 END) AS pages,
+       sum(CASE WHEN leases.how = 'committed' THEN leases.wire_bytes * 1.0 ELSE 0 END) AS wire_bytes,
        sum(CASE WHEN leases.ended IS NOT NULL AND coalesce(leases.how, 'committed') <> 'committed'
-                THEN leases.wire_bytes ELSE 0 END) AS wasted_bytes
+                THEN leases.wire_bytes * 1.0 ELSE 0 END) AS wasted_bytes
 FROM leases JOIN tasks ON tasks.id = leases.task
 WHERE :run = '' OR tasks.run = :run
 GROUP BY leases.node ORDER BY leases.node;

@@ -141,9 +141,11 @@ FROM servers LEFT JOIN server_hosts USING (address)
 ORDER BY measured DESC, address, host;
 
 -- name: add_line_use
--- More bytes came in a slot.
+-- More bytes came in a slot. Nodes may tell of more than a number can hold: that is used up, too.
 INSERT INTO line_use (slot, bytes) VALUES (:slot, :bytes)
-ON CONFLICT (slot) DO UPDATE SET bytes = line_use.bytes + excluded.bytes;
+ON CONFLICT (slot) DO UPDATE SET bytes =
+    CASE WHEN line_use.bytes > :most - excluded.bytes THEN :most
+         ELSE line_use.bytes + excluded.bytes END;
 
 -- name: line_use
 -- What came from a slot on.

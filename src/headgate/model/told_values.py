@@ -1,0 +1,23 @@
+"""Types of what one machine tells another about a crawl. Decoding refuses what no crawl has, so
+that nothing told by a node overflows a sum, a column of the catalog, or a report.
+
+A crawl is far within these bounds: a petabyte of one site, a trillion of its pages.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta
+
+__all__ = ["Label", "Span", "Tally", "Text", "Volume"]
+
+Tally: TypeAlias = Annotated[int, Meta(ge=0, le=2**40)]
+Volume: TypeAlias = Annotated[int, Meta(ge=0, le=2**50)]
+"""Bytes."""
+Span: TypeAlias = Annotated[float, Meta(ge=-1e-3, le=1e12)]
+"""Seconds, also added up over many fetches; a difference of sums may be slightly below 0."""
+Text: TypeAlias = Annotated[str, Meta(max_length=100_000, pattern=r"\A[^\x00]*\Z")]
+"""A sentence or a URL. PostgreSQL stores no NUL."""
+Label: TypeAlias = Annotated[str, Meta(max_length=1_000, pattern=r"\A[^\x00]*\Z")]
+"""A name, a host, a kind of error."""
