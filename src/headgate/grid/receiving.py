@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from headgate.control.board import Board
-from headgate.control.board_rows import BoardState, BoardStore, LeaseRow
+from headgate.control.board_rows import BoardState, BoardStore, Ending, LeaseRow
 from headgate.crawling.ports import Clock
 from headgate.crawling.task_messages import (
     Chunk,
@@ -25,10 +25,9 @@ from headgate.crawling.task_messages import (
     decoded,
     encoded,
 )
-from headgate.crawling.task_source import Refused
 from headgate.grid.board_saving import BoardSaving
 from headgate.grid.committing import Committing, Received
-from headgate.grid.given_tasks import GivenTasks
+from headgate.grid.given_tasks import GivenTasks, TaskSpec
 from headgate.storage.arriving import Deliveries
 from headgate.storage.journals.journal import Owner
 
@@ -36,6 +35,10 @@ __all__ = ["Receiving"]
 
 _COMMIT_PATIENCE_SECONDS = 2.0
 """How long an answer waits for the result to be stored; then the node asks again."""
+
+
+class _Unfit(Exception):
+    """A result that is not accepted."""
 
 
 @dataclass(slots=True)
@@ -66,12 +69,10 @@ class Receiving:
         settled = await self._settled(lease)
         if settled is not None:
             return settled
-        owner, size = (await self.given.spec(lease.task)).owner, sum(f.size for f in put.files)
-        if not self.arrivals.fits(owner, (file.name for file in put.files)):
-            raise Refused(f"these are not the files of a visit to {owner.site}")
-        if size > self.given.most_bytes(lease.task):
-            raise Refused(f"{size:,} bytes of {owner.site} are far more than was expected")
-        if size > self.free_bytes():
+        why_not = self._why_not(put, await self.given.spec(lease.task))
+        if why_not:
+            return await self._refuse(node, lease, why_not)
+        if sum(file.size for file in put.files) > self.free_bytes():
             return Verdict(word=Word.WAIT, wait=self.board.terms.lease_seconds)
         self.arrivals.expect(lease, put.files)
         return Verdict(word=Word.SEND)
@@ -96,8 +97,26 @@ class Receiving:
         self._checked.add(lease)
         try:
             return await self._check(row, manifest)
+        except _Unfit as unfit:
+            return await self._refuse(node, lease, str(unfit))
         finally:
             self._checked.discard(lease)
+
+    def _why_not(self, put: Put, spec: TaskSpec) -> str:
+        """Why these files are not accepted; empty: they are."""
+        owner, size = spec.owner, sum(file.size for file in put.files)
+        if not self.arrivals.fits(owner, (file.name for file in put.files)):
+            return f"these are not the files of a visit to {owner.site}"
+        if size > self.given.most_bytes(put.lease.task, spec):
+            return f"{size:,} bytes of {owner.site} are far more than was expected"
+        return ""
+
+    async def _refuse(self, node: str, lease: Lease, why: str) -> Verdict:
+        """Others get the task, unless it was lost too often."""
+        self.arrivals.drop(lease)
+        self.board.give_back(node, Ending.REFUSED, self.clock.wall(), {lease})
+        await self.saving.stored()
+        return Verdict(word=Word.REFUSED, why=why)
 
     async def _check(self, row: LeaseRow, manifest: Manifest) -> Verdict:
         """Whether the result is complete, which may take a while; nothing is written meanwhile."""
@@ -119,8 +138,7 @@ class Receiving:
         wrong = arrivals.wrong(lease, files)
         if not wrong:
             if not arrivals.is_journal_of(lease, files, owner):
-                arrivals.drop(lease)
-                raise Refused(f"the journal of {owner.site} is none that Headgate wrote")
+                raise _Unfit(f"the journal of {owner.site} is none that Headgate wrote")
             arrivals.keep(lease, files)
         return wrong
 

@@ -30,7 +30,9 @@ from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.faults import reading, writing
 from headgate.storage.handout import handout_path, is_handout, save_handout
 from headgate.storage.journals.appending import sync_folder
+from headgate.storage.journals.journal import Journal, Owner
 from headgate.storage.journals.spool_files import Place
+from headgate.storage.journals.survey_log import SurveyFile
 from headgate.storage.memory.file import DamagedMemory
 from headgate.storage.memory.site_memory import SiteMemory
 from headgate.storage.replacing import write_soon, write_whole
@@ -89,8 +91,12 @@ class LeaseFolder:
         """The saved grant; None: it was not saved completely."""
         return self._load("grant.json", SavedGrant)
 
-    def end(self, progress: Progress) -> None:
-        """The visit has ended and all is stored."""
+    def end(self, grant: Grant, progress: Progress) -> None:
+        """The visit has ended and all is stored. One that fetched nothing gets an empty journal:
+        its result is that there is nothing."""
+        path = self._place(grant).journal
+        if not path.exists():
+            _begin_journal(path, grant.task)
         write_whole(self.path / "ended.json", encoded(progress))
 
     def ended(self) -> Progress | None:
@@ -154,6 +160,12 @@ def is_complete(folder: LeaseFolder, grant: Grant) -> bool:
     return (not grant.known_bytes or Collection(folder.path).memory(site).exists()) and (
         not grant.handed_bytes or _handout(folder, grant).exists()
     )
+
+
+def _begin_journal(path: Path, task: Task) -> None:
+    log = Journal(path, Owner(*task.whose)) if task.survey is None else SurveyFile(path)
+    log.begin()
+    log.close()
 
 
 def _handout(folder: LeaseFolder, grant: Grant) -> Path:

@@ -15,7 +15,7 @@ from tests.contract.test_task_source import Result, beat_of, brought, claimed, s
 
 from headgate.control.board_rows import Ending
 from headgate.crawling.task_messages import FileDigest, FileSize, Lease, Put, Verdict, Word
-from headgate.crawling.task_source import Refused, TaskSource
+from headgate.crawling.task_source import TaskSource
 from headgate.grid.desk import DeskTerms
 from headgate.model.errors import WorldFault
 from headgate.storage.arriving import Deliveries
@@ -165,8 +165,9 @@ def test_once_the_catalog_fails_nobody_is_told_anything(
 
 
 async def refused(source: TaskSource, put: Put, words: str) -> None:
-    with pytest.raises(Refused, match=words):
-        await source.put(put)
+    verdict = await source.put(put)
+    assert verdict.word is Word.REFUSED
+    assert words in verdict.why
 
 
 def test_a_stranger_can_put_nothing_but_its_own_files(tmp_path: Path) -> None:
@@ -188,6 +189,8 @@ def test_a_stranger_can_put_nothing_but_its_own_files(tmp_path: Path) -> None:
         assert task is not None
         task.expected_bytes = 20e6
         await refused(source, put("a.journal", size=10**9), "far more than was expected")
+        part = replace(await office.desk._given.spec(lease.task), site_bytes=300e6)
+        assert office.desk._given.most_bytes(lease.task, part) == 3e9, "as of the whole site"
 
     play(tmp_path, scene)
 
@@ -201,8 +204,9 @@ def test_a_journal_that_is_none_is_refused_and_the_task_stays(tmp_path: Path) ->
             fake = _Fake(grant.lease, "a", site)
             assert (await source.put(fake.put)).word is Word.SEND
             assert all(await fake.send(source))
-            with pytest.raises(Refused, match="none that Headgate wrote"):
-                await source.done(fake.manifest)
+            verdict = await source.done(fake.manifest)
+            assert verdict.word is Word.REFUSED
+            assert "none that Headgate wrote" in verdict.why
         assert office.results() == {}
         assert await brought(source, Result(grant.lease, "a")) is Word.COMMITTED
 

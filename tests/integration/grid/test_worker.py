@@ -15,16 +15,17 @@ from bench.cut_line import CutLine
 from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import Known
+from headgate.crawling.task_messages import Known, Put, Verdict, Word
 from headgate.crawling.task_source import Refused
 from headgate.frontier.seen import url_hashes
 from headgate.jobs.from_python import crawl
 from headgate.jobs.lending.guest_rules import GuestRules, Hours, Idleness
+from headgate.jobs.lending.holdings import Work
 from headgate.jobs.lending.worker import Worker, WorkerJob, work
 from headgate.jobs.real_parts import real_parts
 from headgate.model.budget import Budget
 from headgate.model.node_status import NodeStatus
-from headgate.model.site import Site
+from headgate.model.site import OnDeadline, Site
 from headgate.model.task import KeptVisit, SitePart, Task
 from headgate.model.units import BytesPerSecond, Seconds
 from headgate.storage.collection import Collection
@@ -490,3 +491,67 @@ def test_a_part_that_comes_damaged_is_left_to_others(tmp_path: Path) -> None:
         play(crawl)
         assert not web.asked
         assert not desk.results()
+
+
+class StrictDesk(MemoryDesk):
+    """Accepts no result of its first task."""
+
+    async def put(self, node: str, put: Put) -> Verdict:
+        if put.lease.task == 1:
+            return Verdict(word=Word.REFUSED, why="no reason")
+        return await super().put(node, put)
+
+
+def test_after_a_refused_result_a_node_goes_on_with_others(tmp_path: Path) -> None:
+    desk = StrictDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(5)) as one, serving(SmallWeb(7)) as two:
+        desk.add(Task(site_of(one, "one")), "one.test")
+        desk.add(Task(site_of(two, "two")), "two.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            node = asyncio.create_task(scene.node(until_idle=False))
+            await until(lambda: "anna" in scene.seen and 2 in desk.results())
+            seen = scene.seen["anna"]
+            await until(lambda: any("did not accept" in words for words in seen.words))
+            assert seen.worker is not None
+            seen.worker.stop()
+            assert (await node).committed == 1
+
+        play(crawl)
+
+
+@pytest.mark.parametrize("by_files", [True, False])
+def test_a_site_that_has_grown_far_beyond_its_bound_is_brought_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_files: bool
+) -> None:
+    """By the bytes on the line, or by those on the disk, whichever are more."""
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS, most_bytes=400_000)
+    if by_files:
+        monkeypatch.setattr(Work, "task", lambda work, _wall: work.folder.task(work.grant))
+    with serving(SmallWeb(3000, random_bytes=900, seconds_per_page=0.05)) as web:
+        desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(crawl)
+    (result,) = desk.results().values()
+    assert 100_000 < sum(map(len, result.values())) < 400_000
+
+
+def test_a_task_whose_deadline_is_past_is_brought_without_pages(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(5)) as web:
+        site = Site("late", (web.seed,), deadline=Seconds(1e-3), on_deadline=OnDeadline.STOP)
+        desk.add(Task(site), "small.test")
+        scene = Scene(tmp_path, desk, bandwidth=1e6)
+
+        async def crawl() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(crawl)
+    (result,) = desk.results().values()
+    assert list(result) == ["late.journal"]
+    assert set(web.asked) <= {"/robots.txt"}

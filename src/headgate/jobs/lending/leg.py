@@ -34,6 +34,7 @@ from headgate.jobs.parts import Parts
 from headgate.jobs.run_time import RunTime
 from headgate.jobs.upkeep import FleetTerms, Upkeep, open_working_fleet
 from headgate.model.budget import Budget
+from headgate.model.run_report import MAX_BYTES
 from headgate.model.timetable import Timetable
 from headgate.planning.capacity import Capacity
 from headgate.storage.collection import RunFolder
@@ -179,6 +180,8 @@ class WorkerLeg:
                 leg.conducting.fleet.stop(work.site, _LOST if work.lost else _STANDING_STILL)
             elif work.ending:
                 leg.conducting.fleet.stop(work.site, work.ending)
+            elif work.is_enough():
+                leg.conducting.fleet.stop(work.site, MAX_BYTES)
         for work in holdings.startable(now):
             work.stage = Stage.CRAWLING
             leg.conducting.arrive(work.task(wall), _forecast(work))
