@@ -14,7 +14,7 @@ from tests.contract.task_offices import LEASE_SECONDS, HandClock
 from tests.contract.test_task_source import Result, beat_of, brought, claimed, settled
 
 from headgate.control.board_rows import Ending
-from headgate.crawling.task_messages import FileDigest, FileSize, Lease, Put, Verdict, Word
+from headgate.crawling.task_messages import FileDigest, FileSize, Known, Lease, Put, Verdict, Word
 from headgate.crawling.task_source import TaskSource
 from headgate.grid.desk import DeskTerms
 from headgate.model.errors import WorldFault
@@ -297,6 +297,20 @@ def test_while_the_budget_rests_nobody_loses_a_task(tmp_path: Path) -> None:
         grant = await claimed(source, "a")
         for number in range(1, 40):
             office.pass_time(LEASE_SECONDS / 3)
+            orders = await source.beat(beat_of(grant, number=number))
+            assert orders.good == (grant.lease,)
+
+    play(tmp_path, scene)
+
+
+def test_a_memory_that_arrives_slowly_keeps_its_lease(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source = office.source("n1")
+        grant = await claimed(source, "a")
+        for number in range(1, 20):
+            office.pass_time(LEASE_SECONDS / 2)
+            assert await source.known(Known(lease=grant.lease, offset=number, most=1))
             orders = await source.beat(beat_of(grant, number=number))
             assert orders.good == (grant.lease,)
 

@@ -16,7 +16,7 @@ from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.crawling.memory_desk import MemoryDesk
 from headgate.crawling.task_messages import Known, Put, Verdict, Word
-from headgate.crawling.task_source import Refused
+from headgate.crawling.task_source import Refused, SourceAway
 from headgate.frontier.seen import url_hashes
 from headgate.jobs.from_python import crawl
 from headgate.jobs.lending.guest_rules import GuestRules, Hours, Idleness
@@ -555,3 +555,27 @@ def test_a_task_whose_deadline_is_past_is_brought_without_pages(tmp_path: Path) 
     (result,) = desk.results().values()
     assert list(result) == ["late.journal"]
     assert set(web.asked) <= {"/robots.txt"}
+
+
+class DeafDesk(MemoryDesk):
+    """Never answers what is known to the first who asks, and gives that task to nobody else."""
+
+    async def known(self, node: str, known: Known) -> bytes:
+        if known.lease.epoch == 1:
+            self._rows[known.lease.task].holder = ""
+            raise SourceAway("no answer")
+        return await super().known(node, known)
+
+
+def test_a_node_that_loses_a_task_while_its_memory_comes_claims_others(tmp_path: Path) -> None:
+    desk = DeafDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(5)) as one, serving(SmallWeb(7)) as two:
+        desk.add(Task(site_of(one, "one")), "one.test", b"not a memory")
+        desk.add(Task(site_of(two, "two")), "two.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            status = await scene.node()
+            assert (status.committed, status.lost) == (2, 1)
+
+        play(crawl)

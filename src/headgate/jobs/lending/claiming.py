@@ -108,11 +108,14 @@ class Claiming:
                     most=self.line.piece_bytes(),
                 )  # fmt: skip
                 await self.line.take(known.most)
-                piece = await until_answered(partial(self.source.known, known))
+                piece = await until_answered(partial(self._piece, work, known))
                 if not piece:
                     break
                 pieces += piece
         return bytes(pieces)
+
+    async def _piece(self, work: Work, known: Known) -> bytes:
+        return b"" if work.lost else await self.source.known(known)
 
     def _refuse(self, grant: Grant) -> None:
         """Give a task back, and exclude it from later claims."""

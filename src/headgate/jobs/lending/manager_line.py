@@ -20,7 +20,8 @@ from headgate.jobs.lending.leg import WorkerLeg
 __all__ = ["ManagerLine"]
 
 _TALK_SHARE, _MEMORY_SHARE = 0.03, 0.5
-_LEAST_PIECE_BYTES, _PIECE_SECONDS = 4096, 0.1
+_LEAST_PIECE_BYTES, _PIECE_SECONDS = 4096, 0.35
+"""One piece is asked for after another: round trips up to so long cost nothing."""
 _SETTLING_SECONDS = 1.0
 """In which pages that were paid for before have arrived."""
 _LOOK_SECONDS = 1.0
