@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gzip
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,15 +22,18 @@ from headgate.frontier.seen import url_hashes
 from headgate.jobs.from_python import crawl
 from headgate.jobs.lending.guest_rules import GuestRules, Hours, Idleness
 from headgate.jobs.lending.holdings import Work
+from headgate.jobs.lending.leg import WorkerLeg
 from headgate.jobs.lending.worker import Worker, WorkerJob, work
 from headgate.jobs.real_parts import real_parts
 from headgate.model.budget import Budget
+from headgate.model.errors import WorldFault
 from headgate.model.node_status import NodeStatus
 from headgate.model.site import OnDeadline, Site
 from headgate.model.task import KeptVisit, SitePart, Task
 from headgate.model.units import BytesPerSecond, Seconds
 from headgate.storage.collection import Collection
 from headgate.storage.handout import packed_handout
+from headgate.storage.memory.site_memory import SiteMemory
 
 PATIENCE_SECONDS = 60.0
 LEASE_SECONDS = 3.0
@@ -543,7 +547,7 @@ def test_a_site_that_has_grown_far_beyond_its_bound_is_brought_in_part(
 
 def test_a_task_whose_deadline_is_past_is_brought_without_pages(tmp_path: Path) -> None:
     desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
-    with serving(SmallWeb(5)) as web:
+    with serving(SmallWeb(5, held_after=0)) as web:
         site = Site("late", (web.seed,), deadline=Seconds(1e-3), on_deadline=OnDeadline.STOP)
         desk.add(Task(site), "small.test")
         scene = Scene(tmp_path, desk, bandwidth=1e6)
@@ -552,6 +556,7 @@ def test_a_task_whose_deadline_is_past_is_brought_without_pages(tmp_path: Path) 
             assert (await scene.node()).committed == 1
 
         play(crawl)
+        web.held_after = None
     (result,) = desk.results().values()
     assert list(result) == ["late.journal"]
     assert set(web.asked) <= {"/robots.txt"}
@@ -577,5 +582,83 @@ def test_a_node_that_loses_a_task_while_its_memory_comes_claims_others(tmp_path:
         async def crawl() -> None:
             status = await scene.node()
             assert (status.committed, status.lost) == (2, 1)
+
+        play(crawl)
+
+
+def test_a_disk_that_is_full_for_a_memory_does_not_end_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked, faults = SiteMemory.checked, [OSError(errno.ENOSPC, "No space left on device")]
+
+    def full_once(path: Path, site: str) -> SiteMemory:
+        if faults:
+            raise faults.pop()
+        return checked(path, site)
+
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    monkeypatch.setattr(SiteMemory, "checked", full_once)
+    monkeypatch.setattr("headgate.jobs.lending.rests._FIRST_SECONDS", 0.1)
+    with serving(SmallWeb(5)) as web:
+        desk.add(Task(site_of(web)), "small.test", b"not a memory")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            status = await scene.node()
+            assert (status.committed, status.given_back) == (1, 1)
+
+        play(crawl)
+    assert any("No space left" in words for words in scene.seen["anna"].words)
+
+
+def test_a_task_lost_while_its_memory_is_written_does_not_end_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    checked = SiteMemory.checked
+
+    def lost_meanwhile(path: Path, site: str) -> SiteMemory:
+        if desk._rows[1].epoch == 1:
+            desk._rows[1].holder = ""
+            while path.parent.exists():
+                time.sleep(0.02)
+            raise FileNotFoundError(path)
+        return checked(path, site)
+
+    monkeypatch.setattr(SiteMemory, "checked", lost_meanwhile)
+    with serving(SmallWeb(5)) as web:
+        desk.add(Task(site_of(web)), "small.test", b"not a memory")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            status = await scene.node()
+            assert (status.committed, status.lost) == (1, 1)
+
+        play(crawl)
+
+
+def test_a_node_that_rests_after_a_fault_claims_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_leg: WorkerLeg, _settings: object) -> None:
+        raise WorldFault("a fault of this machine")
+
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    monkeypatch.setattr(WorkerLeg, "run", fails)
+    with serving(SmallWeb(5)) as web:
+        task = desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            node = asyncio.create_task(scene.node(until_idle=False))
+            await until(lambda: "anna" in scene.seen and bool(scene.seen["anna"].words))
+            await until(lambda: not desk.holder(task))
+            await asyncio.sleep(3.0)
+            assert not desk.holder(task)
+            assert desk._rows[task].epoch == 1
+            worker = scene.seen["anna"].worker
+            assert worker is not None
+            worker.stop()
+            await node
 
         play(crawl)

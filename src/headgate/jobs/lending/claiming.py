@@ -18,13 +18,15 @@ import msgspec
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Claim, Grant, Idle, Known
-from headgate.crawling.task_source import TaskSource
+from headgate.crawling.task_source import Refused, TaskSource
 from headgate.jobs.lending.beating import Beating
 from headgate.jobs.lending.bringing import until_answered
 from headgate.jobs.lending.guest_rules import GuestRules
 from headgate.jobs.lending.holdings import Holdings, Work
 from headgate.jobs.lending.manager_line import ManagerLine
-from headgate.storage.lease_folder import keep_handout
+from headgate.jobs.lending.tally import WorkerTally
+from headgate.model.errors import HeadgateError
+from headgate.storage.lease_folder import LeaseFolder, keep_handout
 from headgate.storage.replacing import write_soon
 
 __all__ = ["Claiming"]
@@ -42,6 +44,7 @@ class Claiming:
     line: ManagerLine
     clock: Clock
     tell: Callable[[str], None]
+    tally: WorkerTally
     _refused: list[int] = field(default_factory=list)
     """Tasks that this node has refused."""
 
@@ -64,18 +67,42 @@ class Claiming:
         if isinstance(answer, Idle):
             return answer
         if answer.lease not in self.holdings.works:
-            await self._take(answer, asked)
+            await self._take_or_return(answer, asked)
         (self.holdings.home / "claim").unlink(missing_ok=True)
         await self.line.take(len(msgspec.json.encode(answer)))
         return None
 
-    async def _take(self, grant: Grant, asked: float) -> None:
+    async def _take_or_return(self, grant: Grant, asked: float) -> None:
+        """Raises faults of this machine, after the task was given back."""
         why_not = self.rules.why_not(grant.task.site)
         if why_not:
             self.tell(f"not taken: {why_not}")
             self._refuse(grant)
             return
-        work = self.holdings.take(grant, asked, self.clock.wall())
+        work = None
+        try:
+            work = self.holdings.take(grant, asked, self.clock.wall())
+            await self._take(work)
+        except Refused:
+            raise
+        except (HeadgateError, OSError):
+            if work is not None and work.lost:
+                return  # its folder was deleted meanwhile
+            self._return(grant, work)
+            raise
+
+    def _return(self, grant: Grant, work: Work | None) -> None:
+        """Give a task back that this machine had no room for."""
+        self.tally.given_back += 1
+        self.beating.give_back(grant.lease, Progress(grant.task.name))
+        if work is None:
+            LeaseFolder(self.holdings.home, grant.lease).delete()
+        else:
+            self.holdings.lose(work, "a fault of this machine")
+        (self.holdings.home / "claim").unlink(missing_ok=True)
+
+    async def _take(self, work: Work) -> None:
+        grant = work.grant
         if grant.known_bytes:
             await self._take_memory(work)
         if grant.handed_bytes and not await self._take_handout(work):
