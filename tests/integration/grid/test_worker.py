@@ -662,3 +662,53 @@ def test_a_node_that_rests_after_a_fault_claims_nothing(
             await node
 
         play(crawl)
+
+
+def test_a_node_killed_in_a_crawl_without_its_damaged_memory_goes_on(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, 30.0)
+    with serving(SmallWeb(60, seconds_per_page=0.02)) as web:
+        desk.add(Task(site_of(web)), "small.test", b"not a memory")
+        scene = Scene(tmp_path, desk)
+
+        async def die() -> None:
+            node = asyncio.create_task(scene.node())
+            await until(lambda: len(web.served) > 20)
+            scene.lines["anna"].cut = True
+            node.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await node
+
+        play(die)
+
+        async def go_on() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(go_on)
+        assert sum(web.asked.values()) <= 60 + 1 + 12, "and few pages were asked for twice"
+
+
+def test_a_memory_that_was_not_stored_in_time_is_asked_for_again(tmp_path: Path) -> None:
+    """A power cut may leave its file, empty."""
+    desk = SlowMemoryDesk(time.monotonic, 30.0)
+    with serving(SmallWeb(12)) as web:
+        visit = RememberedVisit.of(web, tmp_path / "collection")
+        desk.add(visit.task, "small.test", visit.memory)
+        scene = Scene(tmp_path, desk)
+
+        async def die() -> None:
+            node = asyncio.create_task(scene.node())
+            desk.meanwhile = node.cancel
+            with pytest.raises(asyncio.CancelledError):
+                await node
+
+        play(die)
+        desk.meanwhile = None
+        (lease,) = (tmp_path / "anna" / "leases").iterdir()
+        Collection(lease).memory("small").touch()
+
+        async def look() -> None:
+            status = await scene.node()
+            assert (status.committed, status.given_back) == (1, 0)
+
+        play(look)
+        visit.check(web, *desk.results().values())

@@ -26,7 +26,7 @@ from headgate.jobs.lending.holdings import Holdings, Work
 from headgate.jobs.lending.manager_line import ManagerLine
 from headgate.jobs.lending.tally import WorkerTally
 from headgate.model.errors import HeadgateError
-from headgate.storage.lease_folder import LeaseFolder, keep_handout
+from headgate.storage.lease_folder import LeaseFolder, keep_handout, keep_memory
 from headgate.storage.replacing import write_soon
 
 __all__ = ["Claiming"]
@@ -109,37 +109,41 @@ class Claiming:
             self.tell(f"{work.site}: its URLs arrived damaged; it is given back")
             self._refuse(work.grant)
             self.holdings.lose(work, "it arrived damaged")
+        if not work.lost:
+            await asyncio.to_thread(work.folder.complete)
         work.complete = True
 
     async def _take_memory(self, work: Work) -> None:
         """Fetch the site's memory; without it, everything is crawled again."""
-        memory = await self._all_pieces(work, work.grant.known_bytes, handed=False)
+        await self._all_pieces(work, work.grant.known_bytes, handed=False)
         if work.lost:
             return
-        if not await asyncio.to_thread(work.folder.keep_memory, work.grant, memory):
+        if not await asyncio.to_thread(keep_memory, work.folder, work.grant):
             self.tell(f"{work.site}: its memory arrived damaged and is ignored")
 
     async def _take_handout(self, work: Work) -> bool:
         """Fetch what was handed to a part of a site; False: it cannot be crawled without."""
-        handout = await self._all_pieces(work, work.grant.handed_bytes, handed=True)
+        await self._all_pieces(work, work.grant.handed_bytes, handed=True)
         if work.lost:
             return True
-        return await asyncio.to_thread(keep_handout, work.folder, work.grant, handout)
+        return await asyncio.to_thread(keep_handout, work.folder, work.grant)
 
-    async def _all_pieces(self, work: Work, size: int, *, handed: bool) -> bytes:
-        pieces = bytearray()
+    async def _all_pieces(self, work: Work, size: int, *, handed: bool) -> None:
+        """They are written to the disk as they come."""
+        came = 0
+        await asyncio.to_thread(work.folder.add_piece, came, b"")
         async with self.line.memory():
-            while len(pieces) < min(size, _MOST_MEMORY_BYTES) and not work.lost:
+            while came < min(size, _MOST_MEMORY_BYTES) and not work.lost:
                 known = Known(
-                    lease=work.lease, offset=len(pieces), handed=handed,
+                    lease=work.lease, offset=came, handed=handed,
                     most=self.line.piece_bytes(),
                 )  # fmt: skip
                 await self.line.take(known.most)
                 piece = await until_answered(partial(self._piece, work, known))
                 if not piece:
                     break
-                pieces += piece
-        return bytes(pieces)
+                await asyncio.to_thread(work.folder.add_piece, came, piece)
+                came += len(piece)
 
     async def _piece(self, work: Work, known: Known) -> bytes:
         return b"" if work.lost else await self.source.known(known)
