@@ -712,3 +712,26 @@ def test_a_memory_that_was_not_stored_in_time_is_asked_for_again(tmp_path: Path)
 
         play(look)
         visit.check(web, *desk.results().values())
+
+
+def test_a_node_that_may_take_none_of_many_tasks_asks_ever_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.jobs.lending.claiming._MOST_REFUSED", 3)
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    for number in range(6):
+        site = Site(f"s{number}", (f"http://h{number}.test/",))
+        desk.add(Task(site), f"h{number}.test")
+    scene = Scene(tmp_path, desk, rules=GuestRules(only_hosts=("*.example.org",)))
+    monkeypatch.setattr("headgate.jobs.lending.claiming_all._PER_REFUSAL_SECONDS", 0.1)
+
+    async def crawl() -> None:
+        node = asyncio.create_task(scene.node(until_idle=False))
+        await asyncio.sleep(4.0)
+        worker = scene.seen["anna"].worker
+        assert worker is not None
+        worker.stop()
+        await node
+
+    play(crawl)
+    assert 4 <= len(desk._leases) <= 10

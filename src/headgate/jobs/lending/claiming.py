@@ -45,6 +45,8 @@ class Claiming:
     clock: Clock
     tell: Callable[[str], None]
     tally: WorkerTally
+    refused_in_a_row: int = 0
+    """Since a task was last taken."""
     _refused: list[int] = field(default_factory=list)
     """Tasks that this node has refused."""
 
@@ -111,6 +113,7 @@ class Claiming:
             self.holdings.lose(work, "it arrived damaged")
         if not work.lost:
             await asyncio.to_thread(work.folder.complete)
+            self.refused_in_a_row = 0
         work.complete = True
 
     async def _take_memory(self, work: Work) -> None:
@@ -150,6 +153,7 @@ class Claiming:
 
     def _refuse(self, grant: Grant) -> None:
         """Give a task back, and exclude it from later claims."""
+        self.refused_in_a_row += 1
         self._refused = [*self._refused, grant.lease.task][-_MOST_REFUSED:]
         self.beating.give_back(grant.lease, Progress(grant.task.name))
 

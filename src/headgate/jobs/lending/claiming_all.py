@@ -24,6 +24,7 @@ __all__ = ["ClaimingAll"]
 _FULL_LOOKS = 5
 """Looks between two questions whether there is room again."""
 _LONGEST_IDLE_SECONDS = 60.0
+_PER_REFUSAL_SECONDS = 1e-3
 
 
 @dataclass(slots=True)
@@ -79,8 +80,16 @@ class ClaimingAll:
         idle = await self.claiming.claim(self.slots, room)
         if idle is None:
             self.taken()
+            await asyncio.sleep(self._patience_seconds)
             return False
         return await self._wait(idle)
+
+    @property
+    def _patience_seconds(self) -> float:
+        """Longer with each task in a row that the owner's rules forbid. The manager excludes the
+        last thousand only, so a node could claim and return others without end."""
+        refused = self.claiming.refused_in_a_row
+        return min(refused * _PER_REFUSAL_SECONDS, _LONGEST_IDLE_SECONDS)
 
     async def _wait(self, idle: Idle) -> bool:
         if self.until_idle and not idle.left and not self.bounds.holdings.works:
