@@ -105,8 +105,8 @@ class Node:
             grant.task.name, TaskState.DONE, 0.0, 1.0, pages=1, wire_bytes=bulk_bytes
         )
         bringing = Bringing(self.source, grant.lease, files, progress, _at_once)
-        word = await self._timed("bring", bringing.bring())
-        assert word is Word.COMMITTED, word
+        verdict = await self._timed("bring", bringing.bring())
+        assert verdict.word is Word.COMMITTED, verdict
         for file in files:
             file.unlink()
         return True

@@ -367,6 +367,22 @@ def test_a_manifest_without_its_chunks_is_not_believed(
     at(open_office, tmp_path, scene)
 
 
+def test_a_refused_result_ends_its_lease_and_not_its_node(
+    open_office: OpenOffice, tmp_path: Path
+) -> None:
+    async def scene(office: Office) -> None:
+        one, two = office.source("n1"), office.source("n2")
+        grant = await claimed(one, "a")
+        verdict = await one.put(Put(lease=grant.lease, files=()))
+        assert verdict.word is Word.REFUSED
+        assert verdict.why
+        orders = await one.beat(beat_of(grant))
+        assert [stop.lease for stop in orders.stop] == [grant.lease]
+        assert (await claimed(two, "a")).lease.epoch > grant.lease.epoch
+
+    at(open_office, tmp_path, scene)
+
+
 def test_with_a_full_disk_nodes_wait_and_keep_theirs(
     open_office: OpenOffice, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from bench.grid_churn import BEGIN, Nobody, Way
@@ -63,3 +64,29 @@ def test_what_is_known_of_a_site_arrives_within_the_bandwidth(tmp_path: Path) ->
         sum(size for at, size in arrived if begin <= at < begin + 1.0) for begin, _ in arrived
     ]
     assert max(seconds) <= 1.15 * RATE, "pages count when they are asked for"
+
+
+def test_a_long_round_trip_hardly_delays_what_is_known(tmp_path: Path) -> None:
+    asked: list[float] = []
+
+    async def play(loop: VirtualLoop) -> None:
+        clock = VirtualClock(loop, BEGIN)
+
+        class FarWay(Way):
+            async def known(self, known: Known) -> bytes:
+                asked.append(clock.now())
+                await asyncio.sleep(0.3)
+                return await super().known(known)
+
+        desk = MemoryDesk(clock.now, LEASE_SECONDS)
+        desk.add(Task(Site("b", ("http://b.test/",))), "b.test", MEMORY)
+        job = WorkerJob(
+            "anna", tmp_path, Budget(BytesPerSecond(RATE), 2), GuestRules(), until_idle=True
+        )
+        await work(
+            job, virtual_parts(clock, lambda *_: Answer(404), Line()), FarWay(desk, "anna"),
+            Nobody(),
+        )  # fmt: skip
+
+    run_virtually(play)
+    assert asked[-1] - asked[0] <= 1.1 * len(MEMORY) / (RATE / 2)

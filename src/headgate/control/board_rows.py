@@ -63,11 +63,13 @@ class Ending(StrEnum):
     REVOKED = "revoked"
     SPOILT = "spoilt"
     """The result could not be stored."""
+    REFUSED = "refused"
+    """The result was not that of the task, or far too large."""
 
     @property
     def lost(self) -> bool:
         """Whether the task may be the reason."""
-        return self in (Ending.EXPIRED, Ending.STUCK)
+        return self in (Ending.EXPIRED, Ending.STUCK, Ending.REFUSED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ class MemoryDesk:
     total: float | None = None
     room: Callable[[], int] = lambda: 2**60
     """Bytes of results that it has still room for."""
+    most_bytes: float = 2.0**60
+    """Of one result."""
     revoked: set[str] = field(default_factory=set)
     _rows: dict[int, _Row] = field(default_factory=dict)
     _leases: dict[Lease, str] = field(default_factory=dict)
@@ -129,7 +131,10 @@ class MemoryDesk:
         settled = self._settled(node, put.lease)
         if settled is not None:
             return settled
-        if sum(file.size for file in put.files) > self.room():
+        size = sum(file.size for file in put.files)
+        if size > self.most_bytes or not any(f.name.endswith(".journal") for f in put.files):
+            return self._refuse(put.lease)
+        if size > self.room():
             return Verdict(word=Word.WAIT, wait=self.lease_seconds)
         before = self._parts.get(put.lease)
         if before is None or before[0] != put:
@@ -185,8 +190,15 @@ class MemoryDesk:
         return Grant(
             lease=Lease(number, row.epoch), seconds=max(row.until - self.now(), 0.0),
             task=row.task, stamp="2026-01-01T00-00-00", known_bytes=len(row.memory),
-            handed_bytes=len(row.handed),
+            handed_bytes=len(row.handed), most_bytes=self.most_bytes,
         )  # fmt: skip
+
+    def _refuse(self, lease: Lease) -> Verdict:
+        """The task is given to another."""
+        row = self._rows[lease.task]
+        if row.epoch == lease.epoch:
+            row.holder = ""
+        return Verdict(word=Word.REFUSED, why="it is not what was asked for")
 
     def _holds(self, node: str, lease: Lease, row: _Row) -> bool:
         return row.holder == node and row.epoch == lease.epoch and row.winner is None

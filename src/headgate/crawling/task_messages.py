@@ -263,6 +263,8 @@ class Word(StrEnum):
     """Another node's result counts; the node may delete its own."""
     NEVER_YOURS = "never yours"
     """The node never had this lease."""
+    REFUSED = "refused"
+    """This result is not accepted, and its lease has ended; the node may go on with others."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -271,6 +273,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds, with `Word.WAIT`."""
     files: tuple[Count, ...] = ()
     """With `Word.RESEND`."""
+    why: str = ""
+    """With `Word.REFUSED`."""
 
 
 _encoder = msgspec.json.Encoder()

@@ -33,7 +33,8 @@ class SourceAway(WorldFault):
 
 
 class Refused(UserMistake):
-    """A final refusal: revoked, not understood, another version."""
+    """A final refusal of the node: revoked, not understood, another version. A result that is not
+    accepted is a `Verdict`."""
 
 
 class TaskSource(Protocol):

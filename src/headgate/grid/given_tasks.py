@@ -35,6 +35,8 @@ class TaskSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     task: Task
     contact: str = ""
+    site_bytes: float = 0.0
+    """Expected of the whole site, if the task is a part; 0: unknown."""
 
     @property
     def owner(self) -> Owner:
@@ -90,17 +92,18 @@ class GivenTasks:
             stamp=self.run.stamp,
             contact=spec.contact,
             expected_bytes=task.expected_bytes,
-            most_bytes=self.most_bytes(task.id),
+            most_bytes=self.most_bytes(task.id, spec),
             known_bytes=_size(self.collection.memory(owner.site)),
             handed_bytes=_size(handout_path(self.run, owner.site, owner.visit)),
         )
 
-    def most_bytes(self, number: int) -> float:
-        """Size limit of a task's result."""
+    def most_bytes(self, number: int, spec: TaskSpec) -> float:
+        """Size limit of a task's result. One part may have almost all of its site."""
         task = self.board.tasks.get(number)
         if task is None or not task.expected_bytes:
             return 2.0**60
-        return max(_BEYOND_EXPECTED * task.expected_bytes, _LEAST_BOUND_BYTES)
+        expected = max(task.expected_bytes, spec.site_bytes)
+        return max(_BEYOND_EXPECTED * expected, _LEAST_BOUND_BYTES)
 
     async def memory(self, known: Known) -> bytes:
         """A piece of the memory of the task's site, or of the URLs that a part starts with."""

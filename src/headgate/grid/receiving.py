@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TypeVar
 
 import msgspec
 
 from headgate.control.board import Board
-from headgate.control.board_rows import BoardState, BoardStore, LeaseRow
+from headgate.control.board_rows import BoardState, BoardStore, Ending, LeaseRow
 from headgate.crawling.ports import Clock
-from headgate.crawling.progress import Progress, TaskState
 from headgate.crawling.task_messages import (
     Chunk,
     Lease,
@@ -31,21 +27,17 @@ from headgate.crawling.task_messages import (
     decoded,
     encoded,
 )
-from headgate.crawling.task_source import Refused
 from headgate.grid.board_saving import BoardSaving
+from headgate.grid.checking import Checking, Unfit, check_announced, check_told
 from headgate.grid.committing import Committing, Received
 from headgate.grid.given_tasks import GivenTasks
-from headgate.model.task import Task
-from headgate.storage.arriving import Deliveries, are_files_of
+from headgate.storage.arriving import Deliveries
 from headgate.storage.journals.journal import Owner
 
 __all__ = ["Receiving"]
 
 _COMMIT_PATIENCE_SECONDS = 2.0
 """How long an answer waits for the result to be stored; then the node asks again."""
-_CHECKED_AT_ONCE = 2
-
-_Checked = TypeVar("_Checked")
 
 
 @dataclass(slots=True)
@@ -61,9 +53,10 @@ class Receiving:
     """Disk space that results may still take."""
     _checked: set[Lease] = field(default_factory=set)
     """Leases whose result is being checked."""
-    _checking: ThreadPoolExecutor = field(
-        default_factory=partial(ThreadPoolExecutor, _CHECKED_AT_ONCE, "checking")
-    )
+    checking: Checking = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.checking = Checking(self.arrivals)
 
     async def take_up(self) -> None:
         """Finish what an earlier manager received and did not store completely."""
@@ -80,12 +73,12 @@ class Receiving:
         settled = await self._settled(lease)
         if settled is not None:
             return settled
-        owner, size = (await self.given.spec(lease.task)).owner, sum(f.size for f in put.files)
-        if not are_files_of(owner, (file.name for file in put.files)):
-            raise Refused(f"these are not the files of a visit to {owner.site}")
-        if size > self.given.most_bytes(lease.task):
-            raise Refused(f"{size:,} bytes of {owner.site} are far more than was expected")
-        if size > self.free_bytes():
+        spec = await self.given.spec(lease.task)
+        try:
+            check_announced(put, spec.owner, self.given.most_bytes(lease.task, spec))
+        except Unfit as unfit:
+            return await self._refuse(node, lease, str(unfit))
+        if sum(file.size for file in put.files) > self.free_bytes():
             return Verdict(word=Word.WAIT, wait=self.board.terms.lease_seconds)
         self.arrivals.expect(lease, put.files)
         return Verdict(word=Word.SEND)
@@ -102,7 +95,6 @@ class Receiving:
         row = await self.given.lease(node, lease)
         if row is None:
             return Verdict(word=Word.NEVER_YOURS)
-        _check((await self.given.spec(lease.task)).task, manifest.progress)
         settled = await self._settled(lease)
         if settled is not None:
             return settled
@@ -110,9 +102,19 @@ class Receiving:
             return Verdict(word=Word.RECEIVED)
         self._checked.add(lease)
         try:
+            check_told(manifest.progress, (await self.given.spec(lease.task)).task)
             return await self._check(row, manifest)
+        except Unfit as unfit:
+            return await self._refuse(node, lease, str(unfit))
         finally:
             self._checked.discard(lease)
+
+    async def _refuse(self, node: str, lease: Lease, why: str) -> Verdict:
+        """Others get the task, unless it was lost too often."""
+        self.arrivals.drop(lease)
+        self.board.give_back(node, Ending.REFUSED, self.clock.wall(), {lease})
+        await self.saving.stored()
+        return Verdict(word=Word.REFUSED, why=why)
 
     async def _check(self, row: LeaseRow, manifest: Manifest) -> Verdict:
         """Whether the result is complete, which may take a while; nothing is written meanwhile."""
@@ -122,22 +124,11 @@ class Receiving:
             return Verdict(word=Word.RESEND, files=tuple(range(len(manifest.files))))
         self.arrivals.close(lease)
         owner = (await self.given.spec(lease.task)).owner
-        wrong = await self._aside(self._take, manifest, owner)
+        wrong = await self.checking.take(manifest, owner)
         if wrong:
             self.arrivals.reopen(lease, announced)
             return Verdict(word=Word.RESEND, files=wrong)
         return await self._receive(row, manifest, owner)
-
-    def _take(self, manifest: Manifest, owner: Owner) -> tuple[int, ...]:
-        """Numbers of files that are wrong; none: all are stored."""
-        arrivals, lease, files = self.arrivals, manifest.lease, manifest.files
-        wrong = arrivals.wrong(lease, files)
-        if not wrong:
-            if not arrivals.is_journal_of(lease, files, owner):
-                arrivals.drop(lease)
-                raise Refused(f"the journal of {owner.site} is none that Headgate wrote")
-            arrivals.keep(lease, files)
-        return wrong
 
     async def _receive(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> Verdict:
         if self.board.receive(row, encoded(manifest), self.clock.wall()):
@@ -166,23 +157,14 @@ class Receiving:
         assert row is not None
         owner = (await self.given.spec(task)).owner
         manifest = _readable(data)
-        if manifest is None or await self._is_wrong(manifest):
+        if manifest is None or await self.checking.is_wrong(manifest):
             self.board.spoil(row)
             await self.saving.stored()
         else:
             await self._begin_storing(row, manifest, owner)
 
-    async def _is_wrong(self, manifest: Manifest) -> bool:
-        return bool(await self._aside(self.arrivals.wrong, manifest.lease, manifest.files))
-
     def close(self) -> None:
-        self._checking.shutdown(wait=False, cancel_futures=True)
-
-    async def _aside(self, check: Callable[..., _Checked], *values: object) -> _Checked:
-        """Check files in threads that are for nothing else: with those of the catalog, some large
-        results would leave no thread to answer claims and heartbeats."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._checking, check, *values)
+        self.checking.close()
 
     async def _settled(self, lease: Lease) -> Verdict | None:
         """None: its result would count."""
@@ -195,15 +177,6 @@ class Receiving:
         if standing.state is BoardState.RECEIVED:
             return Verdict(word=Word.RECEIVED if standing.wins else Word.SUPERSEDED)
         return None
-
-
-def _check(task: Task, progress: Progress) -> None:
-    """A result that tells of another site would end that one's crawl, and its own would never
-    end."""
-    if (progress.site, progress.visit) != (task.name, task.visit):
-        raise Refused(f"the result of {task.name} is told as one of {progress.site[:100]!r}")
-    if progress.state not in (TaskState.DONE, TaskState.STOPPED):
-        raise Refused(f"the result of {task.name} is told as that of a crawl that has not ended")
 
 
 def _readable(manifest: bytes) -> Manifest | None:

@@ -2,9 +2,11 @@
 
     leases/<task>.<epoch>/
       grant.json                what the manager gave
+      arriving                  a part of what it knows, as it comes
       sites/<site>.pages        what it knows of the site
       spool/<stamp>/            the journal; of a part of a site, what was left to it
       runs/<stamp>/warc/        pages
+      complete                  all that the manager has for the visit is here
       ended.json                how the visit ended: from then on it waits to be brought
 
 Journal and WARC files have the names that they will have in the manager's collection.
@@ -30,14 +32,24 @@ from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.faults import reading, writing
 from headgate.storage.handout import handout_path, is_handout, save_handout
 from headgate.storage.journals.appending import sync_folder
+from headgate.storage.journals.journal import Journal, Owner
 from headgate.storage.journals.spool_files import Place
+from headgate.storage.journals.survey_log import SurveyFile
 from headgate.storage.memory.file import DamagedMemory
 from headgate.storage.memory.site_memory import SiteMemory
-from headgate.storage.replacing import write_soon, write_whole
+from headgate.storage.replacing import sync_files, write_whole
 
-__all__ = ["LeaseFolder", "SavedGrant", "is_complete", "keep_handout", "lease_folders"]
+__all__ = [
+    "LeaseFolder",
+    "SavedGrant",
+    "is_complete",
+    "keep_handout",
+    "keep_memory",
+    "lease_folders",
+]
 
 _LEASES = "leases"
+_COMPLETE = "complete"
 _NAME = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
 Kind = TypeVar("Kind")
@@ -73,24 +85,31 @@ class LeaseFolder:
         write_whole(self.path / "grant.json", encoded(saved))
         sync_folder(self.path.parent)
 
-    def keep_memory(self, grant: Grant, data: bytes) -> bool:
-        """Save what is known of the site; False: the data is unusable and was left out."""
-        site, _ = grant.task.whose
-        path = Collection(self.path).memory(site)
-        write_soon(path, data)
-        try:
-            SiteMemory.checked(path, site).close()
-        except DamagedMemory:
-            path.unlink()
-            return False
-        return True
+    @property
+    def arriving(self) -> Path:
+        return self.path / "arriving"
+
+    def add_piece(self, offset: int, data: bytes) -> None:
+        """Write a piece of what arrives; at 0 it begins anew."""
+        with writing(self.arriving), self.arriving.open("r+b" if offset else "wb") as file:
+            file.seek(offset)
+            file.write(data)
+
+    def complete(self) -> None:
+        """All that the manager has for the visit is here, or was left out as damaged: a node that
+        is killed goes on with it. That a file exists does not say so."""
+        write_whole(self.path / _COMPLETE, b"")
 
     def grant(self) -> SavedGrant | None:
         """The saved grant; None: it was not saved completely."""
         return self._load("grant.json", SavedGrant)
 
-    def end(self, progress: Progress) -> None:
-        """The visit has ended and all is stored."""
+    def end(self, grant: Grant, progress: Progress) -> None:
+        """The visit has ended and all is stored. One that fetched nothing gets an empty journal:
+        its result is that there is nothing."""
+        path = self._place(grant).journal
+        if not path.exists():
+            _begin_journal(path, grant.task)
         write_whole(self.path / "ended.json", encoded(progress))
 
     def ended(self) -> Progress | None:
@@ -140,8 +159,27 @@ class LeaseFolder:
             return None
 
 
-def keep_handout(folder: LeaseFolder, grant: Grant, packed: bytes) -> bool:
-    """Save the URLs that a part of a site starts with; False: the data is incomplete."""
+def keep_memory(folder: LeaseFolder, grant: Grant) -> bool:
+    """Make the memory that arrived the site's, durably; False: it is unusable and was left out."""
+    site, _ = grant.task.whose
+    try:
+        SiteMemory.checked(folder.arriving, site).close()
+    except DamagedMemory:
+        folder.arriving.unlink()
+        return False
+    path = Collection(folder.path).memory(site)
+    sync_files(folder.path, [folder.arriving.name])
+    with writing(path):
+        folder.arriving.replace(path)
+    sync_folder(path.parent)
+    return True
+
+
+def keep_handout(folder: LeaseFolder, grant: Grant) -> bool:
+    """Save the URLs that arrived for a part of a site; False: they are incomplete."""
+    with reading(folder.arriving):
+        packed = folder.arriving.read_bytes()
+    folder.arriving.unlink()
     whole = len(packed) == grant.handed_bytes and is_handout(packed)
     if whole:
         save_handout(_handout(folder, grant), packed)
@@ -149,11 +187,16 @@ def keep_handout(folder: LeaseFolder, grant: Grant, packed: bytes) -> bool:
 
 
 def is_complete(folder: LeaseFolder, grant: Grant) -> bool:
-    """Whether all that the manager has for the crawl is here; a damaged memory is not."""
-    site, _ = grant.task.whose
-    return (not grant.known_bytes or Collection(folder.path).memory(site).exists()) and (
-        not grant.handed_bytes or _handout(folder, grant).exists()
-    )
+    """Whether all that the manager has for the crawl came before the node ended."""
+    if not grant.known_bytes and not grant.handed_bytes:
+        return True
+    return (folder.path / _COMPLETE).exists() or bool(folder.files(grant))
+
+
+def _begin_journal(path: Path, task: Task) -> None:
+    log = Journal(path, Owner(*task.whose)) if task.survey is None else SurveyFile(path)
+    log.begin()
+    log.close()
 
 
 def _handout(folder: LeaseFolder, grant: Grant) -> Path:

@@ -24,12 +24,13 @@ from headgate.crawling.task_messages import (
     FileDigest,
     FileSize,
     Idle,
+    Known,
     Lease,
     Put,
     Verdict,
     Word,
 )
-from headgate.crawling.task_source import Refused, TaskSource
+from headgate.crawling.task_source import TaskSource
 from headgate.grid.desk import DeskTerms
 from headgate.model.errors import WorldFault
 from headgate.storage.arriving import Deliveries
@@ -275,8 +276,9 @@ def test_once_the_catalog_fails_nobody_is_told_anything(
 
 
 async def refused(source: TaskSource, put: Put, words: str) -> None:
-    with pytest.raises(Refused, match=words):
-        await source.put(put)
+    verdict = await source.put(put)
+    assert verdict.word is Word.REFUSED
+    assert words in verdict.why
 
 
 def test_a_stranger_can_put_nothing_but_its_own_files(tmp_path: Path) -> None:
@@ -298,6 +300,8 @@ def test_a_stranger_can_put_nothing_but_its_own_files(tmp_path: Path) -> None:
         assert task is not None
         task.expected_bytes = 20e6
         await refused(source, put("a.journal", size=10**9), "far more than was expected")
+        part = replace(await office.desk._given.spec(lease.task), site_bytes=300e6)
+        assert office.desk._given.most_bytes(lease.task, part) == 3e9, "as of the whole site"
 
     play(tmp_path, scene)
 
@@ -311,8 +315,9 @@ def test_a_journal_that_is_none_is_refused_and_the_task_stays(tmp_path: Path) ->
             fake = _Fake(grant.lease, "a", site)
             assert (await source.put(fake.put)).word is Word.SEND
             assert all(await fake.send(source))
-            with pytest.raises(Refused, match="none that Headgate wrote"):
-                await source.done(fake.manifest)
+            verdict = await source.done(fake.manifest)
+            assert verdict.word is Word.REFUSED
+            assert "none that Headgate wrote" in verdict.why
         assert office.results() == {}
         assert await brought(source, Result(grant.lease, "a")) is Word.COMMITTED
 
@@ -436,5 +441,19 @@ def test_results_that_take_long_to_check_keep_nobody_else_waiting(
         finally:
             checked.set()
         assert await asyncio.gather(*bringing) == [Word.COMMITTED] * 2
+
+    play(tmp_path, scene)
+
+
+def test_a_memory_that_arrives_slowly_keeps_its_lease(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source = office.source("n1")
+        grant = await claimed(source, "a")
+        for number in range(1, 20):
+            office.pass_time(LEASE_SECONDS / 2)
+            assert await source.known(Known(lease=grant.lease, offset=number, most=1))
+            orders = await source.beat(beat_of(grant, number=number))
+            assert orders.good == (grant.lease,)
 
     play(tmp_path, scene)

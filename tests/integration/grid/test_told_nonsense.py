@@ -23,7 +23,18 @@ from headgate.control.board_rows import BoardState
 from headgate.control.learning import Learning
 from headgate.control.line_use import LineUse
 from headgate.crawling.progress import Progress, TaskState
-from headgate.crawling.task_messages import Beat, Claim, Grant, Held, Known, Lease, Word, encoded
+from headgate.crawling.task_messages import (
+    Beat,
+    Claim,
+    Grant,
+    Held,
+    Known,
+    Lease,
+    Verdict,
+    Word,
+    decoded,
+    encoded,
+)
 from headgate.crawling.task_source import Refused
 from headgate.grid.wire import Asked
 from headgate.jobs.managing.progress import GridProgress
@@ -108,17 +119,32 @@ def test_a_heartbeat_with_impossible_progress_is_refused(field: str, value: obje
     at_the_desk(scene)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [*PROGRESS_NONSENSE, ("site", "b"), ("site", "unheard"), ("visit", 7), ("state", "crawling")],
-)
+async def told_otherwise(office: DeskOffice, field: str, value: object) -> bytes | None:
+    """The answer to a result whose progress has another value."""
+    source = office.source("n1")
+    result = Result((await claimed(source, "a")).lease, "a")
+    await source.put(result.put)
+    await result.send(source)
+    return await ask(office, "done", with_(result.manifest, ("progress", field), value))
+
+
+@pytest.mark.parametrize(("field", "value"), PROGRESS_NONSENSE)
 def test_a_result_with_impossible_progress_is_refused(field: str, value: object) -> None:
     async def scene(office: DeskOffice) -> None:
-        source = office.source("n1")
-        result = Result((await claimed(source, "a")).lease, "a")
-        await source.put(result.put)
-        await result.send(source)
-        assert await ask(office, "done", with_(result.manifest, ("progress", field), value)) is None
+        assert await told_otherwise(office, field, value) is None
+        await goes_on(office)
+
+    at_the_desk(scene)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("site", "b"), ("site", "unheard"), ("visit", 7), ("state", "crawling")]
+)
+def test_a_result_that_is_not_its_tasks_goes_to_another(field: str, value: object) -> None:
+    async def scene(office: DeskOffice) -> None:
+        answer = await told_otherwise(office, field, value)
+        assert answer is not None
+        assert decoded(answer, Verdict).word is Word.REFUSED
         await goes_on(office)
 
     at_the_desk(scene)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gzip
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,20 +16,24 @@ from bench.cut_line import CutLine
 from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import Known
-from headgate.crawling.task_source import Refused
+from headgate.crawling.task_messages import Known, Put, Verdict, Word
+from headgate.crawling.task_source import Refused, SourceAway
 from headgate.frontier.seen import url_hashes
 from headgate.jobs.from_python import crawl
 from headgate.jobs.lending.guest_rules import GuestRules, Hours, Idleness
+from headgate.jobs.lending.holdings import Work
+from headgate.jobs.lending.leg import WorkerLeg
 from headgate.jobs.lending.worker import Worker, WorkerJob, work
 from headgate.jobs.real_parts import real_parts
 from headgate.model.budget import Budget
+from headgate.model.errors import WorldFault
 from headgate.model.node_status import NodeStatus
-from headgate.model.site import Site
+from headgate.model.site import OnDeadline, Site
 from headgate.model.task import KeptVisit, SitePart, Task
 from headgate.model.units import BytesPerSecond, Seconds
 from headgate.storage.collection import Collection
 from headgate.storage.handout import packed_handout
+from headgate.storage.memory.site_memory import SiteMemory
 
 PATIENCE_SECONDS = 60.0
 LEASE_SECONDS = 3.0
@@ -490,3 +495,243 @@ def test_a_part_that_comes_damaged_is_left_to_others(tmp_path: Path) -> None:
         play(crawl)
         assert not web.asked
         assert not desk.results()
+
+
+class StrictDesk(MemoryDesk):
+    """Accepts no result of its first task."""
+
+    async def put(self, node: str, put: Put) -> Verdict:
+        if put.lease.task == 1:
+            return Verdict(word=Word.REFUSED, why="no reason")
+        return await super().put(node, put)
+
+
+def test_after_a_refused_result_a_node_goes_on_with_others(tmp_path: Path) -> None:
+    desk = StrictDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(5)) as one, serving(SmallWeb(7)) as two:
+        desk.add(Task(site_of(one, "one")), "one.test")
+        desk.add(Task(site_of(two, "two")), "two.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            node = asyncio.create_task(scene.node(until_idle=False))
+            await until(lambda: "anna" in scene.seen and 2 in desk.results())
+            seen = scene.seen["anna"]
+            await until(lambda: any("did not accept" in words for words in seen.words))
+            assert seen.worker is not None
+            seen.worker.stop()
+            assert (await node).committed == 1
+
+        play(crawl)
+
+
+@pytest.mark.parametrize("by_files", [True, False])
+def test_a_site_that_has_grown_far_beyond_its_bound_is_brought_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_files: bool
+) -> None:
+    """By the bytes on the line, or by those on the disk, whichever are more."""
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS, most_bytes=400_000)
+    if by_files:
+        monkeypatch.setattr(Work, "task", lambda work, _wall: work.folder.task(work.grant))
+    with serving(SmallWeb(3000, random_bytes=900, seconds_per_page=0.05)) as web:
+        desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(crawl)
+    (result,) = desk.results().values()
+    assert 100_000 < sum(map(len, result.values())) < 400_000
+
+
+def test_a_task_whose_deadline_is_past_is_brought_without_pages(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(5, held_after=0)) as web:
+        site = Site("late", (web.seed,), deadline=Seconds(1e-3), on_deadline=OnDeadline.STOP)
+        desk.add(Task(site), "small.test")
+        scene = Scene(tmp_path, desk, bandwidth=1e6)
+
+        async def crawl() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(crawl)
+        web.held_after = None
+    (result,) = desk.results().values()
+    assert list(result) == ["late.journal"]
+    assert set(web.asked) <= {"/robots.txt"}
+
+
+class DeafDesk(MemoryDesk):
+    """Never answers what is known to the first who asks, and gives that task to nobody else."""
+
+    async def known(self, node: str, known: Known) -> bytes:
+        if known.lease.epoch == 1:
+            self._rows[known.lease.task].holder = ""
+            raise SourceAway("no answer")
+        return await super().known(node, known)
+
+
+def test_a_node_that_loses_a_task_while_its_memory_comes_claims_others(tmp_path: Path) -> None:
+    desk = DeafDesk(time.monotonic, LEASE_SECONDS)
+    with serving(SmallWeb(5)) as one, serving(SmallWeb(7)) as two:
+        desk.add(Task(site_of(one, "one")), "one.test", b"not a memory")
+        desk.add(Task(site_of(two, "two")), "two.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            status = await scene.node()
+            assert (status.committed, status.lost) == (2, 1)
+
+        play(crawl)
+
+
+def test_a_disk_that_is_full_for_a_memory_does_not_end_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked, faults = SiteMemory.checked, [OSError(errno.ENOSPC, "No space left on device")]
+
+    def full_once(path: Path, site: str) -> SiteMemory:
+        if faults:
+            raise faults.pop()
+        return checked(path, site)
+
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    monkeypatch.setattr(SiteMemory, "checked", full_once)
+    monkeypatch.setattr("headgate.jobs.lending.rests._FIRST_SECONDS", 0.1)
+    with serving(SmallWeb(5)) as web:
+        desk.add(Task(site_of(web)), "small.test", b"not a memory")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            status = await scene.node()
+            assert (status.committed, status.given_back) == (1, 1)
+
+        play(crawl)
+    assert any("No space left" in words for words in scene.seen["anna"].words)
+
+
+def test_a_task_lost_while_its_memory_is_written_does_not_end_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    checked = SiteMemory.checked
+
+    def lost_meanwhile(path: Path, site: str) -> SiteMemory:
+        if desk._rows[1].epoch == 1:
+            desk._rows[1].holder = ""
+            while path.parent.exists():
+                time.sleep(0.02)
+            raise FileNotFoundError(path)
+        return checked(path, site)
+
+    monkeypatch.setattr(SiteMemory, "checked", lost_meanwhile)
+    with serving(SmallWeb(5)) as web:
+        desk.add(Task(site_of(web)), "small.test", b"not a memory")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            status = await scene.node()
+            assert (status.committed, status.lost) == (1, 1)
+
+        play(crawl)
+
+
+def test_a_node_that_rests_after_a_fault_claims_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_leg: WorkerLeg, _settings: object) -> None:
+        raise WorldFault("a fault of this machine")
+
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    monkeypatch.setattr(WorkerLeg, "run", fails)
+    with serving(SmallWeb(5)) as web:
+        task = desk.add(Task(site_of(web)), "small.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            node = asyncio.create_task(scene.node(until_idle=False))
+            await until(lambda: "anna" in scene.seen and bool(scene.seen["anna"].words))
+            await until(lambda: not desk.holder(task))
+            await asyncio.sleep(3.0)
+            assert not desk.holder(task)
+            assert desk._rows[task].epoch == 1
+            worker = scene.seen["anna"].worker
+            assert worker is not None
+            worker.stop()
+            await node
+
+        play(crawl)
+
+
+def test_a_node_killed_in_a_crawl_without_its_damaged_memory_goes_on(tmp_path: Path) -> None:
+    desk = MemoryDesk(time.monotonic, 30.0)
+    with serving(SmallWeb(60, seconds_per_page=0.02)) as web:
+        desk.add(Task(site_of(web)), "small.test", b"not a memory")
+        scene = Scene(tmp_path, desk)
+
+        async def die() -> None:
+            node = asyncio.create_task(scene.node())
+            await until(lambda: len(web.served) > 20)
+            scene.lines["anna"].cut = True
+            node.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await node
+
+        play(die)
+
+        async def go_on() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(go_on)
+        assert sum(web.asked.values()) <= 60 + 1 + 12, "and few pages were asked for twice"
+
+
+def test_a_memory_that_was_not_stored_in_time_is_asked_for_again(tmp_path: Path) -> None:
+    """A power cut may leave its file, empty."""
+    desk = SlowMemoryDesk(time.monotonic, 30.0)
+    with serving(SmallWeb(12)) as web:
+        visit = RememberedVisit.of(web, tmp_path / "collection")
+        desk.add(visit.task, "small.test", visit.memory)
+        scene = Scene(tmp_path, desk)
+
+        async def die() -> None:
+            node = asyncio.create_task(scene.node())
+            desk.meanwhile = node.cancel
+            with pytest.raises(asyncio.CancelledError):
+                await node
+
+        play(die)
+        desk.meanwhile = None
+        (lease,) = (tmp_path / "anna" / "leases").iterdir()
+        Collection(lease).memory("small").touch()
+
+        async def look() -> None:
+            status = await scene.node()
+            assert (status.committed, status.given_back) == (1, 0)
+
+        play(look)
+        visit.check(web, *desk.results().values())
+
+
+def test_a_node_that_may_take_none_of_many_tasks_asks_ever_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.jobs.lending.claiming._MOST_REFUSED", 3)
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    for number in range(6):
+        site = Site(f"s{number}", (f"http://h{number}.test/",))
+        desk.add(Task(site), f"h{number}.test")
+    scene = Scene(tmp_path, desk, rules=GuestRules(only_hosts=("*.example.org",)))
+    monkeypatch.setattr("headgate.jobs.lending.claiming_all._PER_REFUSAL_SECONDS", 0.1)
+
+    async def crawl() -> None:
+        node = asyncio.create_task(scene.node(until_idle=False))
+        await asyncio.sleep(4.0)
+        worker = scene.seen["anna"].worker
+        assert worker is not None
+        worker.stop()
+        await node
+
+    play(crawl)
+    assert 4 <= len(desk._leases) <= 10

@@ -40,6 +40,7 @@ def test_parts_of_several_hosts_are_each_at_their_own() -> None:
     assert told(one).name != told(two).name, "a node may have both"
     assert told(one).site.max_rate == 500.0
     assert one.expected_bytes == 3e6
+    assert decoded(one.spec, TaskSpec).site_bytes == 6e6, "one host may have almost all of it"
 
 
 def test_a_part_waits_for_another_site_at_its_host() -> None:

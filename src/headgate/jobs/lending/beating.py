@@ -16,6 +16,7 @@ from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Beat, Held, Lease
 from headgate.crawling.task_source import SourceAway, TaskSource
 from headgate.jobs.lending.holdings import Holdings, Stage, Work
+from headgate.model.errors import HeadgateError
 from headgate.storage.replacing import write_whole
 from headgate.traffic.server_tally import ServerTally
 
@@ -115,14 +116,17 @@ class Beating:
 
 def _end_standing(holdings: Holdings) -> list[Work]:
     """End waiting tasks that the manager wants ended, so that their results are delivered; return
-    those without any result."""
+    those without any result, or whose end cannot be written."""
     nothing = []
     for work in holdings.of(Stage.WAITING):
         if not work.ending or work.lost:
             continue
-        if work.progress.ended is not None and work.folder.files(work.grant):
+        if work.progress.ended is None or not work.folder.files(work.grant):
+            nothing.append(work)
+            continue
+        try:
             holdings.end(work, work.progress)
-        else:
+        except (HeadgateError, OSError):
             nothing.append(work)
     return nothing
 

@@ -32,6 +32,7 @@ _UNDER_WAY = 8
 """Chunks in flight."""
 _AGAIN_SECONDS, _LONGEST_SECONDS = 0.5, 20.0
 _RECEIVED_SECONDS = 0.2
+_FINAL = (Word.COMMITTED, Word.SUPERSEDED, Word.NEVER_YOURS, Word.REFUSED)
 
 Kind = TypeVar("Kind")
 Pace = Callable[[int], Awaitable[None]]
@@ -59,8 +60,8 @@ class Bringing:
     progress: Progress
     pace: Pace
 
-    async def bring(self) -> Word:
-        """Deliver it; return the outcome: committed, superseded or never yours."""
+    async def bring(self) -> Verdict:
+        """Deliver it; return the outcome, one of `_FINAL`."""
         digests = await asyncio.to_thread(_digests, self.files)
         sizes = tuple(FileSize(name=file.name, size=file.size) for file in digests)
         put = Put(lease=self.lease, files=sizes)
@@ -75,8 +76,8 @@ class Bringing:
                 verdict = await self._stored(manifest)
             while verdict.word is Word.RECEIVED:
                 verdict = await self._stored(manifest)
-            if verdict.word in (Word.COMMITTED, Word.SUPERSEDED, Word.NEVER_YOURS):
-                return verdict.word
+            if verdict.word in _FINAL:
+                return verdict
             await asyncio.sleep(_RECEIVED_SECONDS)  # then offer it again
 
     async def _stored(self, manifest: Manifest) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from headgate.crawling.task_messages import Word
+from headgate.crawling.task_messages import Verdict, Word
 from headgate.crawling.task_source import TaskSource
 from headgate.jobs.lending.bringing import Bringing, Pace
 from headgate.jobs.lending.holdings import Holdings, Stage, Work
@@ -36,11 +36,16 @@ class BringingAll:
     async def _bring(self, work: Work) -> None:
         files = work.folder.files(work.grant)
         bringing = Bringing(self.source, work.lease, files, work.progress, self.pace)
-        word = await bringing.bring()
-        self.tally.brought(work, word)
-        if word is Word.COMMITTED:
-            self.tell(f"{work.site}: {work.progress.pages:,} pages delivered")
-        else:
-            self.tell(f"{work.site}: the result is no longer wanted ({word})")
+        verdict = await bringing.bring()
+        self.tally.brought(work, verdict.word)
+        self.tell(f"{work.site}: {_in_words(work, verdict)}")
         self.holdings.forget(work)
         self.waking.wake()
+
+
+def _in_words(work: Work, verdict: Verdict) -> str:
+    if verdict.word is Word.COMMITTED:
+        return f"{work.progress.pages:,} pages delivered"
+    if verdict.word is Word.REFUSED:
+        return f"the manager did not accept the result ({verdict.why})"
+    return f"the result is no longer wanted ({verdict.word})"

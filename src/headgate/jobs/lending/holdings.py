@@ -11,6 +11,7 @@ complete result may still be the first.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
@@ -21,9 +22,15 @@ from headgate.control.lease_book import LeaseBook
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Grant, Held, Lease, Orders
 from headgate.model.task import Task
+from headgate.model.units import Bytes
 from headgate.storage.lease_folder import LeaseFolder, SavedGrant, is_complete, lease_folders
 
 __all__ = ["Holdings", "Stage", "Work"]
+
+
+_ANY_BYTES = 2.0**60
+_ENOUGH = 0.75
+"""The part of the largest result that a visit ends at."""
 
 
 class Stage(Enum):
@@ -64,7 +71,30 @@ class Work:
         """The task, with deadlines reduced by the time since it was granted."""
         task = self.folder.task(self.grant)
         site = task.site.as_of(max(wall - self.saved.wall, 0.0))
+        if self.is_bounded:
+            most = Bytes(self._enough_bytes)
+            site = replace(site, max_bytes=min(site.max_bytes or most, most))
         return replace(task, site=site)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the manager accepts no result above a certain size."""
+        return self.grant.most_bytes < _ANY_BYTES
+
+    def is_enough(self) -> bool:
+        """Whether the manager might accept no more: records of small pages take more than what
+        came over the line. The folder may vanish meanwhile."""
+        if not self.is_bounded:
+            return False
+        with suppress(OSError):
+            files = self.folder.files(self.grant)
+            return sum(path.stat().st_size for path in files) >= self._enough_bytes
+        return False
+
+    @property
+    def _enough_bytes(self) -> float:
+        """What is being fetched or written when a visit ends has its place beyond."""
+        return _ENOUGH * self.grant.most_bytes
 
 
 @dataclass(slots=True)
@@ -97,7 +127,7 @@ class Holdings:
 
     def end(self, work: Work, progress: Progress) -> None:
         """The task has ended, and its result waits to be delivered."""
-        work.folder.end(progress)
+        work.folder.end(work.grant, progress)
         work.progress, work.stage = progress, Stage.ENDED
 
     def set_back(self, work: Work, progress: Progress) -> None:

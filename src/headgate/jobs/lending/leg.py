@@ -34,12 +34,13 @@ from headgate.jobs.parts import Parts
 from headgate.jobs.run_time import RunTime
 from headgate.jobs.upkeep import FleetTerms, Upkeep, open_working_fleet
 from headgate.model.budget import Budget
+from headgate.model.run_report import MAX_BYTES
 from headgate.model.timetable import Timetable
 from headgate.planning.capacity import Capacity
 from headgate.storage.collection import RunFolder
 from headgate.traffic.server_tally import ServerTally
 
-__all__ = ["WorkerLeg"]
+__all__ = ["WorkerLeg", "line_rate"]
 
 _STANDING_STILL = "its lease is not known to be valid"
 _LOST = "another node has it now"
@@ -103,10 +104,7 @@ class WorkerLeg:
         """Bytes per second that the owner allows now; None: no bound."""
         if self._upkeep is not None:
             return self._upkeep.keeping.rate_at(self._upkeep.conducting.now)
-        bandwidth = self.budget.bandwidth
-        if isinstance(bandwidth, Timetable):
-            return bandwidth.rate_at(datetime.fromtimestamp(self.parts.clock.wall(), UTC))
-        return None if math.isinf(bandwidth) else bandwidth
+        return line_rate(self.budget, self.parts.clock.wall())
 
     @contextlib.asynccontextmanager
     async def _open_fleet(
@@ -179,6 +177,8 @@ class WorkerLeg:
                 leg.conducting.fleet.stop(work.site, _LOST if work.lost else _STANDING_STILL)
             elif work.ending:
                 leg.conducting.fleet.stop(work.site, work.ending)
+            elif work.is_enough():
+                leg.conducting.fleet.stop(work.site, MAX_BYTES)
         for work in holdings.startable(now):
             work.stage = Stage.CRAWLING
             leg.conducting.arrive(work.task(wall), _forecast(work))
@@ -203,6 +203,15 @@ class WorkerLeg:
     def _tell_line(self, rate: float, held_back: bool) -> None:
         if self._upkeep is not None:
             self._upkeep.tell_line(rate, held_back)
+
+
+def line_rate(budget: Budget, wall: float) -> float | None:
+    """Bytes per second by the bandwidth alone, without the quota, which is for what is fetched;
+    None: no bound."""
+    bandwidth = budget.bandwidth
+    if isinstance(bandwidth, Timetable):
+        return bandwidth.rate_at(datetime.fromtimestamp(wall, UTC))
+    return None if math.isinf(bandwidth) else bandwidth
 
 
 def _note(holdings: Holdings, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:

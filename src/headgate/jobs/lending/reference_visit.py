@@ -7,6 +7,7 @@ between nodes are used.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ import msgspec
 from headgate.jobs.lending.beating import Beating
 from headgate.jobs.lending.owner_bounds import OwnerBounds
 from headgate.jobs.parts import Parts
+from headgate.model.errors import HeadgateError
 from headgate.model.fetch import Fetched, FetchRequest
 from headgate.model.site import Site
 from headgate.storage.replacing import write_soon
@@ -57,7 +59,8 @@ class ReferenceVisit:
             if url and self._is_due(url) and self._may_fetch(url):
                 seconds = await self._seconds(url)
                 self._last = _Measured(url, self.parts.clock.wall(), seconds)
-                write_soon(path, msgspec.json.encode(self._last))
+                with contextlib.suppress(HeadgateError, OSError):  # then another start measures
+                    write_soon(path, msgspec.json.encode(self._last))
             known = self._last is not None and self._last.url == url
             self.beating.reference_seconds = self._last.seconds if self._last and known else None
             await asyncio.sleep(self.look_seconds)

@@ -12,6 +12,7 @@ from headgate.model.node_status import NodeStatus
 __all__ = ["WorkerTally"]
 
 _LEAST_SECONDS = 0.5
+_UNWANTED = (Word.SUPERSEDED, Word.NEVER_YOURS, Word.REFUSED)
 
 
 @dataclass(slots=True)
@@ -42,7 +43,7 @@ class WorkerTally:
             tasks=tuple(work.site for work in holdings.of(Stage.CRAWLING)),
             to_bring=sum(1 for _ in holdings.of(Stage.ENDED)),
             committed=self._brought[Word.COMMITTED],
-            superseded=self._brought[Word.SUPERSEDED] + self._brought[Word.NEVER_YOURS],
+            superseded=sum(self._brought[word] for word in _UNWANTED),
             given_back=self.given_back,
             lost=self.lost,
             pages=self._pages + sum(work.progress.pages for work in works),

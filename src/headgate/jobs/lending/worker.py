@@ -26,19 +26,21 @@ from headgate.crawling.task_source import SourceAway, TaskSource
 from headgate.jobs.lending.beating import Beating
 from headgate.jobs.lending.bringing_all import BringingAll
 from headgate.jobs.lending.claiming import Claiming
+from headgate.jobs.lending.claiming_all import ClaimingAll
 from headgate.jobs.lending.guest_rules import GuestRules
 from headgate.jobs.lending.holdings import Holdings, Stage, Work
 from headgate.jobs.lending.leg import WorkerLeg
 from headgate.jobs.lending.manager_line import ManagerLine
 from headgate.jobs.lending.owner_bounds import OwnerBounds
 from headgate.jobs.lending.reference_visit import ReferenceVisit
+from headgate.jobs.lending.rests import Rests
 from headgate.jobs.lending.tally import WorkerTally
 from headgate.jobs.lending.waking import Waking
 from headgate.jobs.parts import Parts
 from headgate.model.budget import Budget
 from headgate.model.errors import HeadgateError
 from headgate.model.node_status import NodeStatus
-from headgate.model.units import format_duration, format_size
+from headgate.model.units import format_duration
 from headgate.storage.collection import Collection
 
 __all__ = ["Worker", "WorkerJob", "WorkerWatcher", "work"]
@@ -46,9 +48,9 @@ __all__ = ["Worker", "WorkerJob", "WorkerWatcher", "work"]
 _LOOK_SECONDS = 1.0
 _DISK_LOOKS = 5
 """Disk use is checked once in this many looks."""
-_AFTER_FAULT_SECONDS, _LONGEST_AFTER_FAULT = 10.0, 3600.0
+_WELL_SECONDS = 300.0
+"""After a leg of this length a fault is the first again."""
 _LEAVING_SECONDS = 5.0
-_LONGEST_IDLE_SECONDS = 60.0
 _STATE_SECONDS = 60.0
 
 
@@ -124,8 +126,7 @@ class Worker:
     """Set when a task was granted, has ended or was delivered."""
     _away: str = ""
     """Why the node rests now; empty: it does not."""
-    _full: bool = False
-    """There is no space for another task, and the owner was told."""
+    _crawl_rests: Rests = field(default_factory=Rests)
 
     def __post_init__(self) -> None:
         self.holdings = Holdings(self.job.home)
@@ -140,11 +141,11 @@ class Worker:
         )
         self.beating = Beating(self.source, self.holdings, self.parts.clock)
         self.line = ManagerLine(self.leg, self.parts.clock)
+        self.tally = WorkerTally(self.job.node)
         self.claiming = Claiming(
             self.source, self.holdings, self.beating, self.job.rules, self.line, self.parts.clock,
-            self._tell,
+            self._tell, self.tally,
         )  # fmt: skip
-        self.tally = WorkerTally(self.job.node)
         job = self.job
         self.bounds = OwnerBounds(
             job.rules, job.disk_bytes, job.allow_private, self.holdings, self.leg, self.parts.clock
@@ -161,13 +162,19 @@ class Worker:
             self.source, self.holdings, self.tally, self.line.send, self._tell, self._waking,
             self.look_seconds,
         )  # fmt: skip
+        claiming = ClaimingAll(
+            self.claiming, self.bounds, self.parts.clock, self._waking, self._tell,
+            lambda: not self._away and not self._crawl_rests.lasts(self.parts.clock.now()),
+            self._taken, self.job.budget.crawlers, self.look_seconds,
+            self.job.until_idle,
+        )  # fmt: skip
         loops = [
             asyncio.create_task(loop)
             for loop in (
                 self._crawl(),
                 self._heed_owner(),
                 self._beat(),
-                self._claim(),
+                claiming.run(),
                 bringing.run(),
                 ReferenceVisit(self.beating, self.bounds, self.parts, self.look_seconds).run(),
                 self._show(),
@@ -177,23 +184,15 @@ class Worker:
         try:
             await asyncio.wait({*loops, stopping}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self.leg.interrupt("stopped")
+            self.stop()
+            self._waking.wake()
             stopping.cancel()
-            await self._wind_down(loops)
+            await _wind_down(loops)
         for loop in loops:
             if not loop.cancelled() and (fault := loop.exception()) is not None:
                 raise fault
         await self._leave()
         return self._status("left")
-
-    async def _wind_down(self, loops: Sequence[asyncio.Task[None]]) -> None:
-        """The crawl loop ends by itself, with everything stored; the others are cancelled."""
-        self._stopped.set()
-        self._waking.wake()
-        _crawling, *others = loops
-        for loop in others:
-            loop.cancel()
-        await asyncio.wait(loops)
 
     async def _leave(self) -> None:
         """Give all leases back; if the manager does not get the message, they expire."""
@@ -226,28 +225,16 @@ class Worker:
         self.holdings.lose(work, why)
         self.leg.stop(work)
 
-    async def _claim(self) -> None:
-        while True:
-            busy = len(self.holdings.unfinished)
-            if self._away or busy >= self.job.budget.crawlers:
-                await self._waking.pause(self.look_seconds)
-                continue
-            room = await asyncio.to_thread(self.bounds.room)
-            if not self.bounds.has_room(room):
-                if not self._full:
-                    self._tell(f"nothing is claimed while only {format_size(room)} of disk is left")
-                self._full = True
-                await self._waking.pause(_DISK_LOOKS * self.look_seconds)
-                continue
-            self._full = False
-            idle = await self.claiming.claim(self.job.budget.crawlers, room)
-            if idle is None:
-                self._wake()
-                continue
-            if self.job.until_idle and not idle.left and not self.holdings.works:
-                self.stop()
-                return
-            await self._waking.pause(min(idle.wait, _LONGEST_IDLE_SECONDS))
+    def _give_all_back(self, why: str) -> None:
+        for work in self.holdings.unfinished:
+            if not work.lost:
+                self._give_back(work, why)
+
+    def _taken(self) -> None:
+        """A task was granted, which is too late if the crawl failed meanwhile."""
+        if self._crawl_rests.lasts(self.parts.clock.now()):
+            self._give_all_back("resting after a fault")
+        self._wake()
 
     async def _heed_owner(self) -> None:
         """Give everything back at once while the owner does not allow work."""
@@ -258,9 +245,8 @@ class Worker:
             if self._away and not away:
                 self._wake()
             self._away = away
-            for work in self.holdings.unfinished if away else ():
-                if not work.lost:
-                    self._give_back(work, away)
+            if away:
+                self._give_all_back(away)
             if not look % _DISK_LOOKS:
                 await self._keep_to_disk()
             await asyncio.sleep(self.look_seconds)
@@ -272,22 +258,21 @@ class Worker:
             self._give_back(too_much, "no room")
 
     async def _crawl(self) -> None:
-        faults = 0
         while not self._stopped.is_set():
             ready = self.holdings.startable(self.parts.clock.now())
             if not ready:
                 await self._waking.pause(self.look_seconds)
                 continue
+            began = self.parts.clock.now()
             try:
                 await self.leg.run(self.bounds.settings(ready[0].grant.contact))
-                faults = 0
             except (HeadgateError, OSError) as fault:
-                wait = min(_AFTER_FAULT_SECONDS * 2.0**faults, _LONGEST_AFTER_FAULT)
-                faults = min(faults + 1, 10)
+                if self.parts.clock.now() - began >= _WELL_SECONDS:
+                    self._crawl_rests.all_well()
+                wait = self._crawl_rests.begin(self.parts.clock.now())
                 self._tell(f"{fault}; tasks are given back, and claimed again in"
                            f" {format_duration(wait)}")  # fmt: skip
-                for work in self.holdings.unfinished:
-                    self._give_back(work, str(fault))
+                self._give_all_back(str(fault))
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(wait):
                         await self._stopped.wait()
@@ -308,3 +293,11 @@ class Worker:
 
     def _tell(self, words: str) -> None:
         self.watcher.told([words])
+
+
+async def _wind_down(loops: Sequence[asyncio.Task[None]]) -> None:
+    """The crawl loop ends by itself, with everything stored; the others are cancelled."""
+    _crawling, *others = loops
+    for loop in others:
+        loop.cancel()
+    await asyncio.wait(loops)

@@ -96,14 +96,16 @@ class TaskMaking:
 
     def _task(self, site: Site, task: Task, host: str, seconds: float, parts: int) -> NewTask:
         known = self.forecasts[site.name]
+        size = 0.0 if known.source is Source.GUESS else known.bytes
+        spec = TaskSpec(task=task, contact=self.contact, site_bytes=size if parts > 1 else 0.0)
         return NewTask(
             run=self.run,
             site=site.name,
             host=host,
-            spec=encoded(TaskSpec(task=task, contact=self.contact)),
+            spec=encoded(spec),
             value=seconds,
             due=None if site.deadline is None else self.wall + site.deadline,
-            expected_bytes=0.0 if known.source is Source.GUESS else known.bytes / parts,
+            expected_bytes=size / parts,
             expected_seconds=seconds,
             nodes_at_once=site.nodes_at_once,
         )

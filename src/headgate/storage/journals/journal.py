@@ -131,6 +131,10 @@ class Journal:
             with _KIND.sound(path):
                 self.last = _decode_group(plain)
 
+    def begin(self) -> None:
+        """Make the file now, without a commit."""
+        self._log.append_all(())
+
     def append(self, *commits: Commit) -> list[int]:
         """Write commits and make them durable; returns their offsets."""
         starts = self._log.append_all(

@@ -54,6 +54,10 @@ class SurveyFile:
         self.waiting_bytes = 0
         """Roughly what waits to be committed."""
 
+    def begin(self) -> None:
+        """Make the file now, without an entry."""
+        self._log.append_all(())
+
     def put(self, entry: SurveyEntry) -> None:
         self._waiting.append(entry)
         self.waiting_bytes += _ROUGH_BYTES_PER_ENTRY + _ROUGH_BYTES_PER_LINK * len(entry.links)
