@@ -25,7 +25,7 @@ __all__ = ["GivenTasks", "TaskSpec"]
 
 _AT_LEAST_SECONDS = 1e-3
 """Least time left: a past deadline becomes one that passes now."""
-_LEAST_BOUND_BYTES = 100e6
+_LEAST_BOUND_BYTES = 1e9
 _BEYOND_EXPECTED = 10.0
 _FEW = 64
 

@@ -93,7 +93,7 @@ def test_a_result_far_larger_than_expected_is_refused(tmp_path: Path) -> None:
         task = office.desk.board.tasks.get(grant.lease.task)
         assert task is not None
         task.expected_bytes = 1e6
-        files = (FileSize(name="a.journal", size=10**9),)
+        files = (FileSize(name="a.journal", size=5 * 10**9),)
         verdict = await office.source("n1").put(Put(lease=grant.lease, files=files))
         assert verdict.word is Word.REFUSED
         assert "far more than was expected" in verdict.why

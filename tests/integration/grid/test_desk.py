@@ -299,7 +299,7 @@ def test_a_stranger_can_put_nothing_but_its_own_files(tmp_path: Path) -> None:
         task = office.desk.board.tasks.get(lease.task)
         assert task is not None
         task.expected_bytes = 20e6
-        await refused(source, put("a.journal", size=10**9), "far more than was expected")
+        await refused(source, put("a.journal", size=5 * 10**9), "far more than was expected")
         part = replace(await office.desk._given.spec(lease.task), site_bytes=300e6)
         assert office.desk._given.most_bytes(lease.task, part) == 3e9, "as of the whole site"
 
