@@ -207,7 +207,8 @@ class Desk:
 
     def _idle(self, node: str, now: float) -> Idle:
         """No task now; it should ask again when the lease of a silent node may have ended."""
-        left = self.board.tasks.left + self.terms.more_to_come()
+        untold = not self.committing.idle  # a result may lead to new tasks
+        left = self.board.tasks.left + self.terms.more_to_come() + untold
         lease = self.board.terms.lease_seconds
         if not left:
             self._told_end.add(node)

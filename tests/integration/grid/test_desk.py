@@ -16,7 +16,7 @@ from tests.contract.desk_office import DeskOffice, filled_board, new_run
 from tests.contract.task_offices import LEASE_SECONDS, HandClock
 from tests.contract.test_task_source import Result, beat_of, brought, claimed, granted, settled
 
-from headgate.control.board_rows import Ending
+from headgate.control.board_rows import Changes, Ending
 from headgate.crawling.task_messages import (
     Beat,
     Chunk,
@@ -410,6 +410,40 @@ def test_while_the_budget_rests_nobody_loses_a_task(tmp_path: Path) -> None:
             office.pass_time(LEASE_SECONDS / 3)
             orders = await source.beat(beat_of(grant, number=number))
             assert orders.good == (grant.lease,)
+
+    play(tmp_path, scene)
+
+
+def test_while_a_result_is_being_stored_nobody_is_told_that_all_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may lead to new tasks: of a survey, or of a site that several nodes share."""
+    told = threading.Event()
+    save = SqlBoard.save
+
+    def slow(self: SqlBoard, changes: Changes) -> None:
+        save(self, changes)
+        if any(row.how is Ending.COMMITTED for row in changes.leases.values()):
+            assert told.wait(30)
+
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        source, other = office.source("n1"), office.source("n2")
+        for site in ("a", "b"):
+            assert await brought(source, Result((await claimed(source, site)).lease, site))
+        last = Result((await claimed(source, "c")).lease, "c")
+        monkeypatch.setattr(SqlBoard, "save", slow)
+        bringing = asyncio.create_task(brought(source, last))
+        board = office.desk.board
+        while board.tasks.left:
+            await asyncio.sleep(0.01)
+        asking = asyncio.create_task(other.claim(Claim(id="more")))
+        await asyncio.sleep(0.1)
+        told.set()
+        answer = await asking
+        assert isinstance(answer, Idle)
+        assert answer.left
+        assert await bringing is Word.COMMITTED
 
     play(tmp_path, scene)
 

@@ -1,9 +1,9 @@
 """What a node and its manager send each other, within the owner's bandwidth.
 
 Results go out at the owner's rate, also when the quota is used up: that is for what is fetched.
-Coming in, the rate is shared with pages: a small part is always
-left to the manager's answers and to acknowledgements of what is delivered, and half of it while the
-memory of a site arrives, which may be many megabytes.
+Coming in, the rate is shared with pages: a small part is always left to the manager's answers and
+to acknowledgements of what is delivered, and half of it while the memory of a site arrives, which
+may be many megabytes.
 """
 
 from __future__ import annotations

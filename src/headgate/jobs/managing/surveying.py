@@ -115,7 +115,7 @@ class _SurveyByNodes:
             DeskTerms(
                 lambda seconds: self._keeping.least_rate(self._leg_now, seconds),
                 lambda: free_bytes(run.collection), self.terms.reference,
-                lambda: bool(self._brought),
+                lambda: not self.surveyor.ending,  # what was brought may lead to new servers
             ),
         )  # fmt: skip
         chosen_by(self.desk, self.terms)
