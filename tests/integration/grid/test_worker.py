@@ -415,7 +415,11 @@ def test_a_visit_begins_when_the_memory_has_come(tmp_path: Path) -> None:
         visit.check(web, desk.results()[number])
 
 
-def test_a_node_that_is_killed_while_a_memory_comes_asks_for_it_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("power_cut", [False, True])
+def test_a_node_that_is_killed_while_a_memory_comes_asks_for_it_again(
+    tmp_path: Path, power_cut: bool
+) -> None:
+    """A power cut may leave its file, empty."""
     desk = SlowMemoryDesk(time.monotonic, 30.0)
     with serving(SmallWeb(12)) as web:
         visit = RememberedVisit.of(web, tmp_path / "collection")
@@ -430,9 +434,13 @@ def test_a_node_that_is_killed_while_a_memory_comes_asks_for_it_again(tmp_path: 
 
         play(die)
         desk.meanwhile = None
+        if power_cut:
+            (lease,) = (tmp_path / "anna" / "leases").iterdir()
+            Collection(lease).memory("small").touch()
 
         async def look() -> None:
-            assert (await scene.node()).committed == 1
+            status = await scene.node()
+            assert (status.committed, status.given_back) == (1, 0)
 
         play(look)
         visit.check(web, *desk.results().values())
@@ -685,33 +693,6 @@ def test_a_node_killed_in_a_crawl_without_its_damaged_memory_goes_on(tmp_path: P
 
         play(go_on)
         assert sum(web.asked.values()) <= 60 + 1 + 12, "and few pages were asked for twice"
-
-
-def test_a_memory_that_was_not_stored_in_time_is_asked_for_again(tmp_path: Path) -> None:
-    """A power cut may leave its file, empty."""
-    desk = SlowMemoryDesk(time.monotonic, 30.0)
-    with serving(SmallWeb(12)) as web:
-        visit = RememberedVisit.of(web, tmp_path / "collection")
-        desk.add(visit.task, "small.test", visit.memory)
-        scene = Scene(tmp_path, desk)
-
-        async def die() -> None:
-            node = asyncio.create_task(scene.node())
-            desk.meanwhile = node.cancel
-            with pytest.raises(asyncio.CancelledError):
-                await node
-
-        play(die)
-        desk.meanwhile = None
-        (lease,) = (tmp_path / "anna" / "leases").iterdir()
-        Collection(lease).memory("small").touch()
-
-        async def look() -> None:
-            status = await scene.node()
-            assert (status.committed, status.given_back) == (1, 0)
-
-        play(look)
-        visit.check(web, *desk.results().values())
 
 
 def test_a_node_that_may_take_none_of_many_tasks_asks_ever_less_often(
