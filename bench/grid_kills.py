@@ -3,7 +3,7 @@
     python -m bench.grid_kills [--nodes 20] [--tasks 500] [--kills 60] [--seeds 1,2,3]
                                [--catalog sqlite,postgresql] [--lease 5] [--away 12]
                                [--slots 3] [--page-seconds 0.02] [--keep DIR] [--shared 2]
-    python -m bench.grid_kills --slots 60 --page-seconds 3 --away 30 --two-leases 100
+    python -m bench.grid_kills --slots 60 --page-seconds 5 --away 60 --two-leases 100
 
 Sites of a few pages, each a host of its own on loopback (127.1.x.y), a real NATS server, `headgate
 manager` and `headgate node` as processes. At random moments one is ended with SIGKILL: a node most
