@@ -16,6 +16,10 @@ it, and no frame more, since on a slow line two of them would be 60 ms. A site's
 rate, at least four frames: the root sees to the line, and a site that had to wait for others or for
 its server must not lose its share by it.
 
+Whoever calls `grant` wakes up late, on a virtual machine often by tens of milliseconds. So a claim
+counts from the moment at which it was due, and the line catches up, but by one frame at the most:
+after a longer stall a slow line would carry a lump.
+
 Used by `fetching.metering`, which also sleeps until `wake_time`. A site that was never given a rate
 has none of its own. If nothing is limited, claims are not needed: see `free`.
 """
@@ -39,11 +43,12 @@ _IDLE_PART = 0.5
 class Claim:
     """A request for credit. ``granted`` becomes true once; a withdrawn claim is never granted."""
 
-    __slots__ = ("amount", "granted", "site")
+    __slots__ = ("amount", "granted", "made_at", "site")
 
-    def __init__(self, site: str, amount: float) -> None:
+    def __init__(self, site: str, amount: float, made_at: float) -> None:
         self.site = site
         self.amount = amount
+        self.made_at = made_at
         self.granted = False
 
 
@@ -142,7 +147,7 @@ class Governor:
     def claim(self, name: str, amount: float, now: float) -> Claim:
         """Queue a claim for an amount; `grant` returns it when it is granted."""
         site = self._site(name, now)
-        claim = Claim(name, amount)
+        claim = Claim(name, amount, now)
         site.claims.append(claim)
         if len(site.claims) == 1:
             self._place(name, site, now)
@@ -176,22 +181,25 @@ class Governor:
         granted: list[Claim] = []
         while self._total.ready_time() <= now:
             if (name := self._turns.first(now)) is not None:
-                claim = self._next_claim(name)
-                self._take(self._sites[name], claim.amount, now)
+                site = self._sites[name]
+                claim = self._next_claim(site)
+                self._take(site, claim.amount, self._due_time(claim, site.ready_time(), now))
                 self._turns.serve(name, self._seconds(name, claim.amount))
                 self._leftovers.leave(name)
             elif (name := self._leftover(now)) is not None:
-                claim = self._next_claim(name)
-                bound = self._sites[name].bound
-                assert bound is not None
-                self._total.take(claim.amount, now)
-                bound.take(claim.amount, now)
+                site = self._sites[name]
+                claim = self._next_claim(site)
+                assert site.bound is not None
+                ready = max(site.bound.ready_time(), self._idle_time())
+                due = self._due_time(claim, ready, now)
+                self._total.take(claim.amount, due)
+                site.bound.take(claim.amount, due)
                 self._leftovers.serve(name, self._seconds(name, claim.amount))
                 self._turns.leave(name)
             else:
                 break
             granted.append(claim)
-            self._place(name, self._sites[name], now)
+            self._place(name, site, now)
         return granted
 
     def wake_time(self) -> float:
@@ -206,10 +214,15 @@ class Governor:
     def _idle_time(self) -> float:
         return self._total.saved_time(_IDLE_PART * self._total.burst)
 
-    def _next_claim(self, name: str) -> Claim:
-        claim = self._sites[name].claims.popleft()
+    def _next_claim(self, site: _Site) -> Claim:
+        claim = site.claims.popleft()
         claim.granted = True
         return claim
+
+    def _due_time(self, claim: Claim, ready: float, now: float) -> float:
+        """When a punctual caller would have granted it, at most one frame of the line ago."""
+        due = max(claim.made_at, ready, self._total.ready_time())
+        return max(due, now - _FRAME / max(self._total.rate, 1.0)) if due < now else now
 
     def _take(self, site: _Site, amount: float, now: float) -> None:
         self._total.take(amount, now)
