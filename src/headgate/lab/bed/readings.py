@@ -46,6 +46,20 @@ class Readings:
         """Longest stall of the machine, and thus of the line, in seconds."""
         return max((seconds for moment, seconds in self._pauses if begin < moment < end), default=0)
 
+    def calm(self, begin: float, end: float, longest: float, after: float) -> npt.NDArray[np.bool_]:
+        """For each bin, whether a window may begin there without a stall's doing.
+
+        While the machine stands still the emulated line does, too, and what was on its way arrives
+        together afterwards: within ``after`` seconds of a stall of more than ``longest``. A window
+        that begins before the stall has the lull in it as well, so it counts.
+        """
+        calm = np.ones(round((end - begin) / BIN_SECONDS), np.bool_)
+        for moment, seconds in self._pauses:
+            if seconds > longest:
+                first, last = moment - seconds - begin, moment + after - begin
+                calm[max(0, int(first / BIN_SECONDS)) : max(0, int(last / BIN_SECONDS) + 1)] = False
+        return calm
+
     def span(self) -> tuple[float, float]:
         """Wall times of the first and after the last packet."""
         bins = self._records["bin"]
