@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -231,6 +232,18 @@ def test_mistakes_are_told_in_one_line(
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_port_in_use_is_told_before_a_run_begins(tmp_path: Path) -> None:
+    sites = tmp_path / "sites.toml"
+    sites.write_text('[site.a]\nseeds = ["http://127.0.0.1:9/"]\n')
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = headgate_here("manager", sites, "--serve-nats", place, "--out", tmp_path / "col")
+    assert done.returncode == 2, done.stderr
+    assert "the port is in use" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "col").exists(), "no unfinished run keeps others out"
 
 
 def test_with_postgresql_another_manager_takes_over_and_its_absence_is_waited_for(

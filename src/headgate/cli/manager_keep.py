@@ -47,7 +47,7 @@ async def keep_with_nodes(
     while True:
         try:
             async with only_manager(catalog, say):
-                grid = grid_parts(place, job.out, catalog)
+                grid = await grid_parts(place, job.out, catalog)
                 return await keep_by_nodes(job, terms, parts, grid, watch)
         except WorldFault as fault:
             if watch.stopped:

@@ -17,7 +17,7 @@ from headgate.crawling.clock import SystemClock
 from headgate.crawling.task_source import TaskDesk
 from headgate.jobs.budget_keeping import is_unlimited
 from headgate.jobs.managing.catalog import only_manager, opened_grid_catalog
-from headgate.jobs.managing.door import DoorPlace, opened_door
+from headgate.jobs.managing.door import DoorPlace, check_place, opened_door
 from headgate.jobs.managing.manager import ManagerJob, ManagerParts, manage
 from headgate.model.errors import WorldFault
 from headgate.model.run_report import RunReport
@@ -77,8 +77,10 @@ def _last_report(out: Path) -> RunReport | None:
     return read_report(runs[0].path / "report.json", RunReport)
 
 
-def grid_parts(place: DoorPlace, out: Path, catalog: str) -> ManagerParts:
+async def grid_parts(place: DoorPlace, out: Path, catalog: str) -> ManagerParts:
+    """Of the only manager of this catalog, whose place is free."""
     clock = SystemClock()
+    await check_place(place, clock)
 
     def open_door(
         desk: TaskDesk, revoked: Iterable[str]
@@ -102,7 +104,7 @@ async def _manage_once(
     loop = asyncio.get_running_loop()
     on_interrupt(loop, partial(watch.interrupt, loop))
     try:
-        return await manage(job, grid_parts(place, job.out, catalog), watch)
+        return await manage(job, await grid_parts(place, job.out, catalog), watch)
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         loop.remove_signal_handler(signal.SIGTERM)

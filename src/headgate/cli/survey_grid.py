@@ -34,7 +34,7 @@ async def survey_with_nodes(
         while True:
             try:
                 async with only_manager(catalog, say):
-                    parts = grid_parts(place, job.out, catalog)
+                    parts = await grid_parts(place, job.out, catalog)
                     return await survey_by_nodes(job, terms, parts, watch)
             except WorldFault as fault:
                 if not (catalog and watch.goes_on):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -22,9 +24,11 @@ from headgate.grid.tokens import Token, check_node_name
 from headgate.model.errors import UserMistake
 from headgate.storage.replacing import write_whole
 
-__all__ = ["DoorPlace", "door_folder", "invite", "opened_door"]
+__all__ = ["DoorPlace", "check_place", "door_folder", "invite", "opened_door"]
 
 _PATIENCE_SECONDS = 30.0
+_PORT_SECONDS, _LOOK_SECONDS = 3.0, 0.1
+"""The server of a manager that was killed ends with it, but not at the same moment."""
 _SERVERS = "servers.json"
 _USUAL_PORT = 4222
 
@@ -43,6 +47,29 @@ class DoorPlace:
 
 def door_folder(out: Path) -> Path:
     return out / "door"
+
+
+async def check_place(place: DoorPlace, clock: Clock) -> None:
+    """Refuse a port in use, for whoever has not begun a run: an unfinished one would stay."""
+    until = clock.now() + _PORT_SECONDS
+    while place.serve is not None and not _is_free(place.serve):
+        if clock.now() > until:
+            raise UserMistake(
+                f"--serve-nats {place.serve}: the port is in use, perhaps by another manager; name"
+                " another, or use a NATS server that runs there with --nats"
+            )
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _is_free(at: Listen) -> bool:
+    family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
+    try:
+        socket.create_server((at.host, at.port), family=family).close()
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return False
+        raise UserMistake(f"--serve-nats {at}: {error.strerror or error}") from None
+    return True
 
 
 @asynccontextmanager
