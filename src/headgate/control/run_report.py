@@ -6,9 +6,9 @@ All times are those of the run: seconds of crawling since its first start, over 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import Self
 
 import msgspec
@@ -32,8 +32,10 @@ from headgate.model.run_report import (
 from headgate.model.score_order import QueueTally, ScoreOrder, ScoreOrderReport
 from headgate.model.site import Site
 
-__all__ = ["RunLog", "deadline_met", "left_by_stop", "make_report", "standing"]
+__all__ = ["ReportMaking", "RunLog", "deadline_met", "left_by_stop", "make_report", "standing"]
 
+_SITES_A_PIECE = 250
+"""Takes one or two milliseconds."""
 _HOSTS_SHOWN = 20
 _OWN_POLICY = "headgate"
 
@@ -124,44 +126,99 @@ class RunLog:
 
 def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: RunLog) -> RunReport:
     """``plan`` is that of the present leg; what an earlier leg promised stays promised."""
-    planned = {site.name: site for site in plan.sites} if plan else {}
-    reports: list[SiteReport] = []
-    hosts: list[HostFigures] = []
-    for site in sites:  # once: a manager of many unpacks each when it is asked for
-        reports.append(_site_report(site, planned.get(site.name), log))
-        hosts += _host_figures(site, log)
-    ended = all(site.finished is not None for site in reports)
-    last = max(log.finished.values(), default=log.seconds) if ended else log.seconds
-    mean_rate = _came(log) / last if last > 0 else 0.0
-    before = log.earlier
-    return RunReport(
-        stamp=log.stamp,
-        started_at=log.legs[0].started_at,
-        seconds=log.seconds,
-        policy=_policy(plan, log),
-        policy_fault=log.policy_fault or (before.policy_fault if before else ""),
-        budget=log.budget_changes[0][1] if log.budget_changes else None,
-        budget_changes=tuple(log.budget_changes),
-        crawlers=crawlers,
-        pages=sum(site.pages for site in reports),
-        unchanged=sum(site.unchanged for site in reports),
-        bytes=sum(site.bytes for site in reports),
-        wire_bytes=sum(site.wire_bytes for site in reports),
-        mean_rate=mean_rate,
-        peak_rate_1s=max(log.samples.peak_rate, mean_rate) if last >= SECOND else None,
-        utilisation=_utilisation(log, last),
-        sites=tuple(reports),
-        timeline=log.samples.timeline,
-        made_way_seconds=log.made_way_seconds + (before.made_way_seconds if before else 0.0),
-        left_to_others=log.left_to_others + (before.left_to_others if before else 0.0),
-        slowest_hosts=_slowest(hosts, log),
-        interrupted=log.interrupted,
-        legs=log.legs,
-        stalls=(*(before.stalls if before else ()), *log.stalls),
-        quota=_quota(log.quota),
-        order=_order(log.order, reports),
-        zone=log.zone or (before.zone if before else None),
-    )
+    return ReportMaking(sites, crawlers, plan, log).whole()
+
+
+@dataclass(slots=True)
+class _Totals:
+    """Of all sites so far."""
+
+    pages: int = 0
+    unchanged: int = 0
+    bytes: int = 0
+    wire_bytes: int = 0
+    ended: bool = True
+    queues: list[QueueTally] = field(default_factory=list)
+    focuses: list[FocusReport] = field(default_factory=list)
+    hosts: list[HostFigures] = field(default_factory=list)
+
+    def add(self, site: SiteReport, hosts: Iterable[HostFigures]) -> None:
+        self.pages += site.pages
+        self.unchanged += site.unchanged
+        self.bytes += site.bytes
+        self.wire_bytes += site.wire_bytes
+        self.ended = self.ended and site.finished is not None
+        if site.queue is not None:
+            self.queues.append(site.queue)
+        if site.focus is not None and site.focus.curve:
+            self.focuses.append(site.focus)
+        self.hosts += hosts
+
+
+@dataclass(slots=True)
+class ReportMaking:
+    """One report, made some sites at a time: nobody waits for a hundred thousand. It is of one
+    moment if neither the log nor the progress in it changes meanwhile."""
+
+    sites: Sequence[Site]
+    crawlers: int
+    plan: Plan | None
+    log: RunLog
+    _totals: _Totals = field(default_factory=_Totals)
+    _stalls: tuple[Stall, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        before = self.log.earlier
+        # Copied now: they are noted by others, at any time.
+        self._stalls = (*(before.stalls if before else ()), *self.log.stalls)
+
+    def whole(self) -> RunReport:
+        reports = tuple(chain.from_iterable(self.some_sites()))
+        return msgspec.structs.replace(self.rest(), sites=reports)
+
+    def some_sites(self) -> Iterator[Sequence[SiteReport]]:
+        """The reports of all sites, in their order."""
+        planned = {site.name: site for site in self.plan.sites} if self.plan else {}
+        sites = iter(self.sites)
+        while some := list(islice(sites, _SITES_A_PIECE)):  # once: a manager of many unpacks each
+            reports = [_site_report(site, planned.get(site.name), self.log) for site in some]
+            for site, report in zip(some, reports, strict=True):
+                self._totals.add(report, _host_figures(site, self.log))
+            yield reports
+
+    def rest(self) -> RunReport:
+        """All but the sites, once each was in `some_sites`."""
+        log, totals, before = self.log, self._totals, self.log.earlier
+        last = max(log.finished.values(), default=log.seconds) if totals.ended else log.seconds
+        mean_rate = _came(log) / last if last > 0 else 0.0
+        return RunReport(
+            stamp=log.stamp,
+            started_at=log.legs[0].started_at,
+            seconds=log.seconds,
+            policy=_policy(self.plan, log),
+            policy_fault=log.policy_fault or (before.policy_fault if before else ""),
+            budget=log.budget_changes[0][1] if log.budget_changes else None,
+            budget_changes=tuple(log.budget_changes),
+            crawlers=self.crawlers,
+            pages=totals.pages,
+            unchanged=totals.unchanged,
+            bytes=totals.bytes,
+            wire_bytes=totals.wire_bytes,
+            mean_rate=mean_rate,
+            peak_rate_1s=max(log.samples.peak_rate, mean_rate) if last >= SECOND else None,
+            utilisation=_utilisation(log, last),
+            sites=(),
+            timeline=log.samples.timeline,
+            made_way_seconds=log.made_way_seconds + (before.made_way_seconds if before else 0.0),
+            left_to_others=log.left_to_others + (before.left_to_others if before else 0.0),
+            slowest_hosts=_slowest(totals.hosts, log),
+            interrupted=log.interrupted,
+            legs=log.legs,
+            stalls=self._stalls,
+            quota=_quota(log.quota),
+            order=_order(log.order, totals),
+            zone=log.zone or (before.zone if before else None),
+        )
 
 
 def standing(sites: Sequence[Site], log: RunLog) -> list[SiteReport]:
@@ -193,19 +250,17 @@ def _policy(plan: Plan | None, log: RunLog) -> str:
     return _OWN_POLICY if limited else "unlimited"
 
 
-def _order(order: ScoreOrder | None, sites: Sequence[SiteReport]) -> ScoreOrderReport | None:
+def _order(order: ScoreOrder | None, totals: _Totals) -> ScoreOrderReport | None:
     if order is None:
         return None
-    queues = [site.queue for site in sites if site.queue is not None]
-    focuses = [site.focus for site in sites if site.focus is not None and site.focus.curve]
     return ScoreOrderReport(
         order.admission,
         order.look_ahead,
-        sum(queue.begun for queue in queues),
-        sum(queue.out_of_order for queue in queues),
-        sum(queue.places for queue in queues),
-        sum(focus.pages for focus in focuses),
-        sum(focus.relevant for focus in focuses),
+        sum(queue.begun for queue in totals.queues),
+        sum(queue.out_of_order for queue in totals.queues),
+        sum(queue.places for queue in totals.queues),
+        sum(focus.pages for focus in totals.focuses),
+        sum(focus.relevant for focus in totals.focuses),
     )
 
 

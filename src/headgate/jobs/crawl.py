@@ -29,7 +29,7 @@ from headgate.control.forecast import Forecast
 from headgate.control.learning import Learning
 from headgate.control.manager import LOOK_SECONDS, Manager
 from headgate.control.open_sites import Following
-from headgate.control.run_report import RunLog, make_report, standing
+from headgate.control.run_report import ReportMaking, RunLog, standing
 from headgate.control.snapshots import Look
 from headgate.crawling.ports import Clock, Fleet
 from headgate.crawling.progress import Progress
@@ -55,7 +55,7 @@ from headgate.model.run_report import RunReport, SiteReport
 from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.ignore_rules import save_ignore_rules
-from headgate.storage.run_state import RunState, load_budget, load_elapsed
+from headgate.storage.run_state import RunState, drop_budget, load_budget, load_elapsed
 
 if TYPE_CHECKING:  # few crawls have one queue
     from headgate.crawling.common_queue import KnownSpeed
@@ -79,6 +79,8 @@ class CrawlJob(msgspec.Struct, frozen=True):
     resume: bool = False
     request: bytes = b""
     """The caller's own description of the job, kept with the run for ``resume``."""
+    new_bandwidth: bool = False
+    """With ``resume``: the bandwidth was given anew, and replaces what `headgate budget` set."""
 
 
 class Watcher(Protocol):
@@ -116,6 +118,8 @@ async def crawl(job: CrawlJob, parts: Parts, watcher: Watcher) -> RunReport:
         following = followed_policy(job.budget, job.sites, job.processes)
         started = _moment(clock)
         run = open_run(collection, JobKind.CRAWL, job.request, started, resume=job.resume)
+        if job.new_bandwidth:
+            drop_budget(run)
         save_ignore_rules(collection.path, job.sites)
         watcher.opened()
         with parts.open_catalog(collection.catalog) as catalog:
@@ -149,7 +153,7 @@ class _Crawl:
         self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
         self._log.policy = "" if following is None else following.name
         self._log.order, self._log.zone = job.budget.order, job.budget.timetable_zone
-        self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
+        self._saving = ReportSaving(RunState(run), self._make_report, parts.clock.cpu)
         self._tables = parts.tables_beside(run)
         self._plan: Plan | None = None
         self._leg: Upkeep | None = None
@@ -217,8 +221,8 @@ class _Crawl:
         started = self._log.started
         return [time_left(site, elapsed, started.get(site.name)) for site in self._open_sites()]
 
-    def _report(self) -> RunReport:
-        return make_report(self._job.sites, self._job.budget.crawlers, self._plan, self._log)
+    def _make_report(self) -> ReportMaking:
+        return ReportMaking(self._job.sites, self._job.budget.crawlers, self._plan, self._log)
 
     async def _plan_beside(self, leg: Upkeep, forecasts: Mapping[str, Forecast]) -> None:
         """Plan while the crawl runs. It starts with the sites in order of deadline, since planning
@@ -319,7 +323,7 @@ class _Crawl:
         ]  # fmt: skip
 
     def _wrap_up(self, leg: Upkeep, tables_written: Callable[[], bool] | None) -> RunReport:
-        report = self._report()
+        report = self._make_report().whole()
         finished = Finished(report, self._log.progress, leg.learning.alphas.alpha)
         remarks = wrap_up(
             self._run, self._catalog, finished, self._parts.clock.wall(), leg.keeping,

@@ -119,7 +119,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         files = chain(self.spool.glob(f"{_SHARED}*"), self.warc.glob(f"{_SHARED}*"))
         return sorted({int(found[1]) for file in files if (found := _NUMBER.match(file.name))})
 
-    def save(self, name: str, data: bytes) -> None:
+    def save(self, name: str, data: bytes | bytearray) -> None:
         """Save state for a resumed run, replacing what was saved under this name."""
         write_whole(self.state_file(name), data)
 

@@ -92,7 +92,7 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(fd)
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes | bytearray) -> None:
     with replacing(path) as part, writing(path):
         part.write_bytes(data)
 

@@ -26,7 +26,7 @@ from headgate.focus.topic_order import TopicOrder
 from headgate.model.access import IGNORE, Access
 from headgate.model.left_out import LeftOut
 from headgate.model.quota import Period, Quota, QuotaUse
-from headgate.model.run_report import FocusReport, RunReport, Stall
+from headgate.model.run_report import OUTGROWN, FocusReport, RunReport, Stall
 from headgate.model.site import Site
 from headgate.model.units import Bytes, Seconds
 from headgate.views.report_text import report_text
@@ -354,6 +354,15 @@ CASES: dict[str, tuple[tuple[Site, ...], tuple[Leg, ...], tuple[str, ...]]] = {
             "Late: a by 1.8s.",
             "Ended at a limit: a (max_bytes, 4 URLs left).",
             "Left out: 4 left at max_bytes.",
+        ),
+    ),
+    "outgrown": (
+        (site("a"),),
+        (Leg(10, (replace(A, state=TaskState.STOPPED, reason=OUTGROWN, to_do=4),)),),
+        (
+            "The site is done; ",
+            f"Ended at a limit: a ({OUTGROWN}, 4 URLs left).",
+            "Left out: 4 left of sites far larger than expected.",
         ),
     ),
     "six late": (

@@ -26,8 +26,9 @@ from headgate.control.board import Board
 from headgate.control.board_rows import BoardState, BoardTerms
 from headgate.control.forecast import Forecast
 from headgate.control.learning import Learning
-from headgate.control.run_report import RunLog, make_report, standing
+from headgate.control.run_report import ReportMaking, RunLog, standing
 from headgate.control.snapshots import Look
+from headgate.crawling.pieces import in_turns
 from headgate.crawling.ports import MachineClock
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_source import TaskDesk
@@ -160,7 +161,7 @@ class _Managing:
         load_budget(run)
         self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
         self._log.zone = job.budget.timetable_zone
-        self._saving = ReportSaving(RunState(run), self._report, parts.clock.cpu)
+        self._saving = ReportSaving(RunState(run), self._make_report, parts.clock.cpu)
         self._keeping = BudgetKeeping(job.budget, run, catalog, parts.clock, watcher.mended)
         self._learning = Learning.of(catalog, job.budget.calendar, ())
         self._board = Board(BoardTerms(job.grid.lease))
@@ -231,12 +232,14 @@ class _Managing:
     async def _serve(self, door: DoorKeeper) -> RunReport:
         while not (self._interrupted or _over(self._desk, self._shared)):
             self._watcher.mended(await self._shared.look())
-            self._look(door)
+            await self._look(door)
             await asyncio.sleep(_LOOK_SECONDS)
-        self._look(door)
+        await self._look(door)
         if not self._interrupted:
             self._board.give_up_audits()
         interrupted = self._board.tasks.left > 0 or self._shared.pending
+        if not interrupted:
+            await self._desk.receiving.take_no_more()
         await self._end_leg(interrupted=interrupted)
         report = await asyncio.to_thread(self._wrap_up)
         self._watcher.finished(report)
@@ -258,7 +261,8 @@ class _Managing:
         self._log.seconds, self._log.interrupted = self._time.now, interrupted
         await self._saving.end(self._time.now)
 
-    def _look(self, door: DoorKeeper) -> None:
+    async def _look(self, door: DoorKeeper) -> None:
+        """The log changes here alone, so that a report made in turns is of one moment."""
         fault = self._desk.fault
         if fault is not None:
             raise fault
@@ -269,8 +273,6 @@ class _Managing:
         measured = log.look(now, reports, self._sites.begun)
         leg_now = now - self._time.earlier
         self._keep_budget(leg_now, reports)
-        events = len(log.started) + len(log.finished)
-        self._saving.look(now, events, log.samples.came)
         self._keeping.save(now)
         awake, wall = self._time.awake(leg_now), self._parts.clock.wall()
         self._learning.look(self._desk.roll.servers, reports, {}, awake, wall)
@@ -279,6 +281,8 @@ class _Managing:
         use = self._keeping.use
         look = Look(now, reports, {}, measured, rate, False, use, self._standing, {})
         self._watcher.look(look)
+        events = len(log.started) + len(log.finished)
+        await in_turns(self._saving.looking(now, events, log.samples.came))
 
     def _keep_budget(self, now: float, reports: Sequence[Progress]) -> None:
         self._keeping.look(now, reports)
@@ -293,8 +297,8 @@ class _Managing:
         self._named = self._named or {site.name: site for site in self._job.sites}
         return standing([self._named[name] for name in names], self._log)
 
-    def _report(self) -> RunReport:
-        return make_report(self._job.sites, self._job.budget.crawlers, None, self._log)
+    def _make_report(self) -> ReportMaking:
+        return ReportMaking(self._job.sites, self._job.budget.crawlers, None, self._log)
 
     def _stored(self, result: Received) -> None:
         if result.audit_of is not None:
@@ -320,7 +324,7 @@ class _Managing:
         wall = self._parts.clock.wall()
         self._learning.finish(self._desk.roll.servers, self._time.awake(self._leg_now), wall)
         report = msgspec.structs.replace(
-            self._report(), grid=grid_report(self._store, self._run.stamp)
+            self._make_report().whole(), grid=grid_report(self._store, self._run.stamp)
         )
         finished = Finished(report, self._log.progress, self._learning.alphas.alpha)
         unread = UnreadPages(Collection(self._run.collection))

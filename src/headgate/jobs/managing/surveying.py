@@ -145,6 +145,8 @@ class _SurveyByNodes:
                 self.watcher.attach(self)
                 async with self.grid.open_door(self.desk, self.desk.roll.revoked_keys()) as door:
                     ending = await self._serve(door, log)
+                    if not self._interrupted:
+                        await self.desk.receiving.take_no_more()
                     report = await asyncio.to_thread(self._wrap_up, ending, log)
                     if not report.interrupted:
                         await self._linger(door)
