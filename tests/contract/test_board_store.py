@@ -19,6 +19,7 @@ from headgate.control.board_rows import (
     NodeFigures,
     NodeRow,
 )
+from headgate.control.catalog import Outcome
 from headgate.crawling.task_messages import Lease
 from headgate.model.errors import HeadgateError
 from headgate.storage.catalog.postgres_catalog import PostgresCatalog
@@ -153,6 +154,18 @@ def test_leases_of_other_runs_give_way_to_the_run_that_is_opened(reopen: Reopen)
     assert board.open_leases(RUN) == []
     assert board.lease(left.lease) == left, "it was given: a late result counts"
     assert board.lease(ended.lease) == ended
+
+
+def test_results_are_awaited_while_their_run_goes_on(reopen: Reopen) -> None:
+    board = reopen()
+    (task,) = board.add_tasks([new_task("a")])
+    first, second = given(board, task, "n1"), given(board, task, "n2", place=1)
+    assert board.is_awaited(first.lease)
+    task.state, task.winner = BoardState.RECEIVED, second.lease.epoch
+    board.save(Changes({task.id: task}, {task.id: task.epoch}))
+    assert [board.is_awaited(row.lease) for row in (first, second)] == [False, True]
+    SqlCatalog(board.database).end_run(RUN, 2.0, Outcome.FINISHED)
+    assert not board.is_awaited(second.lease)
 
 
 def test_of_two_managers_the_later_is_told(reopen: Reopen) -> None:

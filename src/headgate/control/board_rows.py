@@ -325,6 +325,11 @@ class BoardStore(Protocol):
         """The epoch of the result that counts; None: there is none."""
         ...
 
+    def is_awaited(self, lease: Lease) -> bool:
+        """Whether a result under this lease would count, or counts and is not stored yet, for a run
+        that goes on: its manager may come back."""
+        ...
+
     def spec(self, task: int) -> bytes: ...
 
     def manifest(self, task: int) -> bytes | None:

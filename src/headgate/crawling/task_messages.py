@@ -34,6 +34,7 @@ __all__ = [
     "CHUNK_BYTES",
     "KNOWN_BYTES",
     "MOST_FILES",
+    "MOST_TASKS",
     "TASK_BYTES",
     "VERSION",
     "Beat",
@@ -68,8 +69,8 @@ TASK_BYTES = 1_000_000
 """Most bytes of a task: a grant is one message, of a mebibyte at most."""
 MOST_FILES = 10_000
 """Most files of a result."""
-_MOST_TASKS = 1_000
-"""Most tasks of a node."""
+MOST_TASKS = 1_000
+"""Most tasks of a node, and most slots."""
 _MOST_HOSTS = 10_000
 """Most hosts of one heartbeat."""
 _MOST_ERRORS = 2_000
@@ -102,11 +103,11 @@ class Claim(Question, frozen=True, kw_only=True):
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=64, pattern=r"^[^\x00]+$")]
     """A new one for every task, the same if an answer was lost."""
-    slots: Annotated[int, msgspec.Meta(ge=1, le=_MOST_TASKS)] = 1
+    slots: Annotated[int, msgspec.Meta(ge=1, le=MOST_TASKS)] = 1
     """Tasks that the node runs at once."""
     free_bytes: Count = 2**60
     """What it may still use of its disk."""
-    not_these: Annotated[tuple[Count, ...], msgspec.Meta(max_length=_MOST_TASKS)] = ()
+    not_these: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MOST_TASKS)] = ()
     """Tasks that it gave back because its owner's rules forbid them."""
 
 
@@ -165,14 +166,14 @@ class Beat(Question, frozen=True, kw_only=True):
     holds: Amount | None = None
     """Bytes per second that the node may use now, by the last orders; None: no bound, or none
     came."""
-    tasks: Annotated[tuple[Held, ...], msgspec.Meta(max_length=_MOST_TASKS)] = ()
+    tasks: Annotated[tuple[Held, ...], msgspec.Meta(max_length=MOST_TASKS)] = ()
     servers: Annotated[dict[Label, ServerTally], msgspec.Meta(max_length=_MOST_HOSTS)] = {}
     """Growth of the counters by address since the last heartbeat."""
     connects: Annotated[dict[Label, Amount], msgspec.Meta(max_length=_MOST_HOSTS)] = {}
     """Seconds to connect, by host, as far as new since the last heartbeat."""
     reference_seconds: Amount | None = None
     """Time of a visit to the reference site, if one was made."""
-    back: Annotated[tuple[Lease, ...], msgspec.Meta(max_length=_MOST_TASKS)] = ()
+    back: Annotated[tuple[Lease, ...], msgspec.Meta(max_length=MOST_TASKS)] = ()
     """Leases that the node gives back."""
     leaving: bool = False
     """The node ends, and gives back all leases whose result it does not deliver."""
@@ -274,7 +275,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[Count, ...] = ()
     """With `Word.RESEND`."""
     why: str = ""
-    """With `Word.REFUSED`."""
+    """With `Word.REFUSED`, and with `Word.WAIT` if the owner should know."""
 
 
 _encoder = msgspec.json.Encoder()

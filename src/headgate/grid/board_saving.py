@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from headgate.control.board import Board
-from headgate.control.board_rows import BoardStore, Changes
+from headgate.control.board_rows import BoardState, BoardStore, Changes
 from headgate.crawling.group_commit import GroupCommit
 from headgate.model.errors import HeadgateError
 
@@ -21,6 +21,9 @@ class _Asked:
     spec: bytes = b""
 
 
+def _nobody(_: int) -> None: ...
+
+
 @dataclass(slots=True)
 class BoardSaving:
     board: Board
@@ -28,6 +31,8 @@ class BoardSaving:
     fault: BaseException | None = None
     """Why saving failed; the board is ahead of the catalog then, and no more questions are
     answered."""
+    given_up: Callable[[int], None] = _nobody
+    """Called for each task that is dropped."""
     _saving: GroupCommit[_Asked] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,7 +57,11 @@ class BoardSaving:
             raise
 
     def _begin(self, asked: Sequence[_Asked]) -> Callable[[], object]:
-        return partial(self._save, self.board.changes.take(), asked)
+        changes = self.board.changes.take()
+        for number, task in changes.tasks.items():
+            if task.state is BoardState.DROPPED:
+                self.given_up(number)
+        return partial(self._save, changes, asked)
 
     def _save(self, changes: Changes, asked: Sequence[_Asked]) -> None:
         if changes:

@@ -89,7 +89,7 @@ class Committing:
         await self.saving.stored()
         self.unfinished -= {result.row.lease.task for result in group}
         for result in group:
-            self.arrivals.drop_others(result.row.lease)
+            self.arrivals.drop_task(result.row.lease.task)
         for task in await asyncio.to_thread(self.store.add_tasks, again) if again else ():
             self.board.add(task)
         for result in group:

@@ -21,6 +21,7 @@ from headgate.control.task_choice import Asker
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import (
+    MOST_TASKS,
     TASK_BYTES,
     VERSION,
     Beat,
@@ -93,10 +94,10 @@ class Desk:
     """Has the memories of the sites; None: the collection of the results."""
     ending: EndingTasks = field(init=False)
     committing: Committing = field(init=False)
+    receiving: Receiving = field(init=False)
     _saving: BoardSaving = field(init=False)
     _near: NearTasks = field(init=False)
     _given: GivenTasks = field(init=False)
-    _receiving: Receiving = field(init=False)
     _nodes_saved: float = -math.inf
     _told_end: set[str] = field(default_factory=set)
     _cut_off: set[str] = field(default_factory=set)
@@ -110,7 +111,7 @@ class Desk:
         memories = Collection(self.collection or arrivals.run.collection)
         self._given = GivenTasks(board, store, arrivals.run, memories, clock)
         self.committing = Committing(board, store, arrivals, self.roll, self._saving)
-        self._receiving = Receiving(
+        self.receiving = Receiving(
             board, store, arrivals, clock, self._given, self._saving, self.committing,
             self.terms.free_bytes,
         )  # fmt: skip
@@ -145,7 +146,7 @@ class Desk:
             self.roll.gave(row.node, row.host)
         for row in self.store.silent_leases(run):
             self.board.tasks.fell_silent(row)  # its node may still come back
-        await self._receiving.take_up()
+        await self.receiving.take_up()
 
     def running(self) -> Mapping[Lease, Progress]:
         """Last reported progress of tasks held by connected nodes."""
@@ -173,7 +174,7 @@ class Desk:
 
     async def close(self) -> None:
         """Save what is known of nodes; no more requests are answered."""
-        self._receiving.close()
+        self.receiving.close()
         self.board.changes.nodes |= self.roll.rows
         await self._saving.stored()
 
@@ -184,7 +185,7 @@ class Desk:
         now = self.clock.now()
         asker = Asker(
             node, claim.id, row.group, claim.free_bytes, frozenset(claim.not_these),
-            _HELD_PER_SLOT * claim.slots,
+            min(_HELD_PER_SLOT * claim.slots, MOST_TASKS),
             lambda: len(self.roll.here(now, self.board.terms.lease_seconds)),
         )  # fmt: skip
         held = None
@@ -266,15 +267,15 @@ class Desk:
 
     async def put(self, node: str, put: Put) -> Verdict:
         self._let_in(node, put)
-        return await self._receiving.put(node, put)
+        return await self.receiving.put(node, put)
 
     async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool:
         self._let_in(node)
-        return await self._receiving.chunk(node, chunk, data)
+        return await self.receiving.chunk(node, chunk, data)
 
     async def done(self, node: str, manifest: Manifest) -> Verdict:
         self._let_in(node, manifest)
-        return await self._receiving.done(node, manifest)
+        return await self.receiving.done(node, manifest)
 
     def _let_in(self, node: str, question: Question | None = None) -> None:
         if self.fault is not None:

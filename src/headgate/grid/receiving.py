@@ -38,6 +38,11 @@ __all__ = ["Receiving"]
 
 _COMMIT_PATIENCE_SECONDS = 2.0
 """How long an answer waits for the result to be stored; then the node asks again."""
+_AWAITED_SECONDS = 7 * 86_400.0
+"""How long after the end of its lease a node should keep a result for the manager of another run:
+it takes space on a machine that was lent."""
+_CHECKED_SECONDS = 0.05
+_ANOTHER_RUN = "the manager is at another run now"
 
 
 @dataclass(slots=True)
@@ -51,12 +56,16 @@ class Receiving:
     committing: Committing
     free_bytes: Callable[[], int]
     """Disk space that results may still take."""
+    over: bool = False
+    """The run has ended: results of tasks that were given up come too late."""
     _checked: set[Lease] = field(default_factory=set)
     """Leases whose result is being checked."""
     checking: Checking = field(init=False)
 
     def __post_init__(self) -> None:
         self.checking = Checking(self.arrivals)
+        # A node that still sends begins again; files that are being checked may be whole, and stay.
+        self.saving.given_up = lambda task: self.arrivals.drop_task(task, self._checked)
 
     async def take_up(self) -> None:
         """Finish what an earlier manager received and did not store completely."""
@@ -65,12 +74,19 @@ class Receiving:
             assert task.winner is not None
             await self._take_up(task.id, Lease(task.id, task.winner))
 
+    async def take_no_more(self) -> None:
+        """The run is about to be sealed; returns when nothing is written to its folder any more."""
+        self.over = True
+        while self._checked:
+            await asyncio.sleep(_CHECKED_SECONDS)
+
     async def put(self, node: str, put: Put) -> Verdict:
         lease = put.lease
         self.board.movement.brings(node, self.clock.now())
-        if await self.given.lease(node, lease) is None:
+        row = await self.given.lease(node, lease)
+        if row is None:
             return Verdict(word=Word.NEVER_YOURS)
-        settled = await self._settled(lease)
+        settled = await self._settled(row)
         if settled is not None:
             return settled
         spec = await self.given.spec(lease.task)
@@ -85,7 +101,7 @@ class Receiving:
 
     async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool:
         self.board.movement.brings(node, self.clock.now())
-        if await self.given.lease(node, chunk.lease) is None:
+        if self.over or await self.given.lease(node, chunk.lease) is None:
             return False
         return self.arrivals.write(chunk, data)
 
@@ -95,7 +111,7 @@ class Receiving:
         row = await self.given.lease(node, lease)
         if row is None:
             return Verdict(word=Word.NEVER_YOURS)
-        settled = await self._settled(lease)
+        settled = await self._settled(row)
         if settled is not None:
             return settled
         if lease in self._checked:
@@ -131,12 +147,12 @@ class Receiving:
         return await self._receive(row, manifest, owner)
 
     async def _receive(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> Verdict:
-        if self.board.receive(row, encoded(manifest), self.clock.wall()):
+        if not self.over and self.board.receive(row, encoded(manifest), self.clock.wall()):
             await self.saving.stored()
             stored = self._begin_storing(row, manifest, owner)
             await asyncio.wait([stored], timeout=_COMMIT_PATIENCE_SECONDS)
             return Verdict(word=self._stored_word(manifest.lease.task))
-        settled = await self._settled(manifest.lease)
+        settled = await self._settled(row)
         if settled is not None and settled.word is Word.SUPERSEDED:
             self.arrivals.drop(manifest.lease, len(manifest.files))
         return settled or Verdict(word=Word.RECEIVED)
@@ -166,17 +182,28 @@ class Receiving:
     def close(self) -> None:
         self.checking.close()
 
-    async def _settled(self, lease: Lease) -> Verdict | None:
+    async def _settled(self, row: LeaseRow) -> Verdict | None:
         """None: its result would count."""
+        lease = row.lease
         standing = self.board.tasks.standing(lease)
         if standing is None:
+            if await self._is_of_another_run(row):
+                wait = self.board.terms.lease_seconds
+                return Verdict(word=Word.WAIT, wait=wait, why=_ANOTHER_RUN)
             winner = await asyncio.to_thread(self.store.winner, lease.task)
             if winner != lease.epoch:
                 return Verdict(word=Word.SUPERSEDED)
             return Verdict(word=self._stored_word(lease.task))
         if standing.state is BoardState.RECEIVED:
             return Verdict(word=Word.RECEIVED if standing.wins else Word.SUPERSEDED)
-        return None
+        return Verdict(word=Word.SUPERSEDED) if self.over else None
+
+    async def _is_of_another_run(self, row: LeaseRow) -> bool:
+        """Whether the manager of another run may come back for it, such as a keeper."""
+        silent = self.clock.wall() - (row.ended or row.given)
+        if row.lease.task in self.committing.unfinished or silent > _AWAITED_SECONDS:
+            return False
+        return await asyncio.to_thread(self.store.is_awaited, row.lease)
 
 
 def _readable(manifest: bytes) -> Manifest | None:

@@ -21,6 +21,7 @@ __all__ = [
     "MAX_BYTES",
     "MAX_PAGES",
     "MAX_TIME",
+    "OUTGROWN",
     "AuditReport",
     "FocusReport",
     "GridReport",
@@ -40,7 +41,9 @@ MAX_PAGES, MAX_BYTES, MAX_TIME = "max_pages", "max_bytes", "max_time"
 """Reasons of sites that reached a limit set by the user."""
 ENOUGH_NEW = "enough_new"
 """Reason of a keeper's visit that has fetched as much of new pages as it may."""
-ENDS_AS_TOLD = (AT_DEADLINE, MAX_PAGES, MAX_BYTES, MAX_TIME, ENOUGH_NEW)
+OUTGROWN = "far larger than expected; tell its size with expect in the site file"
+"""Reason of a site that reached the largest result which a manager accepts from a node."""
+ENDS_AS_TOLD = (AT_DEADLINE, MAX_PAGES, MAX_BYTES, MAX_TIME, ENOUGH_NEW, OUTGROWN)
 """Stops that are final; after any other, a resumed run continues the site."""
 
 
@@ -111,8 +114,9 @@ class SiteReport(msgspec.Struct, frozen=True):
 
     @property
     def at_its_bound(self) -> bool:
-        """Whether it ended at a limit set by the user, which counts as complete."""
-        return self.state == "stopped" and self.reason in (MAX_PAGES, MAX_BYTES, MAX_TIME)
+        """Whether it ended at a limit, usually set by the user, which counts as complete."""
+        bounds = (MAX_PAGES, MAX_BYTES, MAX_TIME, OUTGROWN)
+        return self.state == "stopped" and self.reason in bounds
 
     @property
     def settled(self) -> bool:

@@ -13,7 +13,7 @@ announced sizes are accepted, and the journal must be readable.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -178,14 +178,15 @@ class Deliveries:
             if not self._parts.drop((lease, number)) and number >= announced:
                 return
 
-    def drop_others(self, lease: Lease) -> None:
-        """The result under this lease is stored: delete what came of its task under others, whose
-        nodes may have vanished while they sent it."""
-        begun = self._begun.pop(lease.task, {})
-        for other, files in begun.items():
-            if other != lease:
-                self.drop(other, files)
-        self._expected.pop(lease, None)
+    def drop_task(self, task: int, but: Container[Lease] = ()) -> None:
+        """Delete what came of a task that is stored or given up, except under some leases: nodes
+        may have vanished while they sent it."""
+        begun = self._begun.get(task, {})
+        with suppress(OSError):  # the next manager tidies up
+            for lease in [lease for lease in begun if lease not in but]:
+                self.drop(lease)
+        if not begun:
+            self._begun.pop(task, None)
 
     def tidy(self, wanted: Callable[[Lease], bool]) -> None:
         """Delete what an earlier manager left of other leases."""

@@ -17,6 +17,7 @@ from headgate.model.run_report import (
     MAX_BYTES,
     MAX_PAGES,
     MAX_TIME,
+    OUTGROWN,
     RunReport,
     SiteReport,
 )
@@ -42,6 +43,7 @@ _MEANINGS = {
     MAX_PAGES: "left at max_pages",
     MAX_BYTES: "left at max_bytes",
     MAX_TIME: "left at max_time",
+    OUTGROWN: "left of sites far larger than expected",
     AT_DEADLINE: "left at the deadline",
 }
 _USUAL = (Reason.OTHER_HOST, Reason.NOFOLLOW)

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import msgspec
+import pytest
 from tests.contract.desk_office import DeskOffice, at_desk_over_nats
 from tests.contract.task_offices import LEASE_SECONDS
 from tests.contract.test_task_source import Result, beat_of, brought, claimed, granted
 
 from headgate.control.board_rows import BoardState, NewTask
-from headgate.crawling.task_messages import Beat, Claim, FileSize, Grant, Idle, Put, Word
+from headgate.crawling.task_messages import (
+    Beat,
+    Chunk,
+    Claim,
+    FileDigest,
+    FileSize,
+    Grant,
+    Idle,
+    Lease,
+    Put,
+    Word,
+)
 from headgate.grid.given_tasks import TaskSpec
 from headgate.jobs.managing.progress import GridProgress
 from headgate.model.site import Site
 from headgate.model.task import Task
+from headgate.storage.arriving import Deliveries
 
 
 def at_the_desk(folder: Path, scene: Callable[[DeskOffice], Awaitable[None]]) -> None:
@@ -65,6 +79,73 @@ def test_a_task_that_ends_its_nodes_is_given_up_and_its_late_result_is_taken(
         assert idle.left == 0
         assert office.store.count(office.run.stamp)[BoardState.DROPPED] == 1
         assert await brought(office.source("n2"), Result(lost[1].lease, "a")) is Word.COMMITTED
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_nothing_stays_of_a_task_that_is_given_up(tmp_path: Path) -> None:
+    async def scene(office: DeskOffice) -> None:
+        source, arriving = office.source("n1"), office.run.spool / "arriving"
+        half = Result((await claimed(source, "a")).lease, "a", "half")
+        await source.put(half.put)
+        assert await source.chunk(Chunk(lease=half.lease, file=1, offset=0), b"x")
+        assert list(arriving.iterdir())
+        office.desk.ending.end(half.lease.task, "given up")
+        await source.beat(Beat(life=1, number=1, leaving=True))
+        office.desk.ending.drop_waiting()
+        await source.beat(Beat(life=2, number=1))
+        assert office.store.count(office.run.stamp)[BoardState.DROPPED] == 1
+        assert not list(arriving.iterdir())
+        assert not await source.chunk(Chunk(lease=half.lease, file=1, offset=0), b"x")
+        assert await brought(source, half) is Word.COMMITTED, "it may come whole all the same"
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_what_is_being_checked_when_its_task_is_given_up_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(office: DeskOffice) -> None:
+        source, go_on = office.source("n1"), threading.Event()
+        whole = Result((await claimed(source, "a")).lease, "a", "whole")
+        await source.put(whole.put)
+        await whole.send(source)
+        keep = Deliveries.keep
+
+        def slowly(self: Deliveries, lease: Lease, files: Sequence[FileDigest]) -> None:
+            go_on.wait(60.0)
+            keep(self, lease, files)
+
+        monkeypatch.setattr(Deliveries, "keep", slowly)
+        done = asyncio.create_task(source.done(whole.manifest))
+        await asyncio.sleep(0.1)
+        office.desk.ending.end(whole.lease.task, "given up")
+        await source.beat(Beat(life=1, number=1, leaving=True))
+        office.desk.ending.drop_waiting()
+        await source.beat(Beat(life=2, number=1))
+        go_on.set()
+        assert (await done).word is Word.COMMITTED
+        assert office.results() == {"a": whole.files}
+
+    at_the_desk(tmp_path, scene)
+
+
+def test_a_late_result_comes_too_late_once_the_run_is_over(tmp_path: Path) -> None:
+    """It would lie in a run that is sealed, and would make it look unfinished."""
+
+    async def scene(office: DeskOffice) -> None:
+        source = office.source("n1")
+        late = Result((await claimed(source, "a")).lease, "a", "late")
+        office.desk.ending.end(late.lease.task, "given up")
+        await source.beat(Beat(life=1, number=1, leaving=True))
+        office.desk.ending.drop_waiting()
+        await source.put(late.put)
+        await office.desk.receiving.take_no_more()
+        office.run.finish()
+        assert not await source.chunk(Chunk(lease=late.lease, file=1, offset=0), b"x")
+        assert (await source.done(late.manifest)).word is Word.SUPERSEDED
+        assert (await source.put(late.put)).word is Word.SUPERSEDED
+        assert not office.run.unfinished
 
     at_the_desk(tmp_path, scene)
 

@@ -17,6 +17,7 @@ from tests.contract.task_offices import LEASE_SECONDS, HandClock
 from tests.contract.test_task_source import Result, beat_of, brought, claimed, granted, settled
 
 from headgate.control.board_rows import Changes, Ending
+from headgate.control.catalog import Outcome
 from headgate.crawling.task_messages import (
     Beat,
     Chunk,
@@ -174,10 +175,52 @@ def test_another_run_gets_the_hosts_of_one_that_was_left(tmp_path: Path) -> None
         assert isinstance(await source.claim(Claim(id="another")), Idle)
         managers.clock.seconds += LEASE_SECONDS
         assert (await granted(source, "a third")).task.name == "a"
+        result = Result(grant.lease, "a", "late")
+        for verdict in (await source.put(result.put), await source.done(result.manifest)):
+            assert (verdict.word, verdict.why) == (Word.WAIT, "the manager is at another run now")
         managers.run = left
         office = await managers.start()
-        result = Result(grant.lease, "a", "late")
         assert await brought(office.source("n1"), result) is Word.COMMITTED
+
+    play(tmp_path, scene)
+
+
+@pytest.mark.parametrize("how", ["finished", "abandoned", "long ago"])
+def test_a_result_of_a_run_that_nobody_goes_on_with_is_not_kept(tmp_path: Path, how: str) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        result = Result((await claimed(office.source("n1"), "a")).lease, "a", "late")
+        left = managers.run.stamp
+        managers.run = Collection(tmp_path).new_run(datetime(2030, 1, 1, tzinfo=UTC))
+        source = (await managers.start()).source("n1")
+        assert (await source.put(result.put)).word is Word.WAIT
+        if how == "long ago":
+            managers.clock.seconds += 8 * 86_400.0
+        else:
+            with SqliteCatalog(managers.catalog) as catalog:
+                catalog.end_run(left, 1.0, Outcome(how))
+        assert (await source.put(result.put)).word is Word.SUPERSEDED
+
+    play(tmp_path, scene)
+
+
+def test_a_result_received_for_another_run_is_not_told_as_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        result = Result((await claimed(office.source("n1"), "a")).lease, "a", "early")
+        with monkeypatch.context() as patch:
+            patch.setattr(type(office.desk.committing), "begin", _dies)
+            with pytest.raises(_Killed):
+                await brought(office.source("n1"), result)
+        left = managers.run
+        managers.run = Collection(tmp_path).new_run(datetime(2030, 1, 1, tzinfo=UTC))
+        office = await managers.start()
+        assert (await office.source("n1").put(result.put)).word is Word.WAIT
+        managers.run = left
+        office = await managers.start()
+        assert (await office.source("n1").put(result.put)).word is Word.COMMITTED
 
     play(tmp_path, scene)
 

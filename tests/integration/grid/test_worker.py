@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 import uvloop
 from bench.cut_line import CutLine
+from msgspec.structs import replace
 from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import Known, Put, Verdict, Word
+from headgate.crawling.task_messages import Known, Manifest, Put, Verdict, Word
 from headgate.crawling.task_source import Refused, SourceAway
 from headgate.frontier.seen import url_hashes
 from headgate.jobs.from_python import crawl
@@ -28,9 +29,10 @@ from headgate.jobs.real_parts import real_parts
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.node_status import NodeStatus
+from headgate.model.run_report import MAX_BYTES, OUTGROWN
 from headgate.model.site import OnDeadline, Site
 from headgate.model.task import KeptVisit, SitePart, Task
-from headgate.model.units import BytesPerSecond, Seconds
+from headgate.model.units import Bytes, BytesPerSecond, Seconds
 from headgate.storage.collection import Collection
 from headgate.storage.handout import packed_handout
 from headgate.storage.memory.site_memory import SiteMemory
@@ -539,6 +541,7 @@ def test_a_site_that_has_grown_far_beyond_its_bound_is_brought_in_part(
 ) -> None:
     """By the bytes on the line, or by those on the disk, whichever are more."""
     desk = MemoryDesk(time.monotonic, LEASE_SECONDS, most_bytes=400_000)
+    told = _reasons(monkeypatch)
     if by_files:
         monkeypatch.setattr(Work, "task", lambda work, _wall: work.folder.task(work.grant))
     with serving(SmallWeb(3000, random_bytes=900, seconds_per_page=0.05)) as web:
@@ -551,6 +554,33 @@ def test_a_site_that_has_grown_far_beyond_its_bound_is_brought_in_part(
         play(crawl)
     (result,) = desk.results().values()
     assert 100_000 < sum(map(len, result.values())) < 400_000
+    assert told == [OUTGROWN], "the user learns of the remedy"
+
+
+def test_a_sites_own_limit_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS, most_bytes=400_000)
+    told = _reasons(monkeypatch)
+    with serving(SmallWeb(300, random_bytes=900)) as web:
+        desk.add(Task(replace(site_of(web), max_bytes=Bytes(50_000))), "small.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            assert (await scene.node()).committed == 1
+
+        play(crawl)
+    assert told == [MAX_BYTES]
+
+
+def _reasons(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Why results ended, as told to the desk."""
+    told, done = list[str](), MemoryDesk.done
+
+    async def noting(self: MemoryDesk, node: str, manifest: Manifest) -> Verdict:
+        told.append(manifest.progress.reason)
+        return await done(self, node, manifest)
+
+    monkeypatch.setattr(MemoryDesk, "done", noting)
+    return told
 
 
 def test_a_task_whose_deadline_is_past_is_brought_without_pages(tmp_path: Path) -> None:
@@ -617,6 +647,72 @@ def test_a_disk_that_is_full_for_a_memory_does_not_end_the_node(
 
         play(crawl)
     assert any("No space left" in words for words in scene.seen["anna"].words)
+
+
+@pytest.mark.parametrize("fault", ["unreadable", "vanished", "shorter"])
+def test_a_result_that_cannot_be_read_costs_its_task_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    """While it is delivered; the task is given back, and crawled again."""
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    put, damaged = MemoryDesk.put, list[str]()
+
+    async def damage_once(self: MemoryDesk, node: str, offer: Put) -> Verdict:
+        if not damaged:
+            damaged.append(offer.files[-1].name)
+            (archive,) = (tmp_path / "anna" / "leases").glob(f"*/runs/*/warc/{damaged[0]}")
+            if fault == "unreadable":
+                archive.unlink()
+                archive.mkdir()  # reading it is an error of the disk, for root as well
+            elif fault == "vanished":
+                archive.unlink()
+            else:
+                archive.write_bytes(archive.read_bytes()[:-10])
+        return await put(self, node, offer)
+
+    monkeypatch.setattr(MemoryDesk, "put", damage_once)
+    monkeypatch.setattr("headgate.jobs.lending.rests._FIRST_SECONDS", 0.1)
+    with serving(SmallWeb(5)) as one, serving(SmallWeb(5)) as two:
+        desk.add(Task(site_of(one, "one")), "one.test")
+        desk.add(Task(site_of(two, "two")), "two.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            status = await scene.node()
+            assert (status.committed, status.given_back) == (2, 1)
+
+        play(crawl)
+    (words,) = (words for words in scene.seen["anna"].words if "cannot be delivered" in words)
+    assert damaged[0] in words
+    assert "rests for" in words
+    assert len(desk.results()) == 2
+    assert not list((tmp_path / "anna" / "leases").iterdir())
+
+
+def test_a_result_that_is_wanted_later_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
+    put, asked = MemoryDesk.put, list[int]()
+
+    async def later(self: MemoryDesk, node: str, offer: Put) -> Verdict:
+        asked.append(offer.lease.task)
+        if offer.lease.task == 1 and len(self.results()) < 1:
+            return Verdict(word=Word.WAIT, wait=0.5, why="not yet")
+        return await put(self, node, offer)
+
+    monkeypatch.setattr(MemoryDesk, "put", later)
+    with serving(SmallWeb(5)) as one, serving(SmallWeb(15, seconds_per_page=0.05)) as two:
+        desk.add(Task(site_of(one, "one")), "one.test")
+        desk.add(Task(site_of(two, "two")), "two.test")
+        scene = Scene(tmp_path, desk)
+
+        async def crawl() -> None:
+            assert (await scene.node()).committed == 2
+
+        play(crawl)
+    assert asked.index(2) < len(asked) - 1
+    assert scene.seen["anna"].words.count("one: the result waits here (not yet)") == 1
 
 
 def test_a_task_lost_while_its_memory_is_written_does_not_end_the_node(

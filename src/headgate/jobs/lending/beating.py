@@ -10,11 +10,13 @@ import asyncio
 import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
-from headgate.crawling.task_messages import Beat, Held, Lease
+from headgate.crawling.task_messages import MOST_TASKS, Beat, Held, Lease
 from headgate.crawling.task_source import SourceAway, TaskSource
+from headgate.jobs.lending.fitting import fitting_together
 from headgate.jobs.lending.holdings import Holdings, Stage, Work
 from headgate.model.errors import HeadgateError
 from headgate.storage.replacing import write_whole
@@ -24,6 +26,13 @@ __all__ = ["Beating"]
 
 _AGAIN_SECONDS = 1.0
 _FIRST_PAUSE_SECONDS = 1.0
+_MOST_SERVERS = 1_000
+"""Servers, and names of them, in one heartbeat, which has to fit into a message."""
+_COUNTERS = (
+    "requests", "bytes", "busy_seconds", "first_byte_seconds", "response_seconds", "held_seconds",
+)  # fmt: skip
+_ROUNDING = 1e-3
+"""Of sums of seconds."""
 
 
 @dataclass(slots=True)
@@ -58,14 +67,17 @@ class Beating:
         """Send a heartbeat until it is answered; return the tasks that were lost."""
         now = {address: tally.totals() for address, tally in servers.items()}
         if self._unheard is None:
-            self._unheard = _differences(now, self._told)
+            self._unheard = _first(_differences(now, self._told))
         while True:
             try:
                 lost = await self._beat(leaving=False)
             except SourceAway:
                 await asyncio.sleep(_AGAIN_SECONDS)
                 continue
-            self._told, self._unheard = now, None
+            told, self._unheard = self._unheard or {}, None
+            before, self._told = self._told, now
+            for address in _differences(now, before).keys() - told.keys():
+                self._told[address] = before.get(address, ServerTally())  # next time
             return lost
 
     async def leave(self) -> None:
@@ -85,7 +97,7 @@ class Beating:
         self._at_once.set()
 
     async def _beat(self, *, leaving: bool) -> list[Work]:
-        asked, back = self.clock.now(), dict(self.back)
+        asked, back = self.clock.now(), dict(islice(self.back.items(), MOST_TASKS))
         given = tuple(Held(lease=lease, progress=progress) for lease, progress in back.items())
         orders = await self.source.beat(
             Beat(
@@ -93,7 +105,7 @@ class Beating:
                 number=self._number,
                 heard=self._heard,
                 holds=self.holdings.book.holds(asked),
-                tasks=self.holdings.held() + given,
+                tasks=fitting_together((given + self.holdings.held())[:MOST_TASKS]),
                 servers=self._unheard or {},
                 connects=_round_trips((self._unheard or {}).values()),
                 reference_seconds=self.reference_seconds,
@@ -141,6 +153,15 @@ def _round_trips(tallies: Iterable[ServerTally]) -> dict[str, float]:
     }
 
 
+def _first(servers: Mapping[str, ServerTally]) -> dict[str, ServerTally]:
+    """As many as fit into a heartbeat."""
+    found, names = dict(islice(servers.items(), _MOST_SERVERS)), _MOST_SERVERS
+    for tally in found.values():
+        tally.hosts = set(islice(tally.hosts, names))
+        names -= len(tally.hosts)
+    return found
+
+
 def _differences(
     now: Mapping[str, ServerTally], before: Mapping[str, ServerTally]
 ) -> dict[str, ServerTally]:
@@ -148,7 +169,7 @@ def _differences(
     found = {}
     for address, tally in now.items():
         old = before.get(address, ServerTally())
-        if tally.requests < old.requests:
+        if any(getattr(tally, each) < getattr(old, each) - _ROUNDING for each in _COUNTERS):
             old = ServerTally()
         if tally.requests > old.requests:
             found[address] = ServerTally(

@@ -1,5 +1,5 @@
 """Delivers a result to the manager: it is offered, sent in chunks, and asked about until it is
-stored. Every step is idempotent.
+stored. Every step is idempotent. Files that cannot be read are a `WorldFault`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from headgate.crawling.task_messages import (
     Word,
 )
 from headgate.crawling.task_source import SourceAway, TaskSource
+from headgate.jobs.lending.fitting import fitting
+from headgate.model.errors import WorldFault
+from headgate.storage.faults import reading
 
 __all__ = ["Bringing", "until_answered"]
 
@@ -32,7 +35,7 @@ _UNDER_WAY = 8
 """Chunks in flight."""
 _AGAIN_SECONDS, _LONGEST_SECONDS = 0.5, 20.0
 _RECEIVED_SECONDS = 0.2
-_FINAL = (Word.COMMITTED, Word.SUPERSEDED, Word.NEVER_YOURS, Word.REFUSED)
+_FINAL = (Word.COMMITTED, Word.SUPERSEDED, Word.NEVER_YOURS, Word.REFUSED, Word.WAIT)
 
 Kind = TypeVar("Kind")
 Pace = Callable[[int], Awaitable[None]]
@@ -61,18 +64,16 @@ class Bringing:
     pace: Pace
 
     async def bring(self) -> Verdict:
-        """Deliver it; return the outcome, one of `_FINAL`."""
+        """Deliver it; return the outcome, one of `_FINAL`. After `Word.WAIT` it may be offered
+        again."""
         digests = await asyncio.to_thread(_digests, self.files)
         sizes = tuple(FileSize(name=file.name, size=file.size) for file in digests)
         put = Put(lease=self.lease, files=sizes)
-        manifest = Manifest(lease=self.lease, files=digests, progress=self.progress)
+        manifest = Manifest(lease=self.lease, files=digests, progress=fitting(self.progress))
         while True:
             verdict = await until_answered(lambda: self.source.put(put))
-            if verdict.word is Word.WAIT:
-                await asyncio.sleep(max(verdict.wait, _RECEIVED_SECONDS))
-                continue
             if verdict.word is Word.SEND:
-                await self._send(range(len(self.files)))
+                await self._send(digests, range(len(self.files)))
                 verdict = await self._stored(manifest)
             while verdict.word is Word.RECEIVED:
                 verdict = await self._stored(manifest)
@@ -84,20 +85,20 @@ class Bringing:
         while True:
             verdict = await until_answered(lambda: self.source.done(manifest))
             if verdict.word is Word.RESEND and verdict.files:
-                if not await self._send(verdict.files):
+                if not await self._send(manifest.files, verdict.files):
                     return verdict
                 continue
             if verdict.word is not Word.RECEIVED:
                 return verdict
             await asyncio.sleep(_RECEIVED_SECONDS)
 
-    async def _send(self, numbers: Sequence[int]) -> bool:
+    async def _send(self, files: Sequence[FileDigest], numbers: Sequence[int]) -> bool:
         """Send files; False: a chunk was refused. The answer to the next offer says why."""
         chunks = (
             Chunk(lease=self.lease, file=number, offset=offset)
             for number in numbers
-            if number < len(self.files)
-            for offset in range(0, self.files[number].stat().st_size, CHUNK_BYTES)
+            if number < len(files)
+            for offset in range(0, files[number].size, CHUNK_BYTES)
         )
         refused = False
 
@@ -106,25 +107,34 @@ class Bringing:
             for chunk in chunks:
                 if refused:
                     return
-                data = await asyncio.to_thread(_read, self.files[chunk.file], chunk.offset)
+                path, left = self.files[chunk.file], files[chunk.file].size - chunk.offset
+                data = await asyncio.to_thread(_read, path, chunk.offset, min(left, CHUNK_BYTES))
                 await self.pace(len(data))
                 taken = await until_answered(partial(self.source.chunk, chunk, data))
                 refused = refused or not taken
 
-        await asyncio.gather(*(send_some() for _ in range(_UNDER_WAY)))
+        sending = [asyncio.create_task(send_some()) for _ in range(_UNDER_WAY)]
+        try:
+            await asyncio.gather(*sending)
+        finally:
+            for each in sending:  # after a fault of one
+                each.cancel()
         return not refused
 
 
-def _read(path: Path, offset: int) -> bytes:
-    with path.open("rb") as file:
+def _read(path: Path, offset: int, size: int) -> bytes:
+    with reading(path), path.open("rb") as file:
         file.seek(offset)
-        return file.read(CHUNK_BYTES)
+        data = file.read(size)
+    if len(data) < size:  # the manager would ask for the rest for ever
+        raise WorldFault(f"cannot read {path}: the file became shorter")
+    return data
 
 
 def _digests(files: Sequence[Path]) -> tuple[FileDigest, ...]:
     found = []
     for path in files:
-        with path.open("rb") as file:
+        with reading(path), path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        found.append(FileDigest(name=path.name, size=path.stat().st_size, sha256=digest))
+            found.append(FileDigest(name=path.name, size=file.tell(), sha256=digest))
     return tuple(found)

@@ -17,7 +17,7 @@ import msgspec
 
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
-from headgate.crawling.task_messages import Claim, Grant, Idle, Known
+from headgate.crawling.task_messages import MOST_TASKS, Claim, Grant, Idle, Known
 from headgate.crawling.task_source import Refused, TaskSource
 from headgate.jobs.lending.beating import Beating
 from headgate.jobs.lending.bringing import until_answered
@@ -54,7 +54,7 @@ class Claiming:
         """None: there was a task, which was taken or refused."""
         claim = Claim(
             id=self._open_claim(),
-            slots=slots,
+            slots=min(slots, MOST_TASKS),
             free_bytes=free_bytes,
             not_these=tuple(self._refused),
         )

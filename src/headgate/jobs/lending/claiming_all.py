@@ -92,7 +92,8 @@ class ClaimingAll:
         return min(refused * _PER_REFUSAL_SECONDS, _LONGEST_IDLE_SECONDS)
 
     async def _wait(self, idle: Idle) -> bool:
-        if self.until_idle and not idle.left and not self.bounds.holdings.works:
+        works = self.bounds.holdings.works.values()
+        if self.until_idle and not idle.left and all(work.is_put_off for work in works):
             return True
         await self.waking.pause(min(idle.wait, _LONGEST_IDLE_SECONDS))
         return False

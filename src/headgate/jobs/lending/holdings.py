@@ -10,6 +10,7 @@ complete result may still be the first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ class Work:
     """Why the node has lost it; it is deleted once its files are no longer written to."""
     ending: str = ""
     """Why the manager wants it to end with what was fetched."""
+    not_before: float = -math.inf
+    """The manager wants its result later, from this time of the node's clock on."""
     complete: bool = True
     """What the manager has for it is here: a visit without the site's memory would ask for nothing,
     or for everything again."""
@@ -77,9 +80,20 @@ class Work:
         return replace(task, site=site)
 
     @property
+    def is_put_off(self) -> bool:
+        """Whether the manager wants its result later."""
+        return self.not_before > -math.inf
+
+    @property
     def is_bounded(self) -> bool:
         """Whether the manager accepts no result above a certain size."""
         return self.grant.most_bytes < _ANY_BYTES
+
+    @property
+    def has_own_bound(self) -> bool:
+        """Whether the user set a lower limit for the site than the manager."""
+        own = self.grant.task.site.max_bytes
+        return own is not None and own <= self._enough_bytes
 
     def is_enough(self) -> bool:
         """Whether the manager might accept no more: records of small pages take more than what

@@ -34,7 +34,7 @@ from headgate.jobs.parts import Parts
 from headgate.jobs.run_time import RunTime
 from headgate.jobs.upkeep import FleetTerms, Upkeep, open_working_fleet
 from headgate.model.budget import Budget
-from headgate.model.run_report import MAX_BYTES
+from headgate.model.run_report import MAX_BYTES, OUTGROWN
 from headgate.model.timetable import Timetable
 from headgate.planning.capacity import Capacity
 from headgate.storage.collection import RunFolder
@@ -162,6 +162,8 @@ class WorkerLeg:
     def _end(self, work: Work, report: Progress) -> None:
         """A task has ended by itself, or because we stopped it."""
         assert self._upkeep is not None
+        if report.reason == MAX_BYTES and not work.has_own_bound:
+            report = structs.replace(report, reason=OUTGROWN)
         ours = (_STANDING_STILL, _LOST, self._upkeep.conducting.interrupted)
         if report.state is not TaskState.DONE and report.reason in ours:
             self.holdings.set_back(work, report)
@@ -178,7 +180,7 @@ class WorkerLeg:
             elif work.ending:
                 leg.conducting.fleet.stop(work.site, work.ending)
             elif work.is_enough():
-                leg.conducting.fleet.stop(work.site, MAX_BYTES)
+                leg.conducting.fleet.stop(work.site, OUTGROWN)
         for work in holdings.startable(now):
             work.stage = Stage.CRAWLING
             leg.conducting.arrive(work.task(wall), _forecast(work))

@@ -159,12 +159,14 @@ class Worker:
     async def run(self) -> NodeStatus:
         self.holdings.recover()
         bringing = BringingAll(
-            self.source, self.holdings, self.tally, self.line.send, self._tell, self._waking,
-            self.look_seconds,
+            self.source, self.holdings, self.beating, self.parts.clock, self.tally, self.line.send,
+            self._tell, self._waking, self.look_seconds,
         )  # fmt: skip
         claiming = ClaimingAll(
             self.claiming, self.bounds, self.parts.clock, self._waking, self._tell,
-            lambda: not self._away and not self._crawl_rests.lasts(self.parts.clock.now()),
+            lambda: not self._away and not any(
+                rests.lasts(self.parts.clock.now()) for rests in (self._crawl_rests, bringing.rests)
+            ),
             self._taken, self.job.budget.crawlers, self.look_seconds,
             self.job.until_idle,
         )  # fmt: skip

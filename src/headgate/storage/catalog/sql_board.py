@@ -107,6 +107,11 @@ class SqlBoard:
         row = self._result(task)
         return None if row is None else row["winner"]
 
+    def is_awaited(self, lease: Lease) -> bool:
+        with self.database.reading() as db:
+            values = {"task": lease.task, "epoch": lease.epoch}
+            return bool(db.rows(_QUERIES["awaited"], values))
+
     def spec(self, task: int) -> bytes:
         row = self._result(task)
         if row is None:

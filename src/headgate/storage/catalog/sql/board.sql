@@ -84,6 +84,13 @@ FROM leases WHERE task = :task AND epoch = :epoch;
 -- What a node was told of a task, and whose result counts.
 SELECT spec, winner, manifest, state FROM tasks WHERE id = :task;
 
+-- name: awaited
+-- The task, if a result under this epoch would count, or counts and is not stored yet, for a run
+-- that goes on.
+SELECT tasks.id FROM tasks JOIN runs ON runs.stamp = tasks.run
+WHERE tasks.id = :task AND tasks.state <> 'done' AND coalesce(tasks.winner, :epoch) = :epoch
+  AND runs.outcome IN ('running', 'interrupted');
+
 -- name: done_tasks
 -- Of a run, with whose result counts; audits left out.
 SELECT id, site, winner FROM tasks
