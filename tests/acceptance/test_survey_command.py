@@ -234,7 +234,7 @@ def test_a_survey_that_is_not_finished_says_how_to_go_on(tmp_path: Path) -> None
         words = ("survey", web.seed, "--out", tmp_path, "--quiet")
         interrupted(signal.SIGINT, *words, web=web, after_seconds=0.5)
         said = headgate("report", tmp_path).stdout
-        assert f"not finished: 'headgate survey --resume --out {tmp_path}' goes on" in said
+        assert f"not finished: 'headgate survey --resume --out {tmp_path}' continues it" in said
         assert headgate("crawl", "--abandon", "--out", tmp_path).returncode == 0
         assert "not finished" not in headgate("report", tmp_path).stdout
 

@@ -15,12 +15,14 @@ from headgate.cli.proxies import say_that_proxies_are_not_used
 from headgate.cli.site_options import add_site_options, asked_options
 from headgate.cli.speaking import show
 from headgate.cli.trusted_scorers import refuse_untrusted_scorers
+from headgate.cli.unfinished import show_unfinished
 from headgate.jobs.crawl_request import CrawlRequest, unfinished_request
 from headgate.jobs.site_files import read_text
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
 from headgate.model.score_order import ADMISSIONS, LOOK_AHEAD, SCORE
 from headgate.model.site import ORDERS
+from headgate.storage.collection import RunFolder
 
 __all__ = ["configure", "run"]
 
@@ -131,7 +133,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         request = _resumed(args) if args.resume else _asked(args)
         with ending_at_once():
-            job = request.job(args.out, resume=args.resume)
+            job = request.job(
+                args.out,
+                resume=args.resume,
+                new_bandwidth=args.resume and args.bandwidth is not None,
+            )
         if args.resume and not args.trust_scorers:
             opening.clear()
             refuse_untrusted_scorers(job.sites, args.out)
@@ -143,7 +149,10 @@ def run(args: argparse.Namespace) -> int:
         report = uvloop.run(crawl_watched(job, quiet=args.quiet, opening=opening))
     finally:
         opening.clear()
-    return conclude(report, job.out, as_json=args.json, strict=args.strict)
+    code = conclude(report, job.out, as_json=args.json, strict=args.strict)
+    if report.interrupted and not args.json:
+        show_unfinished(RunFolder(job.out, report.stamp))
+    return code
 
 
 def _abandon(args: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from headgate.cli.arguments import add_folder
 from headgate.cli.keep_showing import show_kept
 from headgate.cli.speaking import show, show_json
+from headgate.cli.unfinished import show_unfinished
 
 if TYPE_CHECKING:
     from headgate.model.run_report import RunReport
@@ -67,18 +68,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     show(report_text(report, str(folder / PAGE)))
     if report.interrupted:
-        _say_unfinished(chosen, "crawl")
+        show_unfinished(chosen)
     return 0
-
-
-def _say_unfinished(run: RunFolder, command: str) -> None:
-    give_up = "--abandon instead"
-    if command != "crawl":
-        give_up = f"'headgate crawl --abandon --out {run.collection}'"
-    show(
-        f"The run is not finished: 'headgate {command} --resume --out {run.collection}' goes on,"
-        f" {give_up} gives it up."
-    )
 
 
 def _so_far(run: RunFolder) -> RunReport | None:
@@ -113,5 +104,5 @@ def _show_survey(run: RunFolder, *, as_json: bool) -> int:
     else:
         show(survey_text(report, str(source.parent)))
         if run.unfinished and not Collection(run.collection).in_use:
-            _say_unfinished(run, "survey")
+            show_unfinished(run)
     return 0

@@ -12,8 +12,10 @@ from headgate.cli.door_arguments import add_door, door_place
 from headgate.cli.interrupts import ending_at_once
 from headgate.cli.proxies import say_that_proxies_are_not_used
 from headgate.cli.speaking import show, show_json
+from headgate.cli.unfinished import show_unfinished
 from headgate.jobs.surveys.request import SurveyRequest, unfinished_request
 from headgate.model.errors import UserMistake
+from headgate.storage.collection import RunFolder
 
 __all__ = ["configure", "run"]
 
@@ -119,7 +121,9 @@ def run(args: argparse.Namespace) -> int:
         from headgate.cli.survey_showing import survey_watched
         from headgate.views.survey_text import survey_text
 
-        job = request.job(args.out, resume=args.resume)
+        job = request.job(
+            args.out, resume=args.resume, new_bandwidth=args.resume and args.bandwidth is not None
+        )
 
     if place is None:
         report = uvloop.run(survey_watched(job, quiet=args.quiet))
@@ -133,6 +137,8 @@ def run(args: argparse.Namespace) -> int:
         show_json(msgspec.json.encode(report))
     else:
         show(survey_text(report, str(folder)))
+        if report.interrupted:
+            show_unfinished(RunFolder(job.out, report.stamp))
     if report.interrupted:
         return INTERRUPTED
     return NOTHING_FETCHED if report.nothing_fetched else 0

@@ -80,7 +80,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
             raise UserMistake("--on-deadline needs a deadline; add one, like --deadline 10m")
         return SiteFile(budget, sites, contents.grid)
 
-    def job(self, out: Path, *, resume: bool = False) -> CrawlJob:
+    def job(self, out: Path, *, resume: bool = False, new_bandwidth: bool = False) -> CrawlJob:
         """The job that performs the request."""
         from headgate.jobs.crawl import CrawlJob
         from headgate.jobs.fetcher_settings import fetcher_settings
@@ -96,6 +96,7 @@ class CrawlRequest(msgspec.Struct, frozen=True):
             min(contents.budget.processes, len(sites)),  # more would have nothing to do
             resume,
             msgspec.json.encode(self),
+            new_bandwidth,
         )
 
     def _with_files(self, site: Site) -> Site:
@@ -156,7 +157,7 @@ def unfinished_request(out: Path) -> CrawlRequest:
     remedy = "restore it from a copy, or give the run up with --abandon; what is stored is kept"
     request = None if run is None else run.load_as("request", CrawlRequest, remedy)
     if request is None:
-        raise UserMistake(f"{out}: no unfinished run to go on with; leave out --resume")
+        raise UserMistake(f"{out}: no unfinished run to continue; leave out --resume")
     return request
 
 

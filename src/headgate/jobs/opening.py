@@ -12,7 +12,7 @@ from enum import StrEnum
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection, RunFolder
 
-__all__ = ["JobKind", "kind_of", "open_run", "refuse_unfinished"]
+__all__ = ["JobKind", "giving_up", "going_on", "kind_of", "open_run", "refuse_unfinished"]
 
 
 class JobKind(StrEnum):
@@ -44,21 +44,32 @@ def refuse_unfinished(collection: Collection, kind: JobKind) -> None:
     if found is JobKind.KEEP:
         raise UserMistake(
             f"{collection.path} is kept by 'headgate keep', which was not ended in order; start it"
-            f" again, give its last volume up with {_giving_up(collection)}, or name another"
+            f" again, give its last volume up with {giving_up(unfinished)}, or name another"
             " folder with --out"
         )
-    manager = found is JobKind.MANAGER
-    finish = f"'headgate {found}{'' if manager else f' --resume --out {collection.path}'}'"
-    if found is JobKind.SCRAPY:
-        finish = "the spider, run again"
     raise UserMistake(
         f"{collection.path} has an unfinished {found} ({unfinished.stamp}); finish it with"
-        f" {finish}, give it up with {_giving_up(collection)}, or name another folder with --out"
+        f" {going_on(unfinished)}, give it up with {giving_up(unfinished)}, or name another folder"
+        " with --out"
     )
 
 
-def _giving_up(collection: Collection) -> str:
-    return f"'headgate crawl --abandon --out {collection.path}'"
+def going_on(run: RunFolder) -> str:
+    """What continues an unfinished run, as words for its user."""
+    match kind_of(run):
+        case JobKind.SCRAPY:
+            return "the spider, run again"
+        case JobKind.MANAGER | JobKind.KEEP as kind:
+            return f"'headgate {kind}', started again"
+        case JobKind.CRAWL if run.load(JobKind.CRAWL.state) == b"":
+            return "the Python program, with resume=True"
+        case kind:
+            return f"'headgate {kind or JobKind.CRAWL} --resume --out {run.collection}'"
+
+
+def giving_up(run: RunFolder) -> str:
+    """The command that abandons an unfinished run."""
+    return f"'headgate crawl --abandon --out {run.collection}'"
 
 
 def open_run(
@@ -79,7 +90,7 @@ def open_run(
     if unfinished is not None and found is not None:
         raise UserMistake(
             f"{collection.path} has an unfinished {kind} ({unfinished.stamp}); go on with --resume,"
-            f" give it up with {_giving_up(collection)}, or name another folder with --out"
+            f" give it up with {giving_up(unfinished)}, or name another folder with --out"
         )
     run = unfinished or collection.new_run(started)
     run.save(kind.state, request)

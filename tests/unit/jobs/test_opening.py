@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.jobs.opening import JobKind, kind_of, open_run
+from headgate.jobs.opening import JobKind, going_on, kind_of, open_run
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection, RunFolder
 
@@ -61,3 +61,22 @@ def test_what_a_keeper_left_is_the_keepers(tmp_path: Path, kind: JobKind, resume
     opened(tmp_path, JobKind.KEEP)
     with pytest.raises(UserMistake, match="is kept by 'headgate keep'"):
         opened(tmp_path, kind, resume=resume)
+
+
+@pytest.mark.parametrize(
+    ("kind", "request_saved", "words"),
+    [
+        (JobKind.CRAWL, b"{}", "'headgate crawl --resume --out {}'"),
+        (JobKind.CRAWL, b"", "the Python program, with resume=True"),
+        (JobKind.SURVEY, b"{}", "'headgate survey --resume --out {}'"),
+        (JobKind.MANAGER, b"{}", "'headgate manager', started again"),
+        (JobKind.KEEP, b"{}", "'headgate keep', started again"),
+        (JobKind.SCRAPY, b"{}", "the spider, run again"),
+    ],
+)
+def test_each_kind_goes_on_by_its_own_command(
+    tmp_path: Path, kind: JobKind, request_saved: bytes, words: str
+) -> None:
+    run = opened(tmp_path, kind)
+    run.save(kind.state, request_saved)
+    assert going_on(run) == words.format(tmp_path)

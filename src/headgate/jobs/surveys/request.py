@@ -83,7 +83,7 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         """The settings of a grid, for a survey by nodes."""
         return parse_grid(self.budget_text, self.budget_path) if self.budget_path else GridTerms()
 
-    def job(self, out: Path, *, resume: bool = False) -> SurveyJob:
+    def job(self, out: Path, *, resume: bool = False, new_bandwidth: bool = False) -> SurveyJob:
         """The job that performs the request."""
         from headgate.jobs.surveys.from_python import survey_settings
         from headgate.jobs.surveys.survey import SurveyJob
@@ -91,7 +91,9 @@ class SurveyRequest(msgspec.Struct, frozen=True):
         request = msgspec.json.encode(self)
         budget = self.budget()
         settings = survey_settings(self.starts, budget.contact)
-        return SurveyJob(self.starts, self.rules(), budget, out, settings, resume, request)
+        return SurveyJob(
+            self.starts, self.rules(), budget, out, settings, resume, request, new_bandwidth
+        )
 
     def rules(self) -> SurveyRules:
         """The rules after all checks."""

@@ -38,7 +38,7 @@ from headgate.model.quota import QuotaUse
 from headgate.model.survey_report import SurveyReport
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.survey_log import SURVEY_LOG, SurveyFile, SurveyIndex, read_survey
-from headgate.storage.run_state import RunState, load_budget, load_elapsed
+from headgate.storage.run_state import RunState, drop_budget, load_budget, load_elapsed
 from headgate.surveying.memory import NO_MEMORY, Memory
 from headgate.surveying.rules import SurveyRules
 from headgate.surveying.surveyor import Surveyor
@@ -70,6 +70,8 @@ class SurveyJob(msgspec.Struct, frozen=True):
     resume: bool = False
     request: bytes = b""
     """The caller's own description of the job, kept with the run for ``resume``."""
+    new_bandwidth: bool = False
+    """With ``resume``: the bandwidth was given anew, and replaces what `headgate budget` set."""
 
 
 class SurveyUnderWay(Protocol):
@@ -119,6 +121,8 @@ async def survey(job: SurveyJob, parts: Parts, watcher: SurveyWatcher) -> Survey
                 f"{job.out}: the unfinished survey is made by nodes; say again how they connect,"
                 " with --serve-nats or --nats"
             )
+        if job.new_bandwidth:
+            drop_budget(run)
         with parts.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
             return await _Survey(job, run, catalog, parts, watcher).run(before)
