@@ -59,6 +59,20 @@ def test_a_disk_that_may_only_be_read(tmp_path: Path) -> None:
     assert "Read-only file system; name another folder" in one_line(done.stderr)
 
 
+def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"mine")
+    done = headgate("crawl", "http://127.0.0.1:1/", "--out", tmp_path / "data", code=2)
+    assert "it is not a folder; name another folder" in one_line(done.stderr)
+    assert (tmp_path / "data").read_bytes() == b"mine"
+
+
+def test_a_picture_for_which_there_is_no_room(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "size=4k") as disk:
+        words = ("plan", "--example", "six-sites", "--plot", disk / "plan.svg")
+        done = headgate(*words, code=1)
+        assert f"cannot write {disk / 'plan.svg'}: No space left" in one_line(done.stderr)
+
+
 def test_a_limit_on_files(tmp_path: Path) -> None:
     with serving(NOISY) as web:
         words = [*COMMAND, "crawl", web.seed, "--out", str(tmp_path), "--quiet"]

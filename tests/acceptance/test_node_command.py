@@ -153,7 +153,7 @@ def test_an_expired_token_ends_with_one_line_and_code_2(tmp_path: Path) -> None:
         (["--hours", "morning"], "like '19:00-07:00'"),
         (["--bandwidth", "fast"], "fast"),
         (["--disk", "much"], "much"),
-        (["--slots", "0"], "from 1 on"),
+        (["--slots", "0"], "not a whole number from 1"),
         (["--quota", "5GB"], "5GB"),
     ],
 )

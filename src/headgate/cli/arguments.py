@@ -17,10 +17,10 @@ Value = TypeVar("Value")
 
 
 def at_least_one(text: str) -> int:
-    """An integer of at least 1."""
-    if not text.isascii() or not text.isdecimal() or int(text[:9]) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(text[:9])
+    """An integer of at least 1; one with more digits than any count has is a mistake."""
+    if not text.isascii() or not text.isdecimal() or len(text) > 9 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 999999999")
+    return int(text)
 
 
 def named_folder(text: str) -> Path:

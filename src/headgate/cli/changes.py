@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from headgate.cli.arguments import add_folder
@@ -88,7 +88,20 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     if args.since is not None:
         since = time.time() - parse_duration(args.since)
     before, after = _runs(args, since)
+    if args.site is not None:
+        _refuse_unknown_site(args, (*after, *before))
     return Comparison(args.folder, before, after, _noises(args, after[-1]), args.site, since)
+
+
+def _refuse_unknown_site(args: argparse.Namespace, runs: Iterable[RunFolder]) -> None:
+    """A misspelt name would look like a site that never changes."""
+    from headgate.storage.page_states import page_states
+
+    if not any(True for run in runs for _ in page_states(run, args.site)):
+        raise UserMistake(
+            f"{args.folder}: no page of a site {args.site!r} in these runs; their report pages name"
+            " the sites"
+        )
 
 
 def _noises(args: argparse.Namespace, run: RunFolder) -> Noises:

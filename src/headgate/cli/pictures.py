@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from headgate.model.errors import UserMistake
 from headgate.model.extras import extra
+from headgate.storage.faults import writing
 
 if TYPE_CHECKING:
     from headgate.views.chart import Chart
@@ -35,10 +36,11 @@ def save_plot(path: Path, page: Callable[[], str], picture: Callable[[], Chart])
 
     ending = path.suffix.lower()
     text = page() if ending == ".html" else svg_file(picture())
-    try:
-        path.write_bytes(_png(text) if ending == ".png" else text.encode())
-    except FileNotFoundError:
-        raise UserMistake(f"{path}: there is no such folder") from None
+    data = _png(text) if ending == ".png" else text.encode()
+    if not path.parent.is_dir():
+        raise UserMistake(f"{path}: there is no such folder")
+    with writing(path):
+        path.write_bytes(data)
 
 
 def _png(svg: str) -> bytes:

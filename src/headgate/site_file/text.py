@@ -128,6 +128,10 @@ class SiteFileText(msgspec.Struct, frozen=True):
         statement = positions.statement_at(line)
         if statement and re.match("Cannot (declare|overwrite|mutate|redefine)", problem):
             return self._defined_twice(positions, statement)
+        if problem == r"Illegal character '\n'":  # as the parser calls a string left open
+            problem = "a text has no closing quote"
+        elif problem.startswith("Expected ']' at the end of a table declaration"):
+            problem += '; quote a name with blanks, like [site."my site"]'
         return self.error_on(line, f"this is not TOML: {problem[:1].lower()}{problem[1:]}")
 
     def _defined_twice(self, positions: TomlPositions, statement: Statement) -> SiteFileError:

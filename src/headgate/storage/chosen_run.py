@@ -62,7 +62,9 @@ def _as_named(folder: Path, whole: Path) -> RunFolder:
 def _run_of(collection: Collection, stamp: str | None) -> RunFolder:
     runs = [run for run in collection.runs() if run.path.is_dir()]
     if not runs:
-        raise UserMistake(f"{collection.path}: no run in there; it is no collection of headgate's")
+        raise UserMistake(
+            f"{collection.path}: no run in there; name the folder that a crawl's --out named"
+        )
     if stamp is None:
         return runs[0]
     found = next((run for run in runs if run.stamp == stamp), None)

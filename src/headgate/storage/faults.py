@@ -14,11 +14,12 @@ from headgate.model.errors import UserMistake, WorldFault
 
 __all__ = ["opening_collection", "reading", "without_remedy", "writing"]
 
+_THEN = "then try again; a crawl or survey goes on with --resume"
 _REMEDIES = {
-    errno.ENOSPC: "free some space, then go on with --resume",
-    errno.EDQUOT: "the quota is used up; free some space, then go on with --resume",
-    errno.EFBIG: "the largest size of a file is reached (ulimit -f); raise it, then --resume",
-    errno.EMFILE: "too many open files (ulimit -n); raise the limit, then --resume",
+    errno.ENOSPC: f"free some space, {_THEN}",
+    errno.EDQUOT: f"the disk quota is used up; free some space, {_THEN}",
+    errno.EFBIG: f"the largest size of a file is reached (ulimit -f); raise it, {_THEN}",
+    errno.EMFILE: f"too many open files (ulimit -n); raise the limit, {_THEN}",
     errno.EIO: "the disk may be failing; what was stored before is untouched",
 }
 _LEAST_FREE_BYTES = 100_000
@@ -58,8 +59,9 @@ def opening_collection(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _NO_ENTRY:
+            why = "it is not a folder" if error.errno == errno.EEXIST else _reason(error)
             raise UserMistake(
-                f"cannot write to {path}: {_reason(error)}; name another folder with --out"
+                f"cannot write to {path}: {why}; name another folder with --out"
             ) from error
         raise WorldFault(f"cannot write to {path}: {_reason(error)}") from error
 
@@ -67,7 +69,7 @@ def opening_collection(path: Path) -> Iterator[None]:
 def without_remedy(words: str) -> str:
     """Of a fault, for whoever tries again without being asked: nobody has to ``--resume``.
 
-    >>> without_remedy("cannot write a: No space left (free some space, then go on with --resume)")
+    >>> without_remedy(f"cannot write a: No space left ({_REMEDIES[errno.ENOSPC]})")
     'cannot write a: No space left'
     """
     for remedy in _REMEDIES.values():

@@ -24,7 +24,9 @@ from headgate.storage.spill import DiskSpill
 
 from .crawled import STARTED
 
-NO_SPACE = r"cannot write .*: No space left on device \(free some space, then go on with --resume\)"
+NO_SPACE = (
+    r"cannot write .*: No space left on device \(free some space, then try again; .*--resume\)"
+)
 
 
 @pytest.fixture

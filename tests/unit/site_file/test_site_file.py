@@ -225,6 +225,8 @@ WHOLE_FILES = [
     ("[site.a]", 1, "no bandwidth is given"),
     ("[budget]\ncrawlers = 2\n[site.a]", 1, "[budget]: no bandwidth is given"),
     ("[budget", 1, "this is not TOML"),
+    (f'{BUDGET}[site.a]\nexpect = "1 MB\n', 4, "this is not TOML: a text has no closing quote"),
+    (f"{BUDGET}[site.my site]\n", 3, 'quote a name with blanks, like [site."my site"]'),
     (f"{BUDGET}[site.a]\nexpect = \n", 4, "this is not TOML: invalid value"),
     (f"{BUDGET}[site.a]\nseeds = [\n", 4, "this is not TOML"),
     (f"{BUDGET}[site.a]\n[site.b]\n[site.a]", 5, 'site "a" is defined twice (first on line 3)'),

@@ -20,6 +20,6 @@ def opened_catalog(folder: Path) -> Iterator[SqliteCatalog]:
         raise UserMistake(f"{folder}: there is no such folder")
     path = Collection(folder).catalog
     if not path.is_file():
-        raise UserMistake(f"{folder}: no run in there; it is no collection of headgate's")
+        raise UserMistake(f"{folder}: no run in there; name the folder that a crawl's --out named")
     with SqliteCatalog(path) as catalog:
         yield catalog
