@@ -148,10 +148,10 @@ def _some_schedule_keeps(pattern: list[int], periods: list[int]) -> bool:
         safe = keep
 
 
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10_000))
+@pytest.mark.parametrize("seed", [*range(30), 108, 321, 363, 2223, 6368, 6677])
 def test_going_round_the_pages_by_slack_keeps_what_is_said_to_hold(seed: int) -> None:
-    """On timetables of all kinds, played again with other parts."""
+    """On timetables of all kinds, played again with other parts. There is no theorem for it, so the
+    seeds are given; the last ones were once said to hold and did not, at least in other parts."""
     rng = np.random.default_rng(seed)
     rates = rng.choice([0, 1, 2, 5], size=6, p=[0.25, 0.25, 0.25, 0.25])
     rates[int(rng.integers(6))] = 5
@@ -171,8 +171,19 @@ def test_going_round_the_pages_by_slack_keeps_what_is_said_to_hold(seed: int) ->
         assert _worst_lateness((rates * 1000.0).tolist(), sizes) <= 0.03 * longest
 
 
+def test_where_lateness_depends_on_the_first_looks_the_worse_counts() -> None:
+    """Pages that were first looked at together stay late by an eighth of a promise; one after the
+    other, they never are."""
+    rates = [5000.0, 2000.0, 0.0, 1000.0, 0.0, 0.0]
+    entries = [f"{4 * k:02}:00 {rate / 1000:g} KB/s" for k, rate in enumerate(rates)]
+    sizes = [(Seconds(12 * HOUR), 11.0e6), (Seconds(36 * HOUR), 15.0e6)]
+    assert _worst_lateness(rates, sizes) > 4 * HOUR
+    sites = [promised(str(n), time / HOUR, size) for n, (time, size) in enumerate(sizes)]
+    assert not planned(*sites, budget=by_the_hour(*entries)).holds
+
+
 def _worst_lateness(rates: list[float], sites: list[tuple[Seconds, float]]) -> float:
-    """Of any page over three weeks after the first, always looking at the page due soonest."""
+    """Of any page in the last two of four weeks, always looking at the page due soonest."""
     parts = 80
     queue = [
         (float(period), which, size / parts)
@@ -191,7 +202,7 @@ def _worst_lateness(rates: list[float], sites: list[tuple[Seconds, float]]) -> f
                 now, size = now + size / rate, 0.0
             else:
                 now, size = end, size - rate * (end - now)
-        if now > 7 * DAY:
+        if now > 14 * DAY:
             worst = max(worst, now - due)
         heapq.heappush(queue, (now + sites[which][0], which, sites[which][1] / parts))
     return worst
