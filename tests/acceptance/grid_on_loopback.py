@@ -79,8 +79,16 @@ class Grid:
     def wait(self, condition: Callable[[], bool]) -> None:
         until = time.monotonic() + _PATIENCE_SECONDS
         while not condition():
-            assert time.monotonic() < until, "nothing came of it"
+            assert time.monotonic() < until, f"nothing came of it; {self._ended()}"
             time.sleep(0.1)
+
+    def _ended(self) -> str:
+        """What processes said that are no more."""
+        return "; ".join(
+            f"ended with {process.returncode}: {process.communicate(timeout=10)[1].strip()}"
+            for process in self.processes
+            if process.poll() is not None
+        )
 
     def report(self) -> Any:
         (path,) = self.out.glob("runs/*/report.json")
