@@ -7,7 +7,10 @@ NATS server stores nothing: all state is in the catalog.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import fcntl
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,7 +79,9 @@ class Door:
             folder.mkdir(parents=True, exist_ok=True)
             kinds = (Whose.OPERATOR, Whose.ACCOUNT, Whose.USER, Whose.ACCOUNT, Whose.ACCOUNT)
             seeds = _Seeds(*(Key.new(kind).seed for kind in kinds))
-            make_private(path, msgspec.json.encode(seeds))
+            with _alone(folder):
+                if not path.exists():  # a manager starts, and somebody is invited
+                    make_private(path, msgspec.json.encode(seeds))
         try:
             return cls(folder, msgspec.json.decode(path.read_bytes(), type=_Seeds))
         except (msgspec.MsgspecError, ValueError, UserMistake) as error:
@@ -134,6 +139,17 @@ tls {{
 }}
 """
         return text
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _quoted(text: str) -> str:

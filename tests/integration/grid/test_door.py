@@ -7,8 +7,10 @@ import json
 import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -496,3 +498,18 @@ def test_keys_stay_the_same_and_are_nobody_elses(tmp_path: Path) -> None:
     seeds.write_text("{}")
     with pytest.raises(UserMistake, match=r"seeds\.json is damaged"):
         Door.at(tmp_path)
+
+
+def test_who_starts_a_manager_and_who_invites_at_the_same_time_have_the_same_keys(
+    tmp_path: Path,
+) -> None:
+    """Each made its own; with the token of the one, the other's server let nobody in."""
+    for attempt in range(10):
+        folder, begin = tmp_path / str(attempt), threading.Barrier(4)
+
+        def operator(_: int, folder: Path = folder, begin: threading.Barrier = begin) -> str:
+            begin.wait(10)
+            return Door.at(folder).own_token([], 0.0).seed
+
+        with ThreadPoolExecutor(4) as pool:
+            assert len(set(pool.map(operator, range(4)))) == 1
