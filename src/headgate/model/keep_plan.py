@@ -50,4 +50,5 @@ class KeepPlan:
     give_up: tuple[str, ...]
     """Sites to drop so that the other promises hold, the most expensive first."""
     least_bandwidth: BytesPerSecond | None
-    """The bandwidth that would just do; None: it is a timetable, or unlimited."""
+    """The bandwidth that would just do; None: it is a timetable, unlimited, or a quota is what
+    binds."""

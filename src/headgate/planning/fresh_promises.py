@@ -9,37 +9,35 @@ budget lets pass in any window of length x, promises hold together if
 It is the demand bound of periodic tasks (Baruah, Rosier and Howell, 1990), with the supply of a
 timetable's worst hours (Shin and Lee, 2003). For a constant budget C the first is Σ b_i/P_i ≤ C,
 and going round the pages at that pace keeps them: the answer is exact. With a timetable, what
-breaks the bound cannot hold, whoever decides; what does not is played for four weeks by the order
-that a keeper has, the page due soonest first, and holds if no page is late then. Near the bound,
-which cycle that order comes to depends on little things for ever: so it is played from looks that
-were first due together, from looks spread over time, and with parts of two sizes.
+breaks the bound cannot hold, whoever decides; what does not is played for four weeks
+(`fresh_play`), and holds if no page is late then. The **bearable** part of the bound, at most 1, is
+what these promises may come to, all larger or smaller alike, and hold when played.
 
-When there is too much to do, that order makes all late alike, so the lateness is the least L with
-which promises of P_i + L would hold.
+When there is more to do than the bound allows, that order makes all late alike, so the lateness is
+the least L with which promises of P_i + L would hold; else it is the one played.
 
-Windows are checked at multiples of the P_i up to three weeks; a week is the timetable's period.
-Cost O(promised times · windows · pieces), and a step per look at a part of a site.
+Windows are checked at multiples of the P_i up to three weeks, and 2,000 of each at the most; a week
+is the timetable's period. Cost O(promised times · windows · pieces), and some ten plays.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from heapq import heapify, heapreplace
 
 import numpy as np
 
 from headgate.model.budget import Budget
 from headgate.model.keep_plan import KeepPlan, PromisedSite
-from headgate.model.quota import Period
+from headgate.model.quota import Period, Quota
 from headgate.model.timetable import Timetable
 from headgate.model.units import BytesPerSecond, Seconds
 from headgate.planning.arrays import FloatArray
 from headgate.planning.budget_over_time import WEEK_SECONDS, budget_capacity
 from headgate.planning.capacity import Capacity
+from headgate.planning.fresh_play import played_lateness
 
 __all__ = ["keep_plan"]
 
@@ -47,9 +45,9 @@ _WEEKS = 7
 _LONGEST_WINDOW = 3 * WEEK_SECONDS
 _MOST_MULTIPLES = 2000
 _WHOLE = 1 + 1e-9
+_JUST_LESS = 1 - 1e-6
 _DRAWS = 400
-_PLAYED_SECONDS = 4 * WEEK_SECONDS
-_MOST_STEPS, _MOST_PARTS = 40_000, 100
+_BEARABLE_STEPS = 6
 _FOUR_OF_FIVE = 1.2816
 """Standard deviations within which four of five values of a normal distribution lie."""
 _PERIOD_SECONDS = {Period.DAY: 86_400.0, Period.MONTH: 31 * 86_400.0}
@@ -73,25 +71,37 @@ def keep_plan(
         for site, too_slow in zip(sites, slow, strict=True)
         if too_slow or supply.scale_for(_Promises.of([site])) > _WHOLE
     ]
-    holds = scale <= _WHOLE and not any(slow)
-    late = 0.0 if holds else max(_lateness(promises, supply), *map(_slowness, sites))
-    if holds and not supply.capacity.is_constant:
-        late = _played_lateness(promises, supply.capacity)
-        holds = late <= 0
-    bandwidth = budget.bandwidth
-    steady = not isinstance(bandwidth, Timetable) and math.isfinite(bandwidth)
+    holds = not any(slow) and _kept(promises, supply)
+    guessed = _guessed(sites)
+    bearable = _bearable(promises, supply) if guessed or not holds else 1.0
+    if holds:
+        bearable = max(bearable, scale)
+    elif scale <= _WHOLE:
+        bearable = min(bearable, scale * _JUST_LESS)
     return KeepPlan(
         sites=tuple(sites),
         others=others,
         holds=holds,
-        probability=_probability(sites, supply, rng) if _guessed(sites) else float(holds),
+        probability=_probability(sites, supply, bearable, rng) if guessed else float(holds),
         load=promises.mean_rate / supply.mean_rate,
-        scale=math.inf if any(slow) else scale,
-        lateness=Seconds(max(late, 0.0)),
+        scale=math.inf if any(slow) or not bearable else scale / (1.0 if holds else bearable),
+        lateness=Seconds(0.0 if holds else _late(sites, promises, supply)),
         impossible=tuple(alone),
-        give_up=() if holds else _give_up(sites, alone, supply),
-        least_bandwidth=BytesPerSecond(promises.mean_rate) if steady else None,
+        give_up=() if holds else _give_up(sites, alone, supply, bearable),
+        least_bandwidth=_least_bandwidth(budget, promises),
     )
+
+
+def _least_bandwidth(budget: Budget, promises: _Promises) -> BytesPerSecond | None:
+    bandwidth, quota = budget.bandwidth, budget.quota
+    within = quota is None or promises.mean_rate <= _mean_rate(quota) * _WHOLE
+    if isinstance(bandwidth, Timetable) or math.isinf(bandwidth) or not within:
+        return None
+    return BytesPerSecond(promises.mean_rate)
+
+
+def _mean_rate(quota: Quota) -> float:
+    return quota.bytes / _PERIOD_SECONDS[quota.period]
 
 
 def _needs_more(site: PromisedSite) -> bool:
@@ -125,6 +135,9 @@ class _Promises:
     def mean_rate(self) -> float:
         return float((self.work / self.periods).sum())
 
+    def larger(self, factor: float) -> _Promises:
+        return _Promises(self.periods, self.work * factor)
+
     def later(self, seconds: float) -> _Promises:
         return _Promises(self.periods + seconds, self.work)
 
@@ -156,7 +169,7 @@ class _Supply:
         mean = float(capacity.bytes_by(WEEK_SECONDS)) / WEEK_SECONDS
         quota = budget.quota
         if quota is not None:
-            mean = min(mean, quota.bytes / _PERIOD_SECONDS[quota.period])
+            mean = min(mean, _mean_rate(quota))
         return cls(capacity, mean)
 
     def scale_for(self, promises: _Promises) -> float:
@@ -187,44 +200,38 @@ class _Supply:
         return least
 
 
-def _played_lateness(promises: _Promises, capacity: Capacity) -> float:
-    """Largest lateness of any page in the last two of four weeks; at most 0: none is late."""
-    if not len(promises.periods):
+def _kept(promises: _Promises, supply: _Supply) -> bool:
+    return supply.scale_for(promises) <= _WHOLE and _played(promises, supply) <= 0
+
+
+def _played(promises: _Promises, supply: _Supply) -> float:
+    """Lateness if played; nothing is late within the bound where the budget never turns."""
+    if supply.capacity.is_constant:
         return 0.0
-    looks = float((_PLAYED_SECONDS / promises.periods).sum())
-    most = int(min(max(_MOST_STEPS / looks, 1), _MOST_PARTS))
-    return max(
-        _played(promises, capacity, parts, together=together)
-        for parts in {most, max(most * 4 // 5, 1)}
-        for together in (False, True)
-    )
+    return played_lateness(promises.periods, promises.work, supply.capacity)
 
 
-def _played(promises: _Promises, capacity: Capacity, parts: int, *, together: bool) -> float:
-    """Sites with the same promised time are merged, and visited in parts one after the other, which
-    are due ``together`` at first."""
-    starts, passed, rates = (
-        column.tolist() for column in (capacity.starts, capacity.passed, capacity.rates)
-    )
-    work = (promises.work / parts).tolist()
-    queue = [
-        (period if together else period * (part + 1) / parts, number, period)
-        for number, period in enumerate(promises.periods.tolist())
-        for part in range(parts)
-    ]
-    heapify(queue)
-    now = sent = 0.0
-    worst = -math.inf
-    while now < _PLAYED_SECONDS:
-        due, number, period = queue[0]
-        sent += work[number]
-        piece = max(bisect_left(passed, sent) - 1, 0)
-        now = starts[piece] + (sent - passed[piece]) / rates[piece]
-        if now > _PLAYED_SECONDS / 2:
-            worst = max(worst, now - due)
-        heapreplace(queue, (now + period, number, period))
-    # A part is looked at as a whole, its first page sooner than its last.
-    return worst - float((promises.periods / parts).max())
+def _bearable(promises: _Promises, supply: _Supply) -> float:
+    scale = supply.scale_for(promises)
+    if supply.capacity.is_constant or not 0 < scale < math.inf:
+        return 1.0
+
+    def holds(part: float) -> bool:
+        return _played(promises.larger(part / scale), supply) <= 0
+
+    if holds(1.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(_BEARABLE_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _late(sites: Sequence[PromisedSite], promises: _Promises, supply: _Supply) -> float:
+    within = supply.scale_for(promises) <= _WHOLE
+    late = _played(promises, supply) if within else _lateness(promises, supply)
+    return max(late, 0.0, *map(_slowness, sites))
 
 
 def _lateness(promises: _Promises, supply: _Supply) -> float:
@@ -248,14 +255,14 @@ def _least(enough: Callable[[float], bool], most: float) -> float:
 
 
 def _give_up(
-    sites: Sequence[PromisedSite], impossible: Sequence[str], supply: _Supply
+    sites: Sequence[PromisedSite], impossible: Sequence[str], supply: _Supply, bearable: float
 ) -> tuple[str, ...]:
     """First those that cannot be kept at all, then those that take most of the line."""
     ranked = sorted(sites, key=lambda site: (site.name not in impossible, -site.rate))
     for count in range(1, len(ranked) + 1):
         rest = ranked[count:]
         slow = any(_needs_more(site) for site in rest)
-        if not slow and (not rest or supply.scale_for(_Promises.of(rest)) <= _WHOLE):
+        if not slow and (not rest or supply.scale_for(_Promises.of(rest)) <= bearable * _WHOLE):
             return tuple(site.name for site in ranked[:count])
     raise AssertionError("no promise at all can be kept")
 
@@ -264,8 +271,11 @@ def _guessed(sites: Sequence[PromisedSite]) -> bool:
     return any(site.size.low < site.size.high for site in sites)
 
 
-def _probability(sites: Sequence[PromisedSite], supply: _Supply, rng: np.random.Generator) -> float:
-    """That promises hold, with sizes drawn from their ranges: lognormal on either side."""
+def _probability(
+    sites: Sequence[PromisedSite], supply: _Supply, bearable: float, rng: np.random.Generator
+) -> float:
+    """That promises hold, with sizes drawn from their ranges: lognormal on either side. Draws are
+    not played: ``bearable`` is that of the likely sizes."""
     likely, low, high = (
         np.array([getattr(site.size, name) for site in sites]) for name in ("likely", "low", "high")
     )
@@ -278,5 +288,5 @@ def _probability(sites: Sequence[PromisedSite], supply: _Supply, rng: np.random.
         sizes = likely * np.exp(np.abs(draw) / _FOUR_OF_FIVE * np.log(end / likely))
         fits = bool((sizes / times <= np.array(rates) * _WHOLE).all())
         on_average = float((sizes / times).sum()) / supply.mean_rate
-        held += fits and max(on_average, windows.scale_for(sizes)) <= _WHOLE
+        held += fits and max(on_average, windows.scale_for(sizes)) <= bearable * _WHOLE
     return held / _DRAWS
