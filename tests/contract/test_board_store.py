@@ -216,7 +216,7 @@ def test_nodes_are_invited_heard_of_and_revoked(reopen: Reopen) -> None:
     assert board.invite("n1", "home", "key", 5.0)
     heard = NodeRow(
         name="n1", group="ignored", slots=4, joined=9.0, seen=50.0, life=2, up_seconds=30.0,
-        reference_seconds=0.5, speed=1e6,
+        reference_seconds=0.5, speed=1e6, bandwidth=3e5,
     )  # fmt: skip
     board.save(Changes(nodes={"n1": heard, "n2": NodeRow(name="n2", seen=51.0)}))
     assert board.revoke("n2")
@@ -225,6 +225,7 @@ def test_nodes_are_invited_heard_of_and_revoked(reopen: Reopen) -> None:
     found = nodes["n1"]
     assert (found.group, found.token_key, found.joined) == ("home", "key", 5.0)
     assert (found.slots, found.seen, found.life, found.speed) == (4, 50.0, 2, 1e6)
+    assert (found.reference_seconds, found.bandwidth) == (0.5, 3e5)
     assert [nodes[name].revoked for name in ("n1", "n2")] == [False, True]
     board = reopen()
     board.save(Changes(nodes={"n2": NodeRow(name="n2", seen=60.0)}))

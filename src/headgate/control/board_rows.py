@@ -203,7 +203,9 @@ class NodeRow(msgspec.Struct, kw_only=True):
     """Mean time for which it was connected at a stretch."""
     reference_seconds: float | None = None
     speed: float | None = None
-    """Bytes per second of its tasks while they ran."""
+    """Bytes per second of each of its tasks while they ran."""
+    bandwidth: float | None = None
+    """Bytes per second that its owner allowed when it last asked for a task; None: no limit."""
     revoked: bool = False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -42,6 +43,8 @@ class NodeRoll:
     rows: dict[str, NodeRow] = field(default_factory=dict)
     servers: dict[str, ServerTally] = field(default_factory=dict)
     """Totals by address, over all nodes."""
+    last_came: float = -math.inf
+    """When a node was last heard of for the first time."""
     _present: dict[str, Present] = field(default_factory=dict)
     _hosts: dict[str, set[str]] = field(default_factory=dict)
     """By node, hosts of the tasks that it had."""
@@ -63,6 +66,7 @@ class NodeRoll:
         present = self._present.get(node)
         if present is None:
             self._present[node] = Present(now, row.life)
+            self.last_came = now
         else:
             present.heard = now
         return row

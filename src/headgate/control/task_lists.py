@@ -84,10 +84,17 @@ class ByLists:
 
 def _speeds(nodes: Sequence[NodeRow]) -> FloatArray:
     """Relative speeds, as far as they are believed: by the reference site if all were there, else
-    by their own tasks, else equal."""
-    speeds = [node.speed for node in nodes]
+    by bandwidths and by their own tasks, else equal."""
+    speeds = [_speed(node) for node in nodes]
     if all(node.reference_seconds for node in nodes):
         speeds = [1 / node.reference_seconds for node in nodes if node.reference_seconds]
     usual = median([speed for speed in speeds if speed] or [1.0])
-    told = as_floats([speed or usual for speed in speeds])
+    told = as_floats([usual if speed is None else speed for speed in speeds])
     return np.clip(told, usual / _BELIEVED, usual * _BELIEVED)
+
+
+def _speed(node: NodeRow) -> float | None:
+    """Bytes per second of all its slots together, and no more than its owner allows."""
+    measured = [] if node.speed is None else [node.speed * node.slots]
+    allowed = [] if node.bandwidth is None else [node.bandwidth]
+    return min(measured + allowed, default=None)

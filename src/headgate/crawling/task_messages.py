@@ -33,6 +33,7 @@ from headgate.traffic.server_tally import ServerTally
 __all__ = [
     "CHUNK_BYTES",
     "KNOWN_BYTES",
+    "MOST_AMOUNT",
     "MOST_FILES",
     "MOST_TASKS",
     "TASK_BYTES",
@@ -77,7 +78,8 @@ _MOST_ERRORS = 2_000
 """Most kinds of errors of a site: a few of ours, and statuses."""
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**60)]
-Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=2.0**60)]
+MOST_AMOUNT = 2.0**60
+Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=MOST_AMOUNT)]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r"^[^/\x00]+$")]
 """A file name, without a folder."""
 Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
@@ -107,6 +109,8 @@ class Claim(Question, frozen=True, kw_only=True):
     """Tasks that the node runs at once."""
     free_bytes: Count = 2**60
     """What it may still use of its disk."""
+    bandwidth: Amount | None = None
+    """Bytes per second that its owner allows now; None: no limit."""
     not_these: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MOST_TASKS)] = ()
     """Tasks that it gave back because its owner's rules forbid them."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from headgate.control.board import Board
 from headgate.control.board_rows import BoardState, BoardStore, Ending, NodeRow
 from headgate.control.far_tasks import FarTasks
+from headgate.control.gathering import Gathering
 from headgate.control.leased_totals import LeasedTotals
 from headgate.control.node_roll import NodeRoll
 from headgate.control.open_leases import OpenLease
@@ -92,6 +93,7 @@ class Desk:
     """Connect times in seconds, by host and node."""
     collection: Path | None = None
     """Has the memories of the sites; None: the collection of the results."""
+    gathering: Gathering = field(default_factory=Gathering)
     ending: EndingTasks = field(init=False)
     committing: Committing = field(init=False)
     receiving: Receiving = field(init=False)
@@ -142,6 +144,7 @@ class Desk:
         for row, task in zip(others, tasks, strict=True):
             self.board.leases.shun(row, task, now + lease)
         for row in self.store.open_leases(run):
+            self.gathering.is_over(now)
             self.board.take_up(row, now, self.clock.wall())
             self.roll.gave(row.node, row.host)
         for row in self.store.silent_leases(run):
@@ -173,7 +176,7 @@ class Desk:
         return revoked
 
     async def close(self) -> None:
-        """Save what is known of nodes; no more requests are answered."""
+        """Save what is known of nodes. Their door is closed: nothing is refused here."""
         self.receiving.close()
         self.board.changes.nodes |= self.roll.rows
         await self._saving.stored()
@@ -181,8 +184,11 @@ class Desk:
     async def claim(self, node: str, claim: Claim) -> ClaimAnswer:
         self._let_in(node, claim)
         row = self.roll.rows[node]
-        row.slots = claim.slots
+        row.slots, row.bandwidth = claim.slots, claim.bandwidth
         now = self.clock.now()
+        wait = self.gathering.wait(now, self.roll.last_came)
+        if wait > 0:
+            return Idle(wait=wait, left=max(self.board.tasks.left, 1))
         asker = Asker(
             node, claim.id, row.group, claim.free_bytes, frozenset(claim.not_these),
             min(_HELD_PER_SLOT * claim.slots, MOST_TASKS),

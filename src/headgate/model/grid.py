@@ -61,7 +61,9 @@ class NodeListing(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since 1970; None: never."""
     slots: int
     speed: float | None
-    """Bytes per second of its own tasks; None: not known."""
+    """Bytes per second of each of its own tasks; None: not known."""
+    bandwidth: float | None
+    """Bytes per second that its owner allows; None: no limit, or not known."""
     tasks: int
     """Held now."""
     committed: int

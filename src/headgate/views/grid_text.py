@@ -17,11 +17,14 @@ def nodes_text(nodes: Sequence[NodeListing]) -> str:
         (
             node.name, node.group, node.state, str(node.tasks), str(node.committed),
             str(node.lost), str(node.superseded), f"{node.pages:,}", format_size(node.wire_bytes),
-            "" if node.speed is None else format_rate(node.speed),
+            *("" if rate is None else format_rate(rate) for rate in (node.speed, node.bandwidth)),
         )
         for node in nodes
     ]  # fmt: skip
-    head = ("node", "group", "state", "has", "done", "lost", "doubled", "pages", "bytes", "speed")
+    head = (
+        "node", "group", "state", "has", "done", "lost", "doubled", "pages", "bytes", "speed",
+        "limit",
+    )  # fmt: skip
     return _table([head, *rows], left=3)
 
 

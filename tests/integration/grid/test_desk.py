@@ -24,6 +24,7 @@ from headgate.crawling.task_messages import (
     Claim,
     FileDigest,
     FileSize,
+    Grant,
     Idle,
     Known,
     Lease,
@@ -158,6 +159,24 @@ def test_leases_outlive_their_manager_by_one_more_time(tmp_path: Path) -> None:
         office = await managers.start()
         orders = await office.source("n1").beat(beat_of(grant))
         assert orders.good == (grant.lease,)
+
+    play(tmp_path, scene)
+
+
+def test_the_first_task_waits_until_nobody_has_come_for_a_while(tmp_path: Path) -> None:
+    async def scene(managers: Managers) -> None:
+        office = await managers.start()
+        office.desk.gathering.seconds = 5.0
+        for node, later in (("n1", 3.0), ("n2", 3.0), ("n1", 1.5)):
+            answer = await office.source(node).claim(Claim(id="first"))
+            assert isinstance(answer, Idle)
+            assert 0 < answer.wait <= 5.0
+            assert answer.left
+            managers.clock.seconds += later
+        assert isinstance(await office.source("n1").claim(Claim(id="first")), Idle)
+        managers.clock.seconds += 0.5
+        assert isinstance(await office.source("n1").claim(Claim(id="first")), Grant)
+        assert isinstance(await office.source("n3").claim(Claim(id="late")), Grant)
 
     play(tmp_path, scene)
 
@@ -480,12 +499,16 @@ def test_while_a_result_is_being_stored_nobody_is_told_that_all_is_done(
         board = office.desk.board
         while board.tasks.left:
             await asyncio.sleep(0.01)
-        asking = asyncio.create_task(other.claim(Claim(id="more")))
+
+        async def ask() -> None:
+            answer = await other.claim(Claim(id="more"))
+            assert isinstance(answer, Idle)
+            assert answer.left or office.desk.committing.idle
+
+        asking = asyncio.create_task(ask())
         await asyncio.sleep(0.1)
         told.set()
-        answer = await asking
-        assert isinstance(answer, Idle)
-        assert answer.left
+        await asking
         assert await bringing is Word.COMMITTED
 
     play(tmp_path, scene)

@@ -172,8 +172,21 @@ def test_lists_give_every_task_to_one_node(mode: Mode) -> None:
     ), "who is gone has no list"
 
 
+def test_lists_are_as_long_as_the_nodes_bandwidths_allow() -> None:
+    here = {
+        "slow": NodeRow(name="slow", bandwidth=100.0),
+        "fast": NodeRow(name="fast", bandwidth=400.0),
+        "fast, but seldom": NodeRow(name="fast, but seldom", bandwidth=400.0, speed=50.0, slots=2),
+        "not limited": NodeRow(name="not limited"),  # as the usual one, by what is known
+    }
+    tasks = [task(number, expected_seconds=60.0) for number in range(700)]
+    placing = ByLists(MadeUpGrid(here, tasks), Mode.BATCH)
+    given = {name: sum(placing.choose(name, [one]) is one for one in tasks) for name in here}
+    assert given == {"slow": 100, "fast": 400, "fast, but seldom": 100, "not limited": 100}
+
+
 @pytest.mark.parametrize("lie", [1e300, 1e-300])
-@pytest.mark.parametrize("told", ["speed", "reference_seconds"])
+@pytest.mark.parametrize("told", ["speed", "reference_seconds", "bandwidth"])
 def test_a_node_that_lies_about_its_speed_leaves_work_to_others(told: str, lie: float) -> None:
     here = {name: NodeRow(name=name, **{told: 10.0}) for name in ("a", "b", "c")}  # type: ignore[arg-type]
     here["liar"] = NodeRow(name="liar", **{told: lie})  # type: ignore[arg-type]

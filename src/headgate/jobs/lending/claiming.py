@@ -17,7 +17,7 @@ import msgspec
 
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
-from headgate.crawling.task_messages import MOST_TASKS, Claim, Grant, Idle, Known
+from headgate.crawling.task_messages import MOST_AMOUNT, MOST_TASKS, Claim, Grant, Idle, Known
 from headgate.crawling.task_source import Refused, TaskSource
 from headgate.jobs.lending.beating import Beating
 from headgate.jobs.lending.bringing import until_answered
@@ -50,12 +50,14 @@ class Claiming:
     _refused: list[int] = field(default_factory=list)
     """Tasks that this node has refused."""
 
-    async def claim(self, slots: int, free_bytes: int) -> Idle | None:
-        """None: there was a task, which was taken or refused."""
+    async def claim(self, slots: int, free_bytes: int, rate: float | None) -> Idle | None:
+        """None: there was a task, which was taken or refused. ``rate``: what the owner allows
+        now."""
         claim = Claim(
             id=self._open_claim(),
             slots=min(slots, MOST_TASKS),
             free_bytes=free_bytes,
+            bandwidth=None if rate is None else min(rate, MOST_AMOUNT),
             not_these=tuple(self._refused),
         )
         asked = self.clock.now()

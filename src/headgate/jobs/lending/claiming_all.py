@@ -77,7 +77,7 @@ class ClaimingAll:
         self._full = False
         if not self._may_claim():  # no longer
             return False
-        idle = await self.claiming.claim(self.slots, room)
+        idle = await self.claiming.claim(self.slots, room, self.bounds.leg.own_rate())
         if idle is None:
             self.taken()
             await asyncio.sleep(self._patience_seconds)
@@ -93,7 +93,7 @@ class ClaimingAll:
 
     async def _wait(self, idle: Idle) -> bool:
         works = self.bounds.holdings.works.values()
-        if self.until_idle and not idle.left and all(work.is_put_off for work in works):
+        if self.until_idle and not idle.left and all(work.of_another_run for work in works):
             return True
         await self.waking.pause(min(idle.wait, _LONGEST_IDLE_SECONDS))
         return False

@@ -21,6 +21,7 @@ def node_listing(store: BoardStore, wall: float) -> list[NodeListing]:
             seen=row.seen or None,
             slots=row.slots,
             speed=row.speed,
+            bandwidth=row.bandwidth,
             tasks=(did := figures.get(name, NodeFigures())).open,
             committed=did.committed,
             superseded=did.superseded,

@@ -11,11 +11,14 @@ __all__ = ["chosen_by", "looks_at_few", "placing_of"]
 
 _SEED = 20100
 """For random places of nodes without measurements."""
+_GATHER_SECONDS = 5.0
 
 
 def chosen_by(desk: Desk, terms: GridTerms) -> None:
-    """Set the placement policy of a desk."""
+    """Set the placement policy of a desk. Lists are dealt when nodes that start together are
+    here."""
     desk.board.choice.choose = placing_of(terms, DeskView(desk)).choose
+    desk.gathering.seconds = 0.0 if terms.mode is Mode.PULL else _GATHER_SECONDS
 
 
 def looks_at_few(terms: GridTerms) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 __all__ = ["VERSION", "Database", "Row", "Transaction", "Values", "steps_after"]
 
-VERSION = 7
+VERSION = 8
 """Of the tables, in either dialect."""
 
 Values: TypeAlias = Mapping[str, object]

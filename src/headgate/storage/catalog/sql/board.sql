@@ -115,14 +115,15 @@ ON CONFLICT (task, epoch) DO UPDATE SET
 -- name: save_node
 -- A node as it is now. Group, token and whether it is revoked are for `invite` and `set_revoked`.
 INSERT INTO nodes
-    (name, grp, token_key, slots, joined, seen, life, up_seconds, reference_seconds, speed, revoked)
+    (name, grp, token_key, slots, joined, seen, life, up_seconds, reference_seconds, speed,
+     bandwidth, revoked)
 VALUES
     (:name, :grp, :token_key, :slots, :joined, :seen, :life, :up_seconds, :reference_seconds,
-     :speed, :revoked)
+     :speed, :bandwidth, :revoked)
 ON CONFLICT (name) DO UPDATE SET
     slots = excluded.slots, seen = excluded.seen, life = excluded.life,
     up_seconds = excluded.up_seconds, reference_seconds = excluded.reference_seconds,
-    speed = excluded.speed;
+    speed = excluded.speed, bandwidth = excluded.bandwidth;
 
 -- name: invite
 -- A node gets a token, unless it was revoked: tokens it had before would let it in as well.
@@ -137,7 +138,8 @@ UPDATE nodes SET revoked = 1 WHERE name = :name;
 
 -- name: nodes
 -- All that were ever invited or heard of.
-SELECT name, grp, token_key, slots, joined, seen, life, up_seconds, reference_seconds, speed, revoked
+SELECT name, grp, token_key, slots, joined, seen, life, up_seconds, reference_seconds, speed,
+       bandwidth, revoked
 FROM nodes ORDER BY name;
 
 -- name: figures

@@ -1,0 +1,2 @@
+-- What a node's owner allows, for lists of tasks of the right length.
+ALTER TABLE nodes ADD COLUMN bandwidth DOUBLE PRECISION;   -- bytes per second; null: no limit
