@@ -14,9 +14,9 @@ from itertools import islice
 
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
-from headgate.crawling.task_messages import MOST_TASKS, Beat, Held, Lease
+from headgate.crawling.task_messages import MOST_TASKS, Beat, Held, Lease, encoded
 from headgate.crawling.task_source import SourceAway, TaskSource
-from headgate.jobs.lending.fitting import fitting_together
+from headgate.jobs.lending.fitting import MOST_BYTES, fitting_together
 from headgate.jobs.lending.holdings import Holdings, Stage, Work
 from headgate.model.errors import HeadgateError
 from headgate.storage.replacing import write_whole
@@ -99,13 +99,16 @@ class Beating:
     async def _beat(self, *, leaving: bool) -> list[Work]:
         asked, back = self.clock.now(), dict(islice(self.back.items(), MOST_TASKS))
         given = tuple(Held(lease=lease, progress=progress) for lease, progress in back.items())
+        tasks = fitting_together((given + self.holdings.held())[:MOST_TASKS])
+        if sum(len(encoded(held)) for held in tasks) > MOST_BYTES:
+            self._unheard = {}  # servers can wait
         orders = await self.source.beat(
             Beat(
                 life=self._life,
                 number=self._number,
                 heard=self._heard,
                 holds=self.holdings.book.holds(asked),
-                tasks=fitting_together((given + self.holdings.held())[:MOST_TASKS]),
+                tasks=tasks,
                 servers=self._unheard or {},
                 connects=_round_trips((self._unheard or {}).values()),
                 reference_seconds=self.reference_seconds,

@@ -1,12 +1,14 @@
 """Delivers a result to the manager: it is offered, sent in chunks, and asked about until it is
-stored. Every step is idempotent. Files that cannot be read are a `WorldFault`.
+stored. Every step is idempotent. Files that cannot be read are a `WorldFault`; those that are not
+what they were, a `LostResult`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +31,7 @@ from headgate.jobs.lending.fitting import fitting
 from headgate.model.errors import WorldFault
 from headgate.storage.faults import reading
 
-__all__ = ["Bringing", "until_answered"]
+__all__ = ["Bringing", "LostResult", "until_answered"]
 
 _UNDER_WAY = 8
 """Chunks in flight."""
@@ -53,6 +55,10 @@ async def until_answered(ask: Callable[[], Awaitable[Kind]]) -> Kind:
             wait = min(2 * wait, _LONGEST_SECONDS)
 
 
+class LostResult(WorldFault):
+    """It will never be what it was."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bringing:
     """The delivery of one result."""
@@ -66,20 +72,27 @@ class Bringing:
     async def bring(self) -> Verdict:
         """Deliver it; return the outcome, one of `_FINAL`. After `Word.WAIT` it may be offered
         again."""
-        digests = await asyncio.to_thread(_digests, self.files)
-        sizes = tuple(FileSize(name=file.name, size=file.size) for file in digests)
-        put = Put(lease=self.lease, files=sizes)
-        manifest = Manifest(lease=self.lease, files=digests, progress=fitting(self.progress))
+        put = Put(lease=self.lease, files=await asyncio.to_thread(_sizes, self.files))
+        manifest: Manifest | None = None  # of large files it takes a while, and may not be wanted
         while True:
             verdict = await until_answered(lambda: self.source.put(put))
+            if verdict.word in _FINAL:
+                return verdict
+            if manifest is None:
+                manifest = await asyncio.to_thread(self._manifest, put)
             if verdict.word is Word.SEND:
-                await self._send(digests, range(len(self.files)))
-                verdict = await self._stored(manifest)
-            while verdict.word is Word.RECEIVED:
-                verdict = await self._stored(manifest)
+                await self._send(manifest.files, range(len(self.files)))
+            verdict = await self._stored(manifest)
             if verdict.word in _FINAL:
                 return verdict
             await asyncio.sleep(_RECEIVED_SECONDS)  # then offer it again
+
+    def _manifest(self, put: Put) -> Manifest:
+        files = tuple(_digest(path) for path in self.files)
+        for file, offered in zip(files, put.files, strict=True):
+            if file.size != offered.size:
+                raise LostResult(f"{file.name} has another size than before")
+        return Manifest(lease=self.lease, files=files, progress=fitting(self.progress))
 
     async def _stored(self, manifest: Manifest) -> Verdict:
         while True:
@@ -122,19 +135,35 @@ class Bringing:
         return not refused
 
 
+def _sizes(files: Sequence[Path]) -> tuple[FileSize, ...]:
+    found = []
+    for path in files:
+        with _reading(path):
+            found.append(FileSize(name=path.name, size=path.stat().st_size))
+    return tuple(found)
+
+
+def _digest(path: Path) -> FileDigest:
+    with _reading(path), path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return FileDigest(name=path.name, size=file.tell(), sha256=digest)
+
+
 def _read(path: Path, offset: int, size: int) -> bytes:
-    with reading(path), path.open("rb") as file:
+    with _reading(path), path.open("rb") as file:
         file.seek(offset)
         data = file.read(size)
     if len(data) < size:  # the manager would ask for the rest for ever
-        raise WorldFault(f"cannot read {path}: the file became shorter")
+        raise LostResult(f"{path} became shorter")
     return data
 
 
-def _digests(files: Sequence[Path]) -> tuple[FileDigest, ...]:
-    found = []
-    for path in files:
-        with reading(path), path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            found.append(FileDigest(name=path.name, size=file.tell(), sha256=digest))
-    return tuple(found)
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        with reading(path):
+            yield
+    except WorldFault as fault:
+        if isinstance(fault.__cause__, FileNotFoundError):
+            raise LostResult(str(fault)) from fault
+        raise

@@ -1,7 +1,8 @@
 """Delivers the results that wait on a node's disk, one after another.
 
-One that the manager wants later is left for others meanwhile. One that cannot be read costs its
-task only, which is given back; then the node rests, as after any fault of its disk.
+One that the manager wants later is left for others meanwhile. After one that cannot be read the
+node rests, as after any fault of its disk; the third time, or if files are missing, its task is
+given back.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from headgate.crawling.ports import Clock
 from headgate.crawling.task_messages import Verdict, Word
 from headgate.crawling.task_source import Refused, TaskSource
 from headgate.jobs.lending.beating import Beating
-from headgate.jobs.lending.bringing import Bringing, Pace
+from headgate.jobs.lending.bringing import Bringing, LostResult, Pace
 from headgate.jobs.lending.holdings import Holdings, Stage, Work
 from headgate.jobs.lending.rests import Rests
 from headgate.jobs.lending.tally import WorkerTally
@@ -26,6 +27,7 @@ from headgate.storage.faults import without_remedy
 __all__ = ["BringingAll"]
 
 _LEAST_WAIT_SECONDS = 0.2
+_MOST_FAULTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class BringingAll:
             except Refused:
                 raise
             except (HeadgateError, OSError) as fault:
-                self._give_back(work, str(fault))
+                self._rest(work, fault)
 
     def _next(self) -> Work | None:
         now = self.clock.now()
@@ -76,17 +78,25 @@ class BringingAll:
         self.waking.wake()
 
     def _wait(self, work: Work, verdict: Verdict) -> None:
-        if verdict.why and not work.is_put_off:
+        if verdict.why and not work.of_another_run:
+            work.of_another_run = True
             self.tell(f"{work.site}: the result waits here ({verdict.why})")
         work.not_before = self.clock.now() + max(verdict.wait, _LEAST_WAIT_SECONDS)
 
-    def _give_back(self, work: Work, fault: str) -> None:
-        """A result that cannot be read is none."""
+    def _rest(self, work: Work, fault: Exception) -> None:
         seconds = self.rests.begin(self.clock.now())
+        work.faults += 1
+        lost = isinstance(fault, LostResult) or work.faults == _MOST_FAULTS
         self.tell(
-            f"{work.site} is given back, since its result cannot be delivered"
-            f" ({without_remedy(fault)}); the node rests for {format_duration(seconds)}"
+            f"{work.site}: the result cannot be delivered ({without_remedy(str(fault))})"
+            f"{', and the task is given back' if lost else ''}; the node rests for"
+            f" {format_duration(seconds)}"
         )
+        if lost:
+            self._give_back(work)
+
+    def _give_back(self, work: Work) -> None:
+        """A result that cannot be read is none."""
         self.tally.given_back += 1
         self.beating.give_back(work.lease, work.progress)
         with suppress(HeadgateError):  # a folder that stays is found at the next start

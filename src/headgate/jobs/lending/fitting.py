@@ -18,9 +18,9 @@ from headgate.crawling.progress import Progress
 from headgate.crawling.task_messages import Held, encoded
 from headgate.model.left_out import LeftOut
 
-__all__ = ["fitting", "fitting_together"]
+__all__ = ["MOST_BYTES", "fitting", "fitting_together"]
 
-_MOST_BYTES = 512 << 10
+MOST_BYTES = 512 << 10
 """The other half of a message is for servers, connect times, or names of files."""
 _FEW_HOSTS = 100
 
@@ -35,11 +35,11 @@ _SHORTER: tuple[Callable[[Progress], Progress], ...] = (
         progress, given_up=dict(islice(progress.given_up.items(), _FEW_HOSTS))
     ),
     lambda progress: replace(progress, given_up={}, left_out=_counts(progress.left_out)),
-    lambda progress: replace(progress, left_out={}, errors=Counter[str]()),
+    lambda progress: replace(progress, left_out={}, errors=Counter[str](), focus=None),
 )
 
 
-def fitting(progress: Progress, most_bytes: float = _MOST_BYTES) -> Progress:
+def fitting(progress: Progress, most_bytes: float = MOST_BYTES) -> Progress:
     for shorter in _SHORTER:
         if len(encoded(progress)) <= most_bytes:
             break
@@ -48,6 +48,7 @@ def fitting(progress: Progress, most_bytes: float = _MOST_BYTES) -> Progress:
 
 
 def fitting_together(held: Sequence[Held]) -> tuple[Held, ...]:
-    """Of a heartbeat; each may have the same part of it."""
-    each = _MOST_BYTES / max(len(held), 1)
+    """Of a heartbeat; each may have the same part of it. A thousand may take more all the same,
+    when nothing is left to leave out."""
+    each = MOST_BYTES / max(len(held), 1)
     return tuple(replace(one, progress=fitting(one.progress, each)) for one in held)

@@ -53,7 +53,11 @@ class Work:
     ending: str = ""
     """Why the manager wants it to end with what was fetched."""
     not_before: float = -math.inf
-    """The manager wants its result later, from this time of the node's clock on."""
+    """Its result is to be offered from this time of the node's clock on."""
+    of_another_run: bool = False
+    """The manager is at another run now, and does not know it."""
+    faults: int = 0
+    """How often its result could not be read."""
     complete: bool = True
     """What the manager has for it is here: a visit without the site's memory would ask for nothing,
     or for everything again."""
@@ -78,11 +82,6 @@ class Work:
             most = Bytes(self._enough_bytes)
             site = replace(site, max_bytes=min(site.max_bytes or most, most))
         return replace(task, site=site)
-
-    @property
-    def is_put_off(self) -> bool:
-        """Whether the manager wants its result later."""
-        return self.not_before > -math.inf
 
     @property
     def is_bounded(self) -> bool:
@@ -200,12 +199,11 @@ class Holdings:
         return [work for work in self.works.values() if work.stage is not Stage.ENDED]
 
     def held(self) -> tuple[Held, ...]:
-        """For a heartbeat: all tasks that are not lost, also those that have ended."""
-        return tuple(
-            Held(lease=work.lease, progress=work.progress)
-            for work in self.works.values()
-            if not work.lost
-        )
+        """For a heartbeat: all tasks that the manager knows and that are not lost, those that have
+        ended last."""
+        known = (work for work in self.works.values() if not (work.lost or work.of_another_run))
+        first = sorted(known, key=lambda work: work.stage is Stage.ENDED)
+        return tuple(Held(lease=work.lease, progress=work.progress) for work in first)
 
     def used_bytes(self) -> int:
         return sum(work.folder.used_bytes() for work in list(self.works.values()))
