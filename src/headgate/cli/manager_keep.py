@@ -46,8 +46,8 @@ async def keep_with_nodes(
     wait = 1.0
     while True:
         try:
-            async with only_manager(catalog, say):
-                grid = await grid_parts(place, job.out, catalog)
+            async with only_manager(catalog, say) as waited:
+                grid = await grid_parts(place, job.out, catalog, took_over=waited)
                 return await keep_by_nodes(job, terms, parts, grid, watch)
         except WorldFault as fault:
             if watch.stopped:

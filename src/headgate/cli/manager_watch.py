@@ -58,7 +58,8 @@ async def manage_watched(
                 if done is not None:
                     say("the other manager has finished the run")
                     return done
-                return await _manage_once(job, place, catalog, quiet=quiet)
+                parts = await grid_parts(place, job.out, catalog, took_over=waited)
+                return await _manage_once(job, parts, quiet=quiet)
         except asyncio.CancelledError:  # interrupted before any node connected
             raise KeyboardInterrupt from None
         except WorldFault as fault:
@@ -77,10 +78,10 @@ def _last_report(out: Path) -> RunReport | None:
     return read_report(runs[0].path / "report.json", RunReport)
 
 
-async def grid_parts(place: DoorPlace, out: Path, catalog: str) -> ManagerParts:
+async def grid_parts(place: DoorPlace, out: Path, catalog: str, *, took_over: bool) -> ManagerParts:
     """Of the only manager of this catalog, whose place is free."""
     clock = SystemClock()
-    await check_place(place, clock)
+    await check_place(place, clock, took_over=took_over)
 
     def open_door(
         desk: TaskDesk, revoked: Iterable[str]
@@ -90,9 +91,7 @@ async def grid_parts(place: DoorPlace, out: Path, catalog: str) -> ManagerParts:
     return ManagerParts(clock, partial(opened_grid_catalog, catalog), open_door)
 
 
-async def _manage_once(
-    job: ManagerJob, place: DoorPlace, catalog: str, *, quiet: bool
-) -> RunReport:
+async def _manage_once(job: ManagerJob, parts: ManagerParts, *, quiet: bool) -> RunReport:
     words = OpeningWords(quiet=quiet)
     watch = ManagerWatch(
         job.sites,
@@ -104,7 +103,7 @@ async def _manage_once(
     loop = asyncio.get_running_loop()
     on_interrupt(loop, partial(watch.interrupt, loop))
     try:
-        return await manage(job, await grid_parts(place, job.out, catalog), watch)
+        return await manage(job, parts, watch)
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         loop.remove_signal_handler(signal.SIGTERM)

@@ -33,8 +33,8 @@ async def survey_with_nodes(
     try:
         while True:
             try:
-                async with only_manager(catalog, say):
-                    parts = await grid_parts(place, job.out, catalog)
+                async with only_manager(catalog, say) as waited:
+                    parts = await grid_parts(place, job.out, catalog, took_over=waited)
                     return await survey_by_nodes(job, terms, parts, watch)
             except WorldFault as fault:
                 if not (catalog and watch.goes_on):

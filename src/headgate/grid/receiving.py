@@ -77,7 +77,7 @@ class Receiving:
     async def take_no_more(self) -> None:
         """The run is about to be sealed; returns when nothing is written to its folder any more."""
         self.over = True
-        while self._checked:
+        while self._checked or not self.committing.idle:
             await asyncio.sleep(_CHECKED_SECONDS)
 
     async def put(self, node: str, put: Put) -> Verdict:
@@ -89,6 +89,8 @@ class Receiving:
         settled = await self._settled(row)
         if settled is not None:
             return settled
+        if lease in self._checked:  # its node was started again meanwhile
+            return Verdict(word=Word.RECEIVED)
         spec = await self.given.spec(lease.task)
         try:
             check_announced(put, spec.owner, self.given.most_bytes(lease.task, spec))

@@ -157,8 +157,12 @@ class Deliveries:
         """Give kept files their final names; `sync` has to follow."""
         for number, file in enumerate(files):
             home = self._paths.home(file.name)
-            with writing(Path(home)), suppress(FileNotFoundError):  # moved before a crash
-                os.replace(self._parts.path((lease, number)), home)  # noqa: PTH105
+            with writing(Path(home)):
+                try:
+                    os.replace(self._parts.path((lease, number)), home)  # noqa: PTH105
+                except FileNotFoundError:
+                    if not os.path.exists(home):  # noqa: PTH110 - moved before a crash?
+                        raise
 
     def sync(self) -> None:
         sync_folder(self.run.spool)

@@ -27,7 +27,7 @@ from headgate.storage.replacing import write_whole
 __all__ = ["DoorPlace", "check_place", "door_folder", "invite", "opened_door"]
 
 _PATIENCE_SECONDS = 30.0
-_PORT_SECONDS, _LOOK_SECONDS = 3.0, 0.1
+_PORT_SECONDS, _TAKEN_OVER_SECONDS, _LOOK_SECONDS = 3.0, 60.0, 0.1
 """The server of a manager that was killed ends with it, but not at the same moment."""
 _SERVERS = "servers.json"
 _USUAL_PORT = 4222
@@ -49,27 +49,28 @@ def door_folder(out: Path) -> Path:
     return out / "door"
 
 
-async def check_place(place: DoorPlace, clock: Clock) -> None:
-    """Refuse a port in use, for whoever has not begun a run: an unfinished one would stay."""
-    until = clock.now() + _PORT_SECONDS
-    while place.serve is not None and not _is_free(place.serve):
+async def check_place(place: DoorPlace, clock: Clock, *, took_over: bool) -> None:
+    """Refuse a port in use, for whoever has not begun a run: an unfinished one would stay. Who took
+    over from another manager has more patience: nobody would manage."""
+    until = clock.now() + (_TAKEN_OVER_SECONDS if took_over else _PORT_SECONDS)
+    while place.serve is not None and (obstacle := _obstacle(place.serve)):
         if clock.now() > until:
             raise UserMistake(
-                f"--serve-nats {place.serve}: the port is in use, perhaps by another manager; name"
-                " another, or use a NATS server that runs there with --nats"
+                f"--serve-nats {place.serve}: {obstacle}; name another place, or use a NATS server"
+                " that runs there with --nats"
             )
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _is_free(at: Listen) -> bool:
+def _obstacle(at: Listen) -> str:
+    """Why nobody can listen there now; empty: it is free."""
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     try:
         socket.create_server((at.host, at.port), family=family).close()
     except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            return False
-        raise UserMistake(f"--serve-nats {at}: {error.strerror or error}") from None
-    return True
+        in_use = error.errno == errno.EADDRINUSE
+        return "the port is in use, perhaps by another manager" if in_use else str(error.strerror)
+    return ""
 
 
 @asynccontextmanager

@@ -234,12 +234,13 @@ class _Managing:
             self._watcher.mended(await self._shared.look())
             await self._look(door)
             await asyncio.sleep(_LOOK_SECONDS)
-        await self._look(door)
         if not self._interrupted:
             self._board.give_up_audits()
-        interrupted = self._board.tasks.left > 0 or self._shared.pending
-        if not interrupted:
+        if not _is_unfinished(self._board, self._shared):
             await self._desk.receiving.take_no_more()
+            self._board.give_up_audits()  # of results that came at the last moment
+        await self._look(door)
+        interrupted = _is_unfinished(self._board, self._shared)
         await self._end_leg(interrupted=interrupted)
         report = await asyncio.to_thread(self._wrap_up)
         self._watcher.finished(report)
@@ -359,3 +360,7 @@ def _over(desk: Desk, shared: SharedSites) -> bool:
         task.audit_of is not None and groups <= {task.not_group}
         for task in board.tasks.in_state(BoardState.READY)
     )
+
+
+def _is_unfinished(board: Board, shared: SharedSites) -> bool:
+    return board.tasks.left > 0 or shared.pending
