@@ -1,4 +1,4 @@
-"""``headgate budget``: changes the budget of a running crawl."""
+"""``headgate budget``: changes the budget of a running crawl or survey."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from headgate.model.units import format_rate, parse_rate
 __all__ = ["configure", "run"]
 
 _DESCRIPTION = """\
-Change the bandwidth of a crawl that is running, or of the next one that resumes there. The crawl
-notices within a second; its plan is made anew for the new budget.
+Change the bandwidth of a crawl or survey that is running, or of the next one that resumes there. It
+notices within a second; a crawl's plan is made anew for the new budget.
 """
 
 _EXAMPLES = """\
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    parser.add_argument("dir", metavar="DIR", type=Path, help="the crawl's folder, its --out")
+    parser.add_argument("dir", metavar="DIR", type=Path, help="the folder, its --out")
     parser.add_argument("rate", metavar="RATE", help="like 300KB/s, 2.5MB/s or unlimited")
 
 
@@ -37,10 +37,11 @@ def run(args: argparse.Namespace) -> int:
     if rate <= 0:
         raise UserMistake("a crawl needs more than 0; interrupt it with Ctrl-C instead")
     from headgate.storage.collection import Collection
+    from headgate.storage.run_state import save_budget
 
     folder = Collection(args.dir).unfinished_run()
     if folder is None:
         raise UserMistake(f"{args.dir}: no crawl is running or unfinished there")
-    folder.save("budget", repr(float(rate)).encode())
+    save_budget(folder, float(rate))
     show(f"{folder.stamp}: {format_rate(rate)} from now on")
     return 0

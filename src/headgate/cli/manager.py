@@ -90,7 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--state",
-        choices=["ready", "leased", "received", "done", "dropped"],
+        choices=_STATES,
         help="tasks: only these",
     )
     parser.add_argument(

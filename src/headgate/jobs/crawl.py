@@ -1,7 +1,7 @@
-"""A crawl from end to end on one machine: plan, crawl, archive, report.
+"""A crawl from end to end on one machine: crawl, plan, archive, report.
 
     lock the collection ─► new run, or the unfinished one ─► forecasts (history, or a guess)
-      ─► plan ─► node or processes under the manager ─► catalog, index, tables, report
+      ─► node or processes under the manager; beside it, the plan ─► catalog, index, tables, report
 
 Everything that outlives the process is in the collection; after a crash, `crawl` with ``resume``
 continues from the journals.
@@ -87,7 +87,7 @@ class Watcher(Protocol):
     """An observer of a crawl. Called from the event loop, so it must return quickly."""
 
     def opened(self) -> None:
-        """The collection is locked; next come forecasts and the plan."""
+        """The collection is locked; next come forecasts and the crawl."""
         ...
 
     def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:

@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # a manager makes tasks without NumPy
     from headgate.placing.partition import FloatArray
 
-__all__ = ["ScanCost", "measured_seconds", "reference_speeds", "scan_seconds"]
-
-_NEWEST = 0.3
+__all__ = ["ScanCost", "reference_speeds", "scan_seconds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +57,3 @@ def reference_speeds(reference_seconds: FloatArray) -> FloatArray:
     speeds = 1 / reference_seconds
     relative: FloatArray = speeds / speeds.mean()
     return relative
-
-
-def measured_seconds(known: float | None, scan: float) -> float:
-    """What to expect after one more scan: the newest counts 0.3, all older ones together 0.7."""
-    return scan if known is None else _NEWEST * scan + (1 - _NEWEST) * known

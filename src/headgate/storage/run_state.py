@@ -33,11 +33,12 @@ __all__ = [
     "load_budget",
     "load_elapsed",
     "load_report",
+    "save_budget",
 ]
 
 SAVE_SECONDS = 2.0
 _encode = msgspec.json.Encoder().encode
-_ELAPSED, _REPORT = "elapsed", "report"
+_ELAPSED, _REPORT, _BUDGET = "elapsed", "report", "budget"
 _HERE = b"\0"
 """Where the sites go. In JSON there is no such byte, not even inside strings."""
 
@@ -50,7 +51,7 @@ def load_elapsed(run: RunFolder) -> float:
 
 def load_budget(run: RunFolder) -> float | None:
     """Bytes per second, as last set by `headgate budget`, perhaps infinity; None: never set."""
-    text = run.load("budget")
+    text = run.load(_BUDGET)
     if text is None:
         return None
     try:
@@ -59,13 +60,18 @@ def load_budget(run: RunFolder) -> float | None:
         rate = math.nan
     if not rate > 0:
         remedy = "set it anew with 'headgate budget', or delete the file"
-        raise DamagedFile(run.state_file("budget"), "no rate", remedy)
+        raise DamagedFile(run.state_file(_BUDGET), "no rate", remedy)
     return rate
+
+
+def save_budget(run: RunFolder, rate: float) -> None:
+    """Set it: the run looks at it every second."""
+    run.save(_BUDGET, repr(rate).encode())
 
 
 def drop_budget(run: RunFolder) -> None:
     """Forget what `headgate budget` set."""
-    path = run.state_file("budget")
+    path = run.state_file(_BUDGET)
     with writing(path):
         path.unlink(missing_ok=True)
 

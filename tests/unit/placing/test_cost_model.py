@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headgate.placing.cost_model import ScanCost, measured_seconds, reference_speeds, scan_seconds
+from headgate.placing.cost_model import ScanCost, reference_speeds, scan_seconds
 
 
 def test_requests_outweigh_bytes_in_the_paper_s_own_figures() -> None:
@@ -29,8 +29,3 @@ def test_only_ratios_of_reference_times_count() -> None:
     times = np.array([95.0, 84.6, 105.7])
     assert reference_speeds(times) == pytest.approx(reference_speeds(3 * times))
     assert reference_speeds(times).mean() == pytest.approx(1)
-
-
-def test_newer_scans_count_more() -> None:
-    assert measured_seconds(None, 100.0) == 100.0
-    assert measured_seconds(100.0, 200.0) == pytest.approx(130.0)

@@ -31,14 +31,12 @@ __all__ = [
     "FAMILIES",
     "KBIT",
     "LATER",
-    "SIX_SITE_NAMES",
     "fifty_sites",
     "six_sites",
 ]
 
 KBIT = 125.0
 """Bytes in a kbit."""
-SIX_SITE_NAMES = ("wiki", "pear-video", "huanqiu", "sinanews", "huitu", "chinanews")
 SIZE_RATIOS = np.array([1.0, 1.3, 1.6, 1.9, 2.2, 2.5])
 SIX_SITES_KBIT = 125_000.0
 _DEADLINES_AT_950 = np.array([152.88, 252.00, 89.49, 70.63, 214.84, 191.12])
