@@ -38,7 +38,7 @@ from headgate.grid.desk import Desk
 from headgate.grid.given_tasks import TaskSpec
 from headgate.jobs.lending.guest_rules import GuestRules
 from headgate.jobs.lending.worker import Worker, WorkerJob, work
-from headgate.jobs.managing.placing import chosen_by
+from headgate.jobs.managing.placing import set_placing
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.simulated_web import Answer, Line
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
@@ -106,7 +106,7 @@ class Manager:
             store = SqlBoard(catalog.database)
             terms = BoardTerms(lease_seconds)
             desk = Desk(Board(terms), store, Deliveries(run), clock)
-            chosen_by(desk, GridTerms(mode=mode))
+            set_placing(desk, GridTerms(mode=mode))
             store.add_tasks(
                 NewTask(
                     run=run.stamp, site=host, host=host, value=count * delay,

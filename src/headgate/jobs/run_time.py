@@ -38,6 +38,11 @@ class RunTime:
         return self.earlier + self.clock.now() - self._began
 
     @property
+    def leg_now(self) -> float:
+        """Seconds since this leg began."""
+        return self.clock.now() - self._began
+
+    @property
     def start(self) -> float:
         """The clock's time at which the run would have started without interruptions."""
         return self._began - self.earlier

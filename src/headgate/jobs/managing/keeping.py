@@ -32,7 +32,7 @@ from headgate.jobs.keeping.visit_remembering import remember_kept
 from headgate.jobs.keeping.volume_recovery import remember_one
 from headgate.jobs.managing.manager import ManagerParts
 from headgate.jobs.managing.node_watch import DoorKeeper, NodeWatch
-from headgate.jobs.managing.placing import chosen_by
+from headgate.jobs.managing.placing import set_placing
 from headgate.jobs.managing.tasks import host_groups, shared_site
 from headgate.jobs.node import NodeJob
 from headgate.jobs.parts import Parts
@@ -106,7 +106,7 @@ class _KeepByNodes:
             ),
             collection=folder,
         )  # fmt: skip
-        chosen_by(self.desk, self.terms)
+        set_placing(self.desk, self.terms)
         self.fleet = GridFleet(self.desk, self._new_task, self._take_in)
         self.desk.committing.tell = self.fleet.stored
         self.keeper = Keeper(

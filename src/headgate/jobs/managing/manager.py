@@ -39,7 +39,7 @@ from headgate.grid.heartbeat import beating
 from headgate.jobs.budget_keeping import BudgetKeeping
 from headgate.jobs.forecasting import forecast_sites
 from headgate.jobs.managing.node_watch import DoorKeeper, NodeWatch
-from headgate.jobs.managing.placing import chosen_by, looks_at_few
+from headgate.jobs.managing.placing import looks_at_few, set_placing
 from headgate.jobs.managing.progress import GridProgress
 from headgate.jobs.managing.report import grid_report
 from headgate.jobs.managing.shared_sites import SharedSites, shared_groups
@@ -121,7 +121,7 @@ class ManagerWatcher(Protocol):
 
     def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None: ...
 
-    def attach(self, conducting: Interruptible) -> None: ...
+    def attach(self, manager: Interruptible) -> None: ...
 
     def finished(self, report: RunReport) -> None:
         """The run is over; the manager may continue to answer nodes."""
@@ -169,13 +169,13 @@ class _Managing:
         self._desk = Desk(
             self._board, self._store, Deliveries(run), parts.clock,
             DeskTerms(
-                lambda seconds: self._keeping.least_rate(self._leg_now, seconds),
+                lambda seconds: self._keeping.least_rate(self._time.leg_now, seconds),
                 lambda: free_bytes(run.collection),
                 job.grid.reference,
                 lambda: self._shared.pending,
             ),
         )  # fmt: skip
-        chosen_by(self._desk, job.grid)
+        set_placing(self._desk, job.grid)
         self._desk.committing.tell = self._stored
         self._desk.committing.audit = job.grid.audit
         self._nodes = NodeWatch(self._desk, run)
@@ -272,7 +272,7 @@ class _Managing:
         log, now = self._log, self._time.now
         reports = self._sites.reports()
         measured = log.look(now, reports, self._sites.begun)
-        leg_now = now - self._time.earlier
+        leg_now = self._time.leg_now
         self._keep_budget(leg_now, reports)
         self._keeping.save(now)
         awake, wall = self._time.awake(leg_now), self._parts.clock.wall()
@@ -309,11 +309,6 @@ class _Managing:
         else:
             self._sites.ended(result.owner.site, result.row, result.manifest.progress)
 
-    @property
-    def _leg_now(self) -> float:
-        """Seconds since this leg began."""
-        return self._time.now - self._time.earlier
-
     def _now_of(self, wall: float) -> float:
         """A wall-clock time, of this leg or earlier, in the time of the run."""
         now = self._time.now
@@ -323,7 +318,7 @@ class _Managing:
         from headgate.jobs.managing.unread_pages import UnreadPages  # here: it reads pages
 
         wall = self._parts.clock.wall()
-        self._learning.finish(self._desk.roll.servers, self._time.awake(self._leg_now), wall)
+        self._learning.finish(self._desk.roll.servers, self._time.awake(self._time.leg_now), wall)
         report = msgspec.structs.replace(
             self._make_report().whole(), grid=grid_report(self._store, self._run.stamp)
         )

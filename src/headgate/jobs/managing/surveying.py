@@ -27,7 +27,7 @@ from headgate.grid.given_tasks import TaskSpec
 from headgate.jobs.budget_keeping import BudgetKeeping
 from headgate.jobs.managing.manager import ManagerParts
 from headgate.jobs.managing.node_watch import DoorKeeper, NodeWatch
-from headgate.jobs.managing.placing import chosen_by
+from headgate.jobs.managing.placing import set_placing
 from headgate.jobs.managing.progress import GridProgress
 from headgate.jobs.managing.report import grid_report
 from headgate.jobs.managing.survey_tasks import FINISHED, SurveyTasks
@@ -113,12 +113,12 @@ class _SurveyByNodes:
             Board(BoardTerms(self.terms.lease)), self.store, Deliveries(run, self.tasks.believable),
             clock,
             DeskTerms(
-                lambda seconds: self._keeping.least_rate(self._leg_now, seconds),
+                lambda seconds: self._keeping.least_rate(self._time.leg_now, seconds),
                 lambda: free_bytes(run.collection), self.terms.reference,
                 lambda: not self.surveyor.ending,  # what was brought may lead to new servers
             ),
         )  # fmt: skip
-        chosen_by(self.desk, self.terms)
+        set_placing(self.desk, self.terms)
         self.desk.committing.tell = self._stored
         self._sites = GridProgress(self.desk, lambda _: self._time.now)
         self._nodes = NodeWatch(self.desk, run)
@@ -214,7 +214,7 @@ class _SurveyByNodes:
         if not self.surveyor.ending:
             remarks += self._sites.give_up_dropped()
         self.watcher.mended(remarks)
-        now, wall = self._leg_now, self.grid.clock.wall()
+        now, wall = self._time.leg_now, self.grid.clock.wall()
         self._keeping.look(now, self._sites.reports())
         self._keeping.save(now)
         self._learning.look(self.desk.roll.servers, (), {}, self._time.awake(now), wall)
@@ -234,13 +234,8 @@ class _SurveyByNodes:
         log.commit()
         wall = self.grid.clock.wall()
         self._keeping.save_use()
-        self._learning.finish(self.desk.roll.servers, self._time.awake(self._leg_now), wall)
+        self._learning.finish(self.desk.roll.servers, self._time.awake(self._time.leg_now), wall)
         return wrap_up_survey(
             self.folder, self.catalog, self.surveyor, ending, self._time.now, wall,
             grid_report(self.store, self.folder.stamp),
         )  # fmt: skip
-
-    @property
-    def _leg_now(self) -> float:
-        """Seconds since this leg began."""
-        return self._time.now - self._time.earlier

@@ -46,15 +46,11 @@ class SurveyLine:
     @property
     def held(self) -> bool:
         """Whether nothing may pass at the moment."""
-        return self._keeping.rate_at(self._leg_now) == 0.0
-
-    @property
-    def _leg_now(self) -> float:
-        return self._time.now - self._time.earlier
+        return self._keeping.rate_at(self._time.leg_now) == 0.0
 
     def look(self) -> None:
         """Count what arrived, and set the total rate anew."""
-        now, wall = self._leg_now, self._time.clock.wall()
+        now, wall = self._time.leg_now, self._time.clock.wall()
         came = Progress(_SITE, TaskState.CRAWLING, wire_bytes=self._fetcher.carried())
         self._keeping.look(now, [came])
         self._keeping.save(now)
@@ -65,7 +61,7 @@ class SurveyLine:
         """At the end of the leg: save the use of the line and what was learned."""
         self.look()
         self._keeping.save_use()
-        awake = self._time.awake(self._leg_now)
+        awake = self._time.awake(self._time.leg_now)
         self._learning.finish(self._fetcher.servers, awake, self._time.clock.wall())
 
     @contextlib.asynccontextmanager
@@ -93,7 +89,7 @@ class SurveyLine:
             self._fetcher.meter.set_total(way.rate)
 
     def _set_total(self) -> None:
-        rate = self._keeping.rate_at(self._leg_now)
+        rate = self._keeping.rate_at(self._time.leg_now)
         total = math.inf if rate is None else rate
         if self._way is not None:
             self._way.set_ceiling(total)
