@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from msgspec.structs import replace
 from headgate.jobs.crawl import CrawlJob, crawl
 from headgate.jobs.fetcher_settings import fetcher_settings
 from headgate.jobs.nobody import Nobody
+from headgate.jobs.parts import MakePlan
 from headgate.jobs.virtual_parts import virtual_parts
 from headgate.lab.worlds.simulated_web import Answer, Line
 from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
 from headgate.model.budget import Budget
+from headgate.model.errors import WorldFault
 from headgate.model.fetch import FetchRequest
 from headgate.model.plan import Plan
 from headgate.model.run_report import RunReport
@@ -44,12 +47,32 @@ async def never(*_: Any) -> Plan:
     raise AssertionError("nobody waits for it")
 
 
-def crawled(site: Site, out: Path, bandwidth: BytesPerSecond) -> RunReport:
+async def killed(*_: Any) -> Plan:
+    raise WorldFault("the process that makes it ended without an answer")
+
+
+class Reader(Nobody):
+    """Of what the user is told."""
+
+    def __init__(self) -> None:
+        self.remarks: list[str] = []
+
+    def mended(self, remarks: Sequence[str]) -> None:
+        self.remarks += remarks
+
+
+def crawled(
+    site: Site,
+    out: Path,
+    bandwidth: BytesPerSecond,
+    make_plan: MakePlan = never,
+    watcher: Nobody | None = None,
+) -> RunReport:
     async def run(loop: VirtualLoop) -> RunReport:
         clock = VirtualClock(loop, 1_794_751_200.0)
         job = CrawlJob((site,), Budget(bandwidth), out, fetcher_settings((site,), "test"))
-        parts = replace(virtual_parts(clock, answer, Line()), make_plan=never)
-        return await crawl(job, parts, Nobody())
+        parts = replace(virtual_parts(clock, answer, Line()), make_plan=make_plan)
+        return await crawl(job, parts, watcher or Nobody())
 
     return run_virtually(run)
 
@@ -67,3 +90,11 @@ def test_a_crawl_that_has_ended_waits_for_no_plan(
     assert report.sites[0].finished is not None
     assert report.seconds - report.sites[0].finished < PLAN_SECONDS / 2
     assert report.policy == policy
+
+
+def test_a_crawl_outlives_the_process_that_makes_its_plan(tmp_path: Path) -> None:
+    reader = Reader()
+    report = crawled(LONG, tmp_path, BytesPerSecond(1e6), killed, reader)
+    assert (report.pages, report.sites[0].met, report.interrupted) == (12, True, False)
+    assert any("no plan to compare with" in remark for remark in reader.remarks)
+    assert not list((tmp_path / "spool").iterdir()), "the run is finished"

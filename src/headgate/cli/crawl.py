@@ -150,8 +150,9 @@ def run(args: argparse.Namespace) -> int:
     finally:
         opening.clear()
     code = conclude(report, job.out, as_json=args.json, strict=args.strict)
-    if report.interrupted and not args.json:
-        show_unfinished(RunFolder(job.out, report.stamp))
+    run = RunFolder(job.out, report.stamp)
+    if run.unfinished and not args.json:
+        show_unfinished(run)
     return code
 
 

@@ -1,4 +1,4 @@
-"""Before the first task is given out, nodes that start together come together: who is first would
+"""Before the first lists are dealt, nodes that start together come together: who is first would
 take what is right for others.
 """
 

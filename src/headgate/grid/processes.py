@@ -34,6 +34,7 @@ from headgate.grid.messages import (
 from headgate.grid.spawning import Begin
 from headgate.grid.workers import Running, Worker
 from headgate.model.errors import WorldFault
+from headgate.model.run_report import PROCESS_DIED
 from headgate.model.task import Task
 from headgate.placing.evening_out import Place, best_move, worth_a_look
 from headgate.traffic.server_tally import ServerTally
@@ -41,8 +42,8 @@ from headgate.traffic.server_tally import ServerTally
 __all__ = ["ProcessFleet", "open_processes"]
 
 _MOST_RESTARTS = 3
-"""Of a site: one that kills its process each time is given up."""
-_DIED = "its process died again and again"
+"""Of a site, soon one after the other: one that kills its process each time is given up."""
+_SOON_SECONDS = 600.0
 _INTERRUPTED = "interrupted"
 _ENDING_SECONDS = 10.0
 """Time for a process to end after its last message."""
@@ -258,18 +259,29 @@ class ProcessFleet:
 
     async def _revive(self, worker: Worker) -> None:
         worker.bury()
+        now = self._clock.now()
         for running in self._running_in(worker):
             task, known = running.task, running.progress
             running.progress = None  # it would look as if nothing arrived
             running.restarts += 1
             running.before = running.target = None
-            if running.restarts > _MOST_RESTARTS:
+            if running.rate > 0:  # one that is parked does nothing
+                soon = now - worker.begun < _SOON_SECONDS
+                running.blamed = running.blamed + 1 if soon else 1
+            if running.blamed > _MOST_RESTARTS:
                 known = known or Progress(task.name, visit=task.visit)
-                self._end(structs.replace(known, state=TaskState.STOPPED, reason=_DIED))
+                ended = now - running.began
+                self._end(
+                    structs.replace(
+                        known, state=TaskState.STOPPED, reason=PROCESS_DIED, ended=ended
+                    )
+                )
         await self._replace(worker)
-        worker.cores = 1
+        worker.cores, worker.begun = 1, self._clock.now()
         self._take_up(worker, self._running_in(worker))
         self._share_cores()
+        if self._closing:  # while it was replaced: the word to close went to the one that died
+            worker.stream.send(Close())
 
     def _take_up(self, worker: Worker, sites: Sequence[Running]) -> None:
         """Let a process continue sites from their journals."""

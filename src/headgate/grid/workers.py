@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import msgspec
@@ -80,6 +81,8 @@ class Worker(msgspec.Struct):
     greeted: bool = False
     """The process has sent its first message."""
     gone: bool = False
+    begun: float = -math.inf
+    """When the process took the place of one that had died."""
 
     @property
     def cores_busy(self) -> float | None:
@@ -120,6 +123,8 @@ class Running(msgspec.Struct):
     stop: str | None = None
     """Why it was stopped; None: it was not."""
     restarts: int = 0
+    blamed: int = 0
+    """How often its process died soon after the time before, while it was crawling."""
     target: Worker | None = None
     """The process that it moves to once it is released; None: it stays."""
     before: Progress | None = None

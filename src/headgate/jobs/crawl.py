@@ -48,7 +48,7 @@ from headgate.jobs.unfinished import report_so_far
 from headgate.jobs.upkeep import FleetTerms, Upkeep, open_working_fleet
 from headgate.jobs.wrapping_up import Finished, wrap_up
 from headgate.model.budget import Budget
-from headgate.model.errors import WorldFault
+from headgate.model.errors import HeadgateError, WorldFault
 from headgate.model.plan import Plan
 from headgate.model.quota import QuotaUse
 from headgate.model.run_report import RunReport, SiteReport
@@ -167,6 +167,8 @@ class _Crawl:
             except BaseException:
                 with contextlib.suppress(WorldFault):  # the first fault is the one to tell
                     await self._end_leg(interrupted=True)
+                    if self._leg is not None:
+                        self._leg.keeping.save_use()
                 raise
             assert self._leg is not None
             tables_written = self._tables.begin()
@@ -239,9 +241,14 @@ class _Crawl:
         from headgate.control.planning_ahead import with_what_is_left  # here: few starts plan
 
         known = with_what_is_left(forecasts, left, caps)
-        self._plan = await self._parts.make_plan(
-            self._job.sites, self._job.budget, known, start, now, 0.0 if use is None else use.used
-        )
+        used = 0.0 if use is None else use.used
+        try:
+            self._plan = await self._parts.make_plan(
+                self._job.sites, self._job.budget, known, start, now, used
+            )
+        except (HeadgateError, OSError) as fault:  # no reason to lose what is being crawled
+            self._watcher.mended([f"There is no plan to compare with: {fault}."])
+            return
         if not manager.done:
             self._watcher.planned(self._plan, known)
         if not conducting.interrupted and self._following is None:

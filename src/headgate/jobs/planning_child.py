@@ -50,9 +50,7 @@ async def plan_in_child(
         if process.returncode is None:
             process.kill()
     if not answer:
-        raise WorldFault(
-            "the process that makes the plan ended without an answer; --resume goes on"
-        )
+        raise WorldFault("the process that makes it ended without an answer")
     made = pickle.loads(answer)
     if isinstance(made, Exception):
         raise made

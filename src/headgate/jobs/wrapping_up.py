@@ -15,7 +15,7 @@ from headgate.control.catalog import Catalog, Outcome, Visit
 from headgate.crawling.progress import Progress
 from headgate.jobs.budget_keeping import BudgetKeeping
 from headgate.jobs.visits import record_visits, visit_of
-from headgate.model.run_report import RunReport, SiteReport
+from headgate.model.run_report import PROCESS_DIED, RunReport, SiteReport
 from headgate.storage.collection import RunFolder
 from headgate.storage.replacing import write_whole
 
@@ -73,9 +73,14 @@ def wrap_up(
     keeping.save_use()
     write_whole(run.path / "report.json", msgspec.json.encode(report))
     write_report_page(report, run.path)
-    if report.interrupted or any(site.state in _UNFINISHED for site in report.sites):
+    if report.interrupted or any(map(_is_unfinished, report.sites)):
         catalog.end_run(run.stamp, wall, Outcome.INTERRUPTED)
     else:
         run.finish()
         catalog.end_run(run.stamp, wall, Outcome.FINISHED)
     return remarks
+
+
+def _is_unfinished(site: SiteReport) -> bool:
+    """Of sites whose process died, a resumed run may find which one it was that killed it."""
+    return site.state in _UNFINISHED or site.reason == PROCESS_DIED

@@ -22,6 +22,7 @@ __all__ = [
     "MAX_PAGES",
     "MAX_TIME",
     "OUTGROWN",
+    "PROCESS_DIED",
     "AuditReport",
     "FocusReport",
     "GridReport",
@@ -41,6 +42,8 @@ MAX_PAGES, MAX_BYTES, MAX_TIME = "max_pages", "max_bytes", "max_time"
 """Reasons of sites that reached a limit set by the user."""
 ENOUGH_NEW = "enough_new"
 """Reason of a keeper's visit that has fetched as much of new pages as it may."""
+PROCESS_DIED = "its process died again and again"
+"""Reason of a site that was crawling each time; a resumed run tries it again."""
 OUTGROWN = "far larger than expected; tell its size with expect in the site file"
 """Reason of a site that reached the largest result which a manager accepts from a node."""
 ENDS_AS_TOLD = (AT_DEADLINE, MAX_PAGES, MAX_BYTES, MAX_TIME, ENOUGH_NEW, OUTGROWN)

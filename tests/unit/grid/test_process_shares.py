@@ -12,6 +12,7 @@ import pytest
 from headgate.crawling.clock import SystemClock
 from headgate.crawling.progress import HANDED_OVER, Progress, TaskState
 from headgate.grid.messages import (
+    Close,
     Hello,
     News,
     SetRates,
@@ -25,6 +26,7 @@ from headgate.grid.messages import (
 from headgate.grid.processes import ProcessFleet
 from headgate.grid.workers import Running, Worker
 from headgate.model.errors import WorldFault
+from headgate.model.run_report import PROCESS_DIED
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.model.units import Seconds
@@ -292,6 +294,76 @@ def test_what_two_processes_asked_of_one_server_is_added_up_and_only_once() -> N
         assert (together.hosts, together.requests, together.bytes) == ({"x", "y"}, 7, 70)
 
     divided(play)
+
+
+@dataclass
+class Mortal:
+    """One process, which takes the sites "a", crawled, and "b", parked, each time it dies."""
+
+    seconds: float = 0.0
+    reborn: Heard = field(default_factory=Heard)
+
+    def now(self) -> float:
+        return self.seconds
+
+    def wall(self) -> float:
+        return self.seconds
+
+    async def die(self, *, times: int, seconds_between: float) -> ProcessFleet:
+        worker = Worker(None, Heard())  # type: ignore[arg-type]
+        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, self._replaced, self)
+        begin(fleet, {"a": 10.0, "b": 0.0})
+        for _ in range(times):
+            self.seconds += seconds_between
+            await fleet._revive(worker)
+        return fleet
+
+    async def _replaced(self, worker: Worker) -> None:
+        self.reborn = Heard()
+        worker.stream = self.reborn  # type: ignore[assignment]
+
+
+def test_a_site_that_kills_its_process_each_time_is_given_up_and_one_that_is_parked_is_not() -> (
+    None
+):
+    async def play() -> None:
+        mortal = Mortal()
+        fleet = await mortal.die(times=4, seconds_between=5.0)
+        (ended,) = await fleet.wait(0.0)
+        assert (ended.site, ended.state, ended.ended) == ("a", TaskState.STOPPED, 20.0)
+        assert ended.reason == PROCESS_DIED
+        assert mortal.reborn.begun == ["b"]
+
+    asyncio.run(play())
+
+
+def test_a_process_that_dies_every_other_hour_costs_no_site() -> None:
+    async def play() -> None:
+        mortal = Mortal()
+        fleet = await mortal.die(times=20, seconds_between=7200.0)
+        assert not await fleet.wait(0.0)
+        assert mortal.reborn.begun == ["a", "b"]
+
+    asyncio.run(play())
+
+
+def test_who_closes_while_a_process_is_replaced_closes_the_new_one() -> None:
+    async def play() -> None:
+        dying, reborn = Speaking([HELLO]), Speaking([HELLO])
+        worker = Worker(None, dying)  # type: ignore[arg-type]
+
+        async def replaced(worker: Worker) -> None:
+            closing.append(asyncio.create_task(fleet.close("interrupted")))
+            await asyncio.sleep(0.01)
+            worker.stream = reborn  # type: ignore[assignment]
+
+        closing: list[asyncio.Task[None]] = []
+        fleet = ProcessFleet([worker], BYTES_LEFT.__getitem__, replaced, SystemClock())
+        await fleet.hear(worker)
+        assert Close() in reborn.orders
+        await asyncio.wait_for(closing[0], 5)
+
+    asyncio.run(play())
 
 
 def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> None:

@@ -74,8 +74,8 @@ class KeepLegs:
                 with contextlib.suppress(asyncio.CancelledError):
                     await tending
                 self.now = None
+                keeping.save_use()
             learning.finish(fleet.servers(), self._time.awake(conducting.now), clock.wall())
-            keeping.save_use()
 
     def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
         leg = self.now

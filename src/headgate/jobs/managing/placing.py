@@ -11,14 +11,14 @@ __all__ = ["looks_at_few", "placing_of", "set_placing"]
 
 _SEED = 20100
 """For random places of nodes without measurements."""
-_PULL_SECONDS, _LISTS_SECONDS = 2.0, 5.0
+_GATHER_SECONDS = 5.0
 
 
 def set_placing(desk: Desk, terms: GridTerms) -> None:
-    """Set the placement policy of a desk, and how long nodes may take to come together. Lists are
-    dealt to those who are here; who pulls first has the choice of all."""
+    """Set the placement policy of a desk. Lists are dealt when nodes that start together are
+    here."""
     desk.board.choice.choose = placing_of(terms, DeskView(desk)).choose
-    desk.gathering.seconds = _PULL_SECONDS if terms.mode is Mode.PULL else _LISTS_SECONDS
+    desk.gathering.seconds = 0.0 if terms.mode is Mode.PULL else _GATHER_SECONDS
 
 
 def looks_at_few(terms: GridTerms) -> bool:
