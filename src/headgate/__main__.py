@@ -2,7 +2,8 @@
 
 Before anything else is loaded Ctrl-C gets its plainest meaning, the end; and a standard stream that
 was closed by whoever started us becomes one that leads nowhere. Otherwise the next file or socket
-that is opened would take its number, and get what is said there.
+that is opened would take its number, and get what is said there. Then as many files may be open as
+the system allows, in this process and in those that it starts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ def start() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     _fill_closed_streams()
     from headgate.cli.main import main
+    from headgate.fetching.open_files import raise_limit
 
+    raise_limit()
     code = main()
     for stream in (sys.stdout, sys.stderr):
         _let_go(stream)

@@ -93,7 +93,8 @@ class Fetcher(Protocol):
     def servers(self) -> Mapping[str, ServerTally]: ...
 
     async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
-        """One request, without following redirects; raises nothing but cancellation."""
+        """One request, without following redirects; raises nothing but cancellation, and a
+        `WorldFault` if this machine could not send it: that says nothing about the URL."""
         ...
 
     def under_way(self, site: str) -> int:

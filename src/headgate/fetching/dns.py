@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from headgate.fetching.faults import FetchFault
+from headgate.fetching.open_files import try_one
 from headgate.model.fetch import FailureKind
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Resolver(Protocol):
-    """Finds a name's addresses or raises a FetchFault of kind DNS."""
+    """Finds a name's addresses or raises a FetchFault of kind DNS; an OSError if this machine is
+    at fault (`open_files`)."""
 
     async def resolve(self, host: str) -> Answer: ...
 
@@ -56,6 +58,8 @@ class NetworkResolver:
         self._resolver: aiodns.DNSResolver | None = None
 
     async def resolve(self, host: str) -> Answer:
+        if self._resolver is None:
+            try_one()  # c-ares would never learn its name servers
         import aiodns
 
         if self._resolver is None:
@@ -65,6 +69,7 @@ class NetworkResolver:
                 host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM
             )
         except aiodns.error.DNSError as error:
+            try_one()
             raise FetchFault(FailureKind.DNS, f"{host}: {error.args[-1]}") from error
         # IPv4 first: if both exist, it is the one that is hardly ever broken.
         nodes = sorted(found.nodes, key=lambda node: node.family != socket.AF_INET)
@@ -113,7 +118,7 @@ class CachedResolver:
         self._resolver = resolver
         self._clock = clock
         self._known: OrderedDict[str, _Remembered] = OrderedDict()
-        self._asking: dict[str, asyncio.Task[Answer | FetchFault]] = {}
+        self._asking: dict[str, asyncio.Task[Answer | FetchFault | OSError]] = {}
 
     async def resolve(self, host: str) -> Answer:
         known = self._known.get(host)
@@ -132,11 +137,14 @@ class CachedResolver:
             task.cancel()
         await self._resolver.close()
 
-    async def _ask(self, host: str) -> Answer | FetchFault:
+    async def _ask(self, host: str) -> Answer | FetchFault | OSError:
+        """Errors are returned: perhaps nobody waits for them any more."""
         try:
             answer: Answer | FetchFault = await self._resolver.resolve(host)
         except FetchFault as fault:
             answer = fault
+        except OSError as error:  # nothing was learned about the name
+            return error
         self._known[host] = _Remembered(self._clock() + _lifetime(answer), answer)
         self._known.move_to_end(host)
         while len(self._known) > REMEMBERED_NAMES:
@@ -144,9 +152,11 @@ class CachedResolver:
         return answer
 
 
-def _told(answer: Answer | FetchFault) -> Answer:
+def _told(answer: Answer | FetchFault | OSError) -> Answer:
     if isinstance(answer, FetchFault):
         raise FetchFault(answer.kind, answer.detail)
+    if isinstance(answer, OSError):
+        raise OSError(*answer.args)
     return answer
 
 

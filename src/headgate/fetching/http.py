@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.fetching.addresses import AddressGuard, leads_to_public
 from headgate.fetching.connection import Connection, Surroundings
@@ -26,6 +27,7 @@ from headgate.fetching.identity import identities
 from headgate.fetching.large_blocks import give_large_blocks_back
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
+from headgate.fetching.open_files import most_idle
 from headgate.fetching.opener import Opener
 from headgate.fetching.origin import Origin, Origins
 from headgate.fetching.pool import Pool
@@ -99,8 +101,9 @@ class HttpFetcher:
         self.servers = self._tallies.by_address
         """Counters for each server address; they only grow."""
         self._limits = settings.limits
+        idle = settings.limits.idle_connections
         self._around = Surroundings(settings.limits, self.meter)
-        self._pool = Pool(settings.limits)
+        self._pool = Pool(replace(settings.limits, idle_connections=most_idle(idle)))
         self._around.dropped = self._pool.forget
         self._resolver = resolver or CachedResolver(NetworkResolver())
         tls = Tls(verify=settings.verify_tls, authorities=settings.authorities)
@@ -135,7 +138,8 @@ class HttpFetcher:
     async def fetch(
         self, request: FetchRequest, witness: Witness | None = None
     ) -> Fetched | FetchFailure:
-        """The response, or why there is none; raises only CancelledError."""
+        """The response, or why there is none; raises only CancelledError, and `WorldFault` if this
+        machine can open no connection: the URL is as good as before."""
         left = time.time()
         began = time.monotonic()
         try:

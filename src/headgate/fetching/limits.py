@@ -27,4 +27,4 @@ class Limits(msgspec.Struct, frozen=True):
     idle_seconds: float = 30.0
     """How long an unused connection is kept."""
     idle_connections: int = 1024
-    """Maximum number of unused connections, over all hosts."""
+    """Maximum number of unused connections, over all hosts; fewer if only few files may be open."""

@@ -6,6 +6,9 @@ too wide, it is opened again before anything was sent, and the round trip is rem
 
 Handshakes are paid for, too: a little before connect, more before a TLS handshake with its
 certificates; the difference is settled afterwards.
+
+Errors of the server and the way to it become `FetchFault`; those of this machine (`open_files`)
+stay OSError: a server must not be blamed for them.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from headgate.fetching.connection import Connection, Surroundings
 from headgate.fetching.dns import Resolver
 from headgate.fetching.faults import FetchFault
 from headgate.fetching.identity import Identity
+from headgate.fetching.open_files import is_ours
 from headgate.fetching.origin import Origin
 from headgate.fetching.proxy import Proxy
 from headgate.fetching.tcp import Line, open_socket
@@ -82,7 +86,7 @@ class Opener:
         return fits(line.window, self._wanted(host, request, self._rtts.get(host, 0.0)))
 
     async def open(self, origin: Origin, request: FetchRequest) -> Connection:
-        """A new connection after its handshakes."""
+        """A new connection after its handshakes. An OSError is this machine's fault."""
         limit, site = self._around.limits.connect_seconds, request.site
         proxy = self._proxies.get(origin.via)
         unpaid = self._handshake_bytes(origin)
@@ -100,6 +104,9 @@ class Opener:
             raise FetchFault(
                 FailureKind.CONNECT_TIMEOUT, f"{origin}: no connection in {limit:g} s{_by(proxy)}"
             ) from None
+        except OSError:
+            self._around.meter.settle(site, unpaid)
+            raise
         line.read = line.arrivals()[0]
         came = line.settle()
         self._around.meter.settle(site, unpaid - came)
@@ -145,6 +152,8 @@ class Opener:
                 address = (await self._resolver.resolve(address)).addresses[0]
             line = await _connected(address, proxy.port, self._opening(origin.host, request))
         except (OSError, FetchFault) as error:
+            if isinstance(error, OSError) and is_ours(error):
+                raise
             why = error.detail if isinstance(error, FetchFault) else _reason(error)
             raise FetchFault(FailureKind.REFUSED, f"{proxy}: {why}") from None
         try:
@@ -162,15 +171,19 @@ class Opener:
         fault = FetchFault(FailureKind.REFUSED, str(origin))
         for address in await self._addresses(origin.host, request.site):
             try:
-                line = await _connected(address, origin.port, self._opening(origin.host, request))
+                return await self._fitting(address, origin, request)
             except OSError as error:
+                if is_ours(error):
+                    raise
                 fault = FetchFault(FailureKind.REFUSED, f"{address}: {_reason(error)}")
-                continue
-            if self._unfit(origin.host, request, line):
-                line.sock.close()
-                line = await _connected(address, origin.port, self._opening(origin.host, request))
-            return line
         raise fault
+
+    async def _fitting(self, address: str, origin: Origin, request: FetchRequest) -> Line:
+        line = await _connected(address, origin.port, self._opening(origin.host, request))
+        if self._unfit(origin.host, request, line):
+            line.sock.close()
+            line = await _connected(address, origin.port, self._opening(origin.host, request))
+        return line
 
     def _may_use(self, host: str, address: str, site: str) -> bool:
         """Another site may have opened the connection, to a private host that only it may use."""

@@ -120,6 +120,7 @@ class Pool:
                     self.forget(connection)
 
     def close(self) -> None:
+        """Close all idle connections."""
         for host in list(self._hosts.values()):
             for connection in list(host.idle):
                 self.forget(connection)

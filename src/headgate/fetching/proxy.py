@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from headgate.fetching.faults import FetchFault
+from headgate.fetching.open_files import is_ours
 from headgate.fetching.origin import Origin
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FailureKind
@@ -70,13 +71,16 @@ class Proxy(msgspec.Struct, frozen=True):
         return not self.socks and not origin.secure
 
     async def tunnel(self, sock: socket.socket, origin: Origin) -> None:
-        """Make a tunnel through the proxy to the origin."""
+        """Make a tunnel through the proxy to the origin. Raises `FetchFault`, or an OSError if this
+        machine is at fault (`open_files`)."""
         try:
             if self.socks:
                 await self._socks(sock, origin)
             elif origin.secure:
                 await self._connect(sock, origin)
         except OSError as error:
+            if is_ours(error):
+                raise
             raise FetchFault(FailureKind.REFUSED, f"{self}: {error}") from None
 
     async def _connect(self, sock: socket.socket, origin: Origin) -> None:

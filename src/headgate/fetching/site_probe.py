@@ -45,9 +45,9 @@ class SiteProbe:
             await self._resolver.close()
 
     async def _find(self, site: str, url: str) -> None:
-        """A site whose name does not resolve is not probed."""
+        """A site whose name does not resolve, or cannot be asked for now, is not probed."""
         parts = urlsplit(url)
-        with contextlib.suppress(FetchFault):
+        with contextlib.suppress(FetchFault, OSError):
             address = (await self._resolver.resolve(parts.hostname or "")).addresses[0]
             self._targets[site] = Target(address, parts.port or _PORTS[parts.scheme])
             self._probe.aim(list(self._targets.values()))

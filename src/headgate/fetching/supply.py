@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from headgate.fetching.connection import Connection
 from headgate.fetching.exchange import Exchange
+from headgate.fetching.open_files import cannot_connect
 from headgate.fetching.opener import Opener
 from headgate.fetching.origin import Origin
 from headgate.fetching.pool import Pool
@@ -31,17 +32,29 @@ class Supply:
         return None
 
     async def open(self, origin: Origin, request: FetchRequest) -> Connection:
-        """A new connection when the host has a free slot, or one returned meanwhile."""
+        """A new connection when the host has a free slot, or one returned meanwhile. Raises
+        `WorldFault` if this machine can open none."""
         connection = await self._pool.claim(origin)
         if connection is not None and self._opener.fits(connection, request):
             return connection
         if connection is not None:
             connection.close()
         try:
-            return await self._opener.open(origin, request)
+            return await self._opened(origin, request)
         except BaseException:
             self._pool.drop(origin, None)
             raise
+
+    async def _opened(self, origin: Origin, request: FetchRequest) -> Connection:
+        """If this machine cannot open one, idle ones make room, once."""
+        try:
+            return await self._opener.open(origin, request)
+        except OSError:
+            self._pool.close()
+        try:
+            return await self._opener.open(origin, request)
+        except OSError as error:
+            raise cannot_connect(str(origin), error) from error
 
     def release(self, connection: Connection, exchange: Exchange) -> None:
         """After a successful exchange: keep the connection if the server allows it."""

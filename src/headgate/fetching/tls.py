@@ -17,6 +17,7 @@ from typing import Any
 import certifi
 
 from headgate.fetching.faults import FetchFault
+from headgate.fetching.open_files import is_ours, try_one
 from headgate.fetching.origin import Origin
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FailureKind, TlsFacts
@@ -144,16 +145,21 @@ class Tls:
         return tls
 
     async def secure(self, sock: socket.socket, origin: Origin) -> TlsStream:
+        """Raises `FetchFault`, or an OSError if this machine is at fault (`open_files`)."""
         if self._context is None:
+            try_one()  # OpenSSL would trust nobody, and say nothing
             self._context = self._make_context()
         stream = TlsStream(self._context, origin.host, self._sessions.get(origin))
         try:
             await stream.handshake(sock)
         except ssl.SSLCertVerificationError as error:
+            try_one()  # OpenSSL reads some authorities only now
             raise FetchFault(FailureKind.TLS, f"certificate: {error.verify_message}") from error
         except ssl.SSLError as error:
             raise FetchFault(FailureKind.TLS, _in_words(error)) from error
         except OSError as error:
+            if is_ours(error):
+                raise
             raise FetchFault(FailureKind.TLS, str(error)) from error
         return stream
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydispatch.dispatcher import getAllReceivers
 from scrapy import Request, signals
-from scrapy.exceptions import IgnoreRequest, NotSupported, StopDownload
+from scrapy.exceptions import DownloadFailedError, IgnoreRequest, NotSupported, StopDownload
 from scrapy.http import Headers, Response
 from scrapy.utils.python import global_object_name
 from twisted.python.failure import Failure
 
-from headgate.model.errors import HeadgateError
-from headgate.model.fetch import FetchFailure
+from headgate.model.errors import HeadgateError, WorldFault
+from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.reading.http_head import Fields
 from headgate.scrapy.line import Line
 from headgate.scrapy.spider_site import SpiderSite
@@ -29,6 +29,8 @@ from headgate.scrapy.translating import fetch_request, raised, response_of
 if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader, Slot
     from scrapy.crawler import Crawler
+
+    from headgate.fetching.http import HttpFetcher
 
 __all__ = ["Seat"]
 
@@ -84,7 +86,7 @@ class Seat:
         assert task is not None
         site.fetching.add(task)
         try:
-            outcome = await line.fetcher.fetch(asked, witness)
+            outcome = await _fetched(line.fetcher, asked, witness)
         except asyncio.CancelledError:
             if site.closed and task.cancelling():
                 task.uncancel()
@@ -194,6 +196,16 @@ class Seat:
         if self._line is not None:
             came = sum(known.progress.wire_bytes for known in self._line.fleet.sites)
             self._crawler.stats.set_value("headgate/wire_bytes", came)
+
+
+async def _fetched(
+    fetcher: HttpFetcher, asked: FetchRequest, witness: _Witness | None
+) -> Fetched | FetchFailure:
+    """A fault of this machine becomes an error after which Scrapy asks again."""
+    try:
+        return await fetcher.fetch(asked, witness)
+    except WorldFault as fault:
+        raise DownloadFailedError(str(fault)) from fault
 
 
 def _depth(request: Request) -> int:

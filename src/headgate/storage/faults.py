@@ -11,17 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headgate.model.errors import UserMistake, WorldFault
+from headgate.model.remedies import REMEDIES
 
 __all__ = ["opening_collection", "reading", "without_remedy", "writing"]
 
-_THEN = "then try again; a crawl or survey goes on with --resume"
-_REMEDIES = {
-    errno.ENOSPC: f"free some space, {_THEN}",
-    errno.EDQUOT: f"the disk quota is used up; free some space, {_THEN}",
-    errno.EFBIG: f"the largest size of a file is reached (ulimit -f); raise it, {_THEN}",
-    errno.EMFILE: f"too many open files (ulimit -n); raise the limit, {_THEN}",
-    errno.EIO: "the disk may be failing; what was stored before is untouched",
-}
 _LEAST_FREE_BYTES = 100_000
 """With less, a database cannot be written."""
 _NO_ENTRY = frozenset({
@@ -69,10 +62,10 @@ def opening_collection(path: Path) -> Iterator[None]:
 def without_remedy(words: str) -> str:
     """Of a fault, for whoever tries again without being asked: nobody has to ``--resume``.
 
-    >>> without_remedy(f"cannot write a: No space left ({_REMEDIES[errno.ENOSPC]})")
+    >>> without_remedy(f"cannot write a: No space left ({REMEDIES[errno.ENOSPC]})")
     'cannot write a: No space left'
     """
-    for remedy in _REMEDIES.values():
+    for remedy in REMEDIES.values():
         words = words.replace(f" ({remedy})", "")
     return words
 
@@ -89,5 +82,5 @@ def _database_reason(error: sqlite3.DatabaseError, path: Path) -> str:
 
 def _reason(error: OSError) -> str:
     text = os.strerror(error.errno) if error.errno else str(error)
-    remedy = _REMEDIES.get(error.errno or 0)
+    remedy = REMEDIES.get(error.errno or 0)
     return f"{text} ({remedy})" if remedy else text

@@ -16,7 +16,7 @@ import msgspec
 from headgate.jobs.lending.beating import Beating
 from headgate.jobs.lending.owner_bounds import OwnerBounds
 from headgate.jobs.parts import Parts
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import HeadgateError, WorldFault
 from headgate.model.fetch import Fetched, FetchRequest
 from headgate.model.site import Site
 from headgate.storage.replacing import write_soon
@@ -88,7 +88,10 @@ class ReferenceVisit:
                 request = FetchRequest(
                     url, _NAME, _EXPECTED_BYTES, _MOST_BYTES, most_seconds=_MOST_SECONDS
                 )
-                outcome = await fetcher.fetch(request)
+                try:
+                    outcome = await fetcher.fetch(request)
+                except WorldFault:  # too few open files, at the moment
+                    return None
                 if not isinstance(outcome, Fetched) or outcome.status != _GOOD:
                     return None
                 found.append(self.parts.clock.now() - began)
