@@ -17,6 +17,9 @@ from tests.machine import wait_until
 
 from headgate.control.catalog import Outcome
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.collection import Collection
+from headgate.storage.run_state import load_report
+from headgate.storage.warc.writer import file_safe
 
 from .reckoning import interrupted, reckon, run_leg
 from .running import headgate
@@ -30,7 +33,7 @@ COMMAND = [sys.executable, "-m", "headgate", "crawl"]
 def crawling(web: SmallWeb, out: Path, *words: str, until: int) -> Iterator[subprocess.Popen[str]]:
     """A crawl of which the server has seen so many requests."""
     process = subprocess.Popen(
-        [*COMMAND, web.seed, "--out", str(out), "--quiet", *words],
+        [*COMMAND, web.seed, *words, "--out", str(out), "--quiet"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -115,6 +118,36 @@ def test_an_unfinished_run_can_be_looked_at_and_given_up(tmp_path: Path) -> None
         web.seconds_per_page = 0.0
         assert headgate("crawl", web.seed, "--out", tmp_path, "--quiet").returncode == 0
     assert reckon(tmp_path).pages == 200
+
+
+def test_a_resumed_run_cuts_the_archives_of_sites_that_it_does_not_go_on_with(
+    tmp_path: Path,
+) -> None:
+    """A kill may leave more in them than was committed."""
+    with (
+        serving(SmallWeb(5)) as done,
+        serving(SmallWeb(50, held_after=20)) as web,
+        crawling(web, tmp_path, done.seed, until=20) as process,
+    ):
+        name = f"127.0.0.1:{done.port}"
+
+        def is_settled() -> bool:
+            saved = load_report(Collection(tmp_path).runs()[0])
+            return saved is not None and any(s.name == name and s.settled for s in saved.sites)
+
+        wait_until(is_settled)
+        process.kill()
+        process.wait()
+        stem = file_safe(name)
+        (archive,) = tmp_path.glob(f"runs/*/warc/{stem}-00001.warc.gz")
+        whole = archive.read_bytes()
+        archive.write_bytes(whole + b"not committed")
+        archive.with_name(f"{stem}-00002.warc.gz").write_bytes(b"not committed")
+        web.held_after = None
+        assert headgate("crawl", "--resume", "--out", tmp_path, "--quiet").returncode == 0
+    assert archive.read_bytes() == whole
+    assert len(list(archive.parent.glob(f"{stem}-*"))) == 1
+    assert reckon(tmp_path).pages == 55
 
 
 def test_only_what_is_unfinished_and_not_running_is_given_up(tmp_path: Path) -> None:

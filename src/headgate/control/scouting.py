@@ -21,7 +21,7 @@ from headgate.control.sizing import LOOK_BYTES, SizeWatch
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Fetcher
 from headgate.crawling.progress import Progress
-from headgate.crawling.reading_aside import read_response
+from headgate.crawling.reading_aside import Unreadable, read_response
 from headgate.crawling.robots import RobotsFile, learn_robots, sitemaps_of
 from headgate.frontier.ports import MemorySpill
 from headgate.frontier.scope import Scope, origin_of
@@ -147,14 +147,20 @@ class _Look:
         target = self.reader.redirect_target(fetched)
         if target:
             return self.scope.candidates([target])
-        read = await read_response(self.site.name, self.reader.read, fetched)
+        try:
+            read = await read_response(self.site.name, self.reader.read, fetched)
+        except Unreadable:
+            return ()
         return self._inside(read.to_follow)
 
     async def _read_sitemap(self, url: str, robots: RobotsFile) -> None:
         fetched = await self._fetch(url, min(_SITEMAP_BYTES, self._left))
         if fetched is None or fetched.status != 200:
             return
-        pages = (await read_response(self.site.name, self.reader.read_sitemap, fetched)).pages
+        try:
+            pages = (await read_response(self.site.name, self.reader.read_sitemap, fetched)).pages
+        except Unreadable:
+            return
         found = await self._meet(robots, self._inside(pages), 1)
         self.by_sitemap = self.by_sitemap or found > 0
         if fetched.truncated:

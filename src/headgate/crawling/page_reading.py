@@ -56,6 +56,8 @@ class ReadPage(msgspec.Struct, frozen=True, gc=False):
     link_words: LinkWords | None = None
     requisites: Sequence[str] = ()
     """URLs of page requisites."""
+    unreadable: bool = False
+    """It is all empty because reading broke off."""
 
 
 class PageReader(msgspec.Struct, frozen=True):

@@ -22,4 +22,7 @@ def receive(stream: IO[bytes]) -> Any:
     length = stream.read(_LENGTH_BYTES)
     if len(length) < _LENGTH_BYTES:
         raise EOFError
-    return pickle.loads(stream.read(int.from_bytes(length)))
+    data = stream.read(size := int.from_bytes(length))
+    if len(data) < size:
+        raise EOFError
+    return pickle.loads(data)

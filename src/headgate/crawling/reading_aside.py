@@ -11,6 +11,7 @@ Work goes through the event loop's ``run_in_executor``, like all work beside the
 virtual time does it itself.
 
 A child that dies, or does not answer for a minute, is replaced, and its page is tried once more.
+Then it is `Unreadable`: what a stranger made must not end the crawls of others.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -31,7 +33,7 @@ from headgate.model.errors import WorldFault
 from headgate.model.fetch import Fetched
 from headgate.reading.content import decode_content
 
-__all__ = ["SiteTurns", "read_aside", "read_response", "small_body"]
+__all__ = ["SiteTurns", "Unreadable", "read_aside", "read_response", "small_body"]
 
 _LARGE_BYTES = 128_000
 """From here on reading may take longer than a few milliseconds."""
@@ -44,12 +46,18 @@ _Thing = TypeVar("_Thing")
 _Work = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
+class Unreadable(WorldFault):
+    """The process that reads large pages broke off twice over one: there is no telling whether the
+    page is to blame, or the machine's memory is short."""
+
+
 async def read_response(
     site: str, read: Callable[[Fetched, bytes | None], _Found], fetched: Fetched
 ) -> _Found:
     """The result of ``read`` on a site's response, here or in the child process, by its size.
 
-    ``read`` gets the decoded body; in the child it gets None and has to decode it.
+    ``read`` gets the decoded body; in the child it gets None and has to decode it. Raises
+    `Unreadable`.
     """
     body = small_body(fetched)
     if body is None:
@@ -73,7 +81,7 @@ async def read_aside(
     *args: _Arguments.args,
     **kwargs: _Arguments.kwargs,
 ) -> _Found:
-    """The result of ``read`` in the child process; its arguments are pickled."""
+    """The result of ``read`` in the child; its arguments are pickled. Raises `Unreadable`."""
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_OfSite(site), partial(read, *args, **kwargs))
 
@@ -125,6 +133,17 @@ class _Aside:
             self._thread.start()
         self._work.put(site, work)
 
+    def end_child(self) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.kill()
+        child.wait()
+        for end in (child.stdin, child.stdout):
+            if end is not None:
+                with suppress(OSError):  # what it was not yet told
+                    end.close()
+
     def _run(self) -> None:
         while True:
             future, *call = self._work.get()
@@ -144,7 +163,10 @@ class _Aside:
         from headgate.crawling.pickled import receive, send
 
         for _ in range(_TRIES):
-            child = self._child = self._child or _started()
+            try:
+                child = self._child = self._child or _started()
+            except OSError:  # the machine has no process or no memory left
+                continue
             assert child.stdin is not None
             assert child.stdout is not None
             try:
@@ -154,10 +176,8 @@ class _Aside:
                     return answer
             except (OSError, EOFError):
                 pass
-            child.kill()
-            child.wait()
-            self._child = None
-        raise WorldFault("the process that reads large pages broke off twice; memory may be short")
+            self.end_child()
+        raise Unreadable("the process that reads large pages broke off twice; memory may be short")
 
 
 def _started() -> subprocess.Popen[bytes]:

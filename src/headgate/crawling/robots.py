@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from headgate.crawling.reading_aside import read_aside
+from headgate.crawling.reading_aside import Unreadable, read_aside
 from headgate.frontier.retries import is_busy, is_momentary
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.reading.content import decode_content
@@ -34,6 +34,8 @@ class RobotsFile(msgspec.Struct):
 
     rules: RobotsRules = NOTHING
     outcomes: list[Fetched | FetchFailure] = msgspec.field(default_factory=list)
+    unreadable: bool = False
+    """It came, but reading it broke off: as if it were unreachable, since it may forbid all."""
 
     @property
     def trouble(self) -> str:
@@ -41,6 +43,8 @@ class RobotsFile(msgspec.Struct):
         if not self.rules.unreachable:
             return ""
         last = self.outcomes[-1]
+        if self.unreadable:
+            return "robots.txt cannot be read"
         if isinstance(last, Fetched):
             return f"robots.txt is unavailable: status {last.status}"
         if last.kind is FailureKind.LOGIN:
@@ -73,7 +77,7 @@ async def learn_robots(
     most_bytes: int = MOST_BYTES,
 ) -> RobotsFile:
     """The rules of an origin for ``agent``. After five redirects there are none: everything is
-    allowed. If ``most_requests`` ends it before, nothing is.
+    allowed. If ``most_requests`` ends it before, or reading breaks off, nothing is.
     """
     found = RobotsFile()
     url = f"{origin}/robots.txt"
@@ -87,16 +91,23 @@ async def learn_robots(
             return found
         target = _redirect(outcome)
         if target is None:
-            body = decode_content(outcome.payload, outcome.coding, MOST_BYTES).data
-            if len(body) < _LARGE_BYTES:
-                found.rules = rules_for_status(outcome.status, body, agent)
-            else:
-                found.rules = await read_aside(site, rules_for_status, outcome.status, body, agent)
+            await _read(found, outcome, site, agent)
             return found
         url = target
     if most_requests >= _MOST_REQUESTS:
         found.rules = EVERYTHING
     return found
+
+
+async def _read(found: RobotsFile, fetched: Fetched, site: str, agent: str) -> None:
+    body = decode_content(fetched.payload, fetched.coding, MOST_BYTES).data
+    if len(body) < _LARGE_BYTES:
+        found.rules = rules_for_status(fetched.status, body, agent)
+        return
+    try:
+        found.rules = await read_aside(site, rules_for_status, fetched.status, body, agent)
+    except Unreadable:
+        found.unreadable = True
 
 
 def sitemaps_of(rules: RobotsRules, origin: str) -> list[str]:

@@ -8,12 +8,14 @@ CPU time, too, so it is not used if other worker processes have all other cores 
 
 Pages and answers (`page_questions`) go over a pair of sockets; answers come in the order of the
 pages. An empty answer means that the page has to be read here, as have all pages of a process that
-died or does not answer.
+died or does not answer. If the machine has no process or file left to start it with, it is tried
+again later.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import socket
 import subprocess
@@ -41,6 +43,8 @@ _WORTH_BYTES = 4_000
 """A smaller page is read here in the time that handing it over takes."""
 _PATIENCE_SECONDS = 10.0
 """An ordinary page takes milliseconds."""
+_LATER_SECONDS = 30.0
+"""After a start that failed; a failing one takes milliseconds, too."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -57,7 +61,8 @@ class SecondReader:
         start: Callable[[socket.socket], subprocess.Popen[bytes]] | None = None,
     ) -> None:
         self._cores = len(os.sched_getaffinity(0)) if cores is None else cores
-        self._may_start = True
+        self._not_before = -math.inf
+        """When it may be started; inf: never again."""
         self._clock = clock
         self._start = start or _start
         self._window_began = clock()
@@ -89,14 +94,11 @@ class SecondReader:
         self._cores = cores
 
     def close(self) -> None:
-        self._may_start = False
+        self._not_before = math.inf
         if self._pages is not None:
             self._pages.close()
             self._pages = None
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        self._end_process()
 
     def _is_for(self, pages: _Pages, reader: PageReader, body: bytes) -> bool:
         large_enough = len(body) >= _WORTH_BYTES
@@ -105,13 +107,30 @@ class SecondReader:
     async def _look_back(self, now: float) -> None:
         busy = self._reading_seconds > _WORTH_PART * (now - self._window_began)
         self._window_began, self._reading_seconds = now, 0.0
-        if busy and self._may_start and self._cores > 1:
-            self._may_start = False
-            ours, theirs = socket.socketpair()
+        if busy and now >= self._not_before and self._cores > 1:
+            self._not_before = math.inf
+            try:
+                await self._begin()
+            except OSError:
+                self._end_process()
+                self._not_before = now + _LATER_SECONDS
+
+    async def _begin(self) -> None:
+        ours, theirs = socket.socketpair()
+        try:
             with theirs:
                 self._process = self._start(theirs)
             loop = asyncio.get_running_loop()
             _, self._pages = await loop.create_unix_connection(_Pages, sock=ours)
+        except BaseException:
+            ours.close()
+            raise
+
+    def _end_process(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
 
 
 class _Pages(asyncio.Protocol):

@@ -17,7 +17,7 @@ from functools import partial
 
 from headgate.crawling.page_reading import PageReader
 from headgate.crawling.ports import Clock, Fetcher, SurveyLog
-from headgate.crawling.reading_aside import read_response
+from headgate.crawling.reading_aside import Unreadable, read_response
 from headgate.crawling.robots import learn_robots
 from headgate.crawling.run_tasks import RunTasks
 from headgate.crawling.survey_entries import (
@@ -28,7 +28,7 @@ from headgate.crawling.survey_entries import (
     robots_entry,
     unchanged_entry,
 )
-from headgate.crawling.survey_reading import read_surveyed
+from headgate.crawling.survey_reading import SurveyedPage, read_surveyed
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.surveying.answers import RobotsAnswer
 from headgate.surveying.commands import Command, Done, Fetch, LearnRobots, Wait
@@ -185,7 +185,10 @@ class SurveyRun:
             decided = self._decide(Refused(*come, outcome.status, patience))
             return entry(Ending.STATUS), decided.commands
         read = partial(read_surveyed, agent=self._tools.reader.agent)
-        page = await read_response(tree.domain, read, outcome)
+        try:
+            page = await read_response(tree.domain, read, outcome)
+        except Unreadable:
+            page = SurveyedPage()
         decided = self._decide(PageCame(*come, page.links))
         return page_entry(entry(Ending.PAGE), page, decided.harvest), decided.commands
 

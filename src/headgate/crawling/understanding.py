@@ -9,7 +9,12 @@ from msgspec.structs import replace
 
 from headgate.crawling.page_reading import PageReader, ReadPage
 from headgate.crawling.ports import Clock
-from headgate.crawling.reading_aside import read_aside, read_response, small_body
+from headgate.crawling.reading_aside import (
+    Unreadable,
+    read_aside,
+    read_response,
+    small_body,
+)
 from headgate.crawling.second_reader import SecondReader
 from headgate.frontier.events import (
     ErrorStatus,
@@ -57,11 +62,16 @@ class Understanding(msgspec.Struct, frozen=True):
             None,
             fetched.first_byte_seconds,
             _unfollowed(read),
+            read.unreadable,
         )
         return page, read
 
     async def sitemap(self, fetched: Fetched) -> Sitemap:
-        sitemap = await read_response(self.site, self.reader.read_sitemap, fetched)
+        """Empty if it cannot be read."""
+        try:
+            sitemap = await read_response(self.site, self.reader.read_sitemap, fetched)
+        except Unreadable:
+            return Sitemap(whole=False)
         if self.choose is None or not sitemap.pages:
             return sitemap
         return replace(sitemap, pages=tuple(await self.choose(fetched.url, sitemap.pages)))
@@ -81,7 +91,10 @@ class Understanding(msgspec.Struct, frozen=True):
     async def _read(self, fetched: Fetched) -> ReadPage:
         body = small_body(fetched)
         if body is None:
-            return await read_aside(self.site, self.reader.read, fetched, None)
+            try:
+                return await read_aside(self.site, self.reader.read, fetched, None)
+            except Unreadable:
+                return ReadPage(unreadable=True)
         if self.second_reader is None:
             return self.reader.read(fetched, body)
         return await self.second_reader.read(self.reader, fetched, body)

@@ -103,6 +103,8 @@ class PageFetched(msgspec.Struct, frozen=True, gc=False):
     """Time to first byte."""
     unfollowed: Sequence[str] = ()
     """Its other links: marked nofollow, or all links of a page that is."""
+    unreadable: bool = False
+    """Its links are not known, since reading it broke off."""
 
 
 class Redirected(msgspec.Struct, frozen=True, gc=False):

@@ -51,7 +51,7 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Of the URLs found; of a redirect, an error or a failure, its own."""
     digest: bytes = b""
     detail: str = ""
-    """For people: the status, the failure, or why a redirect was not followed."""
+    """For people: the status, the failure, or why a redirect or a page was not followed."""
     levels: bytes = b""
     """With a focus: levels of the URLs found, a byte each."""
     raised: Sequence[str] = ()

@@ -92,7 +92,7 @@ class Landing(msgspec.Struct, frozen=True):
             found,
             depth,
             event.digest,
-            "",
+            Reason.UNREADABLE if event.unreadable else "",
             placed.levels,
             placed.raised,
             placed.raised_levels,

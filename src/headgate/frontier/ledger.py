@@ -19,7 +19,7 @@ from headgate.model.left_out import LeftOut, Reason
 
 __all__ = ["Ledger", "Tally"]
 
-_LEFT_OUT = LEFT_OUT | {FailureKind.FORBIDDEN_ADDRESS, Reason.HOPS}
+_LEFT_OUT = LEFT_OUT | {FailureKind.FORBIDDEN_ADDRESS, Reason.HOPS, Reason.UNREADABLE}
 """Details of entries for which a URL counts as left out."""
 
 

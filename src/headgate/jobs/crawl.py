@@ -55,6 +55,7 @@ from headgate.model.run_report import RunReport, SiteReport
 from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.ignore_rules import save_ignore_rules
+from headgate.storage.journals.recovery import recover_files
 from headgate.storage.run_state import RunState, drop_budget, load_budget, load_elapsed
 
 if TYPE_CHECKING:  # few crawls have one queue
@@ -332,7 +333,8 @@ class _Crawl:
     def _wrap_up(self, leg: Upkeep, tables_written: Callable[[], bool] | None) -> RunReport:
         report = self._make_report().whole()
         finished = Finished(report, self._log.progress, leg.learning.alphas.alpha)
-        remarks = wrap_up(
+        remarks = recover_files(self._run)  # not all sites were opened again, or closed in order
+        remarks += wrap_up(
             self._run, self._catalog, finished, self._parts.clock.wall(), leg.keeping,
             tables_written=tables_written,
         )  # fmt: skip

@@ -15,12 +15,14 @@ from headgate.control.catalog import Outcome
 from headgate.control.run_report import deadline_met, left_by_stop
 from headgate.crawling.progress import Landed
 from headgate.frontier.journal import left_by
+from headgate.jobs.opening import JobKind, kind_of
 from headgate.jobs.visits import record_visits
 from headgate.model.errors import UserMistake
 from headgate.model.left_out import Reason
 from headgate.model.run_report import RunReport, SiteReport
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.journals.recovery import recover_files
 from headgate.storage.journals.site_journal import SiteJournal, site_journals
 from headgate.storage.replacing import write_whole
 from headgate.storage.run_state import load_elapsed, load_report
@@ -101,12 +103,9 @@ def abandon(out: Path, wall: float) -> tuple[RunFolder, RunReport | None]:
     """Give up the unfinished run of a collection: what is stored is sealed and kept. There is no
     report of a survey, nor of a run that saved none."""
     collection = Collection(out)
-    if not out.is_dir():
-        raise UserMistake(f"{out}: no unfinished run to abandon")
+    _to_abandon(collection)  # before the lock, which is written into whatever folder it is
     with collection.lock():
-        run = collection.unfinished_run()
-        if run is None:
-            raise UserMistake(f"{out}: no unfinished run to abandon")
+        run = _to_abandon(collection)
         run.refuse_links()
         report = None if run.is_survey else report_so_far(run, under_way=False)
         if report is not None:
@@ -117,6 +116,13 @@ def abandon(out: Path, wall: float) -> tuple[RunFolder, RunReport | None]:
     return run, report
 
 
+def _to_abandon(collection: Collection) -> RunFolder:
+    run = collection.unfinished_run()
+    if run is None:
+        raise UserMistake(f"{collection.path}: no unfinished run to abandon")
+    return run
+
+
 def _given_up(site: SiteReport) -> SiteReport:
     """With an open deadline counted as missed."""
     if site.deadline is None or site.met is not None:
@@ -125,9 +131,13 @@ def _given_up(site: SiteReport) -> SiteReport:
 
 
 def _keep(collection: Collection, run: RunFolder, report: RunReport | None, wall: float) -> None:
+    from headgate.jobs.keeping.volume_recovery import recover_staged
     from headgate.jobs.report_pages import write_report_page
     from headgate.storage.sealing import seal
 
+    if kind_of(run) is JobKind.KEEP:
+        recover_staged([other for other in collection.runs() if other.unfinished])
+    recover_files(run)  # what is damaged stays: a run can be given up all the same
     if report is not None or site_journals(run):
         seal(run)  # the tables of a survey are made with every leg
     with SqliteCatalog(collection.catalog) as catalog:

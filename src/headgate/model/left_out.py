@@ -29,6 +29,8 @@ class Reason(StrEnum):
     """On a page whose content was found too often under other URLs."""
     HOPS = "too many redirects"
     SITEMAPS = "too many sitemaps"
+    UNREADABLE = "unreadable"
+    """On a page that was fetched and stored, but broke the process that reads pages."""
 
 
 class LeftOut(msgspec.Struct, frozen=True):

@@ -25,7 +25,8 @@ from headgate.model.fetch import Fetched
 from headgate.model.page import Page
 from headgate.model.run_report import RunReport
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journals.shared_files import SharedFiles, recover_shared
+from headgate.storage.journals.recovery import recover_files
+from headgate.storage.journals.shared_files import SharedFiles
 from headgate.storage.journals.spool import SiteSpool, commit_together
 from headgate.storage.replacing import write_whole
 
@@ -124,7 +125,7 @@ def check_folder(out: Path) -> None:
 def _seal_killed(collection: Collection) -> None:
     run = collection.unfinished_run()
     if run is not None and kind_of(run) is JobKind.SCRAPY:
-        recover_shared(run)
+        recover_files(run)
         _leave(run, None)
 
 

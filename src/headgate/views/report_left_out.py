@@ -36,6 +36,7 @@ _MEANINGS = {
     Reason.COPY: "copies of one page, whose links were no longer followed",
     Reason.HOPS: "behind too many redirects",
     Reason.SITEMAPS: "more sitemaps than are read of a site",
+    Reason.UNREADABLE: "stored, but reading them for links broke off",
     FailureKind.UNWANTED_TYPE: "of types not in fetch",
     FailureKind.TOO_LARGE: "larger than max_page_size",
     FailureKind.NOT_STORED: "fetched for their links, and not in store",
@@ -62,6 +63,8 @@ def too_little(site: SiteReport) -> str:
     """Why a finished site has one page; empty: it has more, or another text says why."""
     if site.state != "done" or site.pages != 1 or site.errors or site.given_up:
         return ""
+    if Reason.UNREADABLE in site.left_out:
+        return "reading it for links broke off"
     if not site.left_out:
         return "there are no links on it"
     total = sum(found.count for found in site.left_out.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import io
 import os
 import signal
@@ -154,6 +155,33 @@ def test_pages_of_a_process_that_is_lost_are_read_here(
                 assert (await second.read(READER, response(body), body)).title == "T"
         with pytest.raises(ProcessLookupError):
             os.kill(pids[0], 0)
+
+    uvloop.run(asyncio.wait_for(run(), 30))
+
+
+@pytest.mark.usefixtures("any_size")
+def test_without_a_process_to_be_had_pages_are_read_here_and_it_is_tried_again_later() -> None:
+    ends: list[socket.socket] = []
+
+    def start(end: socket.socket) -> subprocess.Popen[bytes]:
+        ends.append(end)
+        if len(ends) > 1:
+            return second_reader._start(end)
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    async def run() -> None:
+        second = SecondReader(2, Steps(1.0), start)
+        body = PAGES["plain"]
+        with contextlib.closing(second):
+            left = {path.name for path in Path("/proc/self/fd").iterdir()}
+            for _ in range(3):
+                assert (await second.read(READER, response(body), body)).title == "T"
+            assert len(ends) == 1
+            assert {path.name for path in Path("/proc/self/fd").iterdir()} == left
+            while second._pages is None:
+                assert (await second.read(READER, response(body), body)).title == "T"
+            assert (await second.read(READER, response(body), body)).title == "T"
+        assert len(ends) == 2
 
     uvloop.run(asyncio.wait_for(run(), 30))
 

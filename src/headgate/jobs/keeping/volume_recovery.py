@@ -11,18 +11,18 @@ from collections.abc import Sequence
 
 from headgate.control.catalog import Catalog, Visit
 from headgate.crawling.progress import Landed
+from headgate.model.errors import WorldFault
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journals.journal import Owner, read_owner
-from headgate.storage.journals.shared_files import recover_shared
+from headgate.storage.journals.journal import Owner
+from headgate.storage.journals.recovery import recover_files
 from headgate.storage.journals.site_journal import SiteJournal, site_journals
-from headgate.storage.journals.spool_files import SpoolFiles
 from headgate.storage.memory.file import DamagedMemory
 from headgate.storage.memory.remembering import mend
 from headgate.storage.memory.summary import VisitCounts
 from headgate.storage.memory.visit_memory import remember_visit
 from headgate.storage.staged_visits import move_visit, staged_visits
 
-__all__ = ["recover_files", "recover_staged", "remember_all", "remember_one"]
+__all__ = ["recover_staged", "recover_volume", "remember_all", "remember_one"]
 
 _MOST_VISITS = 1_000_000
 
@@ -36,17 +36,10 @@ def recover_staged(volumes: Sequence[RunFolder]) -> None:
         move_visit(next(begun, volumes[0]), owner)
 
 
-def recover_files(run: RunFolder) -> None:
-    """Recover journals and WARC files that no process writes to."""
-    recover_shared(run)
-    for path in run.journals():
-        owner = read_owner(path)
-        if owner is not None:
-            SpoolFiles(run.place(owner.site, visit=owner.visit)).close()
-    told_of = {path.stem for path in run.spool.glob("*.journal")}
-    for file in run.warc.glob("*.warc.gz"):
-        if file.name.rpartition("-")[0] not in told_of:
-            file.unlink()  # nothing of it was ever reported stored
+def recover_volume(run: RunFolder) -> None:
+    """Recover journals and WARC files that no process writes to; all must be sound."""
+    for fault in recover_files(run):
+        raise WorldFault(fault)
 
 
 def remember_all(run: RunFolder, catalog: Catalog, wall: float) -> list[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from headgate.control.catalog import Catalog, Outcome
 from headgate.crawling.ports import Clock
-from headgate.jobs.keeping.volume_recovery import recover_files, recover_staged, remember_all
+from headgate.jobs.keeping.volume_recovery import recover_staged, recover_volume, remember_all
 from headgate.jobs.opening import JobKind, kind_of
 from headgate.model.errors import HeadgateError, UserMistake
 from headgate.model.keep_status import Trouble
@@ -75,7 +75,7 @@ class KeepVolumes:
             unfinished = unfinished or [self._new()]
             recover_staged(unfinished)
         for run in reversed(unfinished):
-            recover_files(run)
+            recover_volume(run)
             self.catalog.begin_run(run.stamp, began(run), _SETTINGS)
             remarks += remember_all(run, self.catalog, self.clock.wall())
             if self.open is not None:

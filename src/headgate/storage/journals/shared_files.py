@@ -23,7 +23,7 @@ from headgate.storage.journals.site_journal import SiteJournal, shared_journals
 from headgate.storage.journals.spool_files import SpoolFiles
 from headgate.storage.own_files import open_own
 
-__all__ = ["SharedByRun", "SharedFiles", "recover_shared"]
+__all__ = ["SharedByRun", "SharedFiles", "recover_number", "recover_shared"]
 
 
 class SharedFiles:
@@ -91,10 +91,15 @@ class SharedByRun:
 def recover_shared(run: RunFolder) -> None:
     """Cut the files of processes that have ended to what was stored."""
     for number in run.shared_numbers():
-        place = run.shared_place(number)
-        with _alone_with(place.journal) as gone:
-            if gone:
-                SpoolFiles(place).close()
+        recover_number(run, number)
+
+
+def recover_number(run: RunFolder, number: int) -> None:
+    """The same for one of them."""
+    place = run.shared_place(number)
+    with _alone_with(place.journal) as gone:
+        if gone:
+            SpoolFiles(place).close()
 
 
 @contextmanager

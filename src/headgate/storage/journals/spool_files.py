@@ -71,7 +71,11 @@ class SpoolFiles:
         self._journal = Journal(place.journal, place.owner)
         self.last = self._journal.last
         """The last group found; None: there was none."""
-        self.writer = WarcWriter(place.warc, self.last.mark if self.last else NO_FILES)
+        try:
+            self.writer = WarcWriter(place.warc, self.last.mark if self.last else NO_FILES)
+        except BaseException:
+            self._journal.close()
+            raise
         """Used by the archives of all sites in a commit."""
         self.lock = Lock()
         """Held from when a commit takes what waits, so that batches stay in order."""
