@@ -333,7 +333,8 @@ class _Crawl:
     def _wrap_up(self, leg: Upkeep, tables_written: Callable[[], bool] | None) -> RunReport:
         report = self._make_report().whole()
         finished = Finished(report, self._log.progress, leg.learning.alphas.alpha)
-        remarks = recover_files(self._run)  # not all sites were opened again, or closed in order
+        # What a kill left of sites that were not opened again; it reads all journals.
+        remarks = recover_files(self._run) if self._job.resume else []
         remarks += wrap_up(
             self._run, self._catalog, finished, self._parts.clock.wall(), leg.keeping,
             tables_written=tables_written,
