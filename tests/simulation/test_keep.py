@@ -25,14 +25,14 @@ from tests.simulation.kept_web import (
     site,
 )
 
-from headgate.jobs.keeping import keeper
+from headgate.jobs.keeping import keeper, volumes
 from headgate.lab.worlds.virtual_time import VirtualClock
 from headgate.model.errors import UserMistake, WorldFault
 from headgate.model.keeping import VolumeBounds
 from headgate.model.units import Seconds
 from headgate.storage import sealing
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
-from headgate.storage.collection import Collection
+from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.memory.site_memory import SiteMemory
 
 HOST = "a.example"
@@ -268,6 +268,42 @@ def test_a_full_disk_is_lived_through(tmp_path: Path, monkeypatch: pytest.Monkey
     troubled = [bool(state.troubles) for state in onlooker.states]
     assert "No space left" in onlooker.states[troubled.index(True)].troubles[0].what
     assert sum(before != now for before, now in pairwise(troubled)) == 2, "until it was over"
+    assert not status.troubles
+    assert max(max(at) for at in web.asked.values()) > BEGIN + 3 * DAY
+    assert indexed(tmp_path)
+
+
+def test_no_site_is_left_out_if_recovery_from_a_fault_fails_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The visit that the fault ended counted as running for ever."""
+    web = ChangingPages([HOST], rates=(4.0,))
+    faults = ["while a visit is stored", "while its journal is recovered"]
+    sync, recover = os.fdatasync, volumes.recover_volume
+    began = asyncio.Event()
+
+    def failing(fd: int) -> None:
+        if began.is_set() and len(faults) == 2:
+            raise OSError(errno.EIO, faults.pop(0))
+        sync(fd)
+
+    def unreadable(run: RunFolder) -> None:
+        if len(faults) == 1:
+            raise WorldFault(faults.pop())
+        recover(run)
+
+    monkeypatch.setattr(os, "fdatasync", failing)
+    monkeypatch.setattr(volumes, "recover_volume", unreadable)
+
+    async def begin(_: VirtualClock, __: Onlooker) -> None:
+        await asyncio.sleep(1.0 * DAY)
+        began.set()
+
+    status, onlooker, _ = keep_virtually(
+        keep_job(tmp_path, [site(HOST)], 4.0), web, meanwhile=begin
+    )
+    assert not faults
+    assert any("its journal is recovered" in word for word in onlooker.words)
     assert not status.troubles
     assert max(max(at) for at in web.asked.values()) > BEGIN + 3 * DAY
     assert indexed(tmp_path)

@@ -104,6 +104,8 @@ class Keeper:
         self._wall = WallWatch(parts.clock)
         self._faults = 0
         """Faults of this machine since the last visit that ended well."""
+        self._apart = False
+        """After such a fault: the visits that it ended are not recorded yet."""
         self._state_at = -math.inf
         self._started = parts.clock.now()
 
@@ -124,20 +126,22 @@ class Keeper:
         _forget_old(self._catalog, self._clock)
         while not self._stopped:
             try:
+                await self._rejoin()
                 await self.legs.run(self._job, self.volumes.open, self._tend)
                 await self._settle()
                 self._visits.give_back()
             except (HeadgateError, OSError) as fault:
+                self._apart = True
                 await self._sit_out(fault)
         try:
+            await self._rejoin()
             await self.volumes.finish()
         except (HeadgateError, OSError) as fault:
             self._tell([str(fault)])
         return self._save_state(running=False)
 
     async def _sit_out(self, fault: Exception) -> None:
-        """After a fault of this machine: wait, then recover; running visits end with what they
-        stored."""
+        """After a fault of this machine: running visits end with what they stored; wait."""
         self._visits.forget()
         what = without_remedy(str(fault))
         self.state.troubled(
@@ -152,10 +156,15 @@ class Keeper:
         while waited < wait and not self._stopped:
             await asyncio.sleep(1.0)
             waited += 1.0
-        with contextlib.suppress(HeadgateError, OSError):
+
+    async def _rejoin(self) -> None:
+        """Recover from such a fault. No leg begins before that: its sites would count as being
+        visited for ever, and its volumes would never be sealed."""
+        if self._apart:
             self._tell(await self.volumes.rejoin())
             self.desk.forget_visits()
             self._take_sites(self._job.sites)
+            self._apart = False
 
     def _heard(self, reports: Sequence[Progress]) -> None:
         if self._visits.heard(reports):
