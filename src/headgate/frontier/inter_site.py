@@ -6,6 +6,7 @@ the known ones), and each is passed on to the site that it belongs to, as a furt
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -80,17 +81,22 @@ class KnownLinks:
     def __len__(self) -> int:
         return len(self._digests)
 
-    def new(self, urls: Iterable[str]) -> list[str]:
-        """Links not reported before, without repetition; from now on they are known.
+    def new(self, urls: Iterable[str], most: float = math.inf) -> list[str]:
+        """Links not reported before, without repetition; from now on they are known. Those beyond
+        ``most`` are not, and come next time.
 
         >>> links = KnownLinks()
         >>> links.new(["https://b.org/", "https://b.org/", "https://c.org/"])
         ['https://b.org/', 'https://c.org/']
         >>> links.new(["https://c.org/", "https://d.org/"])
         ['https://d.org/']
+        >>> links.new(["https://e.org/", "https://f.org/"], most=1), links.new(["https://f.org/"])
+        (['https://e.org/'], ['https://f.org/'])
         """
-        found = []
+        found: list[str] = []
         for url in urls:
+            if len(found) >= most:
+                break
             digest = xxh3_64_intdigest(url.encode())
             if digest not in self._digests:
                 self._digests[digest] = None

@@ -47,7 +47,7 @@ def leave_links(
     collection = Collection(run.collection)
     digests = _beside(collection, owner.site, "links")
     known = KnownLinks.from_bytes(_read(digests))
-    urls = known.new(_outside(Scope.of(site), read()))[:_MOST_OF_VISIT]
+    urls = known.new(_outside(Scope.of(site), read()), _MOST_OF_VISIT)
     if not urls:
         return
     folder = run.collection / _FOLDER
