@@ -1,8 +1,9 @@
 """Which versions of a page stay: a time for each URL, before which everything is removed.
 
-A version is the same content over consecutive looks; the newest always stays. A rule keeps a number
-of newest versions, or those replaced no longer ago than some time. Everything before the first look
-at the oldest version that stays may go, errors included.
+A version is the same content over consecutive looks; the newest always stays. It need not be the
+one that the site's memory has (`removing` spares that, too). A rule keeps a number of newest
+versions, or those replaced no longer ago than some time. Everything before the first look at the
+oldest version that stays may go, errors included.
 """
 
 from __future__ import annotations
