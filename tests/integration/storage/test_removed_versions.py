@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.integration.storage.test_volume import DAY, new, old, visit
 from tests.unit.storage.making import NOON, make_url
 
+from headgate.model.keeping import KeepVersions
+from headgate.reading.digests import content_digest
 from headgate.storage.collection import Collection
 from headgate.storage.memory.known_pages import KnownPages
 from headgate.storage.memory.summary import VisitCounts
+from headgate.storage.page import PageRow
+from headgate.storage.retention import removing
 from headgate.storage.retention.removing import apply_retention
 from headgate.storage.sealing import seal_volume
-from headgate.storage.tables.arrow_tables import read_captures
+from headgate.storage.tables.arrow_tables import page_groups, read_captures
 
 PAGES = range(10)
 SORRY = b"<p>Sorry, we are down for an hour"
@@ -97,3 +103,42 @@ def test_everything_stays_of_a_site_whose_memory_is_damaged(collection: Collecti
     rule(collection, 1)
     assert not apply_retention(collection, NOON + 3 * DAY).captures
     assert days_left(collection) == {1, 2}
+
+
+def test_memory_does_not_grow_with_the_number_of_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = {"docs": KeepVersions(newest=1)}  # reading them from a file makes room for 100 MB
+    monkeypatch.setattr(removing, "load_retention", lambda _: rules)
+    few, many = (_peak(Collection(tmp_path / str(volumes)), volumes) for volumes in (2, 12))
+    assert many < 1.5 * few
+
+
+def _peak(collection: Collection, volumes: int) -> int:
+    """Bytes of Python's objects, where a few pages never change."""
+    with collection.lock():
+        sealed_visit(collection, 1, {page: old(page) for page in PAGES}, 0)
+    rows = [_row(page) for page in PAGES]
+    for day in range(1, volumes + 1):
+        at = NOON + day * DAY
+        run = collection.new_run(datetime.fromtimestamp(at, UTC))
+        with page_groups(run.path / "pages.parquet") as write:
+            write([
+                ("docs", replace(rows[look % 10], fetched_at=at + look, warc_offset=look))
+                for look in range(4000)
+            ])  # fmt: skip
+        run.finish()
+    tracemalloc.start()
+    try:
+        assert not apply_retention(collection, NOON + (volumes + 1) * DAY).captures
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def _row(page: int) -> PageRow:
+    body = old(page)
+    return PageRow(
+        make_url(page), "page", 200, "text/html", 1, len(body), len(body), 0.1, 0.1, 0.0,
+        content_digest(body), warc_file="docs~1-00001.warc.gz",
+    )  # fmt: skip

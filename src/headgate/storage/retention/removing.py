@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -38,7 +38,7 @@ from headgate.storage.replacing import replacing, write_whole
 from headgate.storage.retention.blank_records import Region, blank_out, member_end
 from headgate.storage.retention.freed import Freed
 from headgate.storage.retention.rules import load_retention
-from headgate.storage.retention.version_cut import cut_of
+from headgate.storage.retention.version_cut import Told, add_looks, cut_of
 from headgate.storage.tables.arrow_tables import Capture, filter_table, read_captures
 
 __all__ = ["apply_retention"]
@@ -54,6 +54,8 @@ _HEAD_BYTES = 4096
 
 Place = tuple[str, int]
 """A WARC file within the collection, and an offset."""
+Page = tuple[str, str]
+"""Site and URL."""
 
 
 class _Note(msgspec.Struct):
@@ -86,7 +88,7 @@ def apply_retention(collection: Collection, now: float) -> Freed:
 
 
 def _going(
-    collection: Collection, runs: list[RunFolder], rules: Mapping[str, KeepVersions], now: float
+    collection: Collection, runs: Sequence[RunFolder], rules: Mapping[str, KeepVersions], now: float
 ) -> dict[str, dict[str, list[int]]]:
     """Offsets of records to remove, by run and WARC file."""
     rules = {site: rule for site, rule in rules.items() if _is_remembered(collection, site)}
@@ -119,18 +121,24 @@ def _going(
 
 
 def _cuts(
-    runs: Iterable[RunFolder], rules: Mapping[str, KeepVersions], now: float
-) -> dict[tuple[str, str], float]:
-    """The time before which looks are removed, by site and URL; without those that lose nothing.
-    Looks in the future, made before the clock was set back, say nothing of others' age."""
-    looks: defaultdict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
-    for run in runs:
+    runs: Sequence[RunFolder], rules: Mapping[str, KeepVersions], now: float
+) -> dict[Page, float]:
+    """The time before which looks are removed, by page; without those that lose nothing. ``runs``:
+    the newest first.
+
+    Looks in the future, made before the clock was set back, say nothing of others' age. Memory goes
+    with versions, and with the looks of one run."""
+    begins: defaultdict[Page, list[Told]] = defaultdict(list)
+    for run in reversed(runs):
+        looks: defaultdict[Page, list[Told]] = defaultdict(list)
         for capture in read_captures(run.path / "pages.parquet", rules):
             told = capture.status in _CONTENTS and capture.digest
             if told and capture.at <= now + _AHEAD_SECONDS:
                 looks[capture.site, capture.url].append((capture.at, capture.digest))
-    cuts = ((key, cut_of(seen, rules[key[0]], now)) for key, seen in looks.items())
-    return {key: cut for key, cut in cuts if cut > min(looks[key])[0]}
+        for page, seen in looks.items():
+            add_looks(begins[page], seen)
+    cuts = ((page, cut_of(seen, rules[page[0]], now)) for page, seen in begins.items())
+    return {page: cut for page, cut in cuts if cut > min(begins[page])[0]}
 
 
 def _is_remembered(collection: Collection, site: str) -> bool:
