@@ -39,12 +39,15 @@ def visit(
     shared: SharedFiles | None = None,
     finished: bool = True,
     believe: bool = False,
+    day: int | None = None,
 ) -> VisitCounts:
-    """A visit that finds pages as given, None: no answer; a day after the one before."""
+    """A visit that finds pages as given, None: no answer; a day after the one before, or on some
+    other day by a clock that was changed."""
+    began = NOON + (number if day is None else day) * DAY
     spool = SiteSpool(run.place("docs", visit=number), shared)
     spool.record(JournalEntry(Outcome.FOUND, found=[make_url(page) for page in asks], depth=1))
     for page, body in bodies.items():
-        at = NOON + number * DAY + page
+        at = began + page
         url = make_url(page)
         if body is None:
             outcome = replace(make_failure(page), wall_time=at)
@@ -56,8 +59,7 @@ def visit(
     if finished:
         spool.finish()
     spool.commit()
-    ended = NOON + number * DAY + 60
-    found = remember_visit(run, Owner("docs", number), spool.commits, ended, believe=believe)
+    found = remember_visit(run, Owner("docs", number), spool.commits, began + 60, believe=believe)
     spool.close()
     return found
 

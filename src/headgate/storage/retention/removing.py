@@ -3,7 +3,13 @@
 For each site with a rule (`rules`), looks before a certain time are removed (`version_cut`): their
 lines in index and tables, and their records. A record stays with its line if a remaining look, of
 whichever URL, site or run, refers to its payload, so that every remaining capture can be replayed.
-Running visits count, too: they refer to the newest payload of a page, which stays by any rule.
+Unfinished runs count, too.
+
+What the sites' memories refer to stays with its line as well: the next visit asks whether that
+changed, and a 304 refers to it. It need not be the newest in the tables. The memory passes over
+the looks of a visit that is doubted (`visit_memory`), and goes by the order of visits where the
+tables go by the clock, which may have been set back. Of a site without a sound memory everything
+stays.
 
 For each run: a note of what will be removed is saved, durably; index and tables are replaced;
 records are blanked in WARC files (`blank_records`), and files without records deleted; the note is
@@ -16,21 +22,23 @@ from __future__ import annotations
 import os
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from headgate.model.errors import UserMistake
 from headgate.model.keeping import KeepVersions
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.faults import reading, writing
 from headgate.storage.journals.site_journal import site_journals
+from headgate.storage.memory.site_memory import SiteMemory
 from headgate.storage.own_files import opened
 from headgate.storage.replacing import replacing, write_whole
 from headgate.storage.retention.blank_records import Region, blank_out, member_end
 from headgate.storage.retention.freed import Freed
 from headgate.storage.retention.rules import load_retention
-from headgate.storage.retention.version_cut import cut_of
+from headgate.storage.retention.version_cut import Told, add_looks, cut_of
 from headgate.storage.tables.arrow_tables import Capture, filter_table, read_captures
 
 __all__ = ["apply_retention"]
@@ -38,12 +46,16 @@ __all__ = ["apply_retention"]
 _NOTE = "removing.json"
 _MOST_NOTE_BYTES = 1 << 30
 _CONTENTS = (200, 304)
+_AHEAD_SECONDS = 300.0
+"""A look further ahead was made before the clock was set back."""
 _BLOCK_BYTES = 512
 _GZIP_WINDOW_BITS = 31
 _HEAD_BYTES = 4096
 
 Place = tuple[str, int]
 """A WARC file within the collection, and an offset."""
+Page = tuple[str, str]
+"""Site and URL."""
 
 
 class _Note(msgspec.Struct):
@@ -76,42 +88,73 @@ def apply_retention(collection: Collection, now: float) -> Freed:
 
 
 def _going(
-    collection: Collection, runs: list[RunFolder], rules: Mapping[str, KeepVersions], now: float
+    collection: Collection, runs: Sequence[RunFolder], rules: Mapping[str, KeepVersions], now: float
 ) -> dict[str, dict[str, list[int]]]:
     """Offsets of records to remove, by run and WARC file."""
+    rules = {site: rule for site, rule in rules.items() if _is_remembered(collection, site)}
     cuts = _cuts(runs, rules, now)
-    needed = set(_needed_by_visits(collection))
-    old: defaultdict[str, list[Place]] = defaultdict(list)
+    old: dict[Place, None] = {}
+    """In the order of runs."""
+    needed: set[Place] = set()
     for run in runs:
         for capture in read_captures(run.path / "pages.parquet"):
             cut = cuts.get((capture.site, capture.url))
             if cut is not None and capture.at < cut:
-                old[run.stamp].append((capture.file, capture.offset))
+                old[f"{run.shelf}/{capture.file}", capture.offset] = None
             elif capture.original_file:
                 needed.add((capture.original_file, capture.original_offset))
-    shelves = {run.stamp: run.shelf for run in runs}
-    found: dict[str, dict[str, list[int]]] = {}
-    for stamp, places in old.items():
-        by_file: defaultdict[str, list[int]] = defaultdict(list)
-        for file, offset in places:
-            if (f"{shelves[stamp]}/{file}", offset) not in needed:
-                by_file[file].append(offset)
-        if by_file:
-            found[stamp] = {file: sorted(offsets) for file, offsets in by_file.items()}
-    return found
+    for site in rules:
+        for place in _needed_by_memory(collection, site):
+            old.pop(place, None)
+    # After the memories: a visit may end in between.
+    needed.update(_needed_by_visits(collection))
+    stamps = {run.shelf: run.stamp for run in runs}
+    found: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for path, offset in old:
+        if (path, offset) not in needed:
+            shelf, _, file = path.rpartition("/")
+            found[stamps[shelf]][file].append(offset)
+    return {
+        stamp: {file: sorted(offsets) for file, offsets in by_file.items()}
+        for stamp, by_file in found.items()
+    }
 
 
 def _cuts(
-    runs: Iterable[RunFolder], rules: Mapping[str, KeepVersions], now: float
-) -> dict[tuple[str, str], float]:
-    """The time before which looks are removed, by site and URL; without those that lose nothing."""
-    looks: defaultdict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
-    for run in runs:
+    runs: Sequence[RunFolder], rules: Mapping[str, KeepVersions], now: float
+) -> dict[Page, float]:
+    """The time before which looks are removed, by page; without those that lose nothing. ``runs``:
+    the newest first.
+
+    Looks in the future, made before the clock was set back, say nothing of others' age. Memory goes
+    with versions, and with the looks of one run."""
+    begins: defaultdict[Page, list[Told]] = defaultdict(list)
+    for run in reversed(runs):
+        looks: defaultdict[Page, list[Told]] = defaultdict(list)
         for capture in read_captures(run.path / "pages.parquet", rules):
-            if capture.status in _CONTENTS and capture.digest:
+            told = capture.status in _CONTENTS and capture.digest
+            if told and capture.at <= now + _AHEAD_SECONDS:
                 looks[capture.site, capture.url].append((capture.at, capture.digest))
-    cuts = ((key, cut_of(seen, rules[key[0]], now)) for key, seen in looks.items())
-    return {key: cut for key, cut in cuts if cut > min(looks[key])[0]}
+        for page, seen in looks.items():
+            add_looks(begins[page], seen)
+    cuts = ((page, cut_of(seen, rules[page[0]], now)) for page, seen in begins.items())
+    return {page: cut for page, cut in cuts if cut > min(begins[page])[0]}
+
+
+def _is_remembered(collection: Collection, site: str) -> bool:
+    """Whether it has a sound memory."""
+    try:
+        with SiteMemory.checked(collection.memory(site), site) as memory:
+            return memory.entries is not None
+    except UserMistake:
+        return False
+
+
+def _needed_by_memory(collection: Collection, site: str) -> Iterator[Place]:
+    with SiteMemory(collection.memory(site), site) as memory:
+        for page in memory:
+            if page.digest:
+                yield memory.file(page), page.offset
 
 
 def _needed_by_visits(collection: Collection) -> Iterator[Place]:

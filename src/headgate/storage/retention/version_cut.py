@@ -1,8 +1,9 @@
 """Which versions of a page stay: a time for each URL, before which everything is removed.
 
-A version is the same content over consecutive looks; the newest always stays. A rule keeps a number
-of newest versions, or those replaced no longer ago than some time. Everything before the first look
-at the oldest version that stays may go, errors included.
+A version is the same content over consecutive looks; the newest always stays. It need not be the
+one that the site's memory has (`removing` spares that, too). A rule keeps a number of newest
+versions, or those replaced no longer ago than some time. Everything before the first look at the
+oldest version that stays may go, errors included.
 """
 
 from __future__ import annotations
@@ -12,10 +13,27 @@ from collections.abc import Iterable
 
 from headgate.model.keeping import KeepVersions
 
-__all__ = ["cut_of"]
+__all__ = ["Told", "add_looks", "cut_of"]
+
+Told = tuple[float, str]
+"""Time and digest of a look with content."""
 
 
-def cut_of(looks: Iterable[tuple[float, str]], rule: KeepVersions, now: float) -> float:
+def add_looks(begins: list[Told], looks: Iterable[Told]) -> None:
+    """Add to a page's looks, oldest first, those of a further run that show another content than
+    the one before. Where the clock was set back some may be missed, so that more versions stay.
+
+    >>> begins = [(1.0, "a")]
+    >>> add_looks(begins, [(3.0, "b"), (2.0, "a"), (4.0, "b"), (5.0, "a")])
+    >>> begins
+    [(1.0, 'a'), (3.0, 'b'), (5.0, 'a')]
+    """
+    for at, digest in sorted(looks):
+        if not begins or begins[-1][1] != digest:
+            begins.append((at, digest))
+
+
+def cut_of(looks: Iterable[Told], rule: KeepVersions, now: float) -> float:
     """For one URL; ``looks`` are times and digests of looks with content, in any order. Minus
     infinity: everything stays.
 
