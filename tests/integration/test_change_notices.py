@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import sys
 import time
@@ -188,6 +189,44 @@ def test_a_command_that_fails_is_tried_again(
             assert notices.troubles()[0].what.endswith("x really")
             assert len(notices.troubles()[0].what) < 1000
             await until(lambda: notices.counts == NoticeCounts(told=1))
+            assert notices.troubles() == ()
+
+    asyncio.run(play())
+
+
+def _no_file_left(*_: object, **__: object) -> None:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+def _broken(*_: object) -> None:
+    raise KeyError("page")
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "problem"),
+    [
+        ("asyncio.create_subprocess_exec", _no_file_left, "Too many open files"),
+        ("os.pipe", _no_file_left, "Too many open files"),
+        ("headgate.jobs.keeping.change_notices._with_difference", _broken, "'page'"),
+    ],
+)
+def test_what_the_machine_lacks_is_no_fault_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, what: object, problem: str
+) -> None:
+    """The notice is sent once there is enough of it, and so are those after it."""
+    monkeypatch.setattr(notice_queue, "_FIRST_PAUSE", 0.01)
+
+    async def play() -> None:
+        async with telling(tmp_path) as notices:
+            with monkeypatch.context() as lacking:
+                lacking.setattr(where, what)
+                notices.tell(notice("true"))
+                await until(lambda: bool(notices.troubles()))
+            [trouble] = notices.troubles()
+            assert trouble.what.endswith(problem)
+            assert "it is tried again" in trouble.remedy
+            notices.tell(notice("true", 2))
+            await until(lambda: notices.counts == NoticeCounts(told=2))
             assert notices.troubles() == ()
 
     asyncio.run(play())

@@ -40,6 +40,7 @@ _SECONDS = 60.0
 _LONGEST_LINE = 500
 _RETRIED = frozenset((408, 425, 429))
 _MOST_TROUBLES = 20
+_MACHINE = "see whether this machine lacks memory, processes or open files; it is tried again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ class ChangeNotices:
 
     async def _try(self, to: str, number: int) -> None:
         log = self._open()
-        tried = await self._told(log.open[number])
+        tried = await self._tried(log.open[number])
         if not tried.problem:
             self._faults.pop(to, None)
         else:
@@ -165,6 +166,14 @@ class ChangeNotices:
             with suppress(WorldFault):
                 log.done(number)
         self._news.set()
+
+    async def _tried(self, notice: ChangeNotice) -> _Try:
+        """Whatever goes wrong here is a failed try: its receiver would else be busy for ever."""
+        try:
+            return await self._told(notice)
+        except Exception as error:
+            problem = getattr(error, "strerror", None) or str(error) or repr(error)
+            return _Try(Outcome.FAILED, problem, _MACHINE)
 
     async def _told(self, notice: ChangeNotice) -> _Try:
         change = await asyncio.to_thread(_with_difference, self.collection, notice)
