@@ -29,6 +29,7 @@ from headgate.model.keep_status import NoticeCounts, Trouble
 from headgate.model.keeping import is_web_hook
 from headgate.model.page_change import Change, PageChange
 from headgate.reading.noise import Noise
+from headgate.storage.journals.journal import Owner
 from headgate.storage.memory.visit_news import take_news
 from headgate.storage.notice_log import NoticeLog
 from headgate.storage.page_state import PageState
@@ -74,7 +75,6 @@ class ChangeNotices:
     async def __aenter__(self) -> Self:
         if NoticeLog.is_in(self.collection):
             self._open()
-        self.take()
         self._begin(self._go_on())
         return self
 
@@ -90,9 +90,10 @@ class ChangeNotices:
         if self._log is not None:
             self._log.close()
 
-    def take(self) -> None:
-        """Queue the notices that visits have left since the last call."""
-        for notice in take_news(self.collection):
+    def take(self, owner: Owner | None = None) -> None:
+        """Queue the notices that a visit has left, or all have: only when they are merged, as
+        until then they leave their notices again after a fault."""
+        for notice in take_news(self.collection, owner):
             self.tell(notice)
 
     def tell(self, notice: ChangeNotice) -> None:

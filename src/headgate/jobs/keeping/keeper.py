@@ -119,7 +119,8 @@ class Keeper:
         self._woken.set()
 
     async def run(self) -> KeepStatus:
-        self._tell(self.volumes.recover())
+        self._tell(self.volumes.recover(self._job.sites))
+        self._notices.take()
         self._take_sites(self._job.sites)
         _forget_old(self._catalog, self._clock)
         while not self._stopped:
@@ -153,7 +154,8 @@ class Keeper:
             await asyncio.sleep(1.0)
             waited += 1.0
         with contextlib.suppress(HeadgateError, OSError):
-            self._tell(await self.volumes.rejoin())
+            self._tell(await self.volumes.rejoin(self._job.sites))
+            self._notices.take()
             self.desk.forget_visits()
             self._take_sites(self._job.sites)
 

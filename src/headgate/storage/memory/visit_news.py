@@ -54,22 +54,27 @@ def leave_news(
     notices = [_notice(site, titles.get(one[2].url, ""), files, *one) for one in found]
     folder = run.collection / _FOLDER
     folder.mkdir(exist_ok=True)
-    name = f"{file_safe(owner.site)}~{owner.visit}.json"
-    write_soon(folder / name, msgspec.json.encode(notices))
+    write_soon(folder / _name(owner), msgspec.json.encode(notices))
 
 
-def take_news(collection: Path) -> Iterator[ChangeNotice]:
-    """All saved news; each file is deleted when the next is requested."""
+def take_news(collection: Path, owner: Owner | None = None) -> Iterator[ChangeNotice]:
+    """Saved news of a visit, or of all; each file is deleted when the next is requested. A visit
+    that is not merged yet may leave its news again."""
     folder = collection / _FOLDER
     if not folder.is_dir():
         return
-    for path in sorted(folder.glob("[!.]*.json")):
+    name = "[!.]*.json" if owner is None else _name(owner)
+    for path in sorted(folder.glob(name)):
         try:
             notices = msgspec.json.decode(path.read_bytes(), type=list[ChangeNotice])
         except (OSError, msgspec.MsgspecError):
             notices = []
         yield from notices
         path.unlink(missing_ok=True)
+
+
+def _name(owner: Owner) -> str:
+    return f"{file_safe(owner.site)}~{owner.visit}.json"
 
 
 def _found(
