@@ -8,6 +8,7 @@ the same file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -80,6 +81,13 @@ def _name(owner: Owner) -> str:
 def _found(
     run: RunFolder, old: SiteMemory, commits: Iterable[Commit], files: Files
 ) -> Iterator[Found]:
+    """A page is new with its first content, however long its URL has been known; but what the
+    site's first volume knew and did not fetch is the rest of its first visit."""
+
+    @cache
+    def first() -> float:
+        return min(page.first_known for page in old)
+
     for sighting in sightings(run, commits, files):
         if sighting.look is None:
             continue
@@ -89,8 +97,11 @@ def _found(
             yield Change.GONE, before, page
         elif page.failing or not page.changed:
             continue
-        elif before is None or (before.gone and not page.gone):
+        elif before is None or before.gone:
             yield Change.NEW, before, page
+        elif not before.changed:
+            if before.first_known > first():
+                yield Change.NEW, before, page
         elif page.changes > before.changes:
             yield Change.CHANGED, before, page
 
