@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import sys
 import time
@@ -10,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.integration.storage.test_volume import run, visit
 from tests.unit.storage.making import make_url
@@ -22,6 +24,7 @@ from headgate.model.change_notice import ArchivedPage, ChangeNotice
 from headgate.model.keep_status import NoticeCounts
 from headgate.model.page_change import Change, PageChange
 from headgate.storage.collection import RunFolder
+from headgate.storage.journals.journal import Owner
 from headgate.storage.notice_log import NoticeLog
 from headgate.storage.page_states import page_states
 
@@ -193,6 +196,44 @@ def test_a_command_that_fails_is_tried_again(
     asyncio.run(play())
 
 
+def _no_file_left(*_: object, **__: object) -> None:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+def _broken(*_: object) -> None:
+    raise KeyError("page")
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "problem"),
+    [
+        ("asyncio.create_subprocess_exec", _no_file_left, "Too many open files"),
+        ("os.pipe", _no_file_left, "Too many open files"),
+        ("headgate.jobs.keeping.change_notices._with_difference", _broken, "'page'"),
+    ],
+)
+def test_what_the_machine_lacks_is_no_fault_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, what: object, problem: str
+) -> None:
+    """The notice is sent once there is enough of it, and so are those after it."""
+    monkeypatch.setattr(notice_queue, "_FIRST_PAUSE", 0.01)
+
+    async def play() -> None:
+        async with telling(tmp_path) as notices:
+            with monkeypatch.context() as lacking:
+                lacking.setattr(where, what)
+                notices.tell(notice("true"))
+                await until(lambda: bool(notices.troubles()))
+            [trouble] = notices.troubles()
+            assert trouble.what.endswith(problem)
+            assert "it is tried again" in trouble.remedy
+            notices.tell(notice("true", 2))
+            await until(lambda: notices.counts == NoticeCounts(told=2))
+            assert notices.troubles() == ()
+
+    asyncio.run(play())
+
+
 def test_json_is_posted(tmp_path: Path) -> None:
     async def play() -> None:
         async with hook(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n") as (url, asked):
@@ -272,6 +313,27 @@ def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
     asyncio.run(go_on())
     assert out.read_text().splitlines() == [f"https://a.org/{n}" for n in range(3)]
     assert NoticeLog(tmp_path).open == {}
+
+
+def test_a_visit_that_is_not_merged_yet_is_not_told_with_another(tmp_path: Path) -> None:
+    """It leaves the same notices again if that fails."""
+    folder = tmp_path / "notices"
+    folder.mkdir()
+    for number, name in enumerate(["a.org~2", "b.org~2", "b.org~3"]):
+        told = msgspec.json.encode([notice("http://127.0.0.1:1/", number)])
+        (folder / f"{name}.json").write_bytes(told)
+
+    async def play() -> None:
+        async with telling(tmp_path) as notices:
+            assert notices.counts.waiting == 0, "nor at the start"
+            notices.take(Owner("b.org", 2))
+            assert notices.counts.waiting == 1
+            assert sorted(file.stem for file in folder.iterdir()) == ["a.org~2", "b.org~3"]
+            notices.take()
+            assert notices.counts.waiting == 3
+
+    asyncio.run(play())
+    assert not list(folder.iterdir())
 
 
 def test_a_torn_line_and_a_tidied_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -25,14 +26,24 @@ from tests.simulation.kept_web import (
     site,
 )
 
+<<<<<<< HEAD
 from headgate.jobs.keeping import keeper, volumes
+=======
+from headgate.jobs.keeping import keeper
+from headgate.jobs.keeping.change_notices import ChangeNotices
+>>>>>>> fix-news
 from headgate.lab.worlds.virtual_time import VirtualClock
 from headgate.model.errors import UserMistake, WorldFault
 from headgate.model.keeping import VolumeBounds
 from headgate.model.units import Seconds
 from headgate.storage import sealing
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+<<<<<<< HEAD
 from headgate.storage.collection import Collection, RunFolder
+=======
+from headgate.storage.collection import Collection
+from headgate.storage.memory import visit_memory
+>>>>>>> fix-news
 from headgate.storage.memory.site_memory import SiteMemory
 
 HOST = "a.example"
@@ -273,6 +284,7 @@ def test_a_full_disk_is_lived_through(tmp_path: Path, monkeypatch: pytest.Monkey
     assert indexed(tmp_path)
 
 
+<<<<<<< HEAD
 def test_no_site_is_left_out_if_recovery_from_a_fault_fails_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +319,42 @@ def test_no_site_is_left_out_if_recovery_from_a_fault_fails_itself(
     assert not status.troubles
     assert max(max(at) for at in web.asked.values()) > BEGIN + 3 * DAY
     assert indexed(tmp_path)
+=======
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("step", ["_one_for_all", "merge"])
+def test_what_a_visit_found_that_a_fault_ended_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, restarted: bool
+) -> None:
+    """Before its news are left, or when they are left and not yet in the memory."""
+    web = ChangingPages([HOST], rates=(4.0,))
+    told: Counter[str] = Counter()
+    monkeypatch.setattr(ChangeNotices, "tell", lambda _, one: told.update([one.change.url]))
+    works = getattr(visit_memory, step)
+    full = [False]
+
+    def failing(*args: Any, **kwargs: Any) -> Any:
+        if full[0]:
+            full[0] = restarted
+            raise WorldFault("No space left on device")
+        return works(*args, **kwargs)
+
+    monkeypatch.setattr(visit_memory, step, failing)
+
+    async def fill(_: VirtualClock, __: Onlooker) -> None:
+        await asyncio.sleep(0.5 * DAY)
+        full[0] = True
+
+    often = site(HOST, on_change="true", fresh_within=Seconds(3 * HOUR))
+    job = keep_job(tmp_path, [often], 1.0)
+    _, onlooker, _ = keep_virtually(job, web, meanwhile=fill)
+    assert any("No space left" in word for word in onlooker.words)
+    if restarted:
+        full[0] = False
+        keep_virtually(job, web, begin=BEGIN + 1.1 * DAY)
+    with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
+        assert told == {page.url: page.changes for page in memory if page.changes}
+    assert sum(told.values()) > 8
+>>>>>>> fix-news
 
 
 def test_volumes_are_many_and_no_file_is_held_for_each(tmp_path: Path) -> None:

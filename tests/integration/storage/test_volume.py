@@ -14,7 +14,9 @@ from tests.integration.storage.crawled import STARTED
 from tests.unit.storage.making import NOON, make_body, make_failure, make_fetched, make_url
 
 from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.model.keeping import Keeping
 from headgate.model.page import Page, Role
+from headgate.model.site import Site
 from headgate.reading.digests import content_digest
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.journal import Owner
@@ -25,6 +27,7 @@ from headgate.storage.memory.remembering import mend
 from headgate.storage.memory.site_memory import SiteMemory
 from headgate.storage.memory.summary import VisitCounts
 from headgate.storage.memory.visit_memory import remember_visit
+from headgate.storage.memory.visit_news import leave_news
 from headgate.storage.sealing import seal_volume
 
 DAY = 86_400.0
@@ -39,7 +42,11 @@ def visit(
     shared: SharedFiles | None = None,
     finished: bool = True,
     believe: bool = False,
+<<<<<<< HEAD
     day: int | None = None,
+=======
+    on_change: str = "",
+>>>>>>> fix-news
 ) -> VisitCounts:
     """A visit that finds pages as given, None: no answer; a day after the one before, or on some
     other day by a clock that was changed."""
@@ -59,7 +66,17 @@ def visit(
     if finished:
         spool.finish()
     spool.commit()
+<<<<<<< HEAD
     found = remember_visit(run, Owner("docs", number), spool.commits, began + 60, believe=believe)
+=======
+    ended = NOON + number * DAY + 60
+    owner = Owner("docs", number)
+    site = Site("docs", (make_url(0),), keeping=Keeping(on_change=on_change))
+    found = remember_visit(
+        run, owner, spool.commits, ended, believe=believe,
+        beside=lambda old: leave_news(run, owner, site, old, spool.commits),
+    )  # fmt: skip
+>>>>>>> fix-news
     spool.close()
     return found
 

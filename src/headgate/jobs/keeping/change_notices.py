@@ -29,6 +29,7 @@ from headgate.model.keep_status import NoticeCounts, Trouble
 from headgate.model.keeping import is_web_hook
 from headgate.model.page_change import Change, PageChange
 from headgate.reading.noise import Noise
+from headgate.storage.journals.journal import Owner
 from headgate.storage.memory.visit_news import take_news
 from headgate.storage.notice_log import NoticeLog
 from headgate.storage.page_state import PageState
@@ -40,6 +41,7 @@ _SECONDS = 60.0
 _LONGEST_LINE = 500
 _RETRIED = frozenset((408, 425, 429))
 _MOST_TROUBLES = 20
+_MACHINE = "see whether this machine lacks memory, processes or open files; it is tried again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,6 @@ class ChangeNotices:
     async def __aenter__(self) -> Self:
         if NoticeLog.is_in(self.collection):
             self._open()
-        self.take()
         self._begin(self._go_on())
         return self
 
@@ -89,9 +90,10 @@ class ChangeNotices:
         if self._log is not None:
             self._log.close()
 
-    def take(self) -> None:
-        """Queue the notices that visits have left since the last call."""
-        for notice in take_news(self.collection):
+    def take(self, owner: Owner | None = None) -> None:
+        """Queue the notices that a visit has left, or all have: only when they are merged, as
+        until then they leave their notices again after a fault."""
+        for notice in take_news(self.collection, owner):
             self.tell(notice)
 
     def tell(self, notice: ChangeNotice) -> None:
@@ -153,7 +155,7 @@ class ChangeNotices:
 
     async def _try(self, to: str, number: int) -> None:
         log = self._open()
-        tried = await self._told(log.open[number])
+        tried = await self._tried(log.open[number])
         if not tried.problem:
             self._faults.pop(to, None)
         else:
@@ -165,6 +167,14 @@ class ChangeNotices:
             with suppress(WorldFault):
                 log.done(number)
         self._news.set()
+
+    async def _tried(self, notice: ChangeNotice) -> _Try:
+        """Whatever goes wrong here is a failed try: its receiver would else be busy for ever."""
+        try:
+            return await self._told(notice)
+        except Exception as error:
+            problem = getattr(error, "strerror", None) or str(error) or repr(error)
+            return _Try(Outcome.FAILED, problem, _MACHINE)
 
     async def _told(self, notice: ChangeNotice) -> _Try:
         change = await asyncio.to_thread(_with_difference, self.collection, notice)

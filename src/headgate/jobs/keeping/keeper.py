@@ -121,7 +121,8 @@ class Keeper:
         self._woken.set()
 
     async def run(self) -> KeepStatus:
-        self._tell(self.volumes.recover())
+        self._tell(self.volumes.recover(self._job.sites))
+        self._notices.take()
         self._take_sites(self._job.sites)
         _forget_old(self._catalog, self._clock)
         while not self._stopped:
@@ -156,12 +157,18 @@ class Keeper:
         while waited < wait and not self._stopped:
             await asyncio.sleep(1.0)
             waited += 1.0
+<<<<<<< HEAD
 
     async def _rejoin(self) -> None:
         """Recover from such a fault. No leg begins before that: its sites would count as being
         visited for ever, and its volumes would never be sealed."""
         if self._apart:
             self._tell(await self.volumes.rejoin())
+=======
+        with contextlib.suppress(HeadgateError, OSError):
+            self._tell(await self.volumes.rejoin(self._job.sites))
+            self._notices.take()
+>>>>>>> fix-news
             self.desk.forget_visits()
             self._take_sites(self._job.sites)
             self._apart = False

@@ -7,6 +7,7 @@ stays."""
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shlex
 import signal
@@ -24,12 +25,14 @@ _PIECE = 65_536
 _LAST_WORDS_SECONDS = 1.0
 """Wait for output written before its end."""
 _CANNOT_BE_RUN = 126, 127
+_NO_PROGRAM = frozenset((errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOEXEC))
+"""What says that the command is wrong; anything else is what this machine lacks just now."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEnd:
     code: int | None
-    """None: it could not be started, or timed out."""
+    """None: there is no such program, or it timed out."""
     problem: str = ""
     startable: bool = True
 
@@ -41,7 +44,8 @@ class CommandEnd:
 async def run_command(
     command: str, document: bytes, environment: Mapping[str, str], seconds: float
 ) -> CommandEnd:
-    """``document`` is its standard input; the environment is added to ours."""
+    """``document`` is its standard input; the environment is added to ours. Raises `OSError` if
+    this machine can start nothing now."""
     async with _listening() as (words, its_end):
         try:
             process = await asyncio.create_subprocess_exec(
@@ -52,8 +56,12 @@ async def run_command(
                 env={**os.environ, **environment},
                 start_new_session=True,
             )
-        except (OSError, ValueError) as error:
-            return CommandEnd(None, getattr(error, "strerror", "") or str(error), startable=False)
+        except OSError as error:
+            if error.errno not in _NO_PROGRAM:
+                raise
+            return CommandEnd(None, error.strerror or str(error), startable=False)
+        except ValueError as error:
+            return CommandEnd(None, str(error), startable=False)
         finally:
             its_end.close()
         said = bytearray()

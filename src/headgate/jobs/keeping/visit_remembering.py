@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
@@ -14,7 +15,7 @@ from headgate.storage.memory.site_memory import SiteMemory
 from headgate.storage.memory.visit_memory import remember_visit
 from headgate.storage.memory.visit_news import leave_news
 
-__all__ = ["remember_kept"]
+__all__ = ["remember_kept", "tell_others"]
 
 
 def remember_kept(
@@ -28,12 +29,20 @@ def remember_kept(
 ) -> None:
     """Merge a visit; changes and links to other sites are left in files for those who need them. A
     damaged memory is rebuilt from all runs, including this one."""
-
-    def tell_others(old: SiteMemory) -> None:
-        leave_news(run, owner, site, old, read)
-        leave_links(run, owner, site, read)
-
+    beside = partial(tell_others, run, owner, site, read)
     try:
-        remember_visit(run, owner, read, ended, believe=believe, beside=tell_others)
+        remember_visit(run, owner, read, ended, believe=believe, beside=beside)
     except DamagedMemory:
         mend(Collection(run.collection), owner.site)
+
+
+def tell_others(
+    run: RunFolder,
+    owner: Owner,
+    site: Site,
+    read: Callable[[], Iterable[Commit]],
+    old: SiteMemory,
+) -> None:
+    """Leave a visit's changes and links in files, before it is merged into ``old``."""
+    leave_news(run, owner, site, old, read)
+    leave_links(run, owner, site, read)

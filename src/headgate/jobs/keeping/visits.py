@@ -24,6 +24,7 @@ from headgate.model.task import KeptVisit, Task
 from headgate.model.units import Seconds
 from headgate.recrawl.site_board import Why
 from headgate.recrawl.site_order import VisitOf
+from headgate.storage.journals.journal import Owner
 
 __all__ = ["KeepVisits"]
 
@@ -119,8 +120,7 @@ class KeepVisits:
             self.desk.record(end)
             self.volumes.leave(volume)
             self.state.visited(end)
-            if planned.site.keeping.on_change:
-                self.notices.take()
+            self.notices.take(Owner(progress.site, planned.visit))
             await asyncio.to_thread(self._pass_links_on)
             settled += 1
         return settled

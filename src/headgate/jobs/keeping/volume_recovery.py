@@ -1,23 +1,26 @@
 """Recovers a volume whose keeper died: files are cut to what was committed, and visits that were
-running end with what they had stored. Their other pages are still due, so nothing has to be
-resumed.
+running end with what they had stored: it is remembered, and its changes and links are passed on, as
+at their own end. Their other pages are still due, so nothing has to be resumed.
 
 Idempotent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from headgate.control.catalog import Catalog, Visit
 from headgate.crawling.progress import Landed
+from headgate.jobs.keeping.visit_remembering import tell_others
 from headgate.model.errors import WorldFault
+from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.journal import Owner
 from headgate.storage.journals.recovery import recover_files
 from headgate.storage.journals.site_journal import SiteJournal, site_journals
 from headgate.storage.memory.file import DamagedMemory
 from headgate.storage.memory.remembering import mend
+from headgate.storage.memory.site_memory import SiteMemory
 from headgate.storage.memory.summary import VisitCounts
 from headgate.storage.memory.visit_memory import remember_visit
 from headgate.storage.staged_visits import move_visit, staged_visits
@@ -42,16 +45,18 @@ def recover_volume(run: RunFolder) -> None:
         raise WorldFault(fault)
 
 
-def remember_all(run: RunFolder, catalog: Catalog, wall: float) -> list[str]:
+def remember_all(
+    run: RunFolder, catalog: Catalog, wall: float, sites: Mapping[str, Site]
+) -> list[str]:
     """Merge visits into the memories of their sites, and record those that the catalog does not
-    have; return repairs, a sentence each."""
+    have; return repairs, a sentence each. ``sites``: those that are kept, by name."""
     remarks: list[str] = []
     journals = site_journals(run)
     for site in dict.fromkeys(owner.site for owner in journals):
         mine = sorted(owner for owner in journals if owner.site == site)
         known = {v.visit for v in catalog.history(site, _MOST_VISITS) if v.run == run.stamp}
         for owner in mine:
-            visit, mended = remember_one(run, owner, journals[owner], wall)
+            visit, mended = remember_one(run, owner, journals[owner], wall, sites.get(site))
             remarks += mended
             if owner.visit not in known:
                 catalog.record_visits([visit])
@@ -59,11 +64,17 @@ def remember_all(run: RunFolder, catalog: Catalog, wall: float) -> list[str]:
 
 
 def remember_one(
-    run: RunFolder, owner: Owner, journal: SiteJournal, wall: float
+    run: RunFolder, owner: Owner, journal: SiteJournal, wall: float, site: Site | None
 ) -> tuple[Visit, list[str]]:
-    """Merge a visit of an earlier process; return it with repairs, a sentence each."""
+    """Merge a visit of an earlier process; return it with repairs, a sentence each. ``site``: None
+    if it is kept no more; then nobody is told."""
+
+    def beside(old: SiteMemory) -> None:
+        if site is not None:
+            tell_others(run, owner, site, journal.commits, old)
+
     try:
-        counts = remember_visit(run, owner, journal.commits, wall)
+        counts = remember_visit(run, owner, journal.commits, wall, beside=beside)
     except DamagedMemory:
         mended = mend(Collection(run.collection), owner.site)
         return _visit(run, owner, journal, VisitCounts()), mended

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from headgate.jobs.opening import JobKind, kind_of
 from headgate.model.errors import HeadgateError, UserMistake
 from headgate.model.keep_status import Trouble
 from headgate.model.keeping import VolumeBounds
+from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder, began
 from headgate.storage.retention.freed import Freed
 from headgate.storage.staged_visits import staged_visits
@@ -62,9 +63,10 @@ class KeepVolumes:
     _writers: Counter[str] = field(default_factory=Counter)
     _not_before: dict[str, float] = field(default_factory=dict)
 
-    def recover(self) -> list[str]:
+    def recover(self, sites: Iterable[Site]) -> list[str]:
         """Recover what an earlier keeper left: its visits are recorded, its volumes continued or
-        queued for sealing. Returns repairs, a sentence each."""
+        queued for sealing. Returns repairs, a sentence each. ``sites``: those that are kept."""
+        kept = {site.name: site for site in sites}
         remarks: list[str] = []
         runs = self.collection.runs()
         self.sealed = sum(not run.unfinished for run in runs)
@@ -77,7 +79,7 @@ class KeepVolumes:
         for run in reversed(unfinished):
             recover_volume(run)
             self.catalog.begin_run(run.stamp, began(run), _SETTINGS)
-            remarks += remember_all(run, self.catalog, self.clock.wall())
+            remarks += remember_all(run, self.catalog, self.clock.wall(), kept)
             if self.open is not None:
                 self._waiting.append(self.open)
             self.open, self._opened = run, began(run)
@@ -85,7 +87,7 @@ class KeepVolumes:
             self.turn()
         return remarks
 
-    async def rejoin(self) -> list[str]:
+    async def rejoin(self, sites: Iterable[Site]) -> list[str]:
         """Recover after a fault of this machine, when no visit runs."""
         if self._sealing is not None:
             await self._sealing
@@ -93,7 +95,7 @@ class KeepVolumes:
         self.open = None
         self._waiting.clear()
         self._writers.clear()
-        return self.recover()
+        return self.recover(sites)
 
     def enter(self) -> RunFolder:
         """The volume for a visit that begins now."""

@@ -216,7 +216,11 @@ class _KeepByNodes:
         try:
             await asyncio.to_thread(move_visit, volume, owner)
             journal = _journal(volume, owner)
-            visit, remarks = await asyncio.to_thread(remember_one, volume, owner, journal, wall)
+            site = keeper.desk.sites.get(owner.site)
+            visit, remarks = await asyncio.to_thread(
+                remember_one, volume, owner, journal, wall, site
+            )
+            self.notices.take(owner)
             self.catalog.record_visits([visit])
             if owner.site in keeper.desk.sites:
                 keeper.desk.refresh(owner.site, wall)

@@ -8,6 +8,7 @@ the same file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -54,16 +55,17 @@ def leave_news(
     notices = [_notice(site, titles.get(one[2].url, ""), files, *one) for one in found]
     folder = run.collection / _FOLDER
     folder.mkdir(exist_ok=True)
-    name = f"{file_safe(owner.site)}~{owner.visit}.json"
-    write_soon(folder / name, msgspec.json.encode(notices))
+    write_soon(folder / _name(owner), msgspec.json.encode(notices))
 
 
-def take_news(collection: Path) -> Iterator[ChangeNotice]:
-    """All saved news; each file is deleted when the next is requested."""
+def take_news(collection: Path, owner: Owner | None = None) -> Iterator[ChangeNotice]:
+    """Saved news of a visit, or of all; each file is deleted when the next is requested. A visit
+    that is not merged yet may leave its news again."""
     folder = collection / _FOLDER
     if not folder.is_dir():
         return
-    for path in sorted(folder.glob("[!.]*.json")):
+    name = "[!.]*.json" if owner is None else _name(owner)
+    for path in sorted(folder.glob(name)):
         try:
             notices = msgspec.json.decode(path.read_bytes(), type=list[ChangeNotice])
         except (OSError, msgspec.MsgspecError):
@@ -72,9 +74,20 @@ def take_news(collection: Path) -> Iterator[ChangeNotice]:
         path.unlink(missing_ok=True)
 
 
+def _name(owner: Owner) -> str:
+    return f"{file_safe(owner.site)}~{owner.visit}.json"
+
+
 def _found(
     run: RunFolder, old: SiteMemory, commits: Iterable[Commit], files: Files
 ) -> Iterator[Found]:
+    """A page is new with its first content, however long its URL has been known; but what the
+    site's first volume knew and did not fetch is the rest of its first visit."""
+
+    @cache
+    def first() -> float:
+        return min(page.first_known for page in old)
+
     for sighting in sightings(run, commits, files):
         if sighting.look is None:
             continue
@@ -84,8 +97,11 @@ def _found(
             yield Change.GONE, before, page
         elif page.failing or not page.changed:
             continue
-        elif before is None or (before.gone and not page.gone):
+        elif before is None or before.gone:
             yield Change.NEW, before, page
+        elif not before.changed:
+            if before.first_known > first():
+                yield Change.NEW, before, page
         elif page.changes > before.changes:
             yield Change.CHANGED, before, page
 
