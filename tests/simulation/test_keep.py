@@ -26,24 +26,16 @@ from tests.simulation.kept_web import (
     site,
 )
 
-<<<<<<< HEAD
-from headgate.jobs.keeping import keeper, volumes
-=======
-from headgate.jobs.keeping import keeper
+from headgate.jobs.keeping import keeper, volume_recovery
 from headgate.jobs.keeping.change_notices import ChangeNotices
->>>>>>> fix-news
 from headgate.lab.worlds.virtual_time import VirtualClock
 from headgate.model.errors import UserMistake, WorldFault
 from headgate.model.keeping import VolumeBounds
 from headgate.model.units import Seconds
 from headgate.storage import sealing
 from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
-<<<<<<< HEAD
 from headgate.storage.collection import Collection, RunFolder
-=======
-from headgate.storage.collection import Collection
 from headgate.storage.memory import visit_memory
->>>>>>> fix-news
 from headgate.storage.memory.site_memory import SiteMemory
 
 HOST = "a.example"
@@ -284,14 +276,13 @@ def test_a_full_disk_is_lived_through(tmp_path: Path, monkeypatch: pytest.Monkey
     assert indexed(tmp_path)
 
 
-<<<<<<< HEAD
 def test_no_site_is_left_out_if_recovery_from_a_fault_fails_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The visit that the fault ended counted as running for ever."""
     web = ChangingPages([HOST], rates=(4.0,))
     faults = ["while a visit is stored", "while its journal is recovered"]
-    sync, recover = os.fdatasync, volumes.recover_volume
+    sync, recover = os.fdatasync, volume_recovery.recover_volume
     began = asyncio.Event()
 
     def failing(fd: int) -> None:
@@ -305,7 +296,7 @@ def test_no_site_is_left_out_if_recovery_from_a_fault_fails_itself(
         recover(run)
 
     monkeypatch.setattr(os, "fdatasync", failing)
-    monkeypatch.setattr(volumes, "recover_volume", unreadable)
+    monkeypatch.setattr("headgate.jobs.keeping.volumes.recover_volume", unreadable)
 
     async def begin(_: VirtualClock, __: Onlooker) -> None:
         await asyncio.sleep(1.0 * DAY)
@@ -319,7 +310,8 @@ def test_no_site_is_left_out_if_recovery_from_a_fault_fails_itself(
     assert not status.troubles
     assert max(max(at) for at in web.asked.values()) > BEGIN + 3 * DAY
     assert indexed(tmp_path)
-=======
+
+
 @pytest.mark.parametrize("restarted", [False, True])
 @pytest.mark.parametrize("step", ["_one_for_all", "merge"])
 def test_what_a_visit_found_that_a_fault_ended_is_told_once(
@@ -354,7 +346,6 @@ def test_what_a_visit_found_that_a_fault_ended_is_told_once(
     with SiteMemory(Collection(tmp_path).memory(HOST), HOST) as memory:
         assert told == {page.url: page.changes for page in memory if page.changes}
     assert sum(told.values()) > 8
->>>>>>> fix-news
 
 
 def test_volumes_are_many_and_no_file_is_held_for_each(tmp_path: Path) -> None:

@@ -42,11 +42,8 @@ def visit(
     shared: SharedFiles | None = None,
     finished: bool = True,
     believe: bool = False,
-<<<<<<< HEAD
     day: int | None = None,
-=======
     on_change: str = "",
->>>>>>> fix-news
 ) -> VisitCounts:
     """A visit that finds pages as given, None: no answer; a day after the one before, or on some
     other day by a clock that was changed."""
@@ -66,17 +63,13 @@ def visit(
     if finished:
         spool.finish()
     spool.commit()
-<<<<<<< HEAD
-    found = remember_visit(run, Owner("docs", number), spool.commits, began + 60, believe=believe)
-=======
-    ended = NOON + number * DAY + 60
+    ended = began + 60
     owner = Owner("docs", number)
     site = Site("docs", (make_url(0),), keeping=Keeping(on_change=on_change))
     found = remember_visit(
         run, owner, spool.commits, ended, believe=believe,
         beside=lambda old: leave_news(run, owner, site, old, spool.commits),
     )  # fmt: skip
->>>>>>> fix-news
     spool.close()
     return found
 

@@ -157,18 +157,15 @@ class Keeper:
         while waited < wait and not self._stopped:
             await asyncio.sleep(1.0)
             waited += 1.0
-<<<<<<< HEAD
+            if self._clock.now() - self._started >= self._job.seconds:
+                self.stop("over")
 
     async def _rejoin(self) -> None:
         """Recover from such a fault. No leg begins before that: its sites would count as being
         visited for ever, and its volumes would never be sealed."""
         if self._apart:
-            self._tell(await self.volumes.rejoin())
-=======
-        with contextlib.suppress(HeadgateError, OSError):
             self._tell(await self.volumes.rejoin(self._job.sites))
             self._notices.take()
->>>>>>> fix-news
             self.desk.forget_visits()
             self._take_sites(self._job.sites)
             self._apart = False
@@ -202,18 +199,13 @@ class Keeper:
                 idle = not self._visits and self._job.tend_seconds > 1.0
                 leg.conducting.look_seconds = self._job.tend_seconds if idle else LOOK_SECONDS
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self._until_next()):
+                    async with asyncio.timeout(
+                        _until_next(self.desk, self._clock.wall(), self._job.tend_seconds)
+                    ):
                         await self._woken.wait()
         except Exception as fault:
             leg.conducting.interrupt(str(fault))
             raise
-
-    def _until_next(self) -> float:
-        """Seconds until there may be something to do, unless woken before."""
-        wall = self._clock.wall()
-        soon = self.desk.board.next_moment(wall) - wall
-        most = self._job.tend_seconds
-        return soon if 0 < soon < most else most
 
     def _is_over(self) -> bool:
         if self._clock.now() - self._started >= self._job.seconds:
@@ -282,3 +274,9 @@ class Keeper:
 def _forget_old(catalog: Catalog, clock: Clock) -> None:
     """Called with each volume, as a keeper may run for years."""
     catalog.forget_before(clock.wall() - _FORGET_DAYS * _DAY)
+
+
+def _until_next(desk: Desk, wall: float, most: float) -> float:
+    """Seconds until there may be something to do, unless woken before."""
+    soon = desk.board.next_moment(wall) - wall
+    return soon if 0 < soon < most else most
