@@ -332,7 +332,8 @@ def _killing(
     grid: _Grid, names: list[str], kills: int, away: float, rng: random.Random,
     postgres: Postgres | None,
 ) -> tuple[Counter[str], list[tuple[float, str]]]:  # fmt: skip
-    """How often whom, and when those who were killed last come back."""
+    """How often whom, and when those who were killed last come back. Ends with the run: a manager
+    that is killed while it tells nodes so, and started again, would begin another one."""
     done: Counter[str] = Counter()
     back: list[tuple[float, str]] = []
     until = time.monotonic() + _FIRST_PAGE_SECONDS
@@ -343,6 +344,8 @@ def _killing(
     while left and grid.ended("manager") != 0:
         time.sleep(rng.uniform(0.1, 1.5))
         _revive(grid, back)
+        if any(grid.out.glob("runs/*/report.json")):
+            break
         kind = left[-1]
         if kind == "postgres":
             assert postgres is not None
