@@ -27,23 +27,23 @@ def at_one_go(work: Pieces[Result]) -> Result:
     >>> at_one_go(sum_of([1, 2, 3]))
     6
     """
-    while True:
-        try:
+    try:
+        while True:
             next(work)
-        except StopIteration as ended:
-            result: Result = ended.value
-            return result
+    except StopIteration as ended:
+        result: Result = ended.value
+        return result
 
 
 async def in_turns(work: Pieces[Result]) -> Result:
     """After each piece it is everybody else's turn."""
-    while True:
-        try:
+    try:
+        while True:
             next(work)
-        except StopIteration as ended:
-            result: Result = ended.value
-            return result
-        await asyncio.sleep(0)
+            await asyncio.sleep(0)
+    except StopIteration as ended:
+        result: Result = ended.value
+        return result
 
 
 def metered(
