@@ -84,7 +84,8 @@ _Targets = dict[str, str]
 
 class _Known:
     """Cache of resolved references, by what they are relative to: an origin, or a folder. Pages of
-    a site have most of them in common. At most 8 MB, then it is cleared."""
+    a site have most of them in common. At most 8 MB, then it is cleared. A folder's key ends with
+    a slash and an origin's does not: an origin is never taken for its root folder."""
 
     __slots__ = ("_count", "_places")
 
@@ -141,7 +142,7 @@ class UrlJoiner:
         remembers = self._prefixes and self._base == self._page and len(folder) < _LONGEST_KNOWN
         self._here = _known.at(folder) if remembers else None
         """Cache for references that mean the same on all pages of this folder; None: unknown."""
-        self._anywhere = _known.at(self._prefixes["/"]) if remembers else None
+        self._anywhere = _known.at(self._prefixes["/"][:-1]) if remembers else None
         """And those that mean the same on all of this origin."""
 
     def join(self, ref: str) -> str | None:
