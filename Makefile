@@ -19,7 +19,7 @@ setup: $(VENV)/ready
 $(VENV)/ready: pyproject.toml constraints.txt src/headgate/reading/_tags.c src/headgate/reading/_tags.h
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headgate needs Python 3.11 or newer; say make PYTHON=...")'
 	$(PYTHON) -m venv --clear $(VENV) || { apt-get update -q && apt-get install -qy python3-venv && $(PYTHON) -m venv --clear $(VENV); }
-	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]' -e lab
 	touch $@
 
 lint: $(VENV)/ready
@@ -40,8 +40,8 @@ docs: $(VENV)/ready
 # One worker more than cores: a third of the time a test waits for a deadline, a lease or a pause.
 WORKERS = $$(( $$(nproc) + 1 ))
 pytest: $(VENV)/ready
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal src tests; code=$$?; [ $$code = 1 ] || exit $$code; \
-	  echo "make: what failed is run once more, alone"; $(BIN)/pytest --last-failed --last-failed-no-failures none src tests
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal src lab tests; code=$$?; [ $$code = 1 ] || exit $$code; \
+	  echo "make: what failed is run once more, alone"; $(BIN)/pytest --last-failed --last-failed-no-failures none src lab tests
 
 # Crawls in which everything goes wrong; SEED=17 plays one of them again.
 simulate: $(VENV)/ready

@@ -35,7 +35,7 @@ from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-unty
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 from zlib_ng import zlib_ng
 
-from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links, Page, payload_digest
 from headgate.storage.collection import Collection
@@ -233,7 +233,7 @@ def write_fresh(
 def entries_with(urls_each: int, entries: int) -> list[JournalEntry]:
     return [
         JournalEntry(
-            Outcome.PAGE,
+            UrlOutcome.PAGE,
             make_url(number),
             [make_url(10**6 + number * urls_each + k) for k in range(urls_each)],
             3,
@@ -266,7 +266,7 @@ def bench_journal(folder: Path) -> None:
         return path.stat().st_size
 
     whole = Group(entries, Mark())
-    found = Group([JournalEntry(Outcome.FOUND, found=[url for url, _ in urls])], Mark())
+    found = Group([JournalEntry(UrlOutcome.FOUND, found=[url for url, _ in urls])], Mark())
     keyed = "(url TEXT PRIMARY KEY, depth INTEGER) WITHOUT ROWID"
     plain = "(url TEXT, depth INTEGER)"
     stores: dict[str, Callable[[], int]] = {
@@ -287,7 +287,7 @@ def bench_resume(folder: Path) -> None:
     for start in range(0, URLS, 10_000):
         urls = [make_url(start + k) for k in range(10_000)]
         entries = [
-            JournalEntry(Outcome.FOUND, found=urls[k : k + 10], depth=2)
+            JournalEntry(UrlOutcome.FOUND, found=urls[k : k + 10], depth=2)
             for k in range(0, 10_000, 10)
         ]
         journal.append((Group(entries, Mark()), [], []))

@@ -43,10 +43,10 @@ from bench.bed.tools import TOOLS, missing_tools, tool_bins
 from bench.bed.trial import run_client
 from bench.speed_peers.environments import revision
 
-from headgate.lab.bed.network import loopback_address, missing, server_address
-from headgate.lab.bed.readings import Bins, windows
-from headgate.lab.bed.server import LARGE_BYTES
 from headgate.model.units import format_rate
+from headgate_lab.bed.network import loopback_address, missing, server_address
+from headgate_lab.bed.readings import Bins, windows
+from headgate_lab.bed.server import LARGE_BYTES
 
 PROMISES = """\
 used 95 %, from 100 ms on 90 %, and never over 101 %; worst second 110 %, from 500 KB/s on 105 %;
@@ -263,7 +263,9 @@ def tool_results(seconds: float, attempts: int) -> Iterator[Result]:
     for cell in TOOL_CELLS:
         urls = list(cell.urls(2.0 * cell.rate * seconds))
         for tool in TOOLS:
-            bins = tool_bins(tool, cell.rate, urls, cell.addresses, cell.rtt, seconds)
+            bins = tool_bins(
+                tool, cell.rate, urls=urls, addresses=cell.addresses, rtt=cell.rtt, seconds=seconds
+            )
             result = summed_up(f"{tool} {cell}", bins, cell.rate)
             judge(cell, result)
             yield result

@@ -48,7 +48,7 @@ from rich.table import Table
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from headgate.storage.journals.journal import read_pages
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.site import SiteMemory
 from headgate.storage.warc.records import digest_text
 
 CONSOLE = Console(width=100)
@@ -158,7 +158,9 @@ def main() -> int:
             out = folder / f"round-{len(rounds)}"
             rounds.append(Round(next(turns)))
             subject = subjects[rounds[-1].kind.many]
-            crawl_killing(rounds[-1], subject.sites, out, subject.web, left, chance)
+            crawl_killing(
+                rounds[-1], subject.sites, out=out, web=subject.web, most=left, chance=chance
+            )
             check(rounds[-1], out, subject.expected)
     show(rounds)
     return 1 if any(done.faults for done in rounds) else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headgate.crawling.task_messages import (
+from headgate.features.grid.protocol import (
     Beat,
     Chunk,
     Claim,
@@ -13,16 +13,17 @@ from headgate.crawling.task_messages import (
     Manifest,
     Orders,
     Put,
+    SourceAway,
+    TaskDesk,
     Verdict,
 )
-from headgate.crawling.task_source import SourceAway, TaskDesk
 
 __all__ = ["CutLine"]
 
 
 @dataclass
 class CutLine:
-    """A `headgate.crawling.task_source.TaskSource`."""
+    """A `headgate.features.grid.protocol.TaskSource`."""
 
     desk: TaskDesk
     node: str

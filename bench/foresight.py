@@ -36,24 +36,24 @@ from rich.console import Console
 from rich.table import Table
 
 from headgate.control.forecast import forecast
-from headgate.control.sizing import LOOK_BYTES, SizeRange, SizeWatch
-from headgate.crawling.clock import SystemClock
-from headgate.crawling.memory_known import MemoryKnown
-from headgate.crawling.page_reading import PageReader
+from headgate.control.size_estimate import LOOK_BYTES, SizeRange, SizeWatch
+from headgate.crawling.page_reader import PageReader
 from headgate.crawling.ports import StoredPage
 from headgate.crawling.progress import TaskState
 from headgate.crawling.site_run import SiteRun, Tools
-from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.engine.clock import SystemClock
+from headgate.fetching.client import FetcherSettings, HttpFetcher
+from headgate.frontier.dispatch import FrontierRules
+from headgate.frontier.events import JournalEntry
 from headgate.frontier.frontier import Frontier
-from headgate.frontier.journal import JournalEntry
-from headgate.frontier.ports import MemorySpill
-from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
+from headgate.frontier.url_queue import MemorySpill
 from headgate.model.page import Page, Role
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.model.units import Bytes, format_size
+from headgate.testing.memory_store import MemoryKnown
 
 CONSOLE = Console(width=150)
 SETTINGS = FetcherSettings("https://example.org/bench", named=frozenset({"127.0.0.1"}))
@@ -153,7 +153,14 @@ async def crawl(name: str, seed: str) -> Curve:
     async with HttpFetcher(SETTINGS) as fetcher:
         rules = FrontierRules(TrapRules(this_year=2026))
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
-        tools = Tools(frontier, fetcher, store, MemoryKnown(), PageReader(), SystemClock())
+        tools = Tools(
+            frontier,
+            fetcher,
+            store=store,
+            known=MemoryKnown(),
+            reader=PageReader(),
+            clock=SystemClock(),
+        )
         store.run = SiteRun(Task(site), tools)
         report = await store.run.run()
     if report.state is not TaskState.DONE:
@@ -180,7 +187,14 @@ def told_of(curve: Curve) -> Told:
         last = report.wire_bytes
     assert look is not None
     parts = {part: said[pages] for part, pages in pages_at(curve).items()}
-    return Told(curve.name, curve.pages, curve.wire_bytes, look, before, parts)
+    return Told(
+        curve.name,
+        curve.pages,
+        wire_bytes=curve.wire_bytes,
+        look=look,
+        before_its_last=before,
+        parts=parts,
+    )
 
 
 def pages_at(curve: Curve) -> dict[float, int]:

@@ -32,18 +32,14 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from headgate.frontier.commands import Fetch
-from headgate.frontier.dispatch import DispatchRules
-from headgate.frontier.events import PageFetched, Seeds, Tick
+from headgate.frontier.dispatch import DispatchRules, FrontierRules
+from headgate.frontier.events import Fetch, JournalEntry, PageFetched, Seeds, Tick, UrlOutcome
 from headgate.frontier.frontier import Frontier
-from headgate.frontier.journal import JournalEntry, Outcome
-from headgate.frontier.ports import MemorySpill
-from headgate.frontier.rules import FrontierRules
+from headgate.frontier.priority_queue import ScoredQueue
 from headgate.frontier.scope import Scope
-from headgate.frontier.scored_todo import ScoredTodo
-from headgate.frontier.seen import UrlSeen, url_hashes
-from headgate.frontier.todo import UrlTodo
+from headgate.frontier.seen_urls import UrlSeen, url_hashes
 from headgate.frontier.traps import TrapRules
+from headgate.frontier.url_queue import MemorySpill, UrlQueue
 from headgate.storage.spill import DiskSpill
 
 Words = npt.NDArray[np.uint64]
@@ -112,7 +108,7 @@ def seen_and_todo(count: int) -> Cost:
     """Every URL is met, queued up and taken out again; the queue is at its longest half-way."""
     with tempfile.TemporaryDirectory() as folder:
         spill = DiskSpill(Path(folder))
-        seen, todo, meter = UrlSeen(), UrlTodo(spill), Meter()
+        seen, todo, meter = UrlSeen(), UrlQueue(spill), Meter()
 
         def step(depth: int, links: list[str]) -> None:
             todo.put(depth, seen.meet(links))
@@ -132,7 +128,7 @@ def seen_and_scored_todo(count: int) -> Cost:
     with tempfile.TemporaryDirectory() as folder:
         spill = DiskSpill(Path(folder))
         seen, meter = UrlSeen(), Meter()
-        todo = ScoredTodo(spill, 1000, depth_first=False)
+        todo = ScoredQueue(spill, 1000, depth_first=False)
         rng = np.random.default_rng(1)
         before: list[str] = []
 
@@ -275,11 +271,11 @@ def replay(count: int) -> Cost:
     """Each page brought three URLs, of which one was fetched later: two thirds are to do."""
 
     def read() -> Iterator[JournalEntry]:
-        yield JournalEntry(Outcome.FOUND, found=[url(0)])
+        yield JournalEntry(UrlOutcome.FOUND, found=[url(0)])
         for page in range(count):
             found = [url(page + 1), url(count + 2 * page + 1), url(count + 2 * page + 2)]
             digest = page.to_bytes(8, "little") * 2
-            yield JournalEntry(Outcome.PAGE, url(page), found, page * 8 // count, digest)
+            yield JournalEntry(UrlOutcome.PAGE, url(page), found, page * 8 // count, digest)
 
     frontier, making, replaying = new_frontier(), Meter(), Meter()
     making.run(lambda: [sum(1 for _ in read()) for _ in range(2)])

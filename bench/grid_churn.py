@@ -31,28 +31,27 @@ import numpy as np
 from bench.arguments import parser
 from bench.cut_line import CutLine
 
-from headgate.control.board import Board
-from headgate.control.board_rows import BoardState, BoardTerms, NewTask
-from headgate.crawling.task_messages import Claim, ClaimAnswer, Grant, encoded
-from headgate.grid.desk import Desk
-from headgate.grid.given_tasks import TaskSpec
-from headgate.jobs.lending.guest_rules import GuestRules
-from headgate.jobs.lending.worker import Worker, WorkerJob, work
-from headgate.jobs.managing.placing import set_placing
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.features.grid.coordinator.board_store import SqlBoard
+from headgate.features.grid.coordinator.coordinator import set_placing
+from headgate.features.grid.coordinator.requests import RequestDesk
+from headgate.features.grid.coordinator.task_data import TaskSpec
+from headgate.features.grid.coordinator.upload_files import UploadFiles
+from headgate.features.grid.node.owner_limits import GuestRules
+from headgate.features.grid.node.worker import Worker, WorkerJob, work
+from headgate.features.grid.protocol import Claim, ClaimAnswer, Grant, encoded
+from headgate.features.grid.scheduler.board import Board
+from headgate.features.grid.scheduler.records import BoardState, BoardTerms, NewTask
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
-from headgate.model.grid import GridTerms, Mode
-from headgate.model.node_status import NodeStatus
+from headgate.model.grid import GridTerms, Mode, NodeStatus
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.model.units import UNLIMITED, Seconds
-from headgate.storage.arriving import Deliveries
-from headgate.storage.catalog.sql_board import SqlBoard
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 BEGIN = 1_794_751_200.0
 HOUR = 3600.0
@@ -89,7 +88,7 @@ class Holders(Protocol):
 class Manager:
     """A run of one task for each host, numbered from 1 in their order."""
 
-    desk: Desk
+    desk: RequestDesk
     store: SqlBoard
     run: str
 
@@ -105,7 +104,7 @@ class Manager:
             catalog.begin_run(run.stamp, clock.wall(), "{}")
             store = SqlBoard(catalog.database)
             terms = BoardTerms(lease_seconds)
-            desk = Desk(Board(terms), store, Deliveries(run), clock)
+            desk = RequestDesk(Board(terms), store, UploadFiles(run), clock)
             set_placing(desk, GridTerms(mode=mode))
             store.add_tasks(
                 NewTask(
@@ -247,10 +246,17 @@ class Churn:
             done = manager.store.done(manager.run)
             dropped = manager.store.count(manager.run).get(BoardState.DROPPED, 0)
         return Found(
-            self.tasks, len(done), dropped, sum(web.asked.values()),
-            sum(pages[host] for host, _ in done), self.departures, self.leases, ended,
-            self.up_seconds * SLOTS / self.delay_seconds, web.without_lease,
-        )  # fmt: skip
+            self.tasks,
+            len(done),
+            dropped=dropped,
+            fetches=sum(web.asked.values()),
+            pages=sum(pages[host] for host, _ in done),
+            departures=self.departures,
+            leases=self.leases,
+            end_seconds=ended,
+            bound=self.up_seconds * SLOTS / self.delay_seconds,
+            without_lease=web.without_lease,
+        )
 
     async def _live(
         self, name: str, manager: Manager, web: Web, clock: VirtualClock, rng: np.random.Generator
@@ -300,9 +306,17 @@ def main() -> None:
         began = time.process_time()
         with tempfile.TemporaryDirectory(prefix="headgate-") as folder:
             churn = Churn(
-                Path(folder), asked.nodes, asked.days * 24 * HOUR, FITS[fit], seed, asked.tasks,
-                tuple(asked.pages), asked.delay, Mode(mode), look_seconds=LOOK_SECONDS,
-            )  # fmt: skip
+                Path(folder),
+                asked.nodes,
+                seconds=asked.days * 24 * HOUR,
+                availability=FITS[fit],
+                seed=seed,
+                tasks=asked.tasks,
+                pages=tuple(asked.pages),
+                delay_seconds=asked.delay,
+                mode=Mode(mode),
+                look_seconds=LOOK_SECONDS,
+            )
             found = churn.play()
         cpu = time.process_time() - began
         done = f"{found.done}/{found.tasks}"

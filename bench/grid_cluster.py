@@ -35,7 +35,7 @@ from bench.grid_kills import (
 )
 from bench.postgres import Postgres, installed, serving_postgres
 
-from headgate.grid.nats_server import find_server
+from headgate.features.grid.transport.nats_server import find_server
 
 _PATIENCE_SECONDS = 900.0
 _AWAY_SECONDS = 10.0

@@ -29,12 +29,12 @@ import uvloop
 from bench.arguments import parser
 
 from headgate.crawling.progress import Progress, TaskState
-from headgate.crawling.task_messages import Beat, Claim, Grant, Held, Word
-from headgate.grid.connecting import connected
-from headgate.grid.door import Door
-from headgate.grid.nats_tasks import NatsTasks
-from headgate.jobs.lending.bringing import Bringing, until_answered
-from headgate.jobs.managing.door import door_folder
+from headgate.features.grid.coordinator.endpoint import door_folder
+from headgate.features.grid.node.delivery import Delivery, until_answered
+from headgate.features.grid.protocol import Beat, Claim, Grant, Held, Word
+from headgate.features.grid.transport.connection import connected
+from headgate.features.grid.transport.requests import NatsTasks
+from headgate.features.grid.transport.server_config import Door
 from headgate.storage.collection import RunFolder
 from headgate.storage.journals.spool import SiteSpool
 
@@ -104,8 +104,8 @@ class Node:
         progress = Progress(
             grant.task.name, TaskState.DONE, 0.0, 1.0, pages=1, wire_bytes=bulk_bytes
         )
-        bringing = Bringing(self.source, grant.lease, files, progress, _at_once)
-        verdict = await self._timed("bring", bringing.bring())
+        delivery = Delivery(self.source, grant.lease, files, progress, _at_once)
+        verdict = await self._timed("bring", delivery.bring())
         assert verdict.word is Word.COMMITTED, verdict
         for file in files:
             file.unlink()

@@ -50,8 +50,8 @@ from bench.arguments import parser
 from bench.ended_with_us import ended_with_us
 from bench.postgres import Postgres, installed, serving_postgres
 
-from headgate.crawling.group_commit import GroupCommit
-from headgate.grid.nats_server import find_server
+from headgate.crawling.page_writer import GroupCommit
+from headgate.features.grid.transport.nats_server import find_server
 
 _PATIENCE_SECONDS = 1800.0
 _FIRST_PAGE_SECONDS = 60.0
@@ -316,12 +316,12 @@ def kill_and_crawl(
     names = [f"n{number}" for number in range(nodes)]
     began = time.monotonic()
     with web.serving():
-        grid = _Grid(folder, web, lease, catalog, free_port(), slots)
+        grid = _Grid(folder, web, lease=lease, catalog=catalog, nats_port=free_port(), slots=slots)
         try:
             grid.prepare(names)
             for name in names:
                 grid.start(name)
-            done, back = _killing(grid, names, kills, away, rng, postgres)
+            done, back = _killing(grid, names, kills=kills, away=away, rng=rng, postgres=postgres)
             _in_peace(grid, names, back)
         finally:
             grid.end_all()
@@ -421,15 +421,19 @@ def _judged(grid: _Grid, kills: Counter[str], seconds: float) -> Outcome:
     for host, _, _, _, pid in web.asked:
         by_host.setdefault(host, set()).add(web.nodes.get(pid, ""))
     return Outcome(
-        problems, kills, told["leases"], sum(node["lost"] for node in told["nodes"]),
-        len(expected), sum(pages.values()) - len(pages),
-        sum(
+        problems,
+        kills,
+        leases=told["leases"],
+        lost=sum(node["lost"] for node in told["nodes"]),
+        pages=len(expected),
+        fetched_twice=sum(pages.values()) - len(pages),
+        two_leases=sum(
             len(nodes - {""}) > 1
             for host, nodes in by_host.items()
             if not web.is_shared(web.site(host))
         ),
-        seconds,
-    )  # fmt: skip
+        seconds=seconds,
+    )
 
 
 def indexed(out: Path) -> dict[str, list[str]]:
@@ -517,9 +521,18 @@ def main() -> int:
                     folder.mkdir(parents=True)
                 postgres = stack.enter_context(serving_postgres()) if catalog != "sqlite" else None
                 done = kill_and_crawl(
-                    folder, asked.nodes, asked.tasks, asked.kills, seed, asked.lease, asked.away,
-                    postgres, asked.slots, asked.page_seconds, asked.shared,
-                )  # fmt: skip
+                    folder,
+                    asked.nodes,
+                    tasks=asked.tasks,
+                    kills=asked.kills,
+                    seed=seed,
+                    lease=asked.lease,
+                    away=asked.away,
+                    postgres=postgres,
+                    slots=asked.slots,
+                    page_seconds=asked.page_seconds,
+                    shared=asked.shared,
+                )
             kills = ", ".join(f"{count} × {what}" for what, count in sorted(done.kills.items()))
             print(
                 f"{catalog} seed {seed}: {asked.tasks} tasks, {done.pages} pages in"

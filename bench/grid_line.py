@@ -40,9 +40,9 @@ import pyarrow.parquet as pq
 from bench.arguments import parser
 from bench.documentation import SITES, Documentation, fetched
 
-from headgate.lab.bed.network import server_address
-from headgate.lab.bed.nodes import MANAGER_ADDRESS, NodesBed, nodes_bed_misses
-from headgate.lab.bed.readings import Bins, Readings, windows
+from headgate_lab.bed.network import server_address
+from headgate_lab.bed.nodes import MANAGER_ADDRESS, NodesBed, nodes_bed_misses
+from headgate_lab.bed.readings import Bins, Readings, windows
 
 SMALL = (
     "maint-guide", "debian-faq", "libcairo2-doc", "ant-doc", "debian-reference-en", "docutils-doc",

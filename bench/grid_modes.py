@@ -35,8 +35,8 @@ from bench.arguments import parser
 from bench.documentation import SITES, Documentation, fetched
 from bench.grid_line import SMALL, headgate, nginx, pages
 
-from headgate.lab.bed.network import server_address
-from headgate.lab.bed.nodes import MANAGER_ADDRESS, NodesBed, nodes_bed_misses
+from headgate_lab.bed.network import server_address
+from headgate_lab.bed.nodes import MANAGER_ADDRESS, NodesBed, nodes_bed_misses
 
 BANDWIDTHS = (0.3e6, 0.6e6, 0.9e6, 1.2e6)
 NODES = len(BANDWIDTHS)

@@ -20,9 +20,9 @@ from pathlib import Path
 from bench.arguments import parser
 from bench.shared_world import BEGIN, LinkedWeb, SharedWorld, stored
 
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
 from headgate.model.site import Site
 from headgate.model.units import BytesPerSecond, Seconds, parse_rate
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 _LINKS = 10
 

@@ -12,18 +12,18 @@ from pathlib import Path
 import msgspec
 
 from headgate.crawling.progress import Progress
-from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.page import Page
 
 __all__ = ["Curve", "Step", "load", "save"]
 
-_LEADING = (Outcome.PAGE, Outcome.DUPLICATE)
+_LEADING = (UrlOutcome.PAGE, UrlOutcome.DUPLICATE)
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True):
     """A journal entry, and what the run had then."""
 
-    outcome: Outcome
+    outcome: UrlOutcome
     depth: int
     """The entry's: of the URLs found by a page."""
     found: int

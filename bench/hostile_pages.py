@@ -26,10 +26,9 @@ from collections.abc import Callable, Iterator, Sequence
 from headgate.reading import tags, urls
 from headgate.reading.charset import decoded
 from headgate.reading.digests import content_digest
-from headgate.reading.links import links_in
-from headgate.reading.page_words import page_words
-from headgate.reading.references import TagPasses
-from headgate.reading.tag_pass import COMPILED, CompiledTags, PlainTags
+from headgate.reading.links import TagPasses, links_in
+from headgate.reading.page_text import page_words
+from headgate.reading.tags import COMPILED, CompiledTags, PlainTags
 
 __all__ = ["READERS", "SHAPES", "Read", "seconds_to_read"]
 

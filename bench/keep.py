@@ -30,20 +30,20 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from headgate.cli.keep_watch import keep_watched
-from headgate.jobs.keeping.request import KeepRequest
-from headgate.lab.worlds.changing_sites import (
+from headgate.cli.keep_progress import keep_watched
+from headgate.features.demo.changing_sites import (
     ChangingPage,
     ChangingSite,
     ChangingWeb,
     Law,
     drawn_changes,
 )
-from headgate.lab.worlds.demo_web import DemoWeb
+from headgate.features.demo.web import DemoWeb
+from headgate.features.keep.job import KeepRequest
+from headgate.features.keep.recrawl.policies import POLICY_NAMES
 from headgate.model.site import Site
 from headgate.model.units import Seconds
-from headgate.recrawl.keep_policies import POLICY_NAMES
-from headgate.site_file.contents import SiteFile
+from headgate.site_file.parsing import SiteFile
 
 _SITES, _PAGES = 12, 15
 _SIZE, _SIZE_SPREAD, _SIZE_BOUNDS = 5_000.0, 0.95, (1_000.0, 60_000.0)

@@ -22,14 +22,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from headgate.lab.worlds.looked_pages import Look, take_in
-from headgate.recrawl.arrays import FloatArray
-from headgate.recrawl.keep_policies import keep_policy
-from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite, SitePages, SiteTerms
-from headgate.recrawl.rate_prior import RatePrior
-from headgate.recrawl.site_board import SiteBoard
-from headgate.recrawl.site_outlook import Outlook, outlook_of
-from headgate.recrawl.visit_choice import chosen_visit
+from headgate.features.keep.recrawl.arrays import FloatArray
+from headgate.features.keep.recrawl.kept_site import DAY_SECONDS, KeptSite, SitePages, SiteTerms
+from headgate.features.keep.recrawl.policies import keep_policy
+from headgate.features.keep.recrawl.rates import RatePrior
+from headgate.features.keep.recrawl.scheduler import VisitScheduler
+from headgate.features.keep.recrawl.site_outlook import Outlook, outlook_of
+from headgate.features.keep.recrawl.visit_choice import chosen_visit
+from headgate_lab.worlds.looked_pages import Look, take_in
 
 _T0 = 1.7e9
 _DECISIONS = 500
@@ -79,7 +79,7 @@ def _resident_megabytes() -> float:
 
 def _measure(path: Path, pages: int) -> None:
     began = time.perf_counter()
-    board, prior = SiteBoard(), RatePrior()
+    board, prior = VisitScheduler(), RatePrior()
     decode = msgspec.msgpack.Decoder(tuple[str, Outlook]).decode
     with path.open("rb") as file:
         while size := file.read(4):

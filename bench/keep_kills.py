@@ -36,13 +36,13 @@ from pathlib import Path
 from msgspec.structs import replace
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from headgate.cli.keep_watch import keep_watched
-from headgate.jobs.keeping.request import KeepRequest
+from headgate.cli.keep_progress import keep_watched
+from headgate.features.keep.job import KeepRequest
 from headgate.model.keeping import VolumeBounds
 from headgate.model.units import Seconds
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.site import SiteMemory
 
 PAGES = 12
 CHANGES_SECONDS = 2.0
@@ -161,7 +161,15 @@ def keep_and_kill(folder: Path, kills: int, seed: int, newest: int | None = None
     problems += problems_of(out, stored, newest)
     with SqliteCatalog(Collection(out).catalog) as catalog:
         visits = len(catalog.history("wiki", 1_000_000))
-    return Killed(kills, sealers, removers, sealing, visits, len(Collection(out).runs()), problems)
+    return Killed(
+        kills,
+        sealers,
+        removers=removers,
+        sealing=sealing,
+        visits=visits,
+        volumes=len(Collection(out).runs()),
+        problems=problems,
+    )
 
 
 def _until_asked(web: _Web) -> None:

@@ -31,21 +31,21 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from headgate.jobs.keeping.job import KeepJob, Stoppable
-from headgate.jobs.keeping.keeper import keep
-from headgate.jobs.keeping.sealing_child import seal_here
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.features.keep.job import KeepJob, Stoppable
+from headgate.features.keep.keeper import keep
+from headgate.features.keep.recrawl.policies import keep_policy
+from headgate.features.keep.sealing_child import seal_here
+from headgate.features.keep.status import KeepStatus
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import FetchRequest
-from headgate.model.keep_status import KeepStatus
 from headgate.model.keeping import Keeping, VolumeBounds
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED, Seconds
-from headgate.recrawl.keep_policies import keep_policy
 from headgate.storage.collection import Collection, RunFolder
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 _BEGIN = 1_794_751_200.0
 _DAY = 86_400.0
@@ -133,7 +133,11 @@ class _Onlooker:
             day = (clock.wall() - _BEGIN) / _DAY
             files = len(list(Path("/proc/self/fd").iterdir()))
             cpu = time.process_time()
-            self.samples.append(_Sample(day, _resident(), files, cpu, self.web.looks, self.visits))
+            self.samples.append(
+                _Sample(
+                    day, _resident(), files=files, cpu=cpu, looks=self.web.looks, visits=self.visits
+                )
+            )
 
     def _so_far(self, clock: VirtualClock) -> str:
         day = (clock.wall() - _BEGIN) / _DAY

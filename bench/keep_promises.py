@@ -16,16 +16,21 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from headgate.lab.worlds.kept_world import KeptWorld
+from headgate.features.keep.recrawl.freshness_promises import keep_plan
+from headgate.features.keep.recrawl.kept_site import (
+    DAY_SECONDS,
+    KeptSite,
+    LookCosts,
+    SitePages,
+    SiteTerms,
+)
+from headgate.features.keep.recrawl.policies import keep_policy
+from headgate.features.keep.recrawl.rates import RatePrior
+from headgate.features.keep.recrawl.scheduler import Why
+from headgate.features.keep.status import KeepPlan, PromisedSite
 from headgate.model.budget import Budget
-from headgate.model.keep_plan import KeepPlan, PromisedSite
-from headgate.model.size_range import SizeRange
-from headgate.model.units import BytesPerSecond, Seconds
-from headgate.planning.fresh_promises import keep_plan
-from headgate.recrawl.keep_policies import keep_policy
-from headgate.recrawl.kept_site import DAY_SECONDS, KeptSite, LookCosts, SitePages, SiteTerms
-from headgate.recrawl.rate_prior import RatePrior
-from headgate.recrawl.site_board import Why
+from headgate.model.units import BytesPerSecond, Seconds, SizeRange
+from headgate_lab.worlds.kept_world import KeptWorld
 
 _T0 = 1.7e9
 _RATE = 100_000.0
@@ -64,7 +69,9 @@ def trial(sites: int, load: float, days: float, seed: int) -> Trial:
     budget = Budget(BytesPerSecond(_RATE))
     plan = keep_plan(demands, 0, budget, datetime.fromtimestamp(_T0, UTC), rng)
     rates = {name: np.full(len(site.pages), 1 / 60) for name, site in kept.items()}
-    world = KeptWorld(kept, rates, keep_policy("index"), _RATE, _T0, rng)
+    world = KeptWorld(
+        kept, rates, policy=keep_policy("index"), bytes_per_second=_RATE, now=_T0, rng=rng
+    )
     world.run(_T0 + days / 3 * DAY_SECONDS)
     early = world.tally.late
     world.tally.late = []

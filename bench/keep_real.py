@@ -32,15 +32,15 @@ from pathlib import Path
 import numpy as np
 from bench.coverage import free_ports
 
-from headgate.lab.worlds.changing_sites import (
+from headgate.features.demo.changing_sites import (
     ChangingPage,
     ChangingSite,
     ChangingWeb,
     Law,
     drawn_changes,
 )
-from headgate.lab.worlds.demo_answers import Asked, Response
-from headgate.lab.worlds.demo_web import DemoWeb
+from headgate.features.demo.sites import Asked, Response
+from headgate.features.demo.web import DemoWeb
 
 _PYWB = "pywb==2.10.0"
 _SITES, _PAGES = 3, 40

@@ -22,14 +22,14 @@ from pathlib import Path
 
 import numpy as np
 
-from headgate.jobs.keeping.desk import Desk
-from headgate.jobs.keeping.request import KeepRequest
-from headgate.recrawl.keep_policies import keep_policy
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.features.keep.job import KeepRequest
+from headgate.features.keep.recrawl.policies import keep_policy
+from headgate.features.keep.visit_planning import VisitPlanner
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection
 from headgate.storage.memory.merging import Files, merge
-from headgate.storage.memory.page_memory import Look, Sighting
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.page import PageLook, Sighting
+from headgate.storage.memory.site import SiteMemory
 
 _DAY = 86_400.0
 _LOOKS = 3
@@ -57,10 +57,20 @@ def _remember(collection: Collection, site: str, pages: int, now: float) -> None
             for number in range(pages):
                 word = f"{site} {number} {at if changed[number] else 0}".encode()
                 digest = sha1(word, usedforsecurity=False).digest()
-                look = Look(
-                    at, 200, "", 9_000, f'"{digest.hex()[:12]}"', "", digest, digest[:16], "", at,
-                    file, 3000 * number,
-                )  # fmt: skip
+                look = PageLook(
+                    at,
+                    200,
+                    error="",
+                    size_bytes=9_000,
+                    etag=f'"{digest.hex()[:12]}"',
+                    last_modified="",
+                    digest=digest,
+                    content=digest[:16],
+                    original_url="",
+                    original_at=at,
+                    file=file,
+                    offset=3000 * number,
+                )
                 yield Sighting(f"http://{site}.example/part/{number:04d}.html", 2, at, look)
 
         with SiteMemory.checked(path, site) as old:
@@ -77,7 +87,7 @@ def _made(folder: Path, sites: int, pages: int) -> None:
     for site in job.sites:
         _remember(collection, site.name, pages, now)
     with SqliteCatalog(collection.catalog) as catalog:
-        Desk(collection, catalog, keep_policy("index")).take_sites(job.sites, now)
+        VisitPlanner(collection, catalog, keep_policy("index")).take_sites(job.sites, now)
 
 
 def _decisions(folder: Path) -> tuple[float, float]:
@@ -85,7 +95,7 @@ def _decisions(folder: Path) -> tuple[float, float]:
     job = KeepRequest(folder / "sites.toml", lambda path: path.read_text()).job(folder / "kept")
     collection, spent = Collection(job.out), []
     with SqliteCatalog(collection.catalog) as catalog:
-        desk = Desk(collection, catalog, job.policy)
+        desk = VisitPlanner(collection, catalog, job.policy)
         now = time.time() + 30 * _DAY
         desk.take_sites(job.sites, now)
         for number in range(_DECISIONS):

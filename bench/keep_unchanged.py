@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headgate.storage.collection import Collection
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.site import SiteMemory
 
 _INSIDE = "HEADGATE_BENCH_INSIDE"
 _MOST_BYTES = 400.0

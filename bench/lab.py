@@ -15,16 +15,10 @@ import time
 
 from bench.arguments import parser
 
-from headgate.lab.papers.sarss2010.printed import CASES, MINUTES
-from headgate.lab.papers.sarss2010.simulation import (
-    PULL_AGE,
-    PULL_FRESH,
-    Extent,
-    Run,
-    simulate,
-)
-from headgate.lab.worlds.pushed_tasks import PushedTasks
-from headgate.lab.worlds.volunteers import volunteers
+from headgate_lab.papers.sarss2010.printed import CASES, MINUTES
+from headgate_lab.papers.sarss2010.simulation import PULL_AGE, PULL_FRESH, Extent, Run, simulate
+from headgate_lab.worlds.pushed_tasks import PushedTasks
+from headgate_lab.worlds.volunteers import volunteers
 
 _SCALES = (8, 4, 2, 1)
 _CALIBRATION_MINUTES = 20_000

@@ -30,8 +30,8 @@ from pathlib import Path
 
 import numpy as np
 
-from headgate.lab.bed.network import Bed, ServerPath, missing, server_address
-from headgate.lab.bed.readings import Readings
+from headgate_lab.bed.network import Bed, ServerPath, missing, server_address
+from headgate_lab.bed.readings import Readings
 
 PROMISES = """\
 with --make-way: the download keeps 95 % of what it has alone, small pages take 50 ms longer at the
@@ -165,11 +165,11 @@ def measure(crawler: str, wish: str, line: Bottleneck, seconds: float) -> Cell:
     return Cell(
         crawler,
         wish,
-        crawled / line.carries(user_from - began, user_until - began),
-        came.get("bulk_bytes", math.nan),
-        float(np.median(times)),
-        float(np.quantile(times, 0.95)),
-        report.get("made_way_seconds", 0.0) / report["seconds"] if report else math.nan,
+        use=crawled / line.carries(user_from - began, user_until - began),
+        bulk_bytes=came.get("bulk_bytes", math.nan),
+        small_median=float(np.median(times)),
+        small_p95=float(np.quantile(times, 0.95)),
+        way_made=report.get("made_way_seconds", 0.0) / report["seconds"] if report else math.nan,
     )
 
 

@@ -252,12 +252,24 @@ def _measure(name: str, folder: Path, sites: int, processes: int, seen: Seen) ->
         pq.read_table(runs[-1] / "pages.parquet")
     files = [path.stat().st_size for path in collection.rglob("*") if path.is_file()]
     return Result(
-        name, sites, done, cost.exit_code, requests, cost.seconds, ended - last,
-        cost.cpu_seconds / sites * 1e3, cost.peak_bytes, gap,
-        _size(runs[-1] / "pages.parquet"), _size(runs[-1] / "links.parquet"),
-        len(files), sum(files), _size(runs[-1] / "report.html"),
-        shown - before, time.monotonic() - shown,
-    )  # fmt: skip
+        name,
+        sites,
+        done=done,
+        exit_code=cost.exit_code,
+        requests=requests,
+        seconds=cost.seconds,
+        finishing=ended - last,
+        cpu_ms=cost.cpu_seconds / sites * 1e3,
+        peak_bytes=cost.peak_bytes,
+        gap=gap,
+        pages_bytes=_size(runs[-1] / "pages.parquet"),
+        links_bytes=_size(runs[-1] / "links.parquet"),
+        files=len(files),
+        files_bytes=sum(files),
+        html_bytes=_size(runs[-1] / "report.html"),
+        report_seconds=shown - before,
+        reading_seconds=time.monotonic() - shown,
+    )
 
 
 def _size(path: Path) -> int:

@@ -19,13 +19,11 @@ from bench.arguments import parser
 from rich.console import Console
 from rich.table import Table
 
-from headgate.planning.arrays import FloatArray
-from headgate.planning.best_schedule import best_schedule
-from headgate.planning.maxt import m_maxt
-from headgate.planning.problem import Problem
-from headgate.planning.replan import CrawlState, OpenSite, SiteEnded, Started, replan
-from headgate.planning.stet import m_stet
-from headgate.planning.sumt import m_sumt
+from headgate.scheduling.allocation import m_maxt, m_stet, m_sumt
+from headgate.scheduling.arrays import FloatArray
+from headgate.scheduling.order_search import best_schedule
+from headgate.scheduling.problem import Problem
+from headgate.scheduling.replan import CrawlState, OpenSite, SiteEnded, Started, replan
 
 CONSOLE = Console(width=100)
 REPEATS = 5

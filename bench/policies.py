@@ -34,15 +34,15 @@ from bench.speed_peers.web import nginx_program
 from rich.console import Console
 from rich.table import Table
 
-from headgate.lab.bed.network import Bed, ServerPath, missing, server_address
-from headgate.lab.bed.readings import BIN_SECONDS, Readings
 from headgate.model.budget import Budget
 from headgate.model.plan import Plan
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.units import Bytes, BytesPerSecond, Seconds, parse_rate
-from headgate.planning.planner import plan
-from headgate.planning.policies import POLICY_NAMES
+from headgate.scheduling.planner import plan
+from headgate.scheduling.policies import POLICY_NAMES
+from headgate_lab.bed.network import Bed, ServerPath, missing, server_address
+from headgate_lab.bed.readings import BIN_SECONDS, Readings
 
 CONSOLE = Console(width=110)
 CACHE = Path(tempfile.gettempdir()) / "headgate-documentation"

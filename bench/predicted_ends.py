@@ -3,8 +3,8 @@
     python -m bench.predicted_ends
 
 Simulated servers whose speed follows the hour of the day, on a virtual clock, under the crawl's own
-control and catalog (headgate/lab/worlds/hourly_servers.py): 20 sites, 10 crawlers, 2 MB/s, five
-worlds. The first run knows a first look only, the third two runs before it.
+control and catalog (lab/src/headgate_lab/worlds/hourly_servers.py): 20 sites, 10 crawlers, 2 MB/s,
+five worlds. The first run knows a first look only, the third two runs before it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 from bench.arguments import parser
 
-from headgate.lab.worlds.hourly_servers import HourlyWorld, SimulatedRun, crawl_once
 from headgate.model.budget import Budget
 from headgate.model.units import BytesPerSecond
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
+from headgate_lab.worlds.hourly_servers import HourlyWorld, SimulatedRun, crawl_once
 
 WORLDS = 5
 MONDAY = 16

@@ -44,17 +44,16 @@ from bench.promised_web import HEAD_BYTES, ServedSite, answer_of, body_bytes
 from rich.console import Console
 from rich.table import Table
 
-from headgate.lab.bed.network import Bed, ServerPath, missing, server_address
-from headgate.lab.bed.readings import Readings, windows
+from headgate.bandwidth.receive_window import wire_bytes
 from headgate.model.run_report import RunReport
-from headgate.planning.arrays import FloatArray
-from headgate.planning.best_schedule import best_schedule
-from headgate.planning.capacity import Capacity
-from headgate.planning.policies import find_policy
-from headgate.planning.problem import Problem
-from headgate.planning.schedule import Schedule
-from headgate.planning.water_filling import deadlines_can_be_met
-from headgate.traffic.window import wire_bytes
+from headgate.scheduling.arrays import FloatArray
+from headgate.scheduling.capacity import Capacity
+from headgate.scheduling.order_search import best_schedule
+from headgate.scheduling.policies import find_policy
+from headgate.scheduling.problem import Problem, Schedule
+from headgate.scheduling.water_filling import deadlines_can_be_met
+from headgate_lab.bed.network import Bed, ServerPath, missing, server_address
+from headgate_lab.bed.readings import Readings, windows
 
 CONSOLE = Console(width=150)
 ROOT = Path(__file__).parents[1]
@@ -537,11 +536,11 @@ def _kept(trial: Trial, report: RunReport, readings: Readings) -> Kept:
     return Kept(
         sum(planned) if planned else None,
         late,
-        len(missed),
-        trial.deadlines,
-        float(bins.sum()) / allowed,
-        worst,
-        max(seen, default=0.0),
+        missed=len(missed),
+        deadlines=trial.deadlines,
+        line_mean=float(bins.sum()) / allowed,
+        line_worst=worst,
+        disagreement=max(seen, default=0.0),
     )
 
 

@@ -21,9 +21,9 @@ from bench.arguments import parser
 from bench.documentation import TUNED_ON, fetched
 from bench.policies import CACHE, CONSOLE, RTT_SECONDS, crawled, start_nginx
 
-from headgate.lab.bed.network import Bed, ServerPath, missing, server_address
-from headgate.lab.bed.readings import BIN_SECONDS, windows
 from headgate.model.units import BytesPerSecond, format_rate, parse_rate
+from headgate_lab.bed.network import Bed, ServerPath, missing, server_address
+from headgate_lab.bed.readings import BIN_SECONDS, windows
 
 PACKAGES = ("cmake-doc", "git-doc", "postgresql-doc-15")
 RATES = ("100KB/s", "300KB/s", "1MB/s")

@@ -38,13 +38,11 @@ from rich.console import Console
 from rich.table import Table
 
 from headgate.reading import tags
+from headgate.reading.change_detection import Noise, counted_digest
 from headgate.reading.charset import decode
-from headgate.reading.content import decode_content
-from headgate.reading.counted_text import counted_digest
+from headgate.reading.content_coding import decode_content
 from headgate.reading.digests import content_digest
-from headgate.reading.links import page_links
-from headgate.reading.noise import Noise
-from headgate.reading.references import References
+from headgate.reading.links import References, page_links
 from headgate.reading.robots import RobotsRules
 from headgate.reading.sitemaps import read_sitemap
 from headgate.reading.urls import UrlJoiner

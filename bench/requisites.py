@@ -20,10 +20,10 @@ from bench.arguments import parser
 from bench.documentation import TUNED_ON, fetched
 from bench.policies import CACHE, CONSOLE, RTT_SECONDS, crawled, start_nginx
 
-from headgate.lab.bed.network import Bed, ServerPath, missing, server_address
-from headgate.lab.bed.readings import BIN_SECONDS, windows
 from headgate.model.run_report import RunReport
 from headgate.model.units import BytesPerSecond, parse_rate
+from headgate_lab.bed.network import Bed, ServerPath, missing, server_address
+from headgate_lab.bed.readings import BIN_SECONDS, windows
 
 PACKAGES = ("debian-faq", "doxygen-doc", "maint-guide")
 """With all that shows their pages in the package: others link to scripts of further packages."""

@@ -2,7 +2,7 @@
 
     python -m bench.score_order [--seconds 60] [--only shares ...] [--seeds 1 ...] [--sites 24]
 
-Two dozen sites of a made-up web about many things (`headgate.lab.worlds.topical_web`) on the bed,
+Two dozen sites of a made-up web about many things (`headgate_lab.worlds.topical_web`) on the bed,
 each at an address of its own, 20 to 200 ms away, with a line of a median of 60 KB/s, some of them
 faster than the whole limit of 250 KB/s. ``headgate crawl --focus`` is run for a minute as a user
 runs it, once with rates for each site (Headgate's default) and once for each admission of
@@ -36,11 +36,11 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from headgate.lab.bed.network import Bed, ServerPath, missing, server_address
-from headgate.lab.bed.readings import BIN_SECONDS, Readings, windows
-from headgate.lab.worlds.topical_web import TOPIC_WORDS, TopicalWeb
 from headgate.model.run_report import RunReport
 from headgate.model.score_order import ADMISSIONS
+from headgate_lab.bed.network import Bed, ServerPath, missing, server_address
+from headgate_lab.bed.readings import BIN_SECONDS, Readings, windows
+from headgate_lab.worlds.topical_web import TOPIC_WORDS, TopicalWeb
 
 CONSOLE = Console(width=110)
 SITES, PAGES = 24, 2_000
@@ -135,12 +135,12 @@ def judged(report: RunReport, readings: Readings, seconds: float, found: Sequenc
     return Came(
         float(whole.mean()) / LIMIT,
         float(windows(bins, 1.0).max()) / LIMIT,
-        float((whole > LIMIT).mean()),
-        len(found),
-        sum(found),
-        half / max(sum(found), 1),
-        None if order is None else order.out_of_order / max(order.begun, 1),
-        None if order is None else order.places / max(order.begun, 1),
+        above=float((whole > LIMIT).mean()),
+        pages=len(found),
+        relevant=sum(found),
+        early=half / max(sum(found), 1),
+        out_of_order=None if order is None else order.out_of_order / max(order.begun, 1),
+        places=None if order is None else order.places / max(order.begun, 1),
     )
 
 

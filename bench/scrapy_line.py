@@ -34,9 +34,9 @@ from bench.speed_peers.web import nginx_program
 from rich.console import Console
 from rich.table import Table
 
-from headgate.lab.bed.network import Bed, ServerPath, missing, server_address
-from headgate.lab.bed.readings import BIN_SECONDS, Readings, windows
 from headgate.model.units import format_rate, parse_rate
+from headgate_lab.bed.network import Bed, ServerPath, missing, server_address
+from headgate_lab.bed.readings import BIN_SECONDS, Readings, windows
 
 CONSOLE = Console(width=110)
 SITES = 4

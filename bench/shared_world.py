@@ -20,23 +20,26 @@ from bench.cut_line import CutLine
 from bench.grid_churn import Nobody
 
 from headgate.control.forecast import Forecast
-from headgate.control.snapshots import Look
-from headgate.crawling.task_messages import Claim, ClaimAnswer, Idle
-from headgate.crawling.task_source import SourceAway, TaskDesk
-from headgate.jobs.lending.guest_rules import GuestRules
-from headgate.jobs.lending.worker import WorkerJob, work
-from headgate.jobs.managing.manager import Interruptible, ManagerJob, ManagerParts, manage
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock
-from headgate.model.budget import Budget
+from headgate.control.snapshots import Moment
+from headgate.features.grid.coordinator.coordinator import (
+    Interruptible,
+    ManagerJob,
+    ManagerParts,
+    manage,
+)
+from headgate.features.grid.node.owner_limits import GuestRules
+from headgate.features.grid.node.worker import WorkerJob, work
+from headgate.features.grid.protocol import Claim, ClaimAnswer, Idle, SourceAway, TaskDesk
+from headgate.model.budget import Budget, QuotaUse
 from headgate.model.fetch import FetchRequest
 from headgate.model.grid import GridTerms
-from headgate.model.quota import QuotaUse
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED, BytesPerSecond, Seconds
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock
 
 BEGIN = 1_794_751_200.0
 LEASE_SECONDS = 20.0
@@ -96,7 +99,7 @@ class LookingOn:
 
     def planned(self, plan: None, forecasts: Mapping[str, Forecast]) -> None: ...
 
-    def look(self, look: Look) -> None:
+    def look(self, look: Moment) -> None:
         look.standing(None)
 
     def mended(self, remarks: Sequence[str]) -> None:
@@ -104,7 +107,7 @@ class LookingOn:
 
     def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None: ...
 
-    def attach(self, conducting: Interruptible) -> None: ...
+    def attach(self, control_loop: Interruptible) -> None: ...
 
     def finished(self, report: RunReport) -> None:
         if not report.interrupted:

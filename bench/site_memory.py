@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 from headgate.storage.memory.merging import Files, merge
-from headgate.storage.memory.page_memory import Look, Sighting
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.page import PageLook, Sighting
+from headgate.storage.memory.site import SiteMemory
 
 NOON = 1_794_744_000.0
 LOOKUPS = 20_000
@@ -43,10 +43,20 @@ def met(pages: range, run: int, every: int) -> Callable[[Files], Iterator[Sighti
                 yield Sighting(make_url(number), 4, NOON)
                 continue
             digest = sha1(b"%d" % number, usedforsecurity=False).digest()
-            look = Look(
-                at, 200, "", 14_000, f'"{number:x}-5f3a"', "Tue, 10 Nov 2026 10:00:00 GMT",
-                digest, digest[:16], "", at, file, 3000 * number,
-            )  # fmt: skip
+            look = PageLook(
+                at,
+                200,
+                error="",
+                size_bytes=14_000,
+                etag=f'"{number:x}-5f3a"',
+                last_modified="Tue, 10 Nov 2026 10:00:00 GMT",
+                digest=digest,
+                content=digest[:16],
+                original_url="",
+                original_at=at,
+                file=file,
+                offset=3000 * number,
+            )
             yield Sighting(make_url(number), 4, NOON, look)
 
     return sightings

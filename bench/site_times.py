@@ -11,7 +11,7 @@ Fig. 12    at one rate, up to a quarter, half, three quarters and all of its pag
 and its time, from start to end, is set against D / v, payload over rate. α of Eq. 17 is the slope
 of t·v over D through all of a site's crawls: what headers, requests and waiting add to payload. The
 paper's sites were of text, pictures and video as of 2020. The report of the lab shows what this
-printed (`headgate.lab.papers.zhu2020.real_crawls`). Root is needed, and nginx (apt-get install
+printed (`headgate_lab.papers.zhu2020.real_crawls`). Root is needed, and nginx (apt-get install
 nginx-light); about six minutes.
 """
 
@@ -25,7 +25,7 @@ from bench.arguments import parser
 from bench.documentation import SITES, fetched
 from bench.policies import CACHE, RTT_SECONDS, crawled, start_nginx
 
-from headgate.lab.bed.network import Bed, ServerPath, missing, server_address
+from headgate_lab.bed.network import Bed, ServerPath, missing, server_address
 
 KINDS = {
     "small pages": ("python-flask-doc", ""),

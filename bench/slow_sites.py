@@ -127,11 +127,11 @@ async def crawl(sites: int, answer_seconds: float, stay_seconds: float, folder: 
     return Result(
         asked,
         begun - seen.requests[0],
-        interrupted,
-        max(seen.requests[-1] - interrupted, 0.0),
-        ended - interrupted,
-        peak,
-        child.returncode or 0,
+        interrupted=interrupted,
+        deaf_seconds=max(seen.requests[-1] - interrupted, 0.0),
+        ending_seconds=ended - interrupted,
+        peak_bytes=peak,
+        exit_code=child.returncode or 0,
     )
 
 

@@ -27,18 +27,17 @@ from pathlib import Path
 import uvloop
 from msgspec.structs import replace
 
+from headgate.engine.real_parts import real_parts
+from headgate.features.survey.job import SURVEY_LIMITS, SurveyJob, SurveyUnderWay, survey
+from headgate.features.survey.report import SurveyReport
+from headgate.features.survey.strategy.rules import SurveyRules
+from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.dns import FixedResolver
-from headgate.fetching.http import FetcherSettings, HttpFetcher
-from headgate.frontier.pacing import PaceRules
-from headgate.jobs.real_parts import real_parts
-from headgate.jobs.surveys.survey import SURVEY_LIMITS, SurveyJob, SurveyUnderWay, survey
-from headgate.lab.worlds.virtual_server import addresses, manner_of, starts
-from headgate.lab.worlds.virtual_web import make_web
-from headgate.model.budget import Budget
-from headgate.model.quota import QuotaUse
-from headgate.model.survey_report import SurveyReport
+from headgate.frontier.politeness import PolitenessRules
+from headgate.model.budget import Budget, QuotaUse
 from headgate.model.units import UNLIMITED
-from headgate.surveying.rules import SurveyRules
+from headgate_lab.worlds.virtual_server import addresses, manner_of, starts
+from headgate_lab.worlds.virtual_web import make_web
 
 _SEED = 1
 _DELAY_SECONDS = 0.5
@@ -70,7 +69,7 @@ class Nobody:
 def serving(sites: int, folder: Path) -> Iterator[tuple[int, Path]]:
     counts = folder / "counts.json"
     process = subprocess.Popen(
-        [sys.executable, "-m", "headgate.lab.worlds.virtual_server", "--seed", str(_SEED),
+        [sys.executable, "-m", "headgate_lab.worlds.virtual_server", "--seed", str(_SEED),
          "--sites", str(sites), "--counts", str(counts)],
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -95,7 +94,7 @@ def run_once(sites: int, most: int, *, only_answering: bool, keep: Path | None =
                 starts=tuple(urls),
                 rules=SurveyRules(
                     most_requests=most,
-                    pace=PaceRules(
+                    pace=PolitenessRules(
                         connections=1, delay=_DELAY_SECONDS, failure_limit=3, busy_limit=3
                     ),
                 ),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from headgate.crawling.survey_reading import read_surveyed
+from headgate.features.survey.entries import read_surveyed
 from headgate.model.fetch import Fetched
 
 __all__ = ["FRESH", "TUNED", "Answer", "LinkGraph", "documents"]
@@ -121,5 +121,15 @@ def _unpack(package: str, target: Path, folder: Path) -> None:
 
 def _fetched(url: str, kind: str, body: bytes) -> Fetched:
     return Fetched(
-        url, 200, (("content-type", kind),), b"", b"", body, "127.0.0.1", 0.0, 0.0, 0.0, len(body)
+        url,
+        200,
+        headers=(("content-type", kind),),
+        request_head=b"",
+        response_head=b"",
+        payload=body,
+        address="127.0.0.1",
+        wall_time=0.0,
+        first_byte_seconds=0.0,
+        seconds=0.0,
+        wire_bytes=len(body),
     )

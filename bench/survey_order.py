@@ -25,15 +25,25 @@ from pathlib import Path
 import msgspec
 from bench.survey_graphs import FRESH, TUNED, Answer, LinkGraph, documents
 
-from headgate.frontier.pacing import PaceRules
+from headgate.features.survey.strategy.entries import RequestEnding, SurveyEntry
+from headgate.features.survey.strategy.events import (
+    Command,
+    Done,
+    Event,
+    Fetch,
+    LearnRobots,
+    PageCame,
+    Redirected,
+    Refused,
+    RobotsAnswer,
+    RobotsLearned,
+    Tick,
+)
+from headgate.features.survey.strategy.facts import LogDepths
+from headgate.features.survey.strategy.rules import SurveyRules
+from headgate.features.survey.strategy.surveyor import Surveyor
+from headgate.frontier.politeness import PolitenessRules
 from headgate.reading.urls import host
-from headgate.surveying.answers import RobotsAnswer
-from headgate.surveying.commands import Command, Done, Fetch, LearnRobots
-from headgate.surveying.entries import Ending, SurveyEntry
-from headgate.surveying.events import Event, PageCame, Redirected, Refused, RobotsLearned, Tick
-from headgate.surveying.log_depths import LogDepths
-from headgate.surveying.rules import SurveyRules
-from headgate.surveying.surveyor import Surveyor
 
 SHARES = (0.8, 0.9, 0.95, 0.99, 1.0)
 _DEPTH = 8
@@ -58,7 +68,7 @@ def walk(graphs: Sequence[LinkGraph], *, breadth_first: bool) -> Walk:
     """One page after the other, answers at once."""
     rules = SurveyRules(
         depth=_DEPTH, breadth_first=breadth_first, slots=1, most_requests=10**9,
-        most_bytes=10**15, pace=PaceRules(connections=1, failure_limit=10**9),
+        most_bytes=10**15, pace=PolitenessRules(connections=1, failure_limit=10**9),
     )  # fmt: skip
     surveyor = Surveyor(rules)
     surveyor.start(graph.start for graph in graphs)
@@ -83,16 +93,23 @@ def _answered(surveyor: Surveyor, fetch: Fetch, answer: Answer, walked: Walk) ->
     server, asked = fetch.server, fetch.asked
     tree = surveyor.trees[server]
     entry = SurveyEntry(
-        tree.domain, tree.start, 0, asked.url, asked.kind.depth, Ending.PAGE, 0.0, 200
+        tree.domain,
+        tree.start,
+        round=0,
+        url=asked.url,
+        depth=asked.kind.depth,
+        ending=RequestEnding.PAGE,
+        wall_time=0.0,
+        status=200,
     )
     walked.requests += 1
     before = len(surveyor.hosts)
     event: Event
     if isinstance(answer, int):
-        walked.log.append(_changed(entry, ending=Ending.STATUS, status=answer))
+        walked.log.append(_changed(entry, ending=RequestEnding.STATUS, status=answer))
         event = Refused(server, asked, 1, answer)
     elif isinstance(answer, str):
-        walked.log.append(_changed(entry, ending=Ending.REDIRECT, detail=answer))
+        walked.log.append(_changed(entry, ending=RequestEnding.REDIRECT, detail=answer))
         event = Redirected(server, asked, 1, answer)
     else:
         walked.log.append(_changed(entry, links=answer))

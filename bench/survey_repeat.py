@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import argparse
 
-from headgate.lab.papers.nakahira2008.playing import play
-from headgate.lab.worlds.virtual_web import make_web
-from headgate.surveying.entries import SurveyEntry
+from headgate.features.survey.strategy.entries import SurveyEntry
+from headgate_lab.papers.nakahira2008.playing import play
+from headgate_lab.worlds.virtual_web import make_web
 
 _SEEDS = (201, 202)
 _SHARES = (0.8, 0.9, 0.95)

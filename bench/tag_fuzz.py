@@ -90,9 +90,8 @@ def _piece(random: np.random.Generator, real: Sequence[str]) -> str:
 
 def disagreement(pages: Iterable[str]) -> str | None:
     """The first page of which the two passes find different tags or links."""
-    from headgate.reading.links import LinkOptions, links_in
-    from headgate.reading.references import TagPasses
-    from headgate.reading.tag_pass import CompiledTags, PlainTags
+    from headgate.reading.links import LinkOptions, TagPasses, links_in
+    from headgate.reading.tags import CompiledTags, PlainTags
 
     compiled, plain = TagPasses(CompiledTags), TagPasses(PlainTags)
     bare, full = LinkOptions(), LinkOptions(resources=True, texts=True)

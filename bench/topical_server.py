@@ -12,8 +12,8 @@ from typing import cast
 
 import uvloop
 
-from headgate.lab.bed.network import server_address
-from headgate.lab.worlds.topical_web import TopicalWeb
+from headgate_lab.bed.network import server_address
+from headgate_lab.worlds.topical_web import TopicalWeb
 
 _PORT = 80
 

@@ -21,20 +21,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.seeded_servers import SeededServers, ServerManner
-from headgate.lab.worlds.simulated_web import Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
-from headgate.lab.worlds.virtual_web import make_web
-from headgate.model.budget import Budget
-from headgate.model.quota import Quota
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.model.budget import Budget, Quota
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import Bytes, Seconds
+from headgate.testing.simulated_web import Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate_lab.worlds.seeded_servers import SeededServers, ServerManner
+from headgate_lab.worlds.virtual_web import make_web
 
 __all__ = ["VirtualCrawl", "crawl_virtually", "main"]
 
@@ -85,7 +84,7 @@ def crawl_virtually(
     async def run(loop: VirtualLoop) -> tuple[RunReport, float]:
         clock = VirtualClock(loop, begin)
         job = CrawlJob(asked, budget, out, fetcher_settings(asked, "bench"))
-        report = await crawl(job, virtual_parts(clock, servers.answer, line), Nobody())
+        report = await crawl(job, virtual_parts(clock, servers.answer, line), NullWatcher())
         return report, asyncio.get_running_loop().time()
 
     began = time.process_time()

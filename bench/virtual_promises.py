@@ -22,17 +22,17 @@ import numpy as np
 from bench.promised_web import answer_of
 from bench.promises import RTT_SECONDS, SCENARIOS, Trial, hindsight
 
-from headgate.control.conducting import Conducting
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line, ServerPace
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.control.control_loop import ControlLoop
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
-from headgate.planning.arrays import FloatArray
+from headgate.scheduling.arrays import FloatArray
 from headgate.site_file.parsing import parse_site_file
+from headgate.testing.simulated_web import Answer, Line, ServerPace
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 __all__ = ["crawl_virtually", "lateness"]
 
@@ -42,19 +42,19 @@ PAUSE_SECONDS = 20.0
 VIRTUAL = [name for name in SCENARIOS if name != "timetable"]
 
 
-class Interference(Nobody):
+class Interference(NullWatcher):
     """Who changes the budget or breaks off, as the trial has it."""
 
     def __init__(self, trial: Trial, *, resumed: bool) -> None:
         self._trial = trial
         self._resumed = resumed
 
-    def attach(self, conducting: Conducting) -> None:
+    def attach(self, control_loop: ControlLoop) -> None:
         loop = asyncio.get_running_loop()
         if self._trial.changes:
-            conducting.set_budget(self._trial.capacity)
+            control_loop.set_budget(self._trial.capacity)
         if self._trial.interrupt_at is not None and not self._resumed:
-            loop.call_later(self._trial.interrupt_at, conducting.interrupt, "interrupted")
+            loop.call_later(self._trial.interrupt_at, control_loop.interrupt, "interrupted")
 
 
 def crawl_virtually(trial: Trial) -> RunReport:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
+from headgate.bandwidth.server_tally import ServerTally
 from headgate.model.fetch import Announced
-from headgate.traffic.server_tally import ServerTally
 
 __all__ = ["IdleFetcher"]
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 
 import uvloop
 
-from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
 from headgate.model.fetch import Fetched, FetchRequest

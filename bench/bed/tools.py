@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.bed.trial import run_tool
 
-from headgate.lab.bed.readings import Bins
+from headgate_lab.bed.readings import Bins
 
 __all__ = ["TOOLS", "missing_tools", "tool_bins"]
 

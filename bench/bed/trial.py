@@ -10,9 +10,9 @@ from pathlib import Path
 
 from bench.bed.client import ClientReport, ClientSettings
 
-from headgate.lab.bed.network import Bed, LoopbackBed, ServerPath
-from headgate.lab.bed.readings import Readings
-from headgate.lab.bed.trial import measured
+from headgate_lab.bed.network import Bed, LoopbackBed, ServerPath
+from headgate_lab.bed.readings import Readings
+from headgate_lab.bed.trial import measured
 
 __all__ = ["run_client", "run_tool"]
 

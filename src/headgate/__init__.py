@@ -16,24 +16,20 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in typing, which takes longer to load than all that is here
 
 if TYPE_CHECKING:
-    from headgate.jobs.exporting.opened import open  # noqa: A004
-    from headgate.jobs.from_python import crawl, crawl_async, stream
-    from headgate.jobs.site_files import read_site_file
-    from headgate.jobs.surveys.from_python import survey
-    from headgate.model.budget import Budget, Objective
+    from headgate.features.crawl.from_python import crawl, crawl_async, stream
+    from headgate.features.crawl.request import read_site_file
+    from headgate.features.export.opened import open  # noqa: A004
+    from headgate.features.survey.from_python import survey
+    from headgate.features.survey.report import SurveyReport
+    from headgate.features.survey.strategy.rules import SurveyRules, SurveyScope
+    from headgate.model.budget import Budget, Objective, Quota
     from headgate.model.errors import UserMistake, WorldFault
     from headgate.model.plan import Plan
-    from headgate.model.quota import Quota
     from headgate.model.run_report import RunReport
     from headgate.model.site import OnDeadline, Site, SiteStatistics
-    from headgate.model.survey_report import SurveyReport
     from headgate.model.timetable import Timetable
-    from headgate.planning.maxt import m_maxt
-    from headgate.planning.planner import compare, plan
-    from headgate.planning.stet import m_stet
-    from headgate.planning.sumt import m_sumt
-    from headgate.surveying.rules import SurveyRules
-    from headgate.surveying.scope import SurveyScope
+    from headgate.scheduling.allocation import m_maxt, m_stet, m_sumt
+    from headgate.scheduling.planner import compare, plan
 
 __all__ = [
     "Budget",
@@ -68,27 +64,27 @@ _HOMES = {
     "Objective": "model.budget",
     "OnDeadline": "model.site",
     "Plan": "model.plan",
-    "Quota": "model.quota",
+    "Quota": "model.budget",
     "RunReport": "model.run_report",
     "Site": "model.site",
     "SiteStatistics": "model.site",
-    "SurveyReport": "model.survey_report",
-    "SurveyRules": "surveying.rules",
-    "SurveyScope": "surveying.scope",
+    "SurveyReport": "features.survey.report",
+    "SurveyRules": "features.survey.strategy.rules",
+    "SurveyScope": "features.survey.strategy.rules",
     "Timetable": "model.timetable",
     "UserMistake": "model.errors",
     "WorldFault": "model.errors",
-    "compare": "planning.planner",
-    "crawl": "jobs.from_python",
-    "crawl_async": "jobs.from_python",
-    "m_maxt": "planning.maxt",
-    "m_stet": "planning.stet",
-    "m_sumt": "planning.sumt",
-    "open": "jobs.exporting.opened",
-    "plan": "planning.planner",
-    "read_site_file": "jobs.site_files",
-    "stream": "jobs.from_python",
-    "survey": "jobs.surveys.from_python",
+    "compare": "scheduling.planner",
+    "crawl": "features.crawl.from_python",
+    "crawl_async": "features.crawl.from_python",
+    "m_maxt": "scheduling.allocation",
+    "m_stet": "scheduling.allocation",
+    "m_sumt": "scheduling.allocation",
+    "open": "features.export.opened",
+    "plan": "scheduling.planner",
+    "read_site_file": "features.crawl.request",
+    "stream": "features.crawl.from_python",
+    "survey": "features.survey.from_python",
 }
 
 

@@ -115,7 +115,9 @@ def test_a_crawl_under_nohup_goes_on_when_the_terminal_is_closed(tmp_path: Path)
     assert set(stored_pages(tmp_path)) == web.urls
 
 
-@pytest.mark.parametrize("module", ["headgate.model.errors", "msgspec", "headgate.jobs.crawl"])
+@pytest.mark.parametrize(
+    "module", ["headgate.model.errors", "msgspec", "headgate.features.crawl.job"]
+)
 def test_an_interrupt_while_modules_are_loaded_says_nothing(tmp_path: Path, module: str) -> None:
     """Sent when Python says that it has just loaded one of them."""
     words = [*COMMAND, "crawl", "http://127.0.0.1:1/", "--out", str(tmp_path), "--quiet"]

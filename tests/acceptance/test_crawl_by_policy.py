@@ -11,7 +11,7 @@ from .running import headgate
 from .small_web import SmallWeb, serving
 
 OWN_POLICY = """
-from headgate.planning.schedule import ScheduleBuilder
+from headgate.scheduling.problem import ScheduleBuilder
 
 def one_by_one(problem, rng):
     builder, now = ScheduleBuilder(len(problem)), 0.0

@@ -13,7 +13,7 @@ import pytest
 from tests.machine import wait_until
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 
 from .running import headgate_here
 from .small_web import SmallWeb, serving

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tests.acceptance.running import headgate, headgate_here
 from tests.acceptance.small_web import SmallWeb, serving
 from tests.integration.storage.crawled import STARTED, WARCINFO, crawl_again, crawl_once, end_run
-from tests.unit.storage.making import make_fetched
+from tests.unit.storage.warc.making import make_fetched
 
 from headgate.model.page import Page
 from headgate.storage.collection import Collection, RunFolder

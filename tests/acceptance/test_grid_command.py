@@ -17,7 +17,7 @@ from tests.acceptance.grid_on_loopback import grid_on_loopback, stored_pages
 from tests.acceptance.running import headgate, headgate_here
 from tests.acceptance.small_web import SmallWeb
 
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 
 
 @pytest.fixture

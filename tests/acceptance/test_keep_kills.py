@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.keep_kills import keep_and_kill, problems_of
 
 from headgate.storage.collection import Collection
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.site import SiteMemory
 
 
 def test_kills_lose_no_version_and_store_none_twice(tmp_path: Path) -> None:

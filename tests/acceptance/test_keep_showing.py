@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from tests.acceptance.running import headgate
-from tests.unit.views.kept import made_up
+from tests.unit.features.keep.view.kept import made_up
 
-from headgate.storage.keep_state import add_hours, save_status
+from headgate.features.keep.status_files import add_hours, save_status
 
 
 def test_words_and_page(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.main import main
-from headgate.lab.papers import PAPERS
-from headgate.lab.papers.diligenti2004 import reproduction as diligenti
-from headgate.lab.papers.freshness import reproduction as freshness
-from headgate.lab.papers.nakahira2008 import reproduction as nakahira
-from headgate.lab.papers.sarss2010 import simulation as sarss
-from headgate.lab.papers.zhu2020 import reproduction as zhu
-from headgate.lab.papers.zhu2020.comparison import BANDWIDTHS, Task, comparison_tasks
+from headgate_lab.papers import PAPERS
+from headgate_lab.papers.diligenti2004 import reproduction as diligenti
+from headgate_lab.papers.freshness import reproduction as freshness
+from headgate_lab.papers.nakahira2008 import reproduction as nakahira
+from headgate_lab.papers.sarss2010 import simulation as sarss
+from headgate_lab.papers.zhu2020 import reproduction as zhu
+from headgate_lab.papers.zhu2020.comparison import BANDWIDTHS, Task, comparison_tasks
 
 
 def _some_tasks(instances: int, seed: int) -> list[Task]:

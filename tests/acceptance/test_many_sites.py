@@ -21,7 +21,7 @@ SITES = 1000
 IMPATIENT = """
 import sys
 from headgate.cli.main import main
-from headgate.grid import workers
+from headgate.engine import workers
 workers._SILENT_SECONDS = 3.0
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -19,17 +19,17 @@ import pytest
 from tests.acceptance.running import headgate
 from tests.acceptance.small_web import SmallWeb, serving
 
-from headgate.crawling.memory_desk import MemoryDesk
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.model.units import Seconds
+from headgate.testing.memory_desk import MemoryDesk
 
 pytest.importorskip("nats")
 
 from tests.integration.grid.doors import OpenDoor, open_door
 
-from headgate.grid.door import Door
-from headgate.grid.listening import listening
+from headgate.features.grid.transport.requests import listening
+from headgate.features.grid.transport.server_config import Door
 
 PATIENCE_SECONDS = 90.0
 LEASE_SECONDS = 4.0

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 
 from .running import headgate
 from .small_web import SmallWeb, serving

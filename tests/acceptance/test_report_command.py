@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.acceptance.running import headgate
 from tests.integration.storage.crawled import crawl_once
-from tests.unit.views.reports import make_run_report
+from tests.unit.report.reports import make_run_report
 
 STAMP = "2026-11-15T12-00-00"
 

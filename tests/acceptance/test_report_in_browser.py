@@ -14,9 +14,9 @@ from threading import Thread
 import numpy as np
 import pytest
 from PIL import Image
-from tests.unit.views.reports import make_run_report
+from tests.unit.report.reports import make_run_report
 
-from headgate.views.report_page import report_page
+from headgate.report.page import report_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OWN_HOSTS = ("google.com", "googleapis.com", "gvt1.com", "gstatic.com")

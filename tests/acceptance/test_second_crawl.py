@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.storage.collection import Collection
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.site import SiteMemory
 
 from .changing_web import ChangingWeb, serving
 from .reckoning import interrupted
@@ -251,14 +251,14 @@ import sys, time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from headgate.jobs.forecasting import forecast_sites
-from headgate.jobs.mending import mend_crawl_memories
-from headgate.jobs.opening import JobKind, open_run
+from headgate.engine.forecasting import forecast_sites
+from headgate.engine.session import mend_crawl_memories
+from headgate.engine.runs import JobKind, open_run
 from headgate.model.budget import Budget
 from headgate.model.site import Site
 from headgate.storage.collection import Collection
 from headgate.storage.memory.known_pages import KnownPages
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 
 began, now = time.process_time(), datetime.now(UTC)
 collection, sites = Collection(Path(sys.argv[1])), [Site("site", ("http://127.0.0.1/",))]

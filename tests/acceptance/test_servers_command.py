@@ -14,10 +14,10 @@ from .small_web import SmallWeb, serving
 _CHILD = """
 import os, signal, sys
 from pathlib import Path
-from headgate.model.local_time import DayKind, LocalMoment
+from headgate.model.timetable import DayKind, LocalMoment
 from headgate.control.catalog import Server
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
-from headgate.traffic.server_speed import Measure, ServerSpeed
+from headgate.storage.catalog.sqlite import SqliteCatalog
+from headgate.bandwidth.server_speed import Measure, ServerSpeed
 
 catalog = SqliteCatalog(Path(sys.argv[1]) / "catalog.sqlite")
 for number in range(1, 11):

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from tests.machine import wait_until
 
 from headgate.control.catalog import Outcome
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection
 from headgate.storage.run_state import load_report
 from headgate.storage.warc.writer import file_safe

@@ -13,20 +13,20 @@ import pytest
 from bench.cut_line import CutLine
 from tests.contract.task_offices import HANDED, LEASE_SECONDS, MEMORY, HandClock, Office
 
-from headgate.control.board import Board
-from headgate.control.board_rows import BoardTerms, NewTask
-from headgate.crawling.task_source import TaskSource
-from headgate.grid.desk import Desk, DeskTerms
-from headgate.grid.given_tasks import TaskSpec
+from headgate.features.grid.coordinator.board_store import SqlBoard
+from headgate.features.grid.coordinator.requests import DeskTerms, RequestDesk
+from headgate.features.grid.coordinator.task_data import TaskSpec
+from headgate.features.grid.coordinator.upload_files import UploadFiles
+from headgate.features.grid.protocol import TaskSource
+from headgate.features.grid.scheduler.board import Board
+from headgate.features.grid.scheduler.records import BoardTerms, NewTask
 from headgate.model.site import Site
 from headgate.model.task import Task
-from headgate.storage.arriving import Deliveries
-from headgate.storage.catalog.postgres_catalog import PostgresCatalog
-from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.postgres import PostgresCatalog
 from headgate.storage.catalog.sql_catalog import SqlCatalog
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.handout import handout_path, save_handout
+from headgate.storage.part_seed_file import handout_path, save_handout
 
 __all__ = ["DeskOffice", "at_desk", "at_desk_over_nats", "filled_board", "new_run"]
 
@@ -59,14 +59,14 @@ class DeskOffice:
     store: SqlBoard
     clock: HandClock = field(default_factory=HandClock)
     full: bool = False
-    desk: Desk = field(init=False)
+    desk: RequestDesk = field(init=False)
     sources: dict[str, TaskSource] = field(default_factory=dict)
     """Of nodes that ask from farther away."""
 
     def __post_init__(self) -> None:
         terms = DeskTerms(free_bytes=lambda: 0 if self.full else 1 << 30)
         board = Board(BoardTerms(LEASE_SECONDS))
-        self.desk = Desk(board, self.store, Deliveries(self.run), self.clock, terms)
+        self.desk = RequestDesk(board, self.store, UploadFiles(self.run), self.clock, terms)
 
     def source(self, node: str) -> TaskSource:
         return self.sources.get(node) or CutLine(self.desk, node)
@@ -78,7 +78,7 @@ class DeskOffice:
         self.full = True
 
     def revoke(self, node: str) -> None:
-        self.desk.roll.rows[node].revoked = True
+        self.desk.registry.rows[node].revoked = True
 
     def results(self) -> Mapping[str, Mapping[str, bytes]]:
         found: dict[str, dict[str, bytes]] = {}
@@ -106,8 +106,7 @@ async def at_desk_over_nats(folder: Path) -> AsyncIterator[DeskOffice]:
     pytest.importorskip("nats")
     from tests.integration.grid.doors import open_door
 
-    from headgate.grid.listening import listening
-    from headgate.grid.nats_tasks import NatsTasks
+    from headgate.features.grid.transport.requests import NatsTasks, listening
 
     async with AsyncExitStack() as stack:
         office = await stack.enter_async_context(at_desk(folder / "collection"))

@@ -9,26 +9,26 @@ from collections.abc import AsyncIterator, Sequence
 from bench.cut_line import CutLine
 from msgspec import structs
 
-from headgate.control.board import Board
-from headgate.control.board_rows import BoardTerms, NewTask
-from headgate.crawling.clock import SystemClock
-from headgate.crawling.task_messages import encoded
-from headgate.grid.desk import Desk, DeskTerms
-from headgate.grid.given_tasks import TaskSpec
-from headgate.grid.grid_fleet import GridFleet
-from headgate.jobs.lending.guest_rules import GuestRules
-from headgate.jobs.lending.worker import Worker, WorkerJob, work
-from headgate.jobs.node import NodeJob
-from headgate.jobs.real_parts import real_parts
+from headgate.engine.clock import SystemClock
+from headgate.engine.node import NodeJob
+from headgate.engine.real_parts import real_parts
+from headgate.features.grid.coordinator.board_store import SqlBoard
+from headgate.features.grid.coordinator.fleet import GridFleet
+from headgate.features.grid.coordinator.requests import DeskTerms, RequestDesk
+from headgate.features.grid.coordinator.task_data import TaskSpec
+from headgate.features.grid.coordinator.upload_files import UploadFiles
+from headgate.features.grid.node.owner_limits import GuestRules
+from headgate.features.grid.node.worker import Worker, WorkerJob, work
+from headgate.features.grid.protocol import encoded
+from headgate.features.grid.scheduler.board import Board
+from headgate.features.grid.scheduler.records import BoardTerms, NewTask
+from headgate.features.keep.volumes import KEPT, prepare_staging
 from headgate.model.budget import Budget
-from headgate.model.node_status import NodeStatus
+from headgate.model.grid import NodeStatus
 from headgate.model.task import KeptVisit, Task
 from headgate.model.units import UNLIMITED
-from headgate.storage.arriving import Deliveries
-from headgate.storage.catalog.sql_board import SqlBoard
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.journals.journal import Owner
-from headgate.storage.staged_visits import KEPT, prepare_staging
 
 __all__ = ["grid_in_one_process"]
 
@@ -58,9 +58,9 @@ async def grid_in_one_process(job: NodeJob, reference: str = "") -> AsyncIterato
     folder = job.collection
     with SqliteCatalog(folder / "catalog.sqlite") as catalog:
         catalog.begin_run(KEPT, 1.0, "{}")
-        desk = Desk(
+        desk = RequestDesk(
             Board(BoardTerms(_LEASE_SECONDS)), SqlBoard(catalog.database),
-            Deliveries(prepare_staging(folder)), SystemClock(),
+            UploadFiles(prepare_staging(folder)), SystemClock(),
             DeskTerms(reference=reference, more_to_come=lambda: True), collection=folder,
         )  # fmt: skip
         fleet = GridFleet(desk, _new_task, _take_in)

@@ -11,8 +11,7 @@ from typing import Protocol
 import pytest
 from bench.cut_line import CutLine
 
-from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import (
+from headgate.features.grid.protocol import (
     Beat,
     Chunk,
     Claim,
@@ -21,11 +20,12 @@ from headgate.crawling.task_messages import (
     Manifest,
     Orders,
     Put,
+    TaskSource,
     Verdict,
 )
-from headgate.crawling.task_source import TaskSource
 from headgate.model.site import Site
 from headgate.model.task import Task
+from headgate.testing.memory_desk import MemoryDesk
 
 LEASE_SECONDS = 60.0
 MEMORY = bytes(range(256)) * 4096
@@ -152,8 +152,7 @@ async def over_nats(folder: Path) -> AsyncIterator[Office]:
     pytest.importorskip("nats")
     from tests.integration.grid.doors import open_door
 
-    from headgate.grid.listening import listening
-    from headgate.grid.nats_tasks import NatsTasks
+    from headgate.features.grid.transport.requests import NatsTasks, listening
 
     office = OverNats()
     async with AsyncExitStack() as stack:

@@ -8,24 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.board_rows import (
+from headgate.control.catalog import Outcome
+from headgate.features.grid.coordinator.board_store import SqlBoard
+from headgate.features.grid.protocol import Lease
+from headgate.features.grid.scheduler.records import (
     Audit,
     BoardState,
     BoardTask,
     Changes,
-    Ending,
+    LeaseEnding,
     LeaseRow,
     NewTask,
     NodeFigures,
     NodeRow,
 )
-from headgate.control.catalog import Outcome
-from headgate.crawling.task_messages import Lease
 from headgate.model.errors import HeadgateError
-from headgate.storage.catalog.postgres_catalog import PostgresCatalog
-from headgate.storage.catalog.sql_board import SqlBoard
+from headgate.storage.catalog.postgres import PostgresCatalog
 from headgate.storage.catalog.sql_catalog import SqlCatalog
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 
 RUN = "2026-01-01T00-00-00"
 Reopen = Callable[[], SqlBoard]
@@ -63,7 +63,12 @@ def given(board: SqlBoard, task: BoardTask, node: str, place: int = 0) -> LeaseR
     """A lease as the board gives and stores it."""
     before, task.epoch, task.state = task.epoch, task.epoch + 1, BoardState.LEASED
     row = LeaseRow(
-        Lease(task.id, task.epoch), node, f"c{task.id}.{task.epoch}", task.host, place, 10.0
+        Lease(task.id, task.epoch),
+        node,
+        claim=f"c{task.id}.{task.epoch}",
+        host=task.host,
+        place=place,
+        given=10.0,
     )
     board.save(Changes({task.id: task}, {task.id: before}, {row.lease: row}))
     return row
@@ -101,7 +106,7 @@ def test_leases_that_are_open_are_found_again(reopen: Reopen) -> None:
     board = reopen()
     one, two = board.add_tasks([new_task("a"), new_task("b")])
     row, over = given(board, one, "n1"), given(board, two, "n2")
-    over.ended, over.how, over.wire_bytes = 20.0, Ending.EXPIRED, 300
+    over.ended, over.how, over.wire_bytes = 20.0, LeaseEnding.EXPIRED, 300
     board.save(Changes(leases={over.lease: over}))
     board = reopen()
     assert board.open_leases(RUN) == [row]
@@ -138,13 +143,13 @@ def test_leases_of_other_runs_give_way_to_the_run_that_is_opened(reopen: Reopen)
     board = reopen()
     earlier, over = board.add_tasks([new_task("a"), new_task("b")])
     left, ended = given(board, earlier, "n1"), given(board, over, "n1")
-    ended.ended, ended.how = 11.0, Ending.EXPIRED
+    ended.ended, ended.how = 11.0, LeaseEnding.EXPIRED
     board.save(Changes(leases={ended.lease: ended}))
     later = "2026-01-02T00-00-00"
     SqlCatalog(board.database).begin_run(later, 2.0, "{}")
     (task,) = board.add_tasks([new_task("a", run=later)])
     own = given(board, task, "n2", place=1)
-    left.ended, left.how = 12.0, Ending.LEFT
+    left.ended, left.how = 12.0, LeaseEnding.LEFT
     assert board.end_others(later, 12.0) == [left]
     assert board.end_others(later, 13.0) == [], "they have ended"
     (again,) = board.add_tasks([new_task("a", run=later, visit=1)])
@@ -184,8 +189,8 @@ def test_a_result_counts_for_the_node_that_brought_it(reopen: Reopen) -> None:
     board = reopen()
     one, two = board.add_tasks([new_task("a"), new_task("b")])
     won, lost = given(board, one, "n1"), given(board, two, "n2")
-    won.ended, won.how, won.pages, won.wire_bytes = 30.0, Ending.COMMITTED, 7, 7000
-    lost.ended, lost.how, lost.wire_bytes = 30.0, Ending.EXPIRED, 50
+    won.ended, won.how, won.pages, won.wire_bytes = 30.0, LeaseEnding.COMMITTED, 7, 7000
+    lost.ended, lost.how, lost.wire_bytes = 30.0, LeaseEnding.EXPIRED, 50
     one.state, one.winner = BoardState.DONE, 1
     changes = Changes(
         {one.id: one}, {one.id: 1}, {won.lease: won, lost.lease: lost}, {one.id: b"m"}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from headgate.bandwidth.server_speed import Measure, ServerSpeed
 from headgate.control.catalog import (
     Catalog,
     KeptPromise,
@@ -18,13 +19,12 @@ from headgate.control.catalog import (
     SiteState,
     Visit,
 )
-from headgate.control.memory_catalog import MemoryCatalog
 from headgate.model.errors import HeadgateError
-from headgate.model.local_time import DayKind, LocalMoment
-from headgate.storage.catalog.postgres_catalog import PostgresCatalog
+from headgate.model.timetable import DayKind, LocalMoment
+from headgate.storage.catalog.postgres import PostgresCatalog
 from headgate.storage.catalog.sql_catalog import SqlCatalog
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
-from headgate.traffic.server_speed import Measure, ServerSpeed
+from headgate.storage.catalog.sqlite import SqliteCatalog
+from headgate.testing.memory_catalog import MemoryCatalog
 
 Reopen = Callable[[], Catalog]
 """The same catalog as whoever opens it next finds it."""
@@ -184,7 +184,18 @@ def test_a_run_may_visit_a_site_again_and_again(reopen: Reopen) -> None:
 def test_a_kept_visit_leaves_its_site_and_its_promise(reopen: Reopen) -> None:
     catalog = reopen()
     catalog.begin_run("volume", 100.0, "{}")
-    state = SiteState("docs", 7, 150.0, b"curve", (6e3, 500.0, 0.2), 900.0, 1, 2, "down", 140.0)
+    state = SiteState(
+        "docs",
+        7,
+        asked=150.0,
+        outlook=b"curve",
+        costs=(6e3, 500.0, 0.2),
+        paused_until=900.0,
+        down=1,
+        suspicions=2,
+        trouble="down",
+        trouble_since=140.0,
+    )
     promise = KeptPromise("docs", 160.0, 150.0)
     catalog.record_kept(make_visit("volume", 140.0, visit=7, why="promise"), state, promise)
     catalog.put_site_state(SiteState("wiki", 1, 10.0))

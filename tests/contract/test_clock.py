@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from headgate.crawling.clock import SystemClock
 from headgate.crawling.ports import MachineClock
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.engine.clock import SystemClock
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 YEAR_2020, YEAR_2100 = 1_577_836_800.0, 4_102_444_800.0
 Play = Callable[[MachineClock], Awaitable[None]]

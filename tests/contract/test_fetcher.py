@@ -11,10 +11,10 @@ import pytest
 import uvloop
 
 from headgate.crawling.ports import Fetcher
-from headgate.fetching.http import FetcherSettings, HttpFetcher
-from headgate.lab.worlds.simulated_web import Answer, Line, SimulatedWeb
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
+from headgate.testing.simulated_web import Answer, Line, SimulatedWeb
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 Found = TypeVar("Found")
 Web = Mapping[str, Answer]

@@ -17,23 +17,23 @@ import uvloop
 from tests.acceptance.small_web import SmallWeb, serving
 from tests.contract.grid_office import grid_in_one_process
 
-from headgate.crawling.clock import SystemClock
+from headgate.bandwidth.server_tally import ServerTally
 from headgate.crawling.ports import Fleet
 from headgate.crawling.progress import Progress
-from headgate.fetching.http import FetcherSettings, HttpFetcher
-from headgate.fetching.site_probe import SiteProbe
-from headgate.grid.processes import open_processes
-from headgate.grid.spawning import spawning
-from headgate.grid.yielding_fleet import YieldingFleet
-from headgate.jobs.crawling_process import crawling_process
-from headgate.jobs.node import NodeJob, open_node
-from headgate.jobs.real_parts import real_parts
+from headgate.engine.background_fleet import YieldingFleet
+from headgate.engine.clock import SystemClock
+from headgate.engine.crawling_process import crawling_process
+from headgate.engine.node import NodeJob, open_node
+from headgate.engine.process_messages import spawning
+from headgate.engine.processes import open_processes
+from headgate.engine.real_parts import real_parts
+from headgate.fetching.client import FetcherSettings, HttpFetcher
+from headgate.fetching.round_trips import SiteProbe
 from headgate.model.fetch import FetchRequest
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.scrapy.spider_fleet import SpiderFleet
 from headgate.storage.collection import Collection
-from headgate.traffic.server_tally import ServerTally
 
 Found = TypeVar("Found")
 Open = Callable[[NodeJob], contextlib.AbstractAsyncContextManager[Fleet]]

@@ -9,18 +9,18 @@ from hashlib import sha1
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.making import NOON, make_body, make_fetched, make_url
+from tests.unit.storage.warc.making import NOON, make_body, make_fetched, make_url
 
-from headgate.crawling.memory_known import MemoryKnown
 from headgate.crawling.ports import Known
-from headgate.frontier.journal import JournalEntry, Outcome
-from headgate.frontier.seen import UrlSeen
+from headgate.frontier.events import JournalEntry, UrlOutcome
+from headgate.frontier.seen_urls import UrlSeen
 from headgate.model.fetch import Fetched
 from headgate.model.page import Earlier, Page
 from headgate.storage.collection import Collection
 from headgate.storage.journals.spool import SiteSpool
 from headgate.storage.memory.known_pages import KnownPages
 from headgate.storage.sealing import seal
+from headgate.testing.memory_store import MemoryKnown
 
 ELSEWHERE = "http://elsewhere.test/"
 ETAG = '"v1"'
@@ -32,13 +32,13 @@ def on_disk(folder: Path) -> None:
     with collection.lock():
         run = collection.new_run(datetime.fromtimestamp(NOON, UTC))
         spool = SiteSpool(run.place("docs"))
-        spool.record(JournalEntry(Outcome.FOUND, found=[make_url(0)]))
+        spool.record(JournalEntry(UrlOutcome.FOUND, found=[make_url(0)]))
         found = [make_url(1), make_url(2)]
         spool.put(
             Page(make_fetched(0, extra=[("ETag", ETAG)]), 0),
-            JournalEntry(Outcome.PAGE, make_url(0), found=found, depth=1),
+            JournalEntry(UrlOutcome.PAGE, make_url(0), found=found, depth=1),
         )
-        spool.put(Page(make_fetched(1), 1), JournalEntry(Outcome.PAGE, make_url(1), depth=1))
+        spool.put(Page(make_fetched(1), 1), JournalEntry(UrlOutcome.PAGE, make_url(1), depth=1))
         spool.commit()
         spool.close()
         seal(run)

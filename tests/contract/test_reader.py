@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.crawling.page_reading import PageReader
-from headgate.crawling.survey_reading import read_surveyed
+from headgate.crawling.page_reader import PageReader
+from headgate.features.survey.entries import read_surveyed
 from headgate.model.fetch import Fetched
 
 PAGE = '<html lang="sw"><a href="/a">A</a><a href="http://other.test/">O</a><a href="/a">B</a>'
@@ -20,7 +20,17 @@ Read = Callable[[Fetched], list[str]]
 
 def response(body: bytes, *headers: tuple[str, str]) -> Fetched:
     return Fetched(
-        "http://site.test/", 200, headers, b"", b"", body, "192.0.2.1", 0.0, 0.0, 0.0, len(body)
+        "http://site.test/",
+        200,
+        headers=headers,
+        request_head=b"",
+        response_head=b"",
+        payload=body,
+        address="192.0.2.1",
+        wall_time=0.0,
+        first_byte_seconds=0.0,
+        seconds=0.0,
+        wire_bytes=len(body),
     )
 
 

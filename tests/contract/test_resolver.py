@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from headgate.fetching.dns import CachedResolver, FixedResolver, NetworkResolver, Resolver
-from headgate.fetching.faults import FetchFault
+from headgate.fetching.errors import FetchFault
 from headgate.model.fetch import FailureKind
 
 NOWHERE = "name with blanks"

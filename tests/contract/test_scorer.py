@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from headgate.crawling.focusing import InPlace
+from headgate.crawling.focused_crawl import InPlace
 from headgate.crawling.ports import Scorer
+from headgate.engine.scorers import OwnScorer
 from headgate.focus.links_in import LinksIn
 from headgate.focus.signs import LinkSigns, PageSigns
-from headgate.focus.topic import Topic
-from headgate.focus.topic_order import TopicOrder
-from headgate.grid.own_scorer import OwnScorer
+from headgate.focus.topic import Topic, TopicOrder
 
 OWN = """
 def score(link, page):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.storage.making import (
+from tests.unit.storage.warc.making import (
     NOON,
     make_body,
     make_failure,
@@ -19,13 +19,13 @@ from tests.unit.storage.making import (
     make_url,
 )
 
-from headgate.crawling.memory_store import MemoryStore, Shelf
 from headgate.crawling.ports import SiteStore
-from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.page import Earlier, Page, payload_digest
 from headgate.storage.collection import Collection
-from headgate.storage.journals.shared_files import SharedFiles
+from headgate.storage.journals.run_journals import SharedFiles
 from headgate.storage.journals.spool import SiteSpool
+from headgate.testing.memory_store import MemoryStore, Shelf
 
 Reopen = Callable[[], SiteStore]
 """What whoever resumes the run finds; what waited in the store before is lost."""
@@ -62,7 +62,7 @@ def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reopen]:
 
 
 def entry(number: int) -> JournalEntry:
-    return JournalEntry(Outcome.PAGE, make_url(number), found=[make_url(100 + number)], depth=1)
+    return JournalEntry(UrlOutcome.PAGE, make_url(number), found=[make_url(100 + number)], depth=1)
 
 
 def test_a_new_store_is_empty(reopen: Reopen) -> None:
@@ -86,7 +86,7 @@ def test_pages_are_numbered_as_given_and_counted_when_stored(reopen: Reopen) -> 
 
 def test_what_was_committed_is_found_again_in_its_order_and_nothing_else(reopen: Reopen) -> None:
     store = reopen()
-    store.record(JournalEntry(Outcome.FOUND, found=[make_url(0)]))
+    store.record(JournalEntry(UrlOutcome.FOUND, found=[make_url(0)]))
     store.put(make_page(0), entry(0))
     store.commit()
     store.put(Page(make_failure(1), 2), entry(1))

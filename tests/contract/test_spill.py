@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from headgate.frontier.ports import MemorySpill, Spill
+from headgate.frontier.url_queue import MemorySpill, Spill
 from headgate.storage.spill import DiskSpill
 
 SMALL_SEGMENT = 300

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from headgate.crawling.memory_survey_log import MemorySurveyLog
-from headgate.crawling.ports import SurveyLog
-from headgate.storage.journals.survey_log import SurveyFile, read_survey
-from headgate.surveying.entries import Ending, SurveyEntry
+from headgate.features.survey.log import SurveyFile, SurveyLog, read_survey
+from headgate.features.survey.strategy.entries import RequestEnding, SurveyEntry
+from headgate.testing.memory_store import MemorySurveyLog
 
 Reopen = Callable[[], tuple[SurveyLog, Sequence[SurveyEntry]]]
 """The log as whoever goes on finds it, and what is stored in it."""
@@ -37,9 +36,18 @@ def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reopen]:
 
 def entry(number: int) -> SurveyEntry:
     return SurveyEntry(
-        "a.ke", "http://a.ke/", 0, f"http://a.ke/{number}", 1, Ending.PAGE, 1e9 + number,
-        status=200, wire_bytes=number, links=[("http://b.ke/", "an anchor")], new_hosts=["b.ke"],
-    )  # fmt: skip
+        "a.ke",
+        "http://a.ke/",
+        round=0,
+        url=f"http://a.ke/{number}",
+        depth=1,
+        ending=RequestEnding.PAGE,
+        wall_time=1e9 + number,
+        status=200,
+        wire_bytes=number,
+        links=[("http://b.ke/", "an anchor")],
+        new_hosts=["b.ke"],
+    )
 
 
 def test_a_new_log_is_empty(reopen: Reopen) -> None:

@@ -15,7 +15,7 @@ from tests.contract.desk_office import at_desk, at_desk_over_nats
 from tests.contract.task_offices import HANDED, LEASE_SECONDS, MEMORY, OFFICES, Office, OpenOffice
 
 from headgate.crawling.progress import Progress, TaskState
-from headgate.crawling.task_messages import (
+from headgate.features.grid.protocol import (
     CHUNK_BYTES,
     KNOWN_BYTES,
     Beat,
@@ -31,10 +31,11 @@ from headgate.crawling.task_messages import (
     Manifest,
     Orders,
     Put,
+    Refused,
+    TaskSource,
     Verdict,
     Word,
 )
-from headgate.crawling.task_source import Refused, TaskSource
 
 
 @pytest.fixture(params=[*OFFICES, at_desk, at_desk_over_nats, "desk on PostgreSQL"])

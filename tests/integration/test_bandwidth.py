@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.lab.bed.network import missing
+from headgate_lab.bed.network import missing
 
 _REASON = missing()
 _ROOT = Path(__file__).parents[2]

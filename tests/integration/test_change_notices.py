@@ -14,18 +14,17 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.integration.storage.test_volume import run, visit
-from tests.unit.storage.making import make_url
+from tests.unit.storage.warc.making import make_url
 
-from headgate.control import notice_queue
-from headgate.crawling.clock import SystemClock
-from headgate.jobs.keeping import change_notices
-from headgate.jobs.keeping.change_notices import ChangeNotices
-from headgate.model.change_notice import ArchivedPage, ChangeNotice
-from headgate.model.keep_status import NoticeCounts
-from headgate.model.page_change import Change, PageChange
+from headgate.engine.clock import SystemClock
+from headgate.features.keep import notices as change_notices
+from headgate.features.keep import notices as notice_queue
+from headgate.features.keep.notice_log import NoticeLog
+from headgate.features.keep.notices import ChangeNotices
+from headgate.features.keep.status import NoticeCounts
+from headgate.model.page import ArchivedPage, Change, ChangeNotice, PageChange
 from headgate.storage.collection import RunFolder
 from headgate.storage.journals.journal import Owner
-from headgate.storage.notice_log import NoticeLog
 from headgate.storage.page_states import page_states
 
 __all__ = ["run"]  # a fixture
@@ -34,7 +33,14 @@ AGENT = "Headgate/test"
 
 
 def change(number: int = 1) -> PageChange:
-    return PageChange(Change.CHANGED, "docs", f"https://a.org/{number}", "A title", 20.0, 10.0)
+    return PageChange(
+        Change.CHANGED,
+        "docs",
+        url=f"https://a.org/{number}",
+        title="A title",
+        seen_at=20.0,
+        before_at=10.0,
+    )
 
 
 def notice(to: str, number: int = 1) -> ChangeNotice:
@@ -209,7 +215,7 @@ def _broken(*_: object) -> None:
     [
         ("asyncio.create_subprocess_exec", _no_file_left, "Too many open files"),
         ("os.pipe", _no_file_left, "Too many open files"),
-        ("headgate.jobs.keeping.change_notices._with_difference", _broken, "'page'"),
+        ("headgate.features.keep.notices._with_difference", _broken, "'page'"),
     ],
 )
 def test_what_the_machine_lacks_is_no_fault_of_the_command(
@@ -337,7 +343,7 @@ def test_a_visit_that_is_not_merged_yet_is_not_told_with_another(tmp_path: Path)
 
 
 def test_a_torn_line_and_a_tidied_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headgate.storage.notice_log._TIDY_AFTER", 10)
+    monkeypatch.setattr("headgate.features.keep.notice_log._TIDY_AFTER", 10)
     log = NoticeLog(tmp_path)
     for number in range(30):
         log.done(log.add(notice("x", number)))
@@ -373,7 +379,9 @@ def test_the_difference_is_told(tmp_path: Path, run: RunFolder) -> None:
         for _, _, state in sorted(page_states(run))
     )
     out = tmp_path / "out"
-    told = PageChange(Change.CHANGED, "docs", make_url(0), "t", 20.0, 10.0)
+    told = PageChange(
+        Change.CHANGED, "docs", url=make_url(0), title="t", seen_at=20.0, before_at=10.0
+    )
 
     async def play() -> None:
         async with telling(run.collection) as notices:

@@ -17,10 +17,9 @@ import uvloop
 from tests.machine import Machine
 
 import headgate
-from headgate.fetching.http import FetcherSettings, HttpFetcher
-from headgate.lab.worlds.demo_answers import Asked
-from headgate.lab.worlds.demo_sites import demo_sites
-from headgate.lab.worlds.demo_web import DemoPlace, DemoWeb
+from headgate.features.demo.sites import Asked, demo_sites
+from headgate.features.demo.web import DemoPlace, DemoWeb
+from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 

@@ -14,13 +14,13 @@ import pytest
 import uvloop
 from tests.acceptance.small_web import SmallWeb, serving
 
-from headgate.crawling.clock import SystemClock
-from headgate.fetching.http import FetcherSettings
-from headgate.grid import processes, workers
-from headgate.grid.processes import ProcessFleet, open_processes
-from headgate.grid.spawning import spawning
-from headgate.jobs.crawling_process import crawling_process
-from headgate.jobs.node import NodeJob
+from headgate.engine import processes, workers
+from headgate.engine.clock import SystemClock
+from headgate.engine.crawling_process import crawling_process
+from headgate.engine.node import NodeJob
+from headgate.engine.process_messages import spawning
+from headgate.engine.processes import ProcessFleet, open_processes
+from headgate.fetching.client import FetcherSettings
 from headgate.model.errors import WorldFault
 from headgate.model.site import Site
 from headgate.model.task import Task

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from headgate.engine.scorers import OwnScorer
 from headgate.focus.signs import LinkSigns, PageSigns
-from headgate.grid.own_scorer import OwnScorer
 
 SCORERS = """
 import os

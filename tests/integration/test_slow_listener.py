@@ -12,7 +12,7 @@ import pytest
 
 NUMBERS = 200_000
 SHOW = f"""
-from headgate.cli.speaking import show, show_json
+from headgate.cli.terminal import show, show_json
 import json
 show_json(json.dumps(list(range({NUMBERS}))).encode())
 show("word " * {NUMBERS})

@@ -9,13 +9,15 @@ from typing import Any
 
 from msgspec.structs import replace
 from tests.integration.storage.test_volume import DAY, new, old, run, visit
-from tests.unit.storage.making import NOON, make_fetched, make_url
+from tests.unit.storage.warc.making import NOON, make_fetched, make_url
 
 from headgate.control.catalog import Visit
-from headgate.crawling.clock import SystemClock
-from headgate.frontier.journal import JournalEntry, Outcome
-from headgate.jobs.keeping.change_notices import ChangeNotices
-from headgate.jobs.managing.keeping import _KeepByNodes
+from headgate.engine.clock import SystemClock
+from headgate.features.grid.coordinator.keep import _KeepByNodes
+from headgate.features.keep.link_exchange import take_links
+from headgate.features.keep.notices import ChangeNotices
+from headgate.features.keep.volumes import prepare_staging
+from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.keeping import Keeping
 from headgate.model.page import Links, Page
 from headgate.model.site import Site
@@ -23,8 +25,6 @@ from headgate.reading.digests import content_digest
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.journal import Owner
 from headgate.storage.journals.spool import SiteSpool
-from headgate.storage.memory.outside_links import take_links
-from headgate.storage.staged_visits import prepare_staging
 
 __all__ = ["run"]  # a fixture
 
@@ -35,7 +35,7 @@ def bring(run: RunFolder, number: int) -> Owner:
     """A visit that waits to be moved: page 0 has changed, and has a link to another site."""
     spool = SiteSpool(prepare_staging(run.collection).place("docs", visit=number))
     fetched = replace(make_fetched(0, new(0)), wall_time=NOON + number * DAY)
-    entry = JournalEntry(Outcome.PAGE, make_url(0), depth=1, digest=content_digest(new(0)))
+    entry = JournalEntry(UrlOutcome.PAGE, make_url(0), depth=1, digest=content_digest(new(0)))
     spool.put(Page(fetched, 1, links=Links([ELSEWHERE], [""])), entry)
     spool.finish()
     spool.commit()

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from tests.integration.storage.crawled import STARTED, WARCINFO
 from tests.open_files import files_opened_up_to
-from tests.unit.storage.making import make_page
+from tests.unit.storage.warc.making import make_page
 
+from headgate.crawling.child_process import readable
 from headgate.crawling.progress import Progress
-from headgate.crawling.readable import readable
-from headgate.jobs import tables_beside
-from headgate.jobs.tables_beside import TablesBeside
+from headgate.engine import tables_beside
+from headgate.engine.tables_beside import TablesBeside
 from headgate.model.errors import WorldFault
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.spool import SiteSpool

@@ -27,13 +27,13 @@ from typing import Any
 import pyarrow.parquet as pq
 from tests.simulation.faulty_world import FaultyWorld, Leg
 
-from headgate.lab.worlds.simulated_web import Exchange
+from headgate.bandwidth.receive_window import LEAST_WINDOW
 from headgate.model.run_report import RunReport, SiteReport
 from headgate.model.site import OnDeadline
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection
 from headgate.storage.run_state import SAVE_SECONDS
-from headgate.traffic.window import LEAST_WINDOW
+from headgate.testing.simulated_web import Exchange
 
 __all__ = ["check"]
 

@@ -1,7 +1,7 @@
 """A disk that fills up, tears writes and dies, under the files that a crawl relies on.
 
 It stands in the place of ``os`` in the two modules that make things durable, `storage.appending`
-and `storage.replacing`: every write and every sync of theirs is an operation, and a plan says at
+and `storage.atomic_write`: every write and every sync of theirs is an operation, and a plan says at
 which of them what goes wrong; a worker that is dead writes nothing either (`mortal_workers`), and
 what it wrote before stays. When the machine dies, nothing is written any more; of every file it
 leaves what a disk may leave: all that was synced, and any part of the rest.
@@ -19,8 +19,7 @@ from unittest.mock import patch
 
 from tests.simulation.mortal_workers import acting
 
-from headgate.storage import replacing
-from headgate.storage.journals import appending
+from headgate.storage import append_file, atomic_write
 
 __all__ = ["FaultyDisk"]
 
@@ -42,7 +41,7 @@ class FaultyDisk:
 
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
-        with patch.object(appending, "os", self), patch.object(replacing, "os", self):
+        with patch.object(append_file, "os", self), patch.object(atomic_write, "os", self):
             yield
 
     def __getattr__(self, name: str) -> Any:

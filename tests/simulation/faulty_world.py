@@ -25,33 +25,32 @@ from msgspec.structs import replace
 from tests.simulation.faulty_disk import FaultyDisk
 from tests.simulation.mortal_workers import MortalWorker, MortalWorkers, acting
 
+from headgate.bandwidth.server_speed import Measure, ServerSpeeds
 from headgate.control.catalog import Catalog
-from headgate.control.conducting import Conducting
+from headgate.control.completion_forecast import plan_the_rest
+from headgate.control.control_loop import ControlLoop
 from headgate.control.forecast import Forecast
-from headgate.control.planning_ahead import plan_the_rest
-from headgate.control.snapshots import Look
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.node import NodeParts
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.seeded_servers import SeededServers, ServerManner
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
-from headgate.lab.worlds.virtual_web import make_web
-from headgate.model.budget import Budget
+from headgate.control.snapshots import Moment
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.node import NodeParts
+from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.model.budget import Budget, Period, Quota, QuotaUse
 from headgate.model.errors import HeadgateError, WorldFault
 from headgate.model.fetch import FetchRequest
-from headgate.model.local_time import LocalMoment
 from headgate.model.plan import Plan
-from headgate.model.quota import Period, Quota, QuotaUse
 from headgate.model.run_report import RunReport
 from headgate.model.site import OnDeadline, Site
+from headgate.model.timetable import LocalMoment
 from headgate.model.units import UNLIMITED, Bytes, BytesPerSecond, Seconds
-from headgate.planning.planner import plan
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.scheduling.planner import plan
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection
-from headgate.storage.stored_report import read_report
-from headgate.traffic.server_speed import Measure, ServerSpeeds
+from headgate.storage.runs import read_report
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate_lab.worlds.seeded_servers import SeededServers, ServerManner
+from headgate_lab.worlds.virtual_web import make_web
 
 __all__ = ["FaultyWorld", "Leg"]
 
@@ -181,7 +180,7 @@ class _Play:
         self._leg = leg
         self._rng = world.rng
         self._disturbed = disturbed
-        self._conducting: Conducting | None = None
+        self._control_loop: ControlLoop | None = None
         self._task: asyncio.Task[RunReport] | None = None
         self.disk = FaultyDisk(self._rng.random, self._died)
         self.clock: VirtualClock
@@ -253,8 +252,8 @@ class _Play:
     _handles: Sequence[asyncio.TimerHandle] = ()
 
     def _interrupt(self) -> None:
-        if self._conducting is not None:
-            self._conducting.interrupt("interrupted")
+        if self._control_loop is not None:
+            self._control_loop.interrupt("interrupted")
 
     def _tear(self) -> None:
         self.disk.dies_at = self.disk.operations + int(self._rng.integers(1, 40))
@@ -299,15 +298,15 @@ class _Play:
 
     def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None: ...
 
-    def look(self, look: Look) -> None: ...
+    def look(self, look: Moment) -> None: ...
 
     def mended(self, remarks: Sequence[str]) -> None:
         self._world.said += remarks
 
     def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None: ...
 
-    def attach(self, conducting: Conducting) -> None:
-        self._conducting = conducting
+    def attach(self, control_loop: ControlLoop) -> None:
+        self._control_loop = control_loop
 
 
 class _OfALivingMachine:
@@ -334,7 +333,9 @@ async def _plan(
     """Without looking ahead through hundreds of quotas, which takes long and changes no rate."""
     await asyncio.sleep(1.0)
     if budget.quota is None:
-        return plan_the_rest(sites, budget, forecasts, start, seconds, quota_used)
+        return plan_the_rest(
+            sites, budget, forecasts=forecasts, start=start, seconds=seconds, quota_used=quota_used
+        )
     unfinished = [
         replace(site, expect=Bytes(forecasts[site.name].bytes), deadline=None)
         for site in sites

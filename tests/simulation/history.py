@@ -13,15 +13,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from headgate.crawling.clock import SystemClock
-from headgate.crawling.page_reading import PageReader
+from headgate.crawling.page_reader import PageReader
 from headgate.crawling.site_run import SiteRun, Tools
-from headgate.frontier.dispatch import DispatchRules
+from headgate.engine.clock import SystemClock
+from headgate.frontier.dispatch import DispatchRules, FrontierRules
+from headgate.frontier.events import JournalEntry
 from headgate.frontier.frontier import Frontier
-from headgate.frontier.journal import JournalEntry
-from headgate.frontier.pacing import PaceRules
+from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.retries import RetryRules
-from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.model.page import Page
@@ -30,9 +29,9 @@ from headgate.model.task import Task
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.spool import SiteSpool
 from headgate.storage.memory.known_pages import KnownPages
-from headgate.storage.memory.page_memory import PageMemory
+from headgate.storage.memory.page import PageMemory
 from headgate.storage.memory.remembering import mend_memories
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.site import SiteMemory
 from headgate.storage.sealing import seal
 from headgate.storage.spill import DiskSpill
 
@@ -41,7 +40,7 @@ from .scripted_web import NOON, Bounds, Kind, PageScript, ScriptedWeb, reachable
 SITE = "site"
 RULES = FrontierRules(
     TrapRules(this_year=2026),
-    DispatchRules(pace=PaceRules(first_failure_pause=0.0, failure_limit=10_000)),
+    DispatchRules(pace=PolitenessRules(first_failure_pause=0.0, failure_limit=10_000)),
     RetryRules(tries=1),
 )
 
@@ -170,7 +169,9 @@ class History:
 
         async def crawl(spool: SiteSpool, known: KnownPages, spill: DiskSpill) -> str:
             frontier = Frontier(Scope.of(site), spill, RULES, known.asked)
-            tools = Tools(frontier, web, spool, known, PageReader(), SystemClock())
+            tools = Tools(
+                frontier, web, store=spool, known=known, reader=PageReader(), clock=SystemClock()
+            )
             site_run = SiteRun(Task(site), tools)
             running = asyncio.ensure_future(site_run.run())
 

@@ -12,18 +12,18 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from headgate.jobs.keeping.job import KeepJob, Stoppable
-from headgate.jobs.keeping.keeper import Keeper, keep
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.features.keep.job import KeepJob, Stoppable
+from headgate.features.keep.keeper import Keeper, keep
+from headgate.features.keep.recrawl.policies import keep_policy
+from headgate.features.keep.status import KeepStatus
 from headgate.model.budget import Budget
 from headgate.model.fetch import FailureKind, FetchRequest
-from headgate.model.keep_status import KeepStatus
 from headgate.model.keeping import Keeping, VolumeBounds
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED, BytesPerSecond
-from headgate.recrawl.keep_policies import keep_policy
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 BEGIN = 1_794_751_200.0
 """2026-11-15 14:00 UTC."""

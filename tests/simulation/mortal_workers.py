@@ -17,10 +17,10 @@ from typing import cast
 
 from headgate.crawling.node import Node
 from headgate.crawling.ports import MeasuredFleet
-from headgate.grid.crawling_child import live
-from headgate.grid.messages import Order, Stream, Word
-from headgate.grid.processes import ProcessFleet, open_processes
-from headgate.jobs.node import NodeJob, NodeParts, open_node
+from headgate.engine.crawling_process import live
+from headgate.engine.node import NodeJob, NodeParts, open_node
+from headgate.engine.process_messages import Order, Stream, Word
+from headgate.engine.processes import ProcessFleet, open_processes
 
 __all__ = ["MortalWorker", "MortalWorkers", "acting"]
 
@@ -56,7 +56,7 @@ class _Pipe:
 
 
 class MortalWorker:
-    """The adapter of `headgate.grid.spawning.Process`."""
+    """The adapter of `headgate.engine.process_messages.Process`."""
 
     pid: int | None = None
 

@@ -117,9 +117,18 @@ class ScriptedWeb(IdleFetcher):
         head = f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode()
         asked = b"GET / HTTP/1.1\r\n\r\n"
         return Fetched(
-            request.url, status, headers, asked, head, body, "192.0.2.1",
-            self.moment, 0.0, 0.0, 100 + len(body),
-        )  # fmt: skip
+            request.url,
+            status,
+            headers=headers,
+            request_head=asked,
+            response_head=head,
+            payload=body,
+            address="192.0.2.1",
+            wall_time=self.moment,
+            first_byte_seconds=0.0,
+            seconds=0.0,
+            wire_bytes=100 + len(body),
+        )
 
 
 def reachable(web: ScriptedWeb, bounds: Bounds, starts: Mapping[int, int]) -> dict[int, int]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import SiteReport
 from headgate.model.site import OnDeadline, Site
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 PAGE_BYTES = 10_000
 PATIENT = b"User-agent: *\nCrawl-delay: 10\n"
@@ -38,7 +38,7 @@ def crawled(out: Path, budget: Budget, *sites: Site) -> dict[str, SiteReport]:
     async def run(loop: VirtualLoop) -> dict[str, SiteReport]:
         clock = VirtualClock(loop, 1_794_751_200.0)
         job = CrawlJob(sites, budget, out, fetcher_settings(sites, "test"))
-        report = await crawl(job, virtual_parts(clock, answer, Line()), Nobody())
+        report = await crawl(job, virtual_parts(clock, answer, Line()), NullWatcher())
         return {site.name: site for site in report.sites}
 
     return run_virtually(run)

@@ -11,16 +11,17 @@ import pytest
 CRAWL = """
 import asyncio, sys
 from pathlib import Path
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.real_parts import real_parts
+from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.watcher import NullWatcher
+from headgate.engine.real_parts import real_parts
 from headgate.model.budget import Budget
 from headgate.model.site import Site
 
-class Opened(Nobody):
+class Opened(NullWatcher):
     def opened(self):
-        weighing = {"headgate.planning.mending", "headgate.planning.guarding", "numpy"}
+        planning = ("order_repair", "deadline_guard")
+        weighing = {*(f"headgate.scheduling.{name}" for name in planning), "numpy"}
         print(len(weighing & sys.modules.keys()))
         sys.exit()
 

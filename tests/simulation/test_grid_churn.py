@@ -8,19 +8,18 @@ from pathlib import Path
 import pytest
 from bench.grid_churn import BEGIN, LEASE_SECONDS, Availability, Churn, Manager, Nobody, Way, Web
 
-from headgate.crawling.memory_desk import MemoryDesk
-from headgate.jobs.lending.guest_rules import GuestRules
-from headgate.jobs.lending.worker import WorkerJob, work
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.features.grid.node.owner_limits import GuestRules
+from headgate.features.grid.node.worker import WorkerJob, work
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
-from headgate.model.grid import Mode
-from headgate.model.node_status import NodeStatus
+from headgate.model.grid import Mode, NodeStatus
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.model.units import UNLIMITED, Seconds
+from headgate.testing.memory_desk import MemoryDesk
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 
 def test_every_task_is_done_though_nodes_come_and_go(tmp_path: Path) -> None:

@@ -26,17 +26,16 @@ from tests.simulation.kept_web import (
     site,
 )
 
-from headgate.jobs.keeping import keeper, volume_recovery
-from headgate.jobs.keeping.change_notices import ChangeNotices
-from headgate.lab.worlds.virtual_time import VirtualClock
+from headgate.features.keep import keeper, visit_memory, volumes
+from headgate.features.keep.notices import ChangeNotices
 from headgate.model.errors import UserMistake, WorldFault
 from headgate.model.keeping import VolumeBounds
 from headgate.model.units import Seconds
 from headgate.storage import sealing
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.memory import visit_memory
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.site import SiteMemory
+from headgate.testing.virtual_time import VirtualClock
 
 HOST = "a.example"
 
@@ -282,7 +281,7 @@ def test_no_site_is_left_out_if_recovery_from_a_fault_fails_itself(
     """The visit that the fault ended counted as running for ever."""
     web = ChangingPages([HOST], rates=(4.0,))
     faults = ["while a visit is stored", "while its journal is recovered"]
-    sync, recover = os.fdatasync, volume_recovery.recover_volume
+    sync, recover = os.fdatasync, volumes.recover_volume
     began = asyncio.Event()
 
     def failing(fd: int) -> None:
@@ -296,7 +295,7 @@ def test_no_site_is_left_out_if_recovery_from_a_fault_fails_itself(
         recover(run)
 
     monkeypatch.setattr(os, "fdatasync", failing)
-    monkeypatch.setattr("headgate.jobs.keeping.volumes.recover_volume", unreadable)
+    monkeypatch.setattr("headgate.features.keep.volumes.recover_volume", unreadable)
 
     async def begin(_: VirtualClock, __: Onlooker) -> None:
         await asyncio.sleep(1.0 * DAY)
@@ -419,6 +418,6 @@ def test_sites_and_a_file_that_come_and_go(tmp_path: Path) -> None:
 
 
 def _file(budget: object, sites: object) -> object:
-    from headgate.site_file.contents import SiteFile
+    from headgate.site_file.parsing import SiteFile
 
     return SiteFile(budget, tuple(sites))  # type: ignore[arg-type]

@@ -22,15 +22,15 @@ from tests.simulation.kept_web import (
     site,
 )
 
-from headgate.lab.worlds.simulated_web import Answer
-from headgate.lab.worlds.virtual_time import VirtualClock
+from headgate.features.keep.user_commands import Wish, WishKind, leave_wish
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FetchRequest
 from headgate.model.units import Seconds
-from headgate.site_file.contents import SiteFile
+from headgate.site_file.parsing import SiteFile
 from headgate.storage.collection import Collection
-from headgate.storage.keep_wishes import Wish, WishKind, leave_wish
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.site import SiteMemory
+from headgate.testing.simulated_web import Answer
+from headgate.testing.virtual_time import VirtualClock
 
 HOST = "a.example"
 MINUTE = 60.0

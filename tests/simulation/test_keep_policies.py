@@ -22,20 +22,20 @@ from tests.simulation.kept_web import (
     site,
 )
 
-from headgate.jobs.keeping import desk as keep_desk
-from headgate.jobs.keeping.desk import Desk
-from headgate.lab.worlds.virtual_time import VirtualClock
+from headgate.features.keep import visit_planning as keep_desk
+from headgate.features.keep.recrawl.page_policies import ByIndex
+from headgate.features.keep.recrawl.policies import keep_policy
+from headgate.features.keep.recrawl.priority_groups import ChannelGroups
+from headgate.features.keep.recrawl.scheduler import DueVisit as BoardTask
+from headgate.features.keep.recrawl.scheduler import Why
+from headgate.features.keep.visit_planning import VisitPlanner
 from headgate.model.keeping import Staleness
 from headgate.model.site import Site
 from headgate.model.units import Seconds
-from headgate.recrawl.channel_groups import ChannelGroups
-from headgate.recrawl.keep_policies import keep_policy
-from headgate.recrawl.page_policies import ByIndex
-from headgate.recrawl.site_board import Task as BoardTask
-from headgate.recrawl.site_board import Why
-from headgate.site_file.contents import SiteFile
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.site_file.parsing import SiteFile
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection
+from headgate.testing.virtual_time import VirtualClock
 
 MINUTE = 60.0
 
@@ -184,7 +184,7 @@ def test_sites_are_compared_by_what_holds_now(tmp_path: Path) -> None:
 
     def worth(name: str, *files: Site) -> float:
         with SqliteCatalog(Collection(tmp_path).catalog) as catalog:
-            desk = Desk(Collection(tmp_path), catalog, keep_policy(name))
+            desk = VisitPlanner(Collection(tmp_path), catalog, keep_policy(name))
             for one in files:
                 desk.take_sites([one], now)
             return float(desk.board.places.rows.values(now + DAY)[0])
@@ -203,7 +203,7 @@ def test_a_visit_names_no_more_urls_than_a_message_to_a_node_holds(
     keep_virtually(keep_job(tmp_path, [site("a.example")], 0.1), web)
     now = BEGIN + DAY
     with SqliteCatalog(Collection(tmp_path).catalog) as catalog:
-        desk = Desk(Collection(tmp_path), catalog, keep_policy("index"))
+        desk = VisitPlanner(Collection(tmp_path), catalog, keep_policy("index"))
         desk.take_sites([site("a.example")], now)
 
         def planned(most_bytes: int) -> tuple[str, ...]:

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 from tests.simulation.kept_web import BEGIN, HOUR, ChangingPages, keep_job, keep_virtually, site
 
-from headgate.lab.worlds.simulated_web import Answer
 from headgate.model.fetch import FetchRequest
 from headgate.model.keeping import Keeping
 from headgate.model.site import Site
 from headgate.model.units import Seconds
 from headgate.storage.collection import Collection
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.site import SiteMemory
+from headgate.testing.simulated_web import Answer
 
 
 @dataclass(slots=True)

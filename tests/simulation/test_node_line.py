@@ -7,18 +7,18 @@ from pathlib import Path
 
 from bench.grid_churn import BEGIN, Nobody, Way
 
-from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import Known
-from headgate.jobs.lending.guest_rules import GuestRules
-from headgate.jobs.lending.worker import WorkerJob, work
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.features.grid.node.owner_limits import GuestRules
+from headgate.features.grid.node.worker import WorkerJob, work
+from headgate.features.grid.protocol import Known
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.model.units import BytesPerSecond, Seconds
+from headgate.testing.memory_desk import MemoryDesk
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 RATE, LEASE_SECONDS = 100_000, 60.0
 MEMORY = bytes(1_000_000)

@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.parts import MakePlan
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.parts import MakePlan
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import FetchRequest
@@ -24,6 +21,9 @@ from headgate.model.plan import Plan
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED, BytesPerSecond, Seconds
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 SHORT = Site("short.test", ("http://short.test/",), deadline=Seconds(60.0))
 """Its first look ends with its last page: then nothing is left to plan."""
@@ -51,7 +51,7 @@ async def killed(*_: Any) -> Plan:
     raise WorldFault("the process that makes it ended without an answer")
 
 
-class Reader(Nobody):
+class Reader(NullWatcher):
     """Of what the user is told."""
 
     def __init__(self) -> None:
@@ -66,13 +66,13 @@ def crawled(
     out: Path,
     bandwidth: BytesPerSecond,
     make_plan: MakePlan = never,
-    watcher: Nobody | None = None,
+    watcher: NullWatcher | None = None,
 ) -> RunReport:
     async def run(loop: VirtualLoop) -> RunReport:
         clock = VirtualClock(loop, 1_794_751_200.0)
         job = CrawlJob((site,), Budget(bandwidth), out, fetcher_settings((site,), "test"))
         parts = replace(virtual_parts(clock, answer, Line()), make_plan=make_plan)
-        return await crawl(job, parts, watcher or Nobody())
+        return await crawl(job, parts, watcher or NullWatcher())
 
     return run_virtually(run)
 

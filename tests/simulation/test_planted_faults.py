@@ -12,18 +12,17 @@ import msgspec
 import pytest
 from tests.simulation.faults import play
 
-from headgate.control.arrivals import Arrivals
-from headgate.control.line_use import LineUse
+from headgate.control.allowance import Arrivals, LineUse
+from headgate.crawling.page_requests import SiteRequests
 from headgate.crawling.progress import Progress
-from headgate.crawling.site_requests import SiteRequests
+from headgate.engine.process_messages import Start
+from headgate.engine.workers import Running, WorkerProcess
 from headgate.fetching.metering import Meter
 from headgate.frontier.frontier import Frontier
-from headgate.grid.messages import Start
-from headgate.grid.workers import Running, Worker
-from headgate.lab.worlds.simulated_web import SimulatedWeb
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
-from headgate.storage.elapsed import Elapsed, ElapsedFile
-from headgate.storage.journals.appending import AppendFile
+from headgate.storage.append_file import AppendFile
+from headgate.storage.run_state import Elapsed, ElapsedFile
+from headgate.testing.simulated_web import SimulatedWeb
 
 MOST_SEEDS = 150
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -98,7 +97,7 @@ def a_restarted_task_begins_anew(planting: pytest.MonkeyPatch) -> None:
 
 
 def what_servers_did_dies_with_the_worker(planting: pytest.MonkeyPatch) -> None:
-    planting.setattr(Worker, "bury", lambda worker: worker.servers.clear())
+    planting.setattr(WorkerProcess, "bury", lambda worker: worker.servers.clear())
 
 
 @pytest.mark.parametrize(

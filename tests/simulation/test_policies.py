@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.conducting import Conducting
+from headgate.control.control_loop import ControlLoop
 from headgate.crawling.progress import Progress
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
-from headgate.planning.planner import plan
-from headgate.planning.policies import POLICY_NAMES
+from headgate.report.words import policy_words
+from headgate.scheduling.planner import plan
+from headgate.scheduling.policies import POLICY_NAMES
 from headgate.site_file.parsing import parse_site_file
-from headgate.views.report_policy import policy_words
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 BEGIN = 1_794_751_200.0
 """2026-11-15 14:00 UTC."""
@@ -62,7 +62,7 @@ def answering(request: FetchRequest, at: float) -> Answer:  # noqa: ARG001 - not
     return Answer(200, headers, body, first_byte_seconds=0.01, address=address)
 
 
-class Rates(Nobody):
+class Rates(NullWatcher):
     """Notes which rates were in force when."""
 
     def __init__(self) -> None:
@@ -71,8 +71,8 @@ class Rates(Nobody):
         self._last = 0.0
         self._before: Mapping[str, float] = {}
 
-    def attach(self, conducting: Conducting) -> None:
-        observe = conducting.observe
+    def attach(self, control_loop: ControlLoop) -> None:
+        observe = control_loop.observe
 
         def observed(now: float, reports: Sequence[Progress], rates: Mapping[str, float]) -> None:
             for site, rate in self._before.items():
@@ -81,7 +81,7 @@ class Rates(Nobody):
             self.most = max(self.most, sum(rates.values()))
             observe(now, reports, rates)
 
-        conducting.observe = observed
+        control_loop.observe = observed
 
 
 def crawl_by(
@@ -141,13 +141,13 @@ def test_what_is_said_of_it_is_what_servers_saw_and_what_our_plan_says(
 def test_a_policy_that_raises_leaves_the_crawl_to_headgate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from headgate.planning import policies
+    from headgate.scheduling import policies
 
     def raising(*_: object) -> None:
         raise RuntimeError("out of ideas")
 
     own = policies.Policy("own", raising)  # type: ignore[arg-type]
-    monkeypatch.setattr("headgate.jobs.chosen_policy.chosen_policy", lambda _: own)
+    monkeypatch.setattr("headgate.engine.chosen_policy.chosen_policy", lambda _: own)
     report, _ = crawl_by("own", 3, tmp_path)
     assert report.policy == "own"
     assert report.policy_fault == "it raised RuntimeError: out of ideas"

@@ -13,19 +13,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
 from headgate.model.site import POLITE_DELAY, Site
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
-from headgate.planning.problem import Problem
-from headgate.planning.water_filling import deadlines_can_be_met
+from headgate.scheduling.problem import Problem
+from headgate.scheduling.water_filling import deadlines_can_be_met
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 BUDGET = 300_000.0
 SLACK = 1.25
@@ -106,7 +106,7 @@ def crawled(out: Path, servers: list[Server], deadlines: list[float]) -> RunRepo
     async def run(loop: VirtualLoop) -> RunReport:
         clock = VirtualClock(loop, 1_794_751_200.0)
         job = CrawlJob(sites, Budget(BytesPerSecond(BUDGET)), out, fetcher_settings(sites, "test"))
-        return await crawl(job, virtual_parts(clock, answer, Line()), Nobody())
+        return await crawl(job, virtual_parts(clock, answer, Line()), NullWatcher())
 
     return run_virtually(run)
 

@@ -12,22 +12,21 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from headgate.control.conducting import Conducting
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.control.control_loop import ControlLoop
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import FetchRequest
-from headgate.model.left_out import LeftOut
-from headgate.model.run_report import RunReport
+from headgate.model.run_report import LeftOut, RunReport
 from headgate.model.site import OnDeadline, Site
 from headgate.model.units import UNLIMITED, Seconds
 from headgate.storage.collection import Collection
 from headgate.storage.run_state import RunState, load_report
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 DEATH, DEADLINE = 9.0, 10.2
 """A leg that died is given up to two seconds more: the next one has hardly any left."""
@@ -37,9 +36,9 @@ SITES = tuple(
 )
 
 
-class Dying(Nobody):
-    def attach(self, conducting: Conducting) -> None:
-        asyncio.get_running_loop().call_later(DEATH, conducting.interrupt, "interrupted")
+class Dying(NullWatcher):
+    def attach(self, control_loop: ControlLoop) -> None:
+        asyncio.get_running_loop().call_later(DEATH, control_loop.interrupt, "interrupted")
 
 
 def answer(request: FetchRequest, _wall: float) -> Answer:
@@ -53,7 +52,7 @@ def answer(request: FetchRequest, _wall: float) -> Answer:
     return Answer(200, (("content-type", "text/html"),), links.encode())
 
 
-def leg(out: Path, watcher: Nobody, crawlers: int, *, resume: bool) -> RunReport:
+def leg(out: Path, watcher: NullWatcher, crawlers: int, *, resume: bool) -> RunReport:
     async def run(loop: VirtualLoop) -> RunReport:
         clock = VirtualClock(loop, 1_794_751_200.0)
         settings = fetcher_settings(SITES, "test")
@@ -80,7 +79,7 @@ def test_a_site_dropped_at_its_deadline_is_told_as_stored(
     saved = load_report(run)
     assert saved is not None
 
-    report = leg(tmp_path, Nobody(), 1, resume=True)
+    report = leg(tmp_path, NullWatcher(), 1, resume=True)
     rows = pq.read_table(run.path / "pages.parquet").to_pylist()
     for site, before in zip(report.sites, saved.sites, strict=True):
         own = [row for row in rows if row["site"] == site.name]

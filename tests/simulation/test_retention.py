@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from tests.simulation.kept_web import ChangingPages, keep_job, keep_virtually, site
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from headgate.lab.worlds.simulated_web import Answer
+from headgate.features.keep.recrawl.policies import keep_policy
 from headgate.model.fetch import FetchRequest
 from headgate.model.keeping import KeepVersions, VolumeBounds
 from headgate.model.units import Seconds
-from headgate.recrawl.keep_policies import keep_policy
 from headgate.storage.collection import Collection
 from headgate.storage.memory.known_pages import KnownPages
-from headgate.storage.memory.site_memory import SiteMemory
-from headgate.storage.retention.removing import apply_retention
+from headgate.storage.memory.site import SiteMemory
+from headgate.storage.retention import apply_retention
+from headgate.testing.simulated_web import Answer
 
 
 @dataclass(slots=True)

@@ -12,21 +12,21 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.focus.topic import RELEVANT
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Exchange, Line, ServerPace
-from headgate.lab.worlds.topical_web import TOPIC_WORDS, TopicalWeb
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
 from headgate.model.score_order import ScoreOrder
 from headgate.model.site import OnDeadline, Site
 from headgate.model.units import BytesPerSecond, Seconds
-from headgate.views.report_order import order_words
+from headgate.report.words import order_words
+from headgate.testing.simulated_web import Answer, Exchange, Line, ServerPace
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate_lab.worlds.topical_web import TOPIC_WORDS, TopicalWeb
 
 BEGIN = 1_794_751_200.0
 SITES, PAGES = 12, 120
@@ -81,7 +81,9 @@ def crawled(
 
     async def run(loop: VirtualLoop) -> RunReport:
         job = CrawlJob(sites, budget, out, fetcher_settings(sites, "test"))
-        return await crawl(job, virtual_parts(VirtualClock(loop, BEGIN), answering, line), Nobody())
+        return await crawl(
+            job, virtual_parts(VirtualClock(loop, BEGIN), answering, line), NullWatcher()
+        )
 
     return Came(run_virtually(run), line)
 

@@ -19,21 +19,21 @@ from bench.shared_world import (
     stored,
 )
 
-from headgate.control import site_rounds
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.managing.progress import LOST
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.features.grid.coordinator.progress import LOST
+from headgate.features.grid.scheduler import site_splitting
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED, Seconds
 from headgate.storage.collection import Collection
-from headgate.storage.memory.site_memory import read_summary
+from headgate.storage.memory.site import read_summary
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 Play = Callable[[SharedWorld, "asyncio.Task[RunReport]"], Awaitable[RunReport]]
 CHAIN = 20
@@ -41,7 +41,7 @@ CHAIN = 20
 
 @pytest.fixture(autouse=True)
 def small_webs_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site_rounds, "_URLS_A_NODE", 40)
+    monkeypatch.setattr(site_splitting, "_URLS_A_NODE", 40)
 
 
 def tree(
@@ -97,7 +97,9 @@ def alone(folder: Path, web: LinkedWeb, site: Site) -> Counter[str]:
         parts = virtual_parts(VirtualClock(loop, BEGIN), answering, Line())
         settings = fetcher_settings((site,), "")
         await crawl(
-            CrawlJob((site,), Budget(UNLIMITED, 5), folder / "alone", settings), parts, Nobody()
+            CrawlJob((site,), Budget(UNLIMITED, 5), folder / "alone", settings),
+            parts,
+            NullWatcher(),
         )
 
     run_virtually(played)

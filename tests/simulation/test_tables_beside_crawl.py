@@ -9,19 +9,19 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.crawling.progress import Progress
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.tables_beside import TablesBeside
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.tables_beside import TablesBeside
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED, Seconds
 from headgate.storage.collection import RunFolder
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 PAGES = 8
 SITES = tuple(
@@ -73,7 +73,7 @@ def test_it_is_told_in_order(tmp_path: Path, crawlers: int) -> None:
         budget = Budget(UNLIMITED, crawlers=crawlers)
         job = CrawlJob(SITES, budget, tmp_path, fetcher_settings(SITES, "test"))
         parts = replace(virtual_parts(clock, answer, Line()), tables_beside=beside)
-        return await crawl(job, parts, Nobody())
+        return await crawl(job, parts, NullWatcher())
 
     report = run_virtually(run)
     told = noting[0]

@@ -10,19 +10,19 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.nobody import Nobody
-from headgate.jobs.virtual_parts import virtual_parts
-from headgate.lab.worlds.simulated_web import Answer, Line
-from headgate.lab.worlds.virtual_time import VirtualClock, VirtualLoop, run_virtually
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import Seconds
-from headgate.views.report_text import report_text
+from headgate.report.text import report_text
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 
 BEGAN = datetime(2026, 10, 25, 0, 55, tzinfo=UTC).timestamp()
 """02:55 in Berlin, five minutes before the clock shows 02:00 for the second time."""
@@ -49,7 +49,7 @@ def crawled(out: Path, line: Line) -> RunReport:
     async def run(loop: VirtualLoop) -> RunReport:
         job = CrawlJob(sites, budget, out, fetcher_settings(sites, "test"))
         parts = virtual_parts(VirtualClock(loop, BEGAN), answer, line)
-        return await crawl(job, parts, Nobody())
+        return await crawl(job, parts, NullWatcher())
 
     return run_virtually(run)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bench.virtual_crawl import AFTERNOON, TABLE, ZONE, crawl_virtually
 
-from headgate.lab.worlds.simulated_web import Line
-from headgate.model.quota import Quota
+from headgate.model.budget import Quota
+from headgate.testing.simulated_web import Line
 
 SEED, SITES, QUOTA = 1, 5, "8 MB/day"
 LATE = AFTERNOON + 9.7 * 3600

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.main import COMMANDS, command_parser
-from headgate.planning.policies import POLICY_NAMES
+from headgate.scheduling.policies import POLICY_NAMES
 from headgate.site_file.keys import BUDGET_KEYS, GRID_KEYS, SITE_KEYS
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.cli.environment import environment_words
-from headgate.cli.main import command_parser
+from headgate.cli.main import command_parser, environment_words
 from headgate.model.errors import UserMistake
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.pictures import plot_path, save_plot
+from headgate.cli.plan_pictures import plot_path, save_plot
 from headgate.model.errors import UserMistake
-from headgate.views.chart import Chart
-from headgate.views.markup import element
+from headgate.report.charts.svg import Chart
+from headgate.report.markup import element
 
 
 def drawn() -> Chart:

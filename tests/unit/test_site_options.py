@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.site_options import add_site_options, asked_options
-from headgate.jobs.crawl_request import CrawlRequest
-from headgate.jobs.keeping.request import KeepRequest
-from headgate.jobs.site_defaults import SITE_DEFAULTS, with_defaults
-from headgate.jobs.surveys.request import SurveyRequest
-from headgate.model.access import Access
+from headgate.cli.arguments import add_site_options, asked_options
+from headgate.engine.site_inputs import SITE_DEFAULTS, with_defaults
+from headgate.features.crawl.request import CrawlRequest
+from headgate.features.keep.job import KeepRequest
+from headgate.features.survey.request import SurveyRequest
 from headgate.model.errors import UserMistake
-from headgate.model.site import OnDeadline, Requisites, Site
-from headgate.site_file.access_values import ACCESS_READERS
+from headgate.model.site import Access, OnDeadline, Requisites, Site
+from headgate.site_file.site_values import ACCESS_READERS
 
 ALL = (
     "--include /docs/ --include /news/ --exclude [.]zip$ --depth 0 --expect 3MB --max-rate 1MB/s"
@@ -61,9 +60,17 @@ def test_the_options_are_the_keys_that_a_request_knows() -> None:
 def test_who_asks_reaches_a_site_that_does_not_say() -> None:
     site = with_defaults(Site("a", access=Access(proxy="socks5://q:1")), said_of_access())  # type: ignore[arg-type]
     assert site.access == Access(
-        "Archive/1", "archivebot", ("X-Team:archive",), "basic env:LOGIN", "c.txt", "http://a/in",
-        ("u=me", "p=env:P"), "socks5://q:1", "c.pem", "ignore",
-    )  # fmt: skip
+        "Archive/1",
+        "archivebot",
+        headers=("X-Team:archive",),
+        auth="basic env:LOGIN",
+        cookies="c.txt",
+        login="http://a/in",
+        login_fields=("u=me", "p=env:P"),
+        proxy="socks5://q:1",
+        client_certificate="c.pem",
+        robots="ignore",
+    )
 
 
 def test_nothing_said_changes_nothing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headgate.cli.speaking import show
+from headgate.cli.terminal import show
 from headgate.model.errors import UserMistake
 from headgate.model.units import format_rate, parse_rate
 

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from headgate.cli.arguments import add_folder
-from headgate.cli.speaking import say, show, show_json
+from headgate.cli.terminal import say, show, show_json
 from headgate.model.errors import UserMistake
-from headgate.model.page_change import Change, PageChange
+from headgate.model.page import Change, PageChange
 from headgate.model.units import parse_duration
 
 if TYPE_CHECKING:
-    from headgate.jobs.exporting.changes import Comparison, Noises
+    from headgate.features.changes.changes import Comparison, Noises
     from headgate.storage.collection import RunFolder
 
 __all__ = ["configure", "run"]
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _comparison(args: argparse.Namespace) -> Comparison:
-    from headgate.jobs.exporting.changes import Comparison
+    from headgate.features.changes.changes import Comparison
 
     if args.exact and args.ignore:
         raise UserMistake("--exact lets everything count; leave --ignore out")
@@ -90,7 +90,14 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     before, after = _runs(args, since)
     if args.site is not None:
         _refuse_unknown_site(args, (*after, *before))
-    return Comparison(args.folder, before, after, _noises(args, after[-1]), args.site, since)
+    return Comparison(
+        args.folder,
+        before,
+        after=after,
+        noises=_noises(args, after[-1]),
+        site=args.site,
+        since=since,
+    )
 
 
 def _refuse_unknown_site(args: argparse.Namespace, runs: Iterable[RunFolder]) -> None:
@@ -106,8 +113,8 @@ def _refuse_unknown_site(args: argparse.Namespace, runs: Iterable[RunFolder]) ->
 
 def _noises(args: argparse.Namespace, run: RunFolder) -> Noises:
     """Text to ignore by site: the defaults, the user's options, and the rules of the site file."""
-    from headgate.jobs.exporting.changes import Noises
-    from headgate.reading.noise import EXACT, Noise
+    from headgate.features.changes.changes import Noises
+    from headgate.reading.change_detection import EXACT, Noise
     from headgate.storage.ignore_rules import load_ignore_rules
 
     if args.exact:
@@ -119,9 +126,9 @@ def _noises(args: argparse.Namespace, run: RunFolder) -> Noises:
 
 def _runs(args: argparse.Namespace, since: float) -> tuple[list[RunFolder], list[RunFolder]]:
     """The runs to compare with and the runs to compare, each oldest first."""
-    from headgate.storage.chosen_run import chosen_run, file_of_run
+    from headgate.features.keep.status_files import is_kept
     from headgate.storage.collection import Collection
-    from headgate.storage.keep_state import is_kept
+    from headgate.storage.runs import chosen_run, file_of_run
 
     newest = chosen_run(args.folder)
     kept = is_kept(newest.collection)
@@ -162,7 +169,7 @@ def _as_text(
     changes: Iterator[PageChange],
     counts: Counter[Change],
 ) -> None:
-    from headgate.views.changes_text import change_lines, changes_in_words
+    from headgate.features.changes.view import change_lines, changes_in_words
 
     for line in change_lines(changes):
         show(line)
@@ -177,7 +184,7 @@ def _as_json_lines(
 ) -> None:
     import msgspec
 
-    from headgate.views.changes_text import changes_in_words
+    from headgate.features.changes.view import changes_in_words
 
     for change in changes:
         show_json(msgspec.json.encode(change))
@@ -190,7 +197,7 @@ def _as_feed(
     changes: Iterator[PageChange],
     _counts: Counter[Change],
 ) -> None:
-    from headgate.views.changes_feed import changes_feed
+    from headgate.features.changes.view import changes_feed
 
     sys.stdout.writelines(changes_feed(list(changes), args.folder.name, time.time()))
 
@@ -201,8 +208,7 @@ def _as_page(
     changes: Iterator[PageChange],
     counts: Counter[Change],
 ) -> None:
-    from headgate.views.changes_page import changes_page
-    from headgate.views.changes_text import changes_in_words
+    from headgate.features.changes.view import changes_in_words, changes_page
 
     found = list(changes)
     summary = changes_in_words(counts, comparison.unremarkable)

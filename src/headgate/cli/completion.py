@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from headgate.cli.speaking import show
+from headgate.cli.terminal import show
 
 __all__ = ["configure", "run", "script"]
 

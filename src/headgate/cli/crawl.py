@@ -8,16 +8,18 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.cli.arguments import add_out, at_least_one
-from headgate.cli.interrupts import ending_at_once
-from headgate.cli.opening_words import OpeningWords
-from headgate.cli.proxies import say_that_proxies_are_not_used
-from headgate.cli.site_options import add_site_options, asked_options
-from headgate.cli.speaking import show
+from headgate.cli.arguments import (
+    add_out,
+    add_site_options,
+    asked_options,
+    at_least_one,
+    say_that_proxies_are_not_used,
+)
+from headgate.cli.terminal import OpeningWords, ending_at_once, show
 from headgate.cli.trusted_scorers import refuse_untrusted_scorers
 from headgate.cli.unfinished import show_unfinished
-from headgate.jobs.crawl_request import CrawlRequest, unfinished_request
-from headgate.jobs.site_files import read_text
+from headgate.engine.site_inputs import read_text
+from headgate.features.crawl.request import CrawlRequest, unfinished_request
 from headgate.model.budget import Objective
 from headgate.model.errors import UserMistake
 from headgate.model.score_order import ADMISSIONS, LOOK_AHEAD, SCORE
@@ -144,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
         with ending_at_once():
             import uvloop
 
-            from headgate.cli.crawl_showing import conclude, crawl_watched
+            from headgate.cli.crawl_progress import conclude, crawl_watched
 
         report = uvloop.run(crawl_watched(job, quiet=args.quiet, opening=opening))
     finally:
@@ -157,14 +159,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _abandon(args: argparse.Namespace) -> int:
-    from headgate.cli.crawl_showing import conclude
-    from headgate.jobs.unfinished import abandon
+    from headgate.cli.crawl_progress import conclude
+    from headgate.engine.runs import abandon
+    from headgate.features.keep.volumes import recover_staged
 
     if args.resume:
         raise UserMistake("--resume goes on with a run, --abandon gives it up; use one of them")
     if args.what:
         raise UserMistake("--abandon takes no FILE or URL; name the folder with --out DIR")
-    run, report = abandon(args.out, time.time())
+    run, report = abandon(args.out, time.time(), recover_staged)
     if report is None:
         show(f"Abandoned: {run.stamp} in {args.out}.")
         return 0

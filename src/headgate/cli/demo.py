@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.cli.door_arguments import need_grid
+from headgate.cli.endpoint_arguments import need_grid
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.site import Site
@@ -25,8 +25,8 @@ from headgate.model.units import (
 )
 
 if TYPE_CHECKING:
-    from headgate.jobs.crawl import CrawlJob
-    from headgate.lab.worlds.demo_web import DemoPlace
+    from headgate.features.crawl.job import CrawlJob
+    from headgate.features.demo.web import DemoPlace
     from headgate.model.run_report import RunReport
 
 __all__ = ["configure", "run"]
@@ -80,8 +80,8 @@ def run(args: argparse.Namespace) -> int:
         return _grid(args)
     import uvloop
 
-    from headgate.cli.crawl_showing import conclude, crawl_watched
-    from headgate.lab.worlds.demo_web import DemoWeb
+    from headgate.cli.crawl_progress import conclude, crawl_watched
+    from headgate.features.demo.web import DemoWeb
 
     bandwidth = parse_rate(args.bandwidth)
     if bandwidth <= 0:
@@ -126,8 +126,8 @@ def _introduction(places: Sequence[DemoPlace], bandwidth: BytesPerSecond) -> str
 
 
 def _job(places: Sequence[DemoPlace], bandwidth: BytesPerSecond, out: Path) -> CrawlJob:
-    from headgate.jobs.crawl import CrawlJob
-    from headgate.jobs.fetcher_settings import fetcher_settings
+    from headgate.engine.fetcher_settings import fetcher_settings
+    from headgate.features.crawl.job import CrawlJob
 
     sites = tuple(
         Site(

@@ -14,17 +14,17 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from headgate.cli.crawl_showing import conclude
-from headgate.cli.manager_watch import manage_watched
-from headgate.cli.speaking import say
-from headgate.control.board_rows import BoardState
-from headgate.crawling.with_parent import die_with_parent
-from headgate.grid.certificates import make_private
-from headgate.grid.door import Listen
-from headgate.jobs.managing.catalog import looked_at_board
-from headgate.jobs.managing.door import DoorPlace, invite
-from headgate.jobs.managing.manager import ManagerJob
-from headgate.lab.worlds.demo_web import DemoWeb
+from headgate.cli.crawl_progress import conclude
+from headgate.cli.manager_progress import manage_watched
+from headgate.cli.terminal import say
+from headgate.crawling.child_process import die_with_parent
+from headgate.features.demo.web import DemoWeb
+from headgate.features.grid.coordinator.catalog import looked_at_board
+from headgate.features.grid.coordinator.coordinator import ManagerJob
+from headgate.features.grid.coordinator.endpoint import DoorPlace, invite
+from headgate.features.grid.scheduler.records import BoardState
+from headgate.features.grid.transport.certificates import make_private
+from headgate.features.grid.transport.server_config import Listen
 from headgate.model.budget import Budget
 from headgate.model.errors import HeadgateError
 from headgate.model.grid import GridTerms

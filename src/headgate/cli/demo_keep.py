@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.cli.interrupts import on_interrupt
-from headgate.cli.speaking import show
+from headgate.cli.terminal import on_interrupt, show
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.keeping import Keeping
@@ -20,11 +19,11 @@ from headgate.model.site import Site
 from headgate.model.units import BytesPerSecond, Seconds, format_rate, format_size
 
 if TYPE_CHECKING:
-    from headgate.jobs.keeping.job import Stoppable
-    from headgate.lab.worlds.changing_sites import ChangingWeb
-    from headgate.lab.worlds.demo_web import DemoWeb
-    from headgate.model.keep_status import KeepStatus
-    from headgate.views.keep_demo_page import Kept
+    from headgate.features.demo.changing_sites import ChangingWeb
+    from headgate.features.demo.keep_page import Kept
+    from headgate.features.demo.web import DemoWeb
+    from headgate.features.keep.job import Stoppable
+    from headgate.features.keep.status import KeepStatus
 
 __all__ = ["run_keep_demo"]
 
@@ -50,7 +49,7 @@ def run_keep_demo(out: Path, seconds: float, *, quiet: bool) -> int:
     """Serve, keep with both policies, and compare with the true state of the web."""
     import uvloop
 
-    from headgate.views.keep_demo_page import compared, keep_demo_page
+    from headgate.features.demo.keep_page import compared, keep_demo_page
 
     if not quiet:
         course = (
@@ -89,13 +88,13 @@ async def _keep_both(out: Path, seconds: float, *, quiet: bool) -> list[Kept | N
 
 async def _keep(policy: str, out: Path, seconds: float, watch: _Watch) -> Kept | None:
     """Results of the measured time; None: it was stopped before."""
-    from headgate.jobs.keeping.job import KeepJob
-    from headgate.jobs.keeping.keeper import keep
-    from headgate.jobs.real_parts import real_parts
-    from headgate.lab.worlds.changing_sites import ChangingWeb, demo_changing_sites
-    from headgate.lab.worlds.demo_web import DemoWeb
-    from headgate.recrawl.keep_policies import keep_policy
-    from headgate.site_file.contents import SiteFile
+    from headgate.engine.real_parts import real_parts
+    from headgate.features.demo.changing_sites import ChangingWeb, demo_changing_sites
+    from headgate.features.demo.web import DemoWeb
+    from headgate.features.keep.job import KeepJob
+    from headgate.features.keep.keeper import keep
+    from headgate.features.keep.recrawl.policies import keep_policy
+    from headgate.site_file.parsing import SiteFile
 
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -138,7 +137,7 @@ async def _measured(pages: ChangingWeb, web: DemoWeb, seconds: float) -> list[tu
 
 
 def _kept(name: str, pages: ChangingWeb, samples: Sequence[tuple[float, int]]) -> Kept:
-    from headgate.views.keep_demo_page import Kept
+    from headgate.features.demo.keep_page import Kept
 
     first, moved_before = samples[0]
     score = pages.score(time for time, _ in samples)
@@ -146,10 +145,10 @@ def _kept(name: str, pages: ChangingWeb, samples: Sequence[tuple[float, int]]) -
     return Kept(
         name,
         [time - first for time in score.times],
-        score.fresh,
-        score.ages,
-        [moved - moved_before for _, moved in samples],
-        looks,
+        fresh=score.fresh,
+        ages=score.ages,
+        moved=[moved - moved_before for _, moved in samples],
+        looks=looks,
     )
 
 

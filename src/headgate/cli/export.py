@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.cli.arguments import add_folder
-from headgate.cli.speaking import say
+from headgate.cli.terminal import say
 from headgate.model.errors import UserMistake
 
 if TYPE_CHECKING:
-    from headgate.jobs.exporting.export import Exporting
+    from headgate.features.export.export import Exporting
 
 __all__ = ["configure", "run"]
 
@@ -93,11 +93,19 @@ def run(args: argparse.Namespace) -> int:
         _check_content(args.content, args.table, form)
     if args.table and form in ("text", "markdown", "wacz"):
         raise UserMistake(f"--as {form} gives out pages; leave --table out")
-    from headgate.jobs.exporting.export import Export, Exporting
+    from headgate.features.export.export import Export, Exporting
 
     created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     exporting = Exporting(
-        Export(args.folder, args.run, form, args.table, args.where, args.content, created)
+        Export(
+            args.folder,
+            args.run,
+            form=form,
+            table=args.table,
+            where=args.where,
+            content=args.content,
+            created=created,
+        )
     )
     _write(exporting, form, args.to)
     for remark in exporting.remarks:
@@ -115,7 +123,7 @@ def _check_content(content: str, table: str | None, form: str) -> None:
 
 
 def _write(exporting: Exporting, form: str, to: str) -> None:
-    from headgate.storage.claimed_file import claiming
+    from headgate.storage.atomic_write import claiming
 
     if to == "-":
         exporting.write(sys.stdout.buffer)

@@ -6,16 +6,18 @@ import argparse
 import time
 from pathlib import Path
 
-from headgate.cli.arguments import DEFAULT_FOLDER, add_out, at_least_one
-from headgate.cli.interrupts import ending_at_once
-from headgate.cli.keep_showing import show_kept
-from headgate.cli.proxies import say_that_proxies_are_not_used
-from headgate.cli.speaking import show, show_json
-from headgate.jobs.site_files import read_text
-from headgate.model.errors import UserMistake
+from headgate.cli.arguments import (
+    DEFAULT_FOLDER,
+    add_out,
+    at_least_one,
+    say_that_proxies_are_not_used,
+)
+from headgate.cli.terminal import ending_at_once, say, show, show_json
+from headgate.engine.site_inputs import read_text
+from headgate.model.errors import UserMistake, WorldFault
 from headgate.model.units import parse_duration
 
-__all__ = ["configure", "run"]
+__all__ = ["configure", "run", "show_kept"]
 
 _LONGEST_PAUSE_DAYS = 3650
 
@@ -96,14 +98,22 @@ def run(args: argparse.Namespace) -> int:
     with ending_at_once():
         import uvloop
 
-        from headgate.cli.keep_watch import keep_watched
-        from headgate.jobs.keeping.request import KeepRequest
+        from headgate.cli.keep_progress import keep_watched
+        from headgate.features.keep.job import KeepRequest
 
     request = KeepRequest(
-        Path(args.file), lambda path: read_text(str(path)), args.bandwidth, args.quota,
-        args.crawlers, args.make_way, args.objective, args.policy, args.contact, args.duration,
-        args.once,
-    )  # fmt: skip
+        Path(args.file),
+        lambda path: read_text(str(path)),
+        bandwidth=args.bandwidth,
+        quota=args.quota,
+        crawlers=args.crawlers,
+        make_way=args.make_way,
+        objective=args.objective,
+        policy=args.policy,
+        contact=args.contact,
+        duration=args.duration,
+        once=args.once,
+    )
     with ending_at_once():
         job = request.job(args.out)
     status = uvloop.run(keep_watched(job, quiet=args.quiet))
@@ -115,8 +125,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wish(args: argparse.Namespace) -> int:
+    from headgate.features.keep.user_commands import Wish, WishKind, leave_wish
     from headgate.storage.collection import Collection
-    from headgate.storage.keep_wishes import Wish, WishKind, leave_wish
 
     collection = Collection(args.out)
     site, until = args.visit or args.rebuild, 0.0
@@ -147,7 +157,37 @@ def _wish(args: argparse.Namespace) -> int:
 
 def _is_visited_now(folder: Path, site: str) -> bool:
     """As a site in its first visit, of which nothing is remembered yet."""
-    from headgate.storage.keep_state import load_status
+    from headgate.features.keep.status_files import load_status
 
     status = load_status(folder)
     return status is not None and any(one.site == site for one in status.visiting)
+
+
+def show_kept(folder: Path, *, as_json: bool) -> int:
+    """The status of a keeper: as text with a page, or as JSON.
+
+    Print the status; works while a keeper runs.
+    """
+    import msgspec
+
+    from headgate.features.keep.status_files import load_status, write_keep_page
+    from headgate.features.keep.view.words import status_text
+    from headgate.storage.collection import Collection
+    from headgate.storage.safe_files import without_remedy
+
+    status = load_status(folder)
+    if status is None:
+        raise UserMistake(
+            f"{folder}: nothing is kept there; start with 'headgate keep FILE --out {folder}'"
+        )
+    if as_json:
+        show_json(msgspec.json.format(msgspec.json.encode(status)))
+        return 0
+    alive, now = Collection(folder).in_use, time.time()
+    try:
+        page = str(write_keep_page(folder, status, now, alive=alive))
+    except WorldFault as fault:  # most likely the trouble that the state tells of
+        page = ""
+        say(f"no page: {without_remedy(str(fault))}")
+    show(status_text(status, now, alive=alive, page=page))
+    return 0

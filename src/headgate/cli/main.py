@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
-from headgate.cli.environment import environment_words
-from headgate.cli.interrupts import raising
-from headgate.cli.speaking import say, show
-from headgate.model.errors import HeadgateError, UserMistake
+from headgate.cli.terminal import raising, say, show
+from headgate.model.errors import HeadgateError, UserMistake, extra
 
-__all__ = ["COMMANDS", "command_parser", "main"]
+__all__ = ["COMMANDS", "command_parser", "environment_words", "main", "man_page", "variable"]
 
 COMMANDS = {
     "crawl": "crawl sites within a bandwidth and by their deadlines",
@@ -126,6 +125,8 @@ def _run(words: list[str]) -> int:
 
 
 def _module(command: str) -> ModuleType:
+    if command == "lab":
+        return extra("headgate_lab.command", "reproductions of the papers", "lab")
     return import_module(f"headgate.cli.{command.replace(' ', '_')}")
 
 
@@ -152,7 +153,7 @@ def _print_version() -> int:
 
 
 def _print_man_page() -> int:
-    from headgate.cli.man_page import man_page
+
     from headgate.model.version import VERSION
 
     texts = {command: command_parser(command).format_help() for command in COMMANDS}
@@ -197,3 +198,93 @@ def _reason(fault: Exception) -> str:
     if isinstance(fault, OSError) and fault.strerror:
         return f"{fault.filename}: {fault.strerror}" if fault.filename else fault.strerror
     return str(fault) or type(fault).__name__
+
+
+# Options that the environment gives: ``HEADGATE_OUT=archive`` is ``--out archive`` everywhere.
+#
+# The command line wins. Only options that a command has are looked for, so that one variable may
+# serve some commands and not others.
+
+
+_YES, _NO = frozenset(("1", "true", "yes")), frozenset(("", "0", "false", "no"))
+_TAKEN = frozenset(("HEADGATE_SITE", "HEADGATE_URL", "HEADGATE_KIND", "HEADGATE_CHANGE"))
+"""Variables that Headgate sets for ``on_change`` commands; not options."""
+
+
+def variable(option: str) -> str:
+    """
+    >>> variable("--max-pages")
+    'HEADGATE_MAX_PAGES'
+    """
+    return f"HEADGATE_{option.removeprefix('--').replace('-', '_').upper()}"
+
+
+def environment_words(
+    parser: argparse.ArgumentParser, words: Sequence[str], environment: Mapping[str, str]
+) -> list[str]:
+    """The arguments that environment variables add to a command line."""
+    given = {word.partition("=")[0] for word in words}
+    added: list[str] = []
+    for action in parser._actions:  # noqa: SLF001 (argparse has no other way to ask)
+        option = next((name for name in action.option_strings if name.startswith("--")), "")
+        name = variable(option)
+        unfit = option in ("", "--help") or name in _TAKEN or name not in environment
+        if unfit or not given.isdisjoint(action.option_strings):
+            continue
+        added += _words(option, name, environment[name], flag=action.nargs == 0)
+    return added
+
+
+def _words(option: str, name: str, value: str, *, flag: bool) -> list[str]:
+    if not flag:
+        return [f"{option}={value}"] if value else []
+    if value.lower() in _YES:
+        return [option]
+    if value.lower() not in _NO:
+        raise UserMistake(f"{name} is {value!r}; {option} is a switch: write 1 or 0")
+    return []
+
+
+_USAGE = re.compile(r"^usage: ", re.MULTILINE)
+
+
+def man_page(version: str, summaries: Mapping[str, str], texts: Mapping[str, str]) -> str:
+    """``headgate --man``: the help of all commands as one manual page (roff).
+
+    From each command's summary and help text.
+    """
+    lines = [
+        f'.TH HEADGATE 1 "" "headgate {version}" "User Commands"',
+        ".SH NAME",
+        r"headgate \- a web crawler that keeps its promises",
+        ".SH SYNOPSIS",
+        r".B headgate",
+        r"\fICOMMAND\fR [\fIOPTION\fR...]",
+        ".SH DESCRIPTION",
+        "Crawls sites within a bandwidth and by their deadlines.",
+        "Every option may also come from the environment: HEADGATE_OUT=archive is",
+        _escaped("--out archive."),
+        ".SH COMMANDS",
+    ]
+    for name, summary in summaries.items():
+        lines += [".TP", f".B {name}", _escaped(summary)]
+    for name, text in texts.items():
+        # The help is laid out already: keep examples and columns as they are.
+        lines += [f'.SH "HEADGATE {name.upper()}"', ".nf", _body(text), ".fi"]
+    return "\n".join(lines) + "\n"
+
+
+def _body(text: str) -> str:
+    return _escaped(_USAGE.sub("", text).rstrip())
+
+
+def _escaped(text: str) -> str:
+    r"""Escaped so that roff shows it literally and options can be copied.
+
+    >>> print(_escaped("--out DIR\n.hidden\n'quoted' c:\\x"))
+    \-\-out DIR
+    \&.hidden
+    \&'quoted' c:\ex
+    """
+    text = text.replace("\\", r"\e").replace("-", r"\-")
+    return re.sub(r"^(?=[.'])", r"\&", text, flags=re.MULTILINE)

@@ -7,16 +7,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from headgate.cli.arguments import add_out, at_least_one
-from headgate.cli.door_arguments import add_door, door_place, need_grid
-from headgate.cli.interrupts import ending_at_once
+from headgate.cli.endpoint_arguments import add_door, door_place, need_grid
 from headgate.cli.keep import OBJECTIVES, POLICIES
-from headgate.cli.speaking import show_json
-from headgate.jobs.site_files import read_text
+from headgate.cli.terminal import ending_at_once, show_json
+from headgate.engine.site_inputs import read_text
 from headgate.model.errors import UserMistake
 
 if TYPE_CHECKING:
-    from headgate.jobs.managing.door import DoorPlace
-    from headgate.jobs.managing.manager import ManagerJob
+    from headgate.features.grid.coordinator.coordinator import ManagerJob
+    from headgate.features.grid.coordinator.endpoint import DoorPlace
 
 __all__ = ["configure", "run"]
 
@@ -114,9 +113,9 @@ def run(args: argparse.Namespace) -> int:
     with ending_at_once():
         import uvloop
 
-        from headgate.cli.crawl_showing import conclude
-        from headgate.cli.manager_watch import manage_watched
-        from headgate.fetching.large_blocks import give_large_blocks_back
+        from headgate.cli.crawl_progress import conclude
+        from headgate.cli.manager_progress import manage_watched
+        from headgate.fetching.limits import give_large_blocks_back
 
         give_large_blocks_back()  # what is made of a hundred thousand sites is soon freed
         sys.setswitchinterval(_SWITCH_SECONDS)
@@ -161,10 +160,10 @@ def _word(args: argparse.Namespace) -> int:
 def _job(args: argparse.Namespace) -> ManagerJob:
     import msgspec
 
-    from headgate.jobs.crawl_request import CrawlRequest
-    from headgate.jobs.managing.manager import ManagerJob
-    from headgate.jobs.ready_sites import ready_sites
-    from headgate.model.packed_sites import PackedSites
+    from headgate.engine.site_inputs import ready_sites
+    from headgate.features.crawl.request import CrawlRequest
+    from headgate.features.grid.coordinator.coordinator import ManagerJob
+    from headgate.features.grid.coordinator.tasks import PackedSites
 
     request = CrawlRequest(
         path=args.what, text=read_text(args.what), bandwidth=args.bandwidth, quota=args.quota,
@@ -172,9 +171,14 @@ def _job(args: argparse.Namespace) -> ManagerJob:
     )  # fmt: skip
     contents = request.contents()
     return ManagerJob(
-        PackedSites(ready_sites(contents.sites)), contents.budget, contents.grid, args.out,
-        contents.budget.contact, msgspec.json.encode(request), args.once,
-    )  # fmt: skip
+        PackedSites(ready_sites(contents.sites)),
+        contents.budget,
+        grid=contents.grid,
+        out=args.out,
+        contact=contents.budget.contact,
+        request=msgspec.json.encode(request),
+        once=args.once,
+    )
 
 
 def _place(args: argparse.Namespace) -> DoorPlace:

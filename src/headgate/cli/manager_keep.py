@@ -8,21 +8,20 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from headgate.cli.keep_watch import KeepWatch, heeding_signals
-from headgate.cli.manager_watch import grid_parts
-from headgate.cli.speaking import say
-from headgate.jobs.keeping.job import KeepJob
-from headgate.jobs.keeping.request import KeepRequest
-from headgate.jobs.managing.catalog import only_manager
-from headgate.jobs.managing.door import DoorPlace
-from headgate.jobs.managing.keeping import keep_by_nodes
-from headgate.jobs.real_parts import real_parts
-from headgate.jobs.site_files import read_text
+from headgate.cli.keep_progress import KeepWatch, heeding_signals
+from headgate.cli.manager_progress import grid_parts
+from headgate.cli.terminal import say
+from headgate.engine.real_parts import real_parts
+from headgate.engine.site_inputs import read_text
+from headgate.features.grid.coordinator.catalog import only_manager
+from headgate.features.grid.coordinator.endpoint import DoorPlace
+from headgate.features.grid.coordinator.keep import keep_by_nodes
+from headgate.features.keep.job import KeepJob, KeepRequest
+from headgate.features.keep.status import KeepStatus
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.grid import GridTerms
-from headgate.model.keep_status import KeepStatus
-from headgate.site_file.contents import SiteFile
+from headgate.site_file.parsing import SiteFile
 
 __all__ = ["keep_request", "keep_with_nodes"]
 

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.cli.speaking import show, show_json
-from headgate.control.board_rows import BoardState
-from headgate.jobs.managing.catalog import looked_at_board
-from headgate.jobs.managing.node_watch import DRAIN
-from headgate.jobs.managing.nodes import node_listing
-from headgate.jobs.opening import JobKind, kind_of
+from headgate.cli.terminal import show, show_json
+from headgate.engine.runs import JobKind, kind_of
+from headgate.features.grid.coordinator.catalog import looked_at_board
+from headgate.features.grid.coordinator.nodes import DRAIN, node_listing
+from headgate.features.grid.scheduler.records import BoardState
+from headgate.features.grid.view import nodes_text, tasks_text
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection
-from headgate.views.grid_text import nodes_text, tasks_text
 
 __all__ = ["drain", "invite_node", "list_nodes", "list_tasks", "revoke_node"]
 
@@ -24,10 +23,10 @@ _MOST_TASKS = 1000
 
 
 def invite_node(args: argparse.Namespace) -> int:
-    from headgate.grid.certificates import make_private
-    from headgate.jobs.managing.catalog import opened_grid_catalog
-    from headgate.jobs.managing.door import invite
-    from headgate.storage.catalog.sql_board import SqlBoard
+    from headgate.features.grid.coordinator.board_store import SqlBoard
+    from headgate.features.grid.coordinator.catalog import opened_grid_catalog
+    from headgate.features.grid.coordinator.endpoint import invite
+    from headgate.features.grid.transport.certificates import make_private
 
     token, data = invite(args.out, args.name, args.nats, args.days, time.time())
     with opened_grid_catalog(args.catalog, Collection(args.out).catalog) as catalog:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headgate.cli.arguments import at_least_one, named_folder
-from headgate.cli.door_arguments import need_grid
-from headgate.cli.interrupts import ending_at_once
-from headgate.cli.proxies import say_that_proxies_are_not_used
-from headgate.cli.speaking import show_json
+from headgate.cli.arguments import at_least_one, named_folder, say_that_proxies_are_not_used
+from headgate.cli.endpoint_arguments import need_grid
+from headgate.cli.terminal import ending_at_once, show_json
 
 __all__ = ["configure", "run"]
 
@@ -80,17 +78,25 @@ def run(args: argparse.Namespace) -> int:
     with ending_at_once():
         import uvloop
 
-        from headgate.cli.node_watch import node_watched
-        from headgate.grid.tokens import read_token
-        from headgate.jobs.lending.guest_rules import step_back
-        from headgate.jobs.lending.request import NodeRequest
+        from headgate.cli.node_progress import node_watched
+        from headgate.features.grid.node.owner_limits import step_back
+        from headgate.features.grid.node.request import NodeRequest
+        from headgate.features.grid.transport.credentials import read_token
 
         token = read_token(args.token)
         request = NodeRequest(
-            args.spool or Path(f"headgate-node-{token.node}"), args.slots, args.bandwidth,
-            args.quota, args.make_way, args.disk, tuple(args.only_hosts), args.hours,
-            args.when_idle, args.until_idle, args.allow_private,
-        )  # fmt: skip
+            args.spool or Path(f"headgate-node-{token.node}"),
+            args.slots,
+            bandwidth=args.bandwidth,
+            quota=args.quota,
+            make_way=args.make_way,
+            disk=args.disk,
+            only_hosts=tuple(args.only_hosts),
+            hours=args.hours,
+            when_idle=args.when_idle,
+            until_idle=args.until_idle,
+            allow_private=args.allow_private,
+        )
         job = request.job(token.node)
         step_back()
     status = uvloop.run(node_watched(token, job, quiet=args.quiet))

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from headgate.cli.arguments import read_by
-from headgate.cli.examples import example_file
-from headgate.cli.pictures import plot_path, save_plot
+import headgate.site_file
+from headgate.cli.arguments import read_by, say_that_proxies_are_not_used
 from headgate.cli.plan_keep import check_options, plan_to_keep, print_plan_to_keep
-from headgate.cli.proxies import say_that_proxies_are_not_used
-from headgate.cli.site_files import OpenedSiteFile, open_site_file
-from headgate.cli.speaking import say, show
-from headgate.model.budget import Budget, Objective
+from headgate.cli.plan_pictures import plot_path, save_plot
+from headgate.cli.site_file import OpenedSiteFile, open_site_file
+from headgate.cli.terminal import say, show
+from headgate.model.budget import Budget, Objective, Quota
 from headgate.model.errors import UserMistake
 from headgate.model.plan import Plan
-from headgate.model.quota import Quota
 from headgate.model.site import POLITE_DELAY, Site
 from headgate.model.timetable import Timetable
 from headgate.model.units import Bytes, format_size
@@ -31,7 +29,7 @@ from headgate.site_file.values import read_bandwidth, read_count
 if TYPE_CHECKING:
     from headgate.control.forecast import Forecast
 
-__all__ = ["configure", "run"]
+__all__ = ["configure", "example_file", "example_names", "run"]
 
 NOT_FEASIBLE = 3
 _PAGE_BYTES = Bytes(20e3)
@@ -177,11 +175,11 @@ def _plans(
     forecasts: Mapping[str, Forecast],
 ) -> list[Plan]:
     if forecasts and start is not None and not (args.compare or args.policy or budget.policy):
-        from headgate.control.foresight import plan_ahead
+        from headgate.control.completion_forecast import plan_ahead
 
         return [plan_ahead(sites, budget, forecasts, start)]
-    from headgate.jobs.chosen_policy import chosen_policy
-    from headgate.planning.planner import compare, plan
+    from headgate.engine.chosen_policy import chosen_policy
+    from headgate.scheduling.planner import compare, plan
 
     if args.compare:
         plans = compare(sites, budget, start=start, seed=args.seed)
@@ -190,19 +188,19 @@ def _plans(
         plans = [plan(sites, budget, policy, start=start, seed=args.seed)]
     if not forecasts:
         return plans
-    from headgate.control.foresight import with_guesses
+    from headgate.control.completion_forecast import with_guesses
 
     return [with_guesses(made, forecasts) for made in plans]
 
 
 def _print(plans: list[Plan], args: argparse.Namespace, began: str) -> None:
     if args.json:
-        from headgate.views.plan_json import comparison_as_json, plan_as_json
+        from headgate.features.plan.view.json import comparison_as_json, plan_as_json
 
         show(comparison_as_json(plans) if args.compare else plan_as_json(plans[0]))
         return
     from headgate.cli.consoles import printed
-    from headgate.views.plan_text import print_comparison, print_plan
+    from headgate.features.plan.view.text import print_comparison, print_plan
 
     with printed() as console:
         if args.compare:
@@ -212,7 +210,7 @@ def _print(plans: list[Plan], args: argparse.Namespace, began: str) -> None:
 
 
 def _plot(plan: Plan, path: Path, began: str) -> None:
-    from headgate.views.plan_page import plan_page, plan_picture
+    from headgate.features.plan.view.page import plan_page, plan_picture
 
     save_plot(path, lambda: plan_page(plan, began), lambda: plan_picture(plan))
 
@@ -254,12 +252,12 @@ def _forecasts(
     import uvloop
 
     from headgate.control.forecast import Source
-    from headgate.jobs.fetcher_settings import fetcher_settings
-    from headgate.jobs.forecasting import forecast_sites
-    from headgate.jobs.ready_sites import ready_sites
-    from headgate.jobs.real_parts import real_parts
-    from headgate.jobs.scouted_sites import scouted_sites
-    from headgate.storage.catalog.opened import opened_catalog
+    from headgate.engine.fetcher_settings import fetcher_settings
+    from headgate.engine.forecasting import forecast_sites
+    from headgate.engine.real_parts import real_parts
+    from headgate.engine.site_inputs import ready_sites
+    from headgate.features.plan.scouting import scouted_sites
+    from headgate.storage.catalog.sqlite import opened_catalog
     from headgate.storage.collection import Collection
 
     sites = opened.contents.sites
@@ -278,7 +276,9 @@ def _forecasts(
             settings = fetcher_settings(sites, args.contact or budget.contact)
             scouted = uvloop.run(scouted_sites(sites, budget, settings, catalog, real_parts()))
         instant = start or datetime.now(UTC)
-        found = forecast_sites(sites, budget, catalog, collection, instant, scouted)
+        found = forecast_sites(
+            sites, budget, catalog=catalog, collection=collection, start=instant, scouted=scouted
+        )
     guessed = Source.GUESS if not args.scout else None
     return {name: known for name, known in found.items() if known.source is not guessed}
 
@@ -333,3 +333,25 @@ def _moment(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise UserMistake(f"{text!r} is not a time; write it like '2026-11-16 08:00'") from None
+
+
+# The site files that come with Headgate, by name.
+
+
+_FOLDER = Path(headgate.site_file.__file__).with_name("examples")
+
+
+def example_names() -> list[str]:
+    """
+    >>> example_names()
+    ['fifty-sites', 'shared-line', 'six-sites', 'six-sites-insufficient']
+    """
+    return sorted(file.stem for file in _FOLDER.glob("*.toml"))
+
+
+def example_file(name: str) -> str:
+    """Its path."""
+    names = example_names()
+    if name not in names:
+        raise UserMistake(f"there is no example {name!r}; there are {', '.join(names)}")
+    return str(_FOLDER / f"{name}.toml")

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from headgate.cli.site_files import OpenedSiteFile
-from headgate.cli.speaking import show
+from headgate.cli.site_file import OpenedSiteFile
+from headgate.cli.terminal import show
+from headgate.features.keep.status import KeepPlan, PromisedSite
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
-from headgate.model.keep_plan import KeepPlan, PromisedSite
 from headgate.model.site import Site
-from headgate.model.size_range import SizeRange
-from headgate.model.units import BytesPerSecond
+from headgate.model.units import BytesPerSecond, SizeRange
 from headgate.site_file.parsing import site_error
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def plan_to_keep(
 ) -> KeepPlan:
     import numpy as np
 
-    from headgate.planning.fresh_promises import keep_plan
+    from headgate.features.keep.recrawl.freshness_promises import keep_plan
 
     sites = opened.contents.sites
     promised = [site for site in sites if site.keeping.fresh_within is not None]
@@ -51,7 +50,7 @@ def plan_to_keep(
 
 
 def print_plan_to_keep(plan: KeepPlan, began: str, *, as_json: bool) -> None:
-    from headgate.views.keep_plan_text import keep_plan_as_json, print_keep_plan
+    from headgate.features.keep.view.plan_text import keep_plan_as_json, print_keep_plan
 
     if as_json:
         show(keep_plan_as_json(plan))

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from headgate.cli.arguments import add_folder
-from headgate.cli.keep_showing import show_kept
-from headgate.cli.speaking import show, show_json
+from headgate.cli.keep import show_kept
+from headgate.cli.terminal import show, show_json
 from headgate.cli.unfinished import show_unfinished
 
 if TYPE_CHECKING:
@@ -43,12 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page beside the report, and print the report as text or JSON."""
-    from headgate.jobs.report_pages import PAGE, write_report_page
+    from headgate.engine.report_pages import PAGE, write_report_page
+    from headgate.features.keep.status_files import is_kept
     from headgate.model.run_report import RunReport
-    from headgate.storage.chosen_run import chosen_run, file_of_run, is_survey
-    from headgate.storage.keep_state import is_kept
-    from headgate.storage.stored_report import read_report
-    from headgate.views.report_text import report_text
+    from headgate.report.text import report_text
+    from headgate.storage.runs import chosen_run, file_of_run, is_survey, read_report
 
     if args.run is None and is_kept(args.folder):
         return show_kept(args.folder, as_json=args.json)
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _so_far(run: RunFolder) -> RunReport | None:
     """Of an unfinished run; None: it has finished meanwhile, or has not begun."""
-    from headgate.jobs.unfinished import report_so_far
+    from headgate.engine.runs import report_so_far
     from headgate.model.errors import WorldFault
     from headgate.storage.collection import Collection
 
@@ -89,12 +88,11 @@ def _so_far(run: RunFolder) -> RunReport | None:
 def _show_survey(run: RunFolder, *, as_json: bool) -> int:
     import msgspec
 
-    from headgate.jobs.report_pages import write_survey_page
-    from headgate.model.survey_report import SurveyReport
-    from headgate.storage.chosen_run import file_of_run
+    from headgate.features.survey.report import SurveyReport
+    from headgate.features.survey.view.text import survey_text
+    from headgate.features.survey.wrapping_up import write_survey_page
     from headgate.storage.collection import Collection
-    from headgate.storage.stored_report import read_report
-    from headgate.views.survey_text import survey_text
+    from headgate.storage.runs import file_of_run, read_report
 
     source = file_of_run(run, "report.json")
     report = read_report(source, SurveyReport)

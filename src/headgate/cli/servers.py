@@ -6,11 +6,11 @@ import argparse
 import json
 import time
 
+from headgate.bandwidth.server_speed import KnownServer
 from headgate.cli.arguments import add_folder, read_by
-from headgate.cli.pictures import plot_path, save_plot
-from headgate.cli.speaking import show
-from headgate.jobs.known_servers import known_servers
-from headgate.traffic.known_server import KnownServer
+from headgate.cli.plan_pictures import plot_path, save_plot
+from headgate.cli.terminal import show
+from headgate.features.servers.servers import known_servers
 
 __all__ = ["configure", "run"]
 
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     """Print what is known, or that there is nothing."""
     servers = known_servers(args.folder, time.time(), containing=args.host)
     if args.plot is not None and servers:
-        from headgate.views.servers_page import servers_page, servers_picture
+        from headgate.features.servers.view import servers_page, servers_picture
 
         save_plot(args.plot, lambda: servers_page(servers), lambda: servers_picture(servers))
     if args.json:
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         )
     elif servers:
         from headgate.cli.consoles import printed
-        from headgate.views.servers_text import print_servers
+        from headgate.features.servers.view import print_servers
 
         with printed(_PIPED_WIDTH) as console:
             print_servers(console, servers)

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.cli.arguments import add_out
-from headgate.cli.door_arguments import add_door, door_place
-from headgate.cli.interrupts import ending_at_once
-from headgate.cli.proxies import say_that_proxies_are_not_used
-from headgate.cli.speaking import show, show_json
+from headgate.cli.arguments import add_out, say_that_proxies_are_not_used
+from headgate.cli.endpoint_arguments import add_door, door_place
+from headgate.cli.terminal import ending_at_once, show, show_json
 from headgate.cli.unfinished import show_unfinished
-from headgate.jobs.surveys.request import SurveyRequest, unfinished_request
+from headgate.features.survey.request import SurveyRequest, unfinished_request
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import RunFolder
 
@@ -118,8 +116,8 @@ def run(args: argparse.Namespace) -> int:
     with ending_at_once():
         import uvloop
 
-        from headgate.cli.survey_showing import survey_watched
-        from headgate.views.survey_text import survey_text
+        from headgate.cli.survey_progress import survey_watched
+        from headgate.features.survey.view.text import survey_text
 
         job = request.job(
             args.out, resume=args.resume, new_bandwidth=args.resume and args.bandwidth is not None
@@ -128,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     if place is None:
         report = uvloop.run(survey_watched(job, quiet=args.quiet))
     else:
-        from headgate.cli.survey_grid import survey_with_nodes
+        from headgate.cli.survey_by_nodes import survey_with_nodes
 
         grid = request.grid()
         report = uvloop.run(survey_with_nodes(job, grid, place, args.catalog, quiet=args.quiet))
@@ -145,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _asked(args: argparse.Namespace) -> SurveyRequest:
-    from headgate.cli.survey_starts import read_starts
+    from headgate.cli.survey_progress import read_starts
 
     if not args.what:
         raise UserMistake(
@@ -164,7 +162,7 @@ def _resumed(args: argparse.Namespace) -> SurveyRequest:
 
 def _options(args: argparse.Namespace) -> dict[str, object]:
     """The given options; a budget file with its text."""
-    from headgate.jobs.site_files import read_text
+    from headgate.engine.site_inputs import read_text
 
     options = dict(vars(args))
     if args.budget is not None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.cli.speaking import show, show_json
+from headgate.cli.terminal import show, show_json
+from headgate.features.survey.difference import difference
+from headgate.features.survey.log import read_survey
+from headgate.features.survey.view.text import difference_text
 from headgate.model.errors import UserMistake
-from headgate.storage.collection import Collection
-from headgate.storage.journals.survey_log import SURVEY_LOG, read_survey
-from headgate.surveying.difference import difference
-from headgate.views.difference_text import difference_text
+from headgate.storage.collection import SURVEY_LOG, Collection
 
 __all__ = ["configure", "run"]
 

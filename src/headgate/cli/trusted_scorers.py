@@ -12,7 +12,7 @@ from pathlib import Path
 
 from headgate.model.errors import UserMistake
 from headgate.model.site import Site
-from headgate.views.markup import printable
+from headgate.report.markup import printable
 
 __all__ = ["refuse_untrusted_scorers"]
 

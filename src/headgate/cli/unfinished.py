@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headgate.cli.speaking import show
-from headgate.jobs.opening import giving_up, going_on
+from headgate.cli.terminal import show
+from headgate.engine.runs import giving_up, going_on
 from headgate.storage.collection import RunFolder
 
 __all__ = ["show_unfinished"]

@@ -1,6 +1,6 @@
 """The manager: what is known of sites and nodes goes in, tasks and rates come out.
 
-`forecast` predicts what a site will take, `speed_watch` how fast its server is; `manager` decides,
-and `conducting` is the one small loop that performs its decisions. `samples` keeps the timeline of
-the report.
+`forecast` predicts what a site will take, `site_estimate` what is left of it; `manager`
+decides, and `control_loop` is the one small loop that performs its decisions. `timeline` keeps the
+timeline of the report.
 """

@@ -1,25 +1,20 @@
-"""What may pass from now on: the timetable, the rate set by the user, and the quota.
-
-The planner counts seconds from the start of the run by a monotonic clock; a timetable goes by the
-wall clock. When the two diverge (the machine was suspended, the clock was set), the timetable is
-unrolled again from the present hour. A quota limits the budget to what is left of it, computed
-again at every look, since a line that is not fully used spends it later. What later periods will
-allow is computed once per period. A budget that turns at the same times as before has not changed.
-"""
+"""What may pass from now on, by timetable, user and quota, and what has passed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from headgate.model.quota import QuotaUse
-from headgate.planning.capacity import Capacity
-from headgate.planning.quota import within_quota
+from headgate.crawling.progress import Progress
+from headgate.model.budget import SLOT_SECONDS, Quota, QuotaUse
+from headgate.scheduling.capacity import Capacity, within_quota
 
-__all__ = ["Allowance"]
+__all__ = ["Allowance", "Arrivals", "LineUse", "first_slot"]
 
 _JUMP_SECONDS = 1.0
 """Tolerance for the clocks' divergence, and for the times at which the budget changes."""
@@ -37,7 +32,17 @@ Unroll = Callable[[datetime], Capacity | None]
 
 @dataclass(slots=True)
 class Allowance:
-    """``capacity`` counts from the start of the run; None: unlimited."""
+    """What may pass from now on: the timetable, the rate set by the user, and the quota.
+
+    The planner counts seconds from the start of the run by a monotonic clock; a timetable goes by
+    the wall clock. When the two diverge (the machine was suspended, the clock was set), the
+    timetable is unrolled again from the present hour. A quota limits the budget to what is left of
+    it, computed again at every look, since a line that is not fully used spends it later. What
+    later periods will allow is computed once per period. A budget that turns at the same times as
+    before has not changed.
+
+    ``capacity`` counts from the start of the run; None: unlimited.
+    """
 
     unroll: Unroll
     wall: float
@@ -145,3 +150,104 @@ def _slow_at_the_end(pieces: list[tuple[float, float]], use: QuotaUse) -> list[t
     soon = [piece for piece in later if piece[0] <= _TAIL_SECONDS]
     after = soon[-1][1] if soon else rate
     return [(0.0, bound), (_TAIL_SECONDS, after), *later[len(soon) :]]
+
+
+class Arrivals:
+    """Bytes of each site since its last report, so that every byte is counted once.
+
+    For running sites; a site that has ended is forgotten with its last report.
+    """
+
+    def __init__(self) -> None:
+        self._counted: dict[str, tuple[int, int, int]] = {}
+        """The visit, its restarts, and the bytes counted in it so far."""
+
+    def fresh(self, report: Progress) -> int:
+        """Wire bytes since the last report of the site. After a restart they count from its
+        beginning: what it found stored was counted before, or in another leg."""
+        # Called for thousands of sites, several times a second: so no further calls.
+        came = report.wire_bytes + report.under_way_bytes - report.earlier_wire_bytes
+        now = report.visit, report.restarts, came
+        before = self._counted.get(report.site)
+        if report.ended is not None:  # reported once; the site may come again
+            self._counted.pop(report.site, None)
+        elif now == before:
+            return 0
+        else:
+            self._counted[report.site] = now
+        if before is None or before[:2] != now[:2]:
+            return came
+        return max(came - before[2], 0)
+
+
+def first_slot(quota: Quota, wall: float) -> int:
+    """The slot in which the quota's period of an instant began."""
+    return _Period.of(quota, wall).first_slot
+
+
+def _slot(wall: float) -> int:
+    return math.floor(wall / SLOT_SECONDS)
+
+
+class _Period(msgspec.Struct, frozen=True):
+    """A period of a quota, in seconds since 1970; cached, as it takes long to compute."""
+
+    quota: Quota
+    began: float
+    resets: float
+
+    @classmethod
+    def of(cls, quota: Quota, wall: float) -> _Period:
+        moment = datetime.fromtimestamp(wall, UTC)
+        return cls(quota, quota.began(moment).timestamp(), quota.resets(moment).timestamp())
+
+    def holds(self, quota: Quota, wall: float) -> bool:
+        return quota is self.quota and self.began <= wall < self.resets
+
+    @property
+    def first_slot(self) -> int:
+        return _slot(self.began)
+
+
+class LineUse(msgspec.Struct):
+    """Line use: wire bytes over time, for quotas.
+
+    Counted by quarters of an hour of wall-clock time and stored in the catalog, so that the use of
+    a quota with any period in any zone can be computed over all runs of a collection. Pure: the
+    caller reports bytes, and saves what `unsaved` returns.
+
+    ``slots`` has the bytes of earlier runs and this one; ``_fresh`` those not saved yet.
+    """
+
+    slots: Counter[int]
+    _fresh: Counter[int] = msgspec.field(default_factory=Counter)
+    _counted: Arrivals = msgspec.field(default_factory=Arrivals)
+    _period: _Period | None = None
+    """The period of the last call of `of_quota`."""
+
+    @classmethod
+    def of(cls, saved: Mapping[int, int]) -> LineUse:
+        return cls(Counter(saved))
+
+    def look(self, reports: Sequence[Progress], wall: float) -> None:
+        """Count what came since the last look."""
+        fresh = sum(map(self._counted.fresh, reports))
+        if fresh:
+            self.add(fresh, wall)
+
+    def add(self, bytes_: int, wall: float) -> None:
+        self.slots[_slot(wall)] += bytes_
+        self._fresh[_slot(wall)] += bytes_
+
+    def of_quota(self, quota: Quota, wall: float) -> QuotaUse:
+        """The use of a quota. Slots in the future count, too, if the clock was set back."""
+        if self._period is None or not self._period.holds(quota, wall):
+            self._period = _Period.of(quota, wall)
+        first = self._period.first_slot
+        used = sum(bytes_ for slot, bytes_ in self.slots.items() if slot >= first)
+        return QuotaUse(quota, used, datetime.fromtimestamp(wall, UTC))
+
+    def unsaved(self) -> dict[int, int]:
+        """Bytes by slot since the last call."""
+        fresh, self._fresh = dict(self._fresh), Counter()
+        return fresh

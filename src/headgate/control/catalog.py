@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from headgate.traffic.server_speed import ServerSpeed
+from headgate.bandwidth.server_speed import ServerSpeed
 
 __all__ = ["Catalog", "KeptPromise", "Outcome", "Run", "Server", "SiteState", "Visit"]
 
@@ -85,7 +85,7 @@ class SiteState(msgspec.Struct, frozen=True):
     asked: float
     """Time of the last visit."""
     outlook: bytes = b""
-    """What the board knows of it, as `headgate.jobs.keeping.kept_memory` encodes it; empty: to be
+    """What the board knows of it, as `headgate.features.keep.kept_memory` encodes it; empty: to be
     computed again."""
     costs: tuple[float, float, float] | None = None
     """Measured costs: bytes of a connection and of a request, seconds of a fetch."""

@@ -1,34 +1,33 @@
 """The manager's decisions: events in, commands out; no clock, no I/O.
 
-It updates the planner's state of the crawl (planning/replan.py) from what nodes report: bytes that
-came, bytes still to come and their range, the speeds of servers, sites that wait for their own
+It updates the planner's state of the crawl (scheduling/replan.py) from what nodes report: bytes
+that came, bytes still to come and their range, the speeds of servers, sites that wait for their own
 delay. At every event it asks the planner for rates and passes on those that changed
 (rate_setting.py). `look` is quick; `decide` may take some hundredths of a second. A task is started
 when its site gets its first rate; a site with rate 0 is parked. Tasks may `arrive` at any time,
 also for a site that has ended; a crawl has all of its tasks from the beginning.
 
-Unknown sites are looked at first and join the plan when their look is over (open_sites.py). An
+Unknown sites are looked at first and join the plan when their look is over (active_sites.py). An
 unlimited budget needs no planner: m sites run without limit, in the order of the plan.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from headgate.control.budget_now import BudgetNow
+from headgate.control.active_sites import ActiveSites, PolicyPort
 from headgate.control.forecast import Forecast
-from headgate.control.open_sites import Following, OpenSites
 from headgate.control.rate_setting import RateSetting
-from headgate.control.site_stops import SiteStops
-from headgate.control.site_watch import SiteWatch
+from headgate.control.site_estimate import SiteWatch
 from headgate.crawling.progress import Progress
 from headgate.model.site import Site
 from headgate.model.task import Task
-from headgate.planning.capacity import Capacity
-from headgate.planning.replan import BudgetChanged, CrawlState, SiteEnded, Started, take_in
+from headgate.scheduling.capacity import Capacity
+from headgate.scheduling.replan import BudgetChanged, CrawlState, SiteEnded, Started, take_in
 
 __all__ = [
     "LOOK_SECONDS",
@@ -85,7 +84,7 @@ class Manager(msgspec.Struct):
     """``_told`` has the rates that nodes were last told, of every site started."""
 
     budget: BudgetNow
-    sites: OpenSites
+    sites: ActiveSites
     _to_start: dict[str, Task]
     _to_stop: SiteStops
     _told: dict[str, float] = msgspec.field(default_factory=dict)
@@ -97,14 +96,14 @@ class Manager(msgspec.Struct):
         forecasts: Mapping[str, Forecast],
         capacity: Capacity | None,
         slots: int,
-        following: Following | None = None,
+        following: PolicyPort | None = None,
     ) -> Manager:
         """``sites`` are in the order of the plan, each to be visited once and whole. ``following``
         sets their rates; None: Headgate's own policy does."""
         budget = capacity or Capacity.constant(1.0)
         state = CrawlState({}, deque(), budget, slots, look_seconds=LOOK_SECONDS, may_park=True)
         watched = {site.name: SiteWatch.of(site, forecasts[site.name]) for site in sites}
-        open_sites = OpenSites(state, watched, RateSetting(state, watched), following=following)
+        open_sites = ActiveSites(state, watched, RateSetting(state, watched), following=following)
         open_sites.begin(forecasts, limited=capacity is not None)
         stops = SiteStops(watched)
         stops.note(watched.values())
@@ -211,3 +210,86 @@ def _differs(rate: float, told: float) -> bool:
     """A decrease always counts, so that the sum does not exceed the budget; an increase if it is
     worth it."""
     return rate < told or rate > told * (1 + _WORTH_TELLING)
+
+
+class BudgetNow(msgspec.Struct):
+    """What may pass from now on: the user's budget over time, limited to what the line has for us.
+
+    The plan is made for what the line has; nodes are told the user's total, since whoever
+    measures the line limits them further.
+    """
+
+    capacity: Capacity | None
+    """None: unlimited."""
+    line: float = math.inf
+    """What the line has for us if others use it too."""
+    held_back: bool = False
+    """We are held below that at the moment, so servers cannot be measured."""
+    told: float | None = None
+    """The total that nodes were last told."""
+
+    def rate(self, now: float) -> float:
+        """Bytes per second to plan for; only with a limited budget."""
+        assert self.capacity is not None
+        return min(self.capacity.rate_at(now), self.line)
+
+    def part_of(self, given: float, now: float) -> float:
+        """The share of its rate that each site gets if all use theirs, ``given`` in total. With
+        loans, rates add up to more than the line, and a server that delivers only this share is
+        not slow."""
+        return 1.0 if self.capacity is None or not given else min(self.rate(now) / given, 1.0)
+
+    def pausing(self, now: float) -> bool:
+        """Whether nothing may pass, and nodes were told so."""
+        return self.capacity is not None and self.rate(now) == 0 == self.told
+
+    def next_turn(self, now: float) -> float:
+        """When the budget changes by itself; infinity: never."""
+        return math.inf if self.capacity is None else self.capacity.next_turn(now)
+
+    def changed(self, now: float) -> BudgetChanged:
+        """The event for the planner."""
+        capacity = self.capacity or Capacity.constant(1.0)
+        return BudgetChanged(now, capacity.at_most(self.line))
+
+    def news(self, now: float) -> float | None:
+        """The total if nodes do not know it yet; they are taken to know it from now on. To be asked
+        at any event, since the budget may have changed in the meantime."""
+        total = math.inf if self.capacity is None else self.capacity.rate_at(now)
+        if total == self.told:
+            return None
+        self.told = total
+        return total
+
+
+class SiteStops:
+    """The sites to be stopped at their deadlines, in order of time.
+
+    ``watched`` has the open sites; sites that ended may still be in the queue.
+    """
+
+    def __init__(self, watched: Mapping[str, SiteWatch]) -> None:
+        self._watched = watched
+        self._line: deque[SiteWatch] = deque()
+        """By deadline."""
+
+    def note(self, arrived: Iterable[SiteWatch]) -> None:
+        """Add those that stop at their deadlines."""
+        stops = [watched for watched in arrived if watched.stops]
+        if stops:
+            stops += filter(self._is_open, self._line)
+            self._line = deque(sorted(stops, key=lambda watched: watched.deadline))
+
+    def next(self) -> float:
+        """When the next stop is due; infinity: never."""
+        while self._line and not self._is_open(self._line[0]):
+            self._line.popleft()
+        return self._line[0].deadline if self._line else math.inf
+
+    def due(self, now: float) -> str | None:
+        """A site whose deadline has come, each once; None: there is none."""
+        return self._line.popleft().site.name if self.next() <= now else None
+
+    def _is_open(self, watched: SiteWatch) -> bool:
+        """Not so if another visit of the site has begun since."""
+        return self._watched.get(watched.site.name) is watched

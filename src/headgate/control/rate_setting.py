@@ -1,9 +1,4 @@
-"""The rate of each running site: by the planner, then adjusted by observations.
-
-The planner's rates go by priority, deadlines and caps (planning/replan.py). Sites of which little
-is known get a small rate (glimpses.py), what caps leave over is offered to all running sites, and
-what some leave unused is lent to others (lending.py).
-"""
+"""The rate of each running site: by the plan, then lent on while a site cannot use it."""
 
 from __future__ import annotations
 
@@ -12,11 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from headgate.control.glimpses import in_want, with_glimpses
-from headgate.control.lending import lent_rates, worth_lending
-from headgate.control.site_watch import SiteWatch
+from headgate.control.site_estimate import SiteWatch
 from headgate.crawling.progress import Progress
-from headgate.planning.replan import (
+from headgate.scheduling.replan import (
     CrawlState,
     begin,
     deadlines_ahead,
@@ -35,8 +28,15 @@ _MOST_LENT = 200
 
 
 class RateSetting(msgspec.Struct):
-    """Works on the planner's state, which its owner updates; ``watched`` has every unfinished
-    site."""
+    """The rate of each running site: by the planner, then adjusted by observations.
+
+    The planner's rates go by priority, deadlines and caps (scheduling/replan.py). Sites of which
+    little is known get a small rate (`in_want`), what caps leave over is offered to all running
+    sites, and what some leave unused is lent to others (`lent_rates`).
+
+    Works on the planner's state, which its owner updates; ``watched`` has every unfinished
+    site.
+    """
 
     state: CrawlState
     watched: Mapping[str, SiteWatch]
@@ -70,7 +70,7 @@ class RateSetting(msgspec.Struct):
             warm_up(state)
             return self._with_the_rest(self._planned(), budget)
         if deadlines_ahead(state):
-            from headgate.planning.mending import mend
+            from headgate.scheduling.order_repair import mend
 
             mend(state)
         set_rates(state)
@@ -126,7 +126,7 @@ class RateSetting(msgspec.Struct):
         """Not for a single site: its rate says as much, and NumPy need not be loaded."""
         if len(self.state.sites) <= 1:
             return {}
-        from headgate.planning.foreseen import foreseen_ends
+        from headgate.scheduling.completion_times import foreseen_ends
 
         return foreseen_ends(self.state)
 
@@ -165,3 +165,81 @@ class RateSetting(msgspec.Struct):
             more[site] += part
             rest -= part
         return more
+
+
+# Lends unused parts of sites' rates to other sites, from one look to the next.
+#
+# It takes seconds to see how fast a server is; until then a site may hold a rate that it cannot
+# use, and the line would be idle. So what sites left unused at the last look goes, in order, to
+# those that used all they had, or had nothing. The rates then add up to more than the budget, but
+# the total still holds; as soon as a site uses its own rate again, it is no longer lent.
+
+
+_WORTH_LENDING = 0.05
+"""Part of the budget; less is not worth a change of rates."""
+
+
+def worth_lending(rate: float, budget: float) -> bool:
+    return rate >= _WORTH_LENDING * budget
+
+
+def lent_rates(
+    unused: Mapping[str, float], room: Mapping[str, float], budget: float
+) -> dict[str, float]:
+    """The loan of each site in bytes per second. ``unused`` is what sites leave of their rates,
+    ``room`` what others could use in addition to theirs, in order.
+
+    >>> lent_rates({"slow": 40.0}, {"a": 30.0, "slow": 90.0, "b": 50.0}, 100.0)
+    {'a': 30.0, 'b': 10.0}
+    """
+    left = sum(unused.values())
+    lent: dict[str, float] = {}
+    for site, most in room.items():
+        part = min(most, left) if site not in unused else 0.0
+        if worth_lending(part, budget):
+            lent[site] = part
+            left -= part
+    return lent
+
+
+# A small rate for sites of which too little is known, while others have the rest of the line.
+#
+# A deadline may depend on a site of which no page was fetched yet, or whose size is very uncertain.
+# Parked until its likely bytes are due, it would show too late that there are more. So it gets a
+# small part of the line, which the others give up in proportion; its pages are stored like all
+# others, and nothing is fetched twice.
+
+
+_PART = 0.03
+"""Part of the budget for each such site."""
+_AT_ONCE = 4
+"""A trickle for hundreds would show nothing of any, and each page of one that is due late is taken
+from those that are due soon."""
+
+
+def with_glimpses(
+    rates: Mapping[str, float], little_known: Sequence[str], budget: float
+) -> dict[str, float]:
+    """Rates with the same sum in which the first of ``little_known`` have their small rate.
+
+    >>> rates = with_glimpses({"a": 60.0, "b": 40.0, "c": 0.0}, ["b", "c"], 100.0)
+    >>> {site: round(rate, 1) for site, rate in rates.items()}
+    {'a': 58.2, 'b': 38.8, 'c': 3.0}
+    """
+    waiting = in_want(rates, little_known, budget)
+    if not waiting:
+        return dict(rates)
+    trickle = _PART * budget
+    missing = sum(max(trickle - rates[site], 0.0) for site in waiting)
+    given = sum(rate for site, rate in rates.items() if site not in waiting)
+    if given <= missing:
+        return dict(rates)
+    kept = 1.0 - missing / given
+    return {
+        site: max(rate, trickle) if site in waiting else rate * kept for site, rate in rates.items()
+    }
+
+
+def in_want(rates: Mapping[str, float], little_known: Sequence[str], budget: float) -> list[str]:
+    """The sites that should have a small rate and have less; ``little_known`` is by priority."""
+    return [site for site in little_known if rates.get(site, 0.0) < _PART * budget][:_AT_ONCE]

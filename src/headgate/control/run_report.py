@@ -13,16 +13,16 @@ from typing import Self
 
 import msgspec
 
-from headgate.control.samples import SECOND, Samples
+from headgate.control.timeline import SECOND, Samples
 from headgate.crawling.progress import Progress, TaskState
 from headgate.frontier.scope import host_of
-from headgate.model.left_out import LeftOut
+from headgate.model.budget import QuotaUse
 from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite
-from headgate.model.quota import QuotaUse
 from headgate.model.run_report import (
     ENDS_AS_TOLD,
     FocusReport,
     HostFigures,
+    LeftOut,
     Leg,
     QuotaReport,
     RunReport,
@@ -256,11 +256,11 @@ def _order(order: ScoreOrder | None, totals: _Totals) -> ScoreOrderReport | None
     return ScoreOrderReport(
         order.admission,
         order.look_ahead,
-        sum(queue.begun for queue in totals.queues),
-        sum(queue.out_of_order for queue in totals.queues),
-        sum(queue.places for queue in totals.queues),
-        sum(focus.pages for focus in totals.focuses),
-        sum(focus.relevant for focus in totals.focuses),
+        begun=sum(queue.begun for queue in totals.queues),
+        out_of_order=sum(queue.out_of_order for queue in totals.queues),
+        places=sum(queue.places for queue in totals.queues),
+        pages=sum(focus.pages for focus in totals.focuses),
+        relevant=sum(focus.relevant for focus in totals.focuses),
     )
 
 
@@ -293,10 +293,10 @@ def _quota(use: QuotaUse | None) -> QuotaReport | None:
     return QuotaReport(
         str(use.quota),
         use.quota.bytes,
-        use.used,
-        use.left,
-        use.resets.timestamp(),
-        str(use.quota.zone),
+        used=use.used,
+        left=use.left,
+        resets_at=use.resets.timestamp(),
+        zone=str(use.quota.zone),
     )
 
 

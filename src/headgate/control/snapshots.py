@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence, Set
 import msgspec
 
 from headgate.control.forecast import Forecast
-from headgate.control.sizing import SizeWatch
+from headgate.control.size_estimate import SizeWatch
 from headgate.crawling.progress import Progress
-from headgate.model.quota import QuotaUse
+from headgate.model.budget import QuotaUse
 from headgate.model.run_report import SiteReport
 from headgate.model.snapshot import SiteSnapshot, Snapshot
 
-__all__ = ["Look", "Snapshots"]
+__all__ = ["Moment", "Snapshots"]
 
 
-class Look(msgspec.Struct, frozen=True):
+class Moment(msgspec.Struct, frozen=True):
     """A running crawl at one moment; times are those of the run, its earlier legs included."""
 
     now: float
@@ -60,7 +60,7 @@ class Snapshots:
         self._sizes = {name: SizeWatch(known) for name, known in forecasts.items()}
         self._sites.clear()
 
-    def of(self, look: Look) -> Snapshot:
+    def of(self, look: Moment) -> Snapshot:
         reports = {report.site: report for report in look.reports}
         names = list(self._moving | reports.keys() | look.ends.keys()) if self._sites else None
         changed = [
@@ -72,13 +72,15 @@ class Snapshots:
         return Snapshot(
             look.now,
             look.budget,
-            tuple(self._sites.values()),
-            look.making_way,
-            _end_of_pause(look.quota) if look.quota is not None and look.paused else "",
-            tuple(changed),
+            sites=tuple(self._sites.values()),
+            making_way=look.making_way,
+            paused_until=_end_of_pause(look.quota)
+            if look.quota is not None and look.paused
+            else "",
+            changed=tuple(changed),
         )
 
-    def _site(self, site: SiteReport, report: Progress | None, look: Look) -> SiteSnapshot:
+    def _site(self, site: SiteReport, report: Progress | None, look: Moment) -> SiteSnapshot:
         size = self._sizes.get(site.name)
         rate = look.measured.get(site.name, 0.0)
         share = look.granted.get(site.name)
@@ -90,17 +92,17 @@ class Snapshots:
         return SiteSnapshot(
             site.name,
             site.state,
-            site.pages,
-            site.to_do,
-            site.wire_bytes,
-            rate,
-            share if share is not None and share < float("inf") else None,
-            None if size is None else size.whole,
-            site.deadline,
-            eta if site.finished is None else _end(site),
-            sum(site.errors.values()),
-            site.focus.relevant if site.focus and site.focus.curve else None,
-            self._why_missed(site, look.now) if site.finished is not None else "",
+            pages=site.pages,
+            to_do=site.to_do,
+            wire_bytes=site.wire_bytes,
+            rate=rate,
+            share=share if share is not None and share < float("inf") else None,
+            expected=None if size is None else size.whole,
+            deadline=site.deadline,
+            eta=eta if site.finished is None else _end(site),
+            errors=sum(site.errors.values()),
+            relevant=site.focus.relevant if site.focus and site.focus.curve else None,
+            missed=self._why_missed(site, look.now) if site.finished is not None else "",
         )
 
 

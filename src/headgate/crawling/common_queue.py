@@ -1,5 +1,5 @@
 """One queue over all sites of a node: the best page of all goes next while there is room on the
-line. `headgate.traffic.fetcher_manager` decides; this performs its decisions.
+line. `headgate.bandwidth.admission_control` decides; this performs its decisions.
 
 Every site has one place in the queue, with the best page that its frontier could fetch now. When
 its turn comes, the frontier says which page is best by then, so a page found meanwhile is not late,
@@ -17,19 +17,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from headgate.bandwidth.admission_control import WAYS, Download, FetcherManager, Start
+from headgate.bandwidth.server_speed import Measure, ServerSpeed, ServerSpeeds
 from headgate.crawling.ports import Clock, Rates
-from headgate.frontier.commands import Ready
+from headgate.frontier.events import Ready
+from headgate.frontier.priority_queue import LEVELS, score_of
 from headgate.frontier.scope import host_of
-from headgate.frontier.scored_todo import LEVELS, score_of
 from headgate.model.fetch import Fetched, FetchFailure
-from headgate.model.local_time import Calendar
 from headgate.model.score_order import QueueTally, ScoreOrder
-from headgate.traffic.admission import Start
-from headgate.traffic.fetcher_manager import WAYS, FetcherManager
-from headgate.traffic.score_queue import Download
-from headgate.traffic.server_speed import Measure, ServerSpeed, ServerSpeeds
+from headgate.model.timetable import Calendar
 
-__all__ = ["CommonQueue", "KnownSpeed", "Place"]
+__all__ = ["CommonQueue", "KnownSpeed", "QueuePlace"]
 
 KnownSpeed = tuple[str, str, ServerSpeed]
 """(host, address, speed of the server by earlier runs)."""
@@ -53,7 +51,7 @@ Begin = Callable[[], str | None]
 
 
 @dataclass(slots=True)
-class Place:
+class QueuePlace:
     """A site's place in the queue; ``waiting`` is its best page."""
 
     site: str
@@ -106,7 +104,7 @@ class CommonQueue:
         self._calendar = calendar
         self._fetcher = fetcher
         self._clock = clock
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, QueuePlace] = {}
         """By the key of their waiting page."""
         self._addresses = {host: address for host, address, _ in known}
         """Last known address of each host."""
@@ -115,16 +113,16 @@ class CommonQueue:
         self._carried = fetcher.carried()
         self._timer = asyncio.get_running_loop().call_later(_BEAT_SECONDS, self._beat)
 
-    def place(self, site: str, begin: Begin, most: float) -> Place:
+    def place(self, site: str, begin: Begin, most: float) -> QueuePlace:
         self._fetcher.meter.set_site(site, most)
-        return Place(site, begin, most, self)
+        return QueuePlace(site, begin, most, self)
 
     def set_total(self, rate: float) -> None:
         self._manager.limit = rate
         self._fetcher.meter.set_total(rate if self._manager.way.enforced else math.inf)
         self._look_soon()
 
-    def line_up(self, place: Place, best: Ready | None) -> None:
+    def line_up(self, place: QueuePlace, best: Ready | None) -> None:
         """Replace the best page of a site; one of the same score keeps its place."""
         before = place.waiting
         if best is None:
@@ -147,7 +145,9 @@ class CommonQueue:
         self._places[download.key] = place
         self._look_soon()
 
-    def landed(self, place: Place, start: Start, outcome: Fetched | FetchFailure | None) -> None:
+    def landed(
+        self, place: QueuePlace, start: Start, outcome: Fetched | FetchFailure | None
+    ) -> None:
         key = start.download.key
         if isinstance(outcome, Fetched):
             self._addresses[host_of(outcome.url)] = outcome.address or start.download.server
@@ -184,7 +184,7 @@ class CommonQueue:
                 tally.begun + 1, tally.out_of_order + (passed > 0), tally.places + passed
             )
 
-    def _hold(self, place: Place) -> None:
+    def _hold(self, place: QueuePlace) -> None:
         """Limit a site to the shares of its fetches in progress; without any, robots.txt may be
         fetched all the same."""
         if self._manager.way.enforced:

@@ -12,11 +12,11 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from headgate.bandwidth.server_tally import ServerTally
 from headgate.crawling.ports import Fetcher
 from headgate.crawling.progress import Progress
 from headgate.crawling.second_reader import SecondReader
 from headgate.model.task import Task
-from headgate.traffic.server_tally import ServerTally
 
 if TYPE_CHECKING:  # few crawls have one
     from headgate.crawling.common_queue import CommonQueue

@@ -2,20 +2,20 @@
 
 | port        | adapters                                                        |
 |-------------|-----------------------------------------------------------------|
-| `Clock`     | `crawling.clock.SystemClock`; `lab.worlds.virtual_time`         |
-| `Fetcher`   | `fetching.http.HttpFetcher`; `lab.worlds.simulated_web`         |
-| `SiteStore` | `storage.journals.spool.SiteSpool`; `crawling.memory_store`     |
+| `Clock`     | `engine.clock.SystemClock`; `testing.virtual_time`         |
+| `Fetcher`   | `fetching.client.HttpFetcher`; `testing.simulated_web`         |
+| `SiteStore` | `storage.journals.spool.SiteSpool`; `testing.memory_store`     |
 | `Known`     | `storage.memory.known_pages.KnownPages`;                        |
-|             | `crawling.memory_known`                                         |
-| `Scorer`    | `crawling.focusing.InPlace`; `grid.own_scorer`                  |
-| `Fleet`     | `crawling.node.Node`; `grid.processes`; `grid.yielding_fleet`;  |
-|             | `grid.grid_fleet`                                               |
-| `SurveyLog` | `storage.journals.survey_log.SurveyFile`;                       |
-|             | `crawling.memory_survey_log`                                    |
+|             | `testing.memory_store`                                         |
+| `Scorer`    | `crawling.focused_crawl.InPlace`; `engine.scorers`                  |
+| `Fleet`     | `crawling.node.Node`; `engine.processes`; `engine.background_fleet`;  |
+|             | `features.grid.coordinator.fleet`                                               |
+| `SurveyLog` | `features.survey.log.SurveyFile`;                       |
+|             | `testing.memory_store`                                    |
 
 Every adapter of a port passes the port's suite in ``tests/contract``. The catalog's port is
-`headgate.control.catalog`, its twin in memory `headgate.control.memory_catalog`; the port of a
-node's tasks is `headgate.crawling.task_source`, its twin `headgate.crawling.memory_desk`.
+`headgate.control.catalog`, its twin in memory `headgate.testing.memory_catalog`; the port of a
+node's tasks is `headgate.features.grid.protocol`, its twin `headgate.testing.memory_desk`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from headgate.bandwidth.server_tally import ServerTally
 from headgate.crawling.progress import Progress
 from headgate.focus.signs import PageSigns
-from headgate.frontier.hash_set import Hashes
-from headgate.frontier.journal import JournalEntry
+from headgate.frontier.events import JournalEntry
+from headgate.frontier.seen_urls import Hashes
 from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Earlier, Page
 from headgate.model.task import Task
-from headgate.surveying.entries import SurveyEntry
-from headgate.traffic.server_tally import ServerTally
 
 __all__ = [
     "Clock",
@@ -44,7 +43,6 @@ __all__ = [
     "Scorer",
     "SiteStore",
     "StoredPage",
-    "SurveyLog",
 ]
 
 
@@ -276,18 +274,5 @@ class Known(Protocol):
         ...
 
     def hashes(self) -> Hashes:
-        """Hashes of all known URLs, as `headgate.frontier.seen.url_hashes` makes them."""
-        ...
-
-
-class SurveyLog(Protocol):
-    """Every request of a survey, durable once committed."""
-
-    @property
-    def waiting_bytes(self) -> int: ...
-
-    def put(self, entry: SurveyEntry) -> None: ...
-
-    def commit(self) -> int:
-        """Store everything added, which may block; returns the number of entries stored."""
+        """Hashes of all known URLs, as `headgate.frontier.seen_urls.url_hashes` makes them."""
         ...

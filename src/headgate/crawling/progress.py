@@ -2,20 +2,116 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from enum import StrEnum
 
 import msgspec
 
-from headgate.crawling.growth import Growth
+from headgate.frontier.events import JournalEntry, UrlOutcome
+from headgate.model.encoding import Label, Span, Tally, Text, Volume
 from headgate.model.fetch import LEFT_OUT
-from headgate.model.left_out import LeftOut
 from headgate.model.page import Role
-from headgate.model.run_report import FocusReport
+from headgate.model.run_report import FocusReport, LeftOut
 from headgate.model.score_order import QueueTally
-from headgate.model.told_values import Label, Span, Tally, Text, Volume
 
-__all__ = ["HANDED_OVER", "REDIRECTS", "SHARED_OUT", "Landed", "Progress", "TaskState"]
+__all__ = [
+    "HANDED_OVER",
+    "REDIRECTS",
+    "SHARED_OUT",
+    "FetchCounts",
+    "Growth",
+    "Progress",
+    "Sizes",
+    "TaskState",
+]
+
+_LEAST_BYTES = 100
+"""Lower bound for logarithms: that of an empty failed fetch would dominate the mean."""
+
+
+class Sizes(msgspec.Struct):
+    """Sizes of the responses of one depth."""
+
+    responses: Tally = 0
+    wire_bytes: Volume = 0
+    log_bytes: Span = 0.0
+    """Sum of the logarithms of their wire bytes."""
+
+    def add(self, wire_bytes: int) -> None:
+        self.responses += 1
+        self.wire_bytes += wire_bytes
+        self.log_bytes += math.log(max(wire_bytes, _LEAST_BYTES))
+
+
+class Growth(msgspec.Struct):
+    """The counters of a crawl from which the site's size is estimated.
+
+    By depth: URLs known, URLs settled, new URLs found on the settled ones, and their sizes; pages
+    of one depth are more alike than those of different depths. In addition there are running means
+    in which later pages weigh more, since what a crawl meets first (navigation, indexes) is not
+    typical. The k-th weight of a mean grows like k**e; it takes one addition per page.
+
+    The counters of one site run, including what an interrupted run did before.
+    """
+
+    known: list[Tally] = msgspec.field(default_factory=list)
+    """URLs by depth, settled or to do."""
+    settled: list[Tally] = msgspec.field(default_factory=list)
+    """Those of them that are done."""
+    brought: list[Tally] = msgspec.field(default_factory=list)
+    """New URLs that the settled ones of each depth linked to."""
+    sizes: list[Sizes] = msgspec.field(default_factory=list)
+    """By depth, of the responses of settled URLs."""
+    responses: Tally = 0
+    """Of all depths."""
+    late_bytes: Span = 0.0
+    """Mean wire bytes, weights growing like k."""
+    late_brought: Span = 0.0
+    """Mean of new URLs per page below the seeds, weights growing like k**3."""
+    below: Tally = 0
+    """Pages in that mean."""
+
+    def note(self, entry: JournalEntry) -> None:
+        """Count an entry of the frontier's journal, new or replayed."""
+        found = len(entry.found)
+        self.found(entry.depth, found)
+        if entry.outcome in (UrlOutcome.PAGE, UrlOutcome.DUPLICATE):
+            self.settle(entry.depth - 1, found)
+        elif entry.outcome is not UrlOutcome.FOUND:
+            self.settle(entry.depth)
+
+    def found(self, depth: int, urls: int) -> None:
+        """Count new URLs, from whatever source."""
+        self._reach(depth)
+        self.known[depth] += urls
+
+    def settle(self, depth: int, brought: int = 0) -> None:
+        """A URL is done and linked to so many new ones (which are counted by `found` as well)."""
+        self._reach(depth)
+        self.settled[depth] += 1
+        self.brought[depth] += brought
+        if depth:
+            self.below += 1
+            self.late_brought += (brought - self.late_brought) * min(1.0, 4 / (self.below + 3))
+
+    def came(self, depth: int, wire_bytes: int) -> None:
+        """Count the response of a settled URL."""
+        self._reach(depth)
+        self.sizes[depth].add(wire_bytes)
+        self.responses += 1
+        self.late_bytes += (wire_bytes - self.late_bytes) * 2 / (self.responses + 1)
+
+    def _reach(self, depth: int) -> None:
+        missing = depth + 1 - len(self.known)
+        if missing > 0:
+            for counts in (self.known, self.settled, self.brought):
+                counts.extend([0] * missing)
+            self.sizes.extend(Sizes() for _ in range(missing))
+
+
+# The progress of one run.
+
 
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 HANDED_OVER = "handed over"
@@ -32,7 +128,7 @@ class TaskState(StrEnum):
     """Ended with URLs left: a deadline, a stop, a fault."""
 
 
-class Landed(msgspec.Struct):
+class FetchCounts(msgspec.Struct):
     """What was fetched, counted at once; `Progress` has it once it is durable."""
 
     pages: int = 0
@@ -55,8 +151,8 @@ class Landed(msgspec.Struct):
             self.pages += 1
             self.unchanged += unchanged
 
-    def copy(self) -> Landed:
-        return Landed(self.pages, self.unchanged, self.payload_bytes, self.errors.copy())
+    def copy(self) -> FetchCounts:
+        return FetchCounts(self.pages, self.unchanged, self.payload_bytes, self.errors.copy())
 
 
 class Progress(msgspec.Struct):
@@ -116,7 +212,7 @@ class Progress(msgspec.Struct):
     unchanged: Tally = 0
     """Durable pages that are as an earlier run archived them."""
 
-    def keep(self, landed: Landed) -> None:
+    def keep(self, landed: FetchCounts) -> None:
         """Take over counters of what is durable now."""
         self.pages = landed.pages
         self.unchanged = landed.unchanged

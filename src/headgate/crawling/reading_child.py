@@ -9,8 +9,7 @@ import os
 import sys
 from typing import BinaryIO
 
-from headgate.crawling.pickled import receive, send
-from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
+from headgate.crawling.child_process import die_with_parent, leave_signals_to_parent, receive, send
 
 __all__ = ["serve"]
 

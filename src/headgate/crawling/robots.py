@@ -1,20 +1,29 @@
-"""Fetches robots.txt at the site's rate, following redirects as in RFC 9309."""
+"""Fetches robots.txt at the site's rate, keeps it for a day, and finds the sitemaps it names."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
-from headgate.crawling.reading_aside import Unreadable, read_aside
-from headgate.frontier.retries import is_busy, is_momentary
+from headgate.crawling.page_reader import PageReader
+from headgate.crawling.ports import Clock
+from headgate.crawling.reading_process import Unreadable, read_aside
+from headgate.frontier.events import Event, RobotsLearned, SitemapsNamed
+from headgate.frontier.politeness import PolitenessRules
+from headgate.frontier.retries import RetryRules, is_busy, is_momentary
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
-from headgate.reading.content import decode_content
+from headgate.model.page import Role
+from headgate.reading.content_coding import decode_content
 from headgate.reading.robots import EVERYTHING, MOST_BYTES, NOTHING, RobotsRules, rules_for_status
 from headgate.reading.urls import in_header, join
 
-__all__ = ["Request", "RobotsFile", "learn_robots", "sitemaps_of"]
+__all__ = ["Discovery", "RobotsCache", "RobotsFile", "learn_robots", "sitemaps_of"]
 
 Request = Callable[[FetchRequest], Awaitable[Fetched | FetchFailure]]
 """The type of `headgate.crawling.ports.Fetcher.fetch`."""
@@ -30,7 +39,10 @@ _LARGE_BYTES = 20_000
 
 
 class RobotsFile(msgspec.Struct):
-    """The rules, and the outcomes of the fetches."""
+    """Fetches robots.txt at the site's rate, following redirects as in RFC 9309.
+
+    The rules, and the outcomes of the fetches.
+    """
 
     rules: RobotsRules = NOTHING
     outcomes: list[Fetched | FetchFailure] = msgspec.field(default_factory=list)
@@ -127,3 +139,131 @@ def _redirect(fetched: Fetched) -> str | None:
     if target is None or urlsplit(target).scheme not in ("http", "https"):
         return None
     return target
+
+
+_GOOD_SECONDS = 86_400.0
+_MOST_ORIGINS = 5_000
+
+
+class CachedRobots(msgspec.Struct, frozen=True):
+    rules: RobotsRules
+    public: bool
+    """The origin is at a public address."""
+    fetched: float
+    """Seconds since 1970."""
+
+
+class RobotsCache(msgspec.Struct):
+    """Caches robots.txt of sites that are visited often, for a day, as RFC 9309 allows.
+
+    Bounded: the least recently used origin is dropped first. An unreachable robots.txt is not
+    cached.
+
+    The cache of one node.
+    """
+
+    most_origins: int = _MOST_ORIGINS
+    _kept: OrderedDict[str, CachedRobots] = msgspec.field(default_factory=OrderedDict)
+
+    def find(self, origin: str, wall: float) -> CachedRobots | None:
+        """None: there is no valid entry. One from the future was stored by a wrong clock."""
+        kept = self._kept.get(origin)
+        if kept is None or not 0 <= wall - kept.fetched < _GOOD_SECONDS:
+            return None
+        self._kept.move_to_end(origin)
+        return kept
+
+    def keep(self, origin: str, rules: RobotsRules, *, public: bool, wall: float) -> None:
+        if rules.unreachable:
+            self._kept.pop(origin, None)
+            return
+        self._kept[origin] = CachedRobots(rules, public, wall)
+        self._kept.move_to_end(origin)
+        while len(self._kept) > self.most_origins:
+            self._kept.popitem(last=False)
+
+
+_PATIENCE_SECONDS = 1.0
+_PACE = PolitenessRules()
+_RETRIES = RetryRules()
+
+
+class Discovery(msgspec.Struct):
+    """Fetches robots.txt of an origin before its first page, and finds its sitemaps.
+
+    An unreachable robots.txt forbids everything (RFC 9309), so a temporary failure would cost the
+    whole site: it is retried as often as a page, and then the host is given up with the reason. One
+    that does not arrive, or arrives very slowly, is not waited for longer than a page of its size.
+
+    If robots.txt names no sitemap, the usual place is tried.
+
+    For one site run: ``keep`` stores what was fetched, ``tell`` passes on what was found.
+    """
+
+    site: str
+    fetch: Request
+    reader: PageReader
+    clock: Clock
+    keep: Callable[[Fetched | FetchFailure, Role], Awaitable[None]]
+    tell: Callable[[Event], object]
+    waiting: set[str] = msgspec.field(default_factory=set)
+    """Origins that are paused, or slow to answer, at the moment."""
+    cache: RobotsCache | None = None
+    """What earlier visits learned, for sites that are visited often; an origin found here has its
+    sitemaps skipped as well."""
+    ignored: frozenset[str] = frozenset()
+    """Hosts whose robots.txt is not obeyed; it may still name sitemaps."""
+    reads_sitemaps: Callable[[str], bool] = lambda _: True
+    """Whether the sitemaps of an origin are read here and not by another part of the site."""
+
+    async def explore(self, origin: str) -> str:
+        """Learn an origin's rules and sitemaps; returns why that failed, or nothing."""
+        wall = self.clock.wall()
+        cached = None if self.cache is None else self.cache.find(origin, wall)
+        if cached is not None:
+            rules = cached.rules
+            self.tell(RobotsLearned(origin, rules.allows, rules.crawl_delay, cached.public))
+            return ""
+        with self._patience(origin):
+            found = await self._robots(origin)
+        for outcome in found.outcomes:
+            await self.keep(outcome, Role.ROBOTS)
+        rules = found.rules
+        if urlsplit(origin).hostname in self.ignored:
+            rules = replace(EVERYTHING, sitemaps=rules.sitemaps)
+        first = found.outcomes[0]
+        public = isinstance(first, Fetched) and first.public
+        if self.cache is not None:
+            self.cache.keep(origin, rules, public=public, wall=wall)
+        self.tell(RobotsLearned(origin, rules.allows, rules.crawl_delay, public, rules.unreachable))
+        if self.reads_sitemaps(origin):
+            self.tell(SitemapsNamed(sitemaps_of(rules, origin)))
+        return found.trouble if rules.unreachable else ""
+
+    async def _robots(self, origin: str) -> RobotsFile:
+        tries = 1
+        while True:
+            found = await learn_robots(origin, self.site, self.fetch, self.reader.agent)
+            last = found.outcomes[-1]
+            wait = _RETRIES.wait(tries)
+            if isinstance(last, Fetched):
+                wait = max(wait, self.reader.retry_after(last, self.clock.wall()) or 0.0)
+            if not found.momentary or tries == _RETRIES.tries or wait > _PACE.longest_pause:
+                return found
+            await self._pause(origin, wait)
+            tries += 1
+
+    async def _pause(self, origin: str, seconds: float) -> None:
+        self.waiting.add(origin)
+        await asyncio.sleep(seconds)
+
+    @contextmanager
+    def _patience(self, origin: str) -> Iterator[None]:
+        """An origin that is slow to give its rules does not occupy a crawler."""
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(_PATIENCE_SECONDS, self.waiting.add, origin)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self.waiting.discard(origin)

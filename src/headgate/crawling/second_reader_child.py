@@ -13,15 +13,15 @@ from typing import IO
 
 import msgspec
 
-from headgate.crawling.page_questions import LENGTH_BYTES, Answer, Question
-from headgate.crawling.with_parent import die_with_parent, leave_signals_to_parent
+from headgate.crawling.child_process import die_with_parent, leave_signals_to_parent
+from headgate.crawling.second_reader import LENGTH_BYTES, ReadAnswer, ReadQuestion
 
 __all__ = ["serve"]
 
 _NICE = 5
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Question).decode
+_decode = msgspec.msgpack.Decoder(ReadQuestion).decode
 
 
 def serve(questions: IO[bytes], answers: socket.socket) -> None:
@@ -37,7 +37,7 @@ def serve(questions: IO[bytes], answers: socket.socket) -> None:
 def _answered(question: bytes, body: bytes) -> bytes:
     """Empty on any error, such as a lone surrogate, which UTF-8 cannot encode."""
     try:
-        return _encode(Answer.of(_decode(question).read(body)))
+        return _encode(ReadAnswer.of(_decode(question).read(body)))
     except Exception:
         return b""
 

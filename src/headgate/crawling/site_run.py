@@ -5,68 +5,66 @@
         └──Record──► store ◄── page ─────────────────────────────────┘
 
 The frontier decides everything. Pages are met by today's links, as in a first crawl, so that depths
-and scope are today's; a page that did not change is read from the archive (`leads` has what else
-is known of the site).
+and scope are today's; a page that did not change is read from the archive (`url_sources` has what
+else is known of the site).
 
-A page is stored together with the journal entry that settles its URL (`storing`), so both become
-durable at once; a fetch that will be retried leaves nothing.
+A page is stored together with the journal entry that settles its URL (`page_writer`), so both
+become durable at once; a fetch that will be retried leaves nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
 
-from headgate.crawling.dialogue import LINKS_AT_ONCE, Dialogue
-from headgate.crawling.discovery import Discovery
-from headgate.crawling.focusing import Focusing
-from headgate.crawling.handing_over import HandingOver
-from headgate.crawling.held_pages import HeldPages
-from headgate.crawling.leads import Handed, Leads
-from headgate.crawling.page_reading import PageReader
+from headgate.crawling.background_tasks import RunTasks
+from headgate.crawling.focused_crawl import Focusing
+from headgate.crawling.frontier_driver import LINKS_AT_ONCE, Choose, FrontierDriver, ResponseEvents
+from headgate.crawling.page_reader import PageReader
+from headgate.crawling.page_requests import SiteRequests, not_modified
+from headgate.crawling.page_writer import PageWriter
 from headgate.crawling.ports import Clock, Fetcher, Known, SiteStore
 from headgate.crawling.progress import HANDED_OVER, SHARED_OUT, Progress, TaskState
-from headgate.crawling.requisites import Requisites
-from headgate.crawling.robots_cache import RobotsCache
-from headgate.crawling.run_tasks import RunTasks
+from headgate.crawling.robots import Discovery, RobotsCache
 from headgate.crawling.second_reader import SecondReader
-from headgate.crawling.site_requests import SiteRequests, not_modified
-from headgate.crawling.sitemap_visits import SitemapVisits
-from headgate.crawling.storing import Storing
-from headgate.crawling.understanding import Choose, Understanding
-from headgate.frontier.commands import (
+from headgate.crawling.url_sources import Handed, SitemapVisits, UrlSources
+from headgate.frontier.events import (
     FINISHED,
     Command,
     Done,
+    Event,
     Fetch,
     GiveUp,
     LearnRobots,
+    PageFetched,
     Ready,
     Record,
+    Redirected,
+    Slots,
+    Stop,
+    Turn,
+    UrlOutcome,
     Wait,
 )
-from headgate.frontier.events import Event, PageFetched, Redirected, Slots, Turn
 from headgate.frontier.frontier import Frontier
-from headgate.frontier.journal import Outcome
-from headgate.frontier.scored_todo import score_of
-from headgate.frontier.site_parts import Mine, all_mine, urls_of
+from headgate.frontier.priority_queue import score_of
+from headgate.frontier.scope import Mine, Scope, all_mine, urls_of
 from headgate.model.fetch import Fetched
-from headgate.model.left_out import merged
-from headgate.model.page import Page
-from headgate.model.run_report import MAX_TIME
+from headgate.model.page import Links, Page
+from headgate.model.run_report import MAX_TIME, merged
 from headgate.model.store_rule import StoreRule
 from headgate.model.task import SitePart, Task
 
-if TYPE_CHECKING:  # few crawls have one
+if TYPE_CHECKING:
     from headgate.crawling.common_queue import CommonQueue
 
-__all__ = ["SiteRun", "Tools"]
+__all__ = ["RequisiteRules", "SiteRun", "Tools"]
 
 _FIT_SLOTS_EVERY = 16
 """Fetches between two adjustments of the concurrency; at first, it is adjusted after each."""
@@ -92,7 +90,7 @@ class Tools(msgspec.Struct, frozen=True):
     """Commits the store together with others; None: it is committed by itself."""
     robots_cache: RobotsCache | None = None
     """If sites are visited often."""
-    requisites: Requisites | None = None
+    requisites: RequisiteRules | None = None
     """If page requisites are fetched, too."""
     queue: CommonQueue | None = None
     """If all sites share one queue; the frontier then waits for its turns."""
@@ -116,8 +114,10 @@ class SiteRun:
         part = task.part
         mine = all_mine if part is None else urls_of(part)
         rule = StoreRule.parse(site.store) if site.store else None
-        self._storing = storing = Storing(tools.store, tools.commit, progress, rule, mine)
-        self._commits = storing.commits
+        self._page_writer = page_writer = PageWriter(
+            tools.store, tools.commit, progress, rule, mine
+        )
+        self._commits = page_writer.commits
         queue = tools.queue
         self._place = (
             None if queue is None else queue.place(site.name, self._begin_one, self.max_rate)
@@ -129,35 +129,43 @@ class SiteRun:
             self.stop,
             *(() if self._place is None else (self._place.over,)),
         )
-        self._understanding = understanding = Understanding(
+        self._understanding = understanding = ResponseEvents(
             site.name, tools.reader, tools.second_reader, tools.clock, tools.choose
         )
-        self._dialogue = dialogue = Dialogue(
+        self._frontier_driver = frontier_driver = FrontierDriver(
             tools.frontier, tools.clock, tools.focus, tasks, self._perform
         )
         self._sitemaps = SitemapVisits(
             requests,
             understanding,
-            storing,
-            dialogue,
-            tools.focus,
-            tools.known if self._kept else None,
+            page_writer=page_writer,
+            frontier_driver=frontier_driver,
+            focus=tools.focus,
+            dated=tools.known if self._kept else None,
         )
         discovery = Discovery(
             site.name,
             requests.request,
-            tools.reader,
-            tools.clock,
-            storing.put_other,
-            dialogue.pass_on,
+            reader=tools.reader,
+            clock=tools.clock,
+            keep=page_writer.put_other,
+            tell=frontier_driver.pass_on,
             cache=tools.robots_cache,
             ignored=frozenset(site.robots_ignored),
             reads_sitemaps=partial(_reads_sitemaps, part, mine),
         )
-        self._leads = Leads(task, tools.known, discovery, dialogue, tasks, progress, tools.handed)
+        self._url_sources = UrlSources(
+            task,
+            tools.known,
+            discovery=discovery,
+            frontier_driver=frontier_driver,
+            tasks=tasks,
+            progress=progress,
+            handed=tools.handed,
+        )
         enough = None if part is None else part.enough
-        self._handing = HandingOver(tools.frontier, self._leads, dialogue, tasks, enough)
-        self._held = HeldPages()
+        self._handing = Handover(tools.frontier, self._url_sources, frontier_driver, tasks, enough)
+        self._held = PageMemoryLimit()
         self._slots = self._in_flight = 0
 
     async def run(self) -> Progress:
@@ -202,16 +210,16 @@ class SiteRun:
     def look(self) -> Progress:
         """The counters, brought up to date."""
         progress, fetcher, name = self.progress, self._tools.fetcher, self._site.name
-        if self._dialogue.news:
-            self._dialogue.news = False
+        if self._frontier_driver.news:
+            self._frontier_driver.news = False
             tally = self._tools.frontier.tally
             progress.to_do = tally.to_do + tally.in_flight
             progress.seen = tally.seen
-            progress.left_out = merged(tally.left_out, self._storing.left_out)
+            progress.left_out = merged(tally.left_out, self._page_writer.left_out)
             progress.seconds_per_request = self._tools.frontier.seconds_per_request
             self._in_flight = tally.in_flight
         progress.pausing = not self._in_flight and (
-            self._leads.waits if self._leads.open else self._dialogue.waits
+            self._url_sources.waits if self._url_sources.open else self._frontier_driver.waits
         )
         progress.under_way_bytes = fetcher.under_way(name)
         announced = fetcher.announced(name)
@@ -249,22 +257,22 @@ class SiteRun:
         slots = min(self._tools.fetcher.connections(name, url, expected), self._held.most)
         if slots != self._slots and not self._tasks.over:
             self._slots = slots
-            self._dialogue.tell(Slots(slots))
+            self._frontier_driver.tell(Slots(slots))
 
     def _take_up(self) -> None:
         """Start, or continue from the store."""
         self.progress.state = TaskState.CRAWLING
         self.progress.started = self._seconds
-        self._storing.recount(self._tools.focus)
+        self._page_writer.recount(self._tools.focus)
         self._tools.frontier.replay(self._tools.store.entries)
         resumed = landed = False
         for entry in self._tools.store.entries():
-            self._storing.note_growth(entry)
+            self._page_writer.note_growth(entry)
             resumed = True
-            landed = landed or entry.outcome not in (Outcome.FOUND, Outcome.REDIRECT)
+            landed = landed or entry.outcome not in (UrlOutcome.FOUND, UrlOutcome.REDIRECT)
         if landed:  # before the interruption; perhaps nothing is left that will
-            self._leads.take_up_rest()
-        self._leads.begin(resumed=resumed)
+            self._url_sources.take_up_rest()
+        self._url_sources.begin(resumed=resumed)
         self.rate_changed()
 
     def _perform(self, commands: list[Command], page: Page | None = None) -> Fetch | None:
@@ -278,11 +286,11 @@ class SiteRun:
                     else:
                         self._tasks.spawn(self._fetch(command))
                 case Record(entry=entry):
-                    self._storing.put(entry, page)
+                    self._page_writer.put(entry, page)
                 case Wait(until=until):
-                    self._dialogue.wake_at(until)
+                    self._frontier_driver.wake_at(until)
                 case LearnRobots(origin=origin):
-                    self._leads.explore(origin)
+                    self._url_sources.explore(origin)
                 case GiveUp(host=host, reason=reason):
                     self.progress.given_up[host] = reason
                 case Done(reason=reason):
@@ -301,7 +309,7 @@ class SiteRun:
         """The site's turn has come: start its best fetch, and return its URL."""
         if self._tasks.over:
             return None
-        commands = self._dialogue.ask(Turn())
+        commands = self._frontier_driver.ask(Turn())
         self._perform(commands)
         return next((command.url for command in commands if isinstance(command, Fetch)), None)
 
@@ -309,9 +317,9 @@ class SiteRun:
         """The frontier is done; the site is done when no other source of URLs is left."""
         if self._tasks.over:
             return
-        if reason == FINISHED and not self._leads.open:
-            self._leads.follow_last()
-        if reason != FINISHED or not self._leads.open:
+        if reason == FINISHED and not self._url_sources.open:
+            self._url_sources.follow_last()
+        if reason != FINISHED or not self._url_sources.open:
             self._tasks.end(reason)
 
     async def _fetch(self, first: Fetch) -> None:
@@ -333,25 +341,32 @@ class SiteRun:
                     earlier = None
                     outcome = await self._requests.page(fetch.url, None)
             event, read = await self._understanding.page(outcome, stored)
-            page = Page(outcome, fetch.depth, read.title, read.language, read.links, earlier)
+            page = Page(
+                outcome,
+                fetch.depth,
+                title=read.title,
+                language=read.language,
+                links=read.links,
+                earlier=earlier,
+            )
             if self._tools.focus is not None and isinstance(event, PageFetched):
                 judged = await self._tools.focus.judge(fetch.url, read, score_of(fetch.level))
                 event = structs.replace(event, scores=judged.scores)
                 page = structs.replace(page, relevance=judged.relevance)
             if read.requisites and self._tools.requisites is not None:
                 needed = self._tools.requisites.wanted(read.requisites)
-                await self._dialogue.tell_of(needed, fetch.depth, None)
+                await self._frontier_driver.tell_of(needed, fetch.depth, None)
             if isinstance(event, PageFetched) and len(event.links) > LINKS_AT_ONCE:
-                event = await self._dialogue.tell_most(event, fetch.depth + 1)
+                event = await self._frontier_driver.tell_most(event, fetch.depth + 1)
             fetch = self._landed(event, page)
 
     def _landed(self, event: Event, page: Page) -> Fetch | None:
-        outcome, progress, stored = page.outcome, self.progress, self._storing.kept(page)
+        outcome, progress, stored = page.outcome, self.progress, self._page_writer.kept(page)
         if not isinstance(event, Redirected):
-            self._leads.take_up_rest()
-        commands = self._dialogue.ask(event)
+            self._url_sources.take_up_rest()
+        commands = self._frontier_driver.ask(event)
         if any(isinstance(c, Record) and c.entry.url == outcome.url for c in commands):
-            self._storing.settled(stored)
+            self._page_writer.settled(stored)
         if isinstance(outcome, Fetched):
             self._requests.response_size.add(outcome.wire_bytes)
             if self._held.came(outcome, page.links):
@@ -372,3 +387,86 @@ def _reads_sitemaps(part: SitePart | None, mine: Mine, origin: str) -> bool:
     if part is None:
         return True
     return origin not in part.explored and bool(mine([f"{origin}/robots.txt"]))
+
+
+_LANDING_SECONDS = 1.0
+"""Fetches in flight may take so long to complete; then they are given up."""
+
+
+class Handover(msgspec.Struct):
+    """Ends a site run so that others continue it: another process, or several nodes."""
+
+    frontier: Frontier
+    url_sources: UrlSources
+    frontier_driver: FrontierDriver
+    tasks: RunTasks
+    enough: int | None
+    """Waiting URLs at which the run ends so that others can help; None: it runs to its end."""
+
+    def end(self, reason: str) -> None:
+        """Once fetches in flight are complete."""
+        asyncio.get_running_loop().call_later(_LANDING_SECONDS, self.tasks.end, reason)
+        self.frontier_driver.pass_on(Stop(reason))
+
+    def share_out(self) -> None:
+        """As soon as possible."""
+        self.enough = 0
+        self.look()
+
+    def look(self) -> None:
+        """End if enough URLs wait, but not before all other sources of URLs (sitemaps, known pages)
+        were followed: nobody else would follow them."""
+        waiting = self.frontier.waiting
+        if self.enough is None or waiting is None or self.url_sources.open or waiting < self.enough:
+            return
+        self.enough = None
+        self.end(SHARED_OUT)
+
+
+_MOST_HELD_BYTES = 12_000_000
+"""Rough limit for the pages being fetched and read at once."""
+_FORGETTING = 0.95
+
+
+class PageMemoryLimit:
+    """How many pages a site may have in memory at once: fewer if they are large.
+
+    By the largest of the latest pages.
+    """
+
+    __slots__ = ("_large_bytes",)
+
+    def __init__(self) -> None:
+        self._large_bytes = 1.0
+
+    def came(self, fetched: Fetched, links: Links | None) -> bool:
+        """Count a page; whether it is so large that the limit has changed much."""
+        held = len(fetched.payload)
+        if links is not None:
+            held += links.held_bytes
+        larger = held > 2 * self._large_bytes
+        self._large_bytes = max(held, _FORGETTING * self._large_bytes, 1.0)
+        return larger
+
+    @property
+    def most(self) -> int:
+        """Most pages at once; at least 1."""
+        return max(int(_MOST_HELD_BYTES / self._large_bytes), 1)
+
+
+class RequisiteRules(msgspec.Struct, frozen=True):
+    """Page requisites: images, style sheets, scripts, fonts, media.
+
+    They are found like links, at the depth of their page, and fetched regardless of ``include`` and
+    ``depth``, because they are part of a wanted page; ``exclude``, robots.txt and the pace of each
+    host hold. With "page" they may be on any host, with "same-site" only on the site's own.
+
+    Of one site run.
+    """
+
+    scope: Scope
+    anywhere: bool
+
+    def wanted(self, urls: Sequence[str]) -> Sequence[str]:
+        """Those that are to be fetched; they are in scope from now on."""
+        return self.scope.needs(urls, anywhere=self.anywhere)

@@ -12,22 +12,24 @@ loop while a claim waits for credit, and time-outs are suspended.
 from __future__ import annotations
 
 import asyncio
+import select
+import ssl
 import time
 from collections.abc import Callable
 
-from headgate.fetching.body import Body
-from headgate.fetching.channel import Buffers, Channel
-from headgate.fetching.crumbs import CrumbTurns
-from headgate.fetching.exchange import Exchange
-from headgate.fetching.faults import FetchFault
+from headgate.bandwidth.receive_window import wire_bytes
+from headgate.fetching.errors import FetchFault
+from headgate.fetching.exchange import Exchange, Reply
 from headgate.fetching.limits import Limits
-from headgate.fetching.metering import Meter
+from headgate.fetching.metering import Meter, ResponseMeter
 from headgate.fetching.origin import Origin
-from headgate.fetching.tap import Tap
+from headgate.fetching.response import Body
+from headgate.fetching.tcp import TcpConnection
+from headgate.fetching.tiny_segments import TinySegmentLimiter
+from headgate.fetching.tls import TlsStream
 from headgate.model.fetch import FailureKind
-from headgate.traffic.window import wire_bytes
 
-__all__ = ["Connection", "Surroundings"]
+__all__ = ["Channel", "Connection", "Surroundings"]
 
 _AT_ONCE = 256 * 1024
 _QUIET_SECONDS = 0.2
@@ -41,7 +43,7 @@ class Surroundings:
     def __init__(self, limits: Limits, meter: Meter) -> None:
         self.limits = limits
         self.meter = meter
-        self.crumbs = CrumbTurns(meter)
+        self.crumbs = TinySegmentLimiter(meter)
         self.buffers = Buffers()
         self.dropped: Callable[[Connection], None] = lambda _: None
         """Called with idle connections that ended."""
@@ -111,9 +113,9 @@ class Connection:
         fault = exchange.overdue(self._around.limits, now)
         if fault is not None:
             self._fail(exchange, fault)
-        elif exchange.tap is not None:
-            exchange.tap.reconcile()
-            self._gives_way(exchange, exchange.tap)
+        elif exchange.response_meter is not None:
+            exchange.response_meter.reconcile()
+            self._gives_way(exchange, exchange.response_meter)
 
     def close(self) -> None:
         """Close the connection; its current exchange is settled as cut off."""
@@ -132,24 +134,26 @@ class Connection:
             return
         if self._changes != self._around.meter.changes:
             self._follow_rates(exchange)
-        if exchange.tap is None:
+        if exchange.response_meter is None:
             self._receive(_AT_ONCE)
             return
-        amount = exchange.tap.allowance(self._resume)
-        if self._gives_way(exchange, exchange.tap):
+        amount = exchange.response_meter.allowance(self._resume)
+        if self._gives_way(exchange, exchange.response_meter):
             return
         if amount:
             self._receive(amount)
         else:
             exchange.waiting_since = time.monotonic()
-            self.channel.look_away(crumbs=exchange.tap.crumbs)
-            self._guard(exchange.tap, exchange.waiting_since, look=0)
+            self.channel.look_away(crumbs=exchange.response_meter.crumbs)
+            self._guard(exchange.response_meter, exchange.waiting_since, look=0)
 
-    def _guard(self, tap: Tap, since: float, look: int) -> None:
+    def _guard(self, response_meter: ResponseMeter, since: float, look: int) -> None:
         delay = _TAIL_SECONDS * 2**look + (self.channel.line.rtt if look == 1 else 0.0)
-        asyncio.get_running_loop().call_later(delay, self._look_at_wait, tap, since, look)
+        asyncio.get_running_loop().call_later(
+            delay, self._look_at_wait, response_meter, since, look
+        )
 
-    def _look_at_wait(self, tap: Tap, since: float, look: int) -> None:
+    def _look_at_wait(self, response_meter: ResponseMeter, since: float, look: int) -> None:
         """During a wait for credit: trigger delayed acknowledgements, and check whether crumbs
         arrive and what they cost, for a thousand may come in a quarter second.
 
@@ -157,22 +161,26 @@ class Connection:
         less and less often.
         """
         exchange = self._exchange
-        if exchange is None or exchange.tap is not tap or exchange.waiting_since != since:
+        if (
+            exchange is None
+            or exchange.response_meter is not response_meter
+            or exchange.waiting_since != since
+        ):
             return
         line = self.channel.line
-        more = tap.reconcile()
-        if self._gives_way(exchange, tap):
+        more = response_meter.reconcile()
+        if self._gives_way(exchange, response_meter):
             return
-        if tap.crumbs:
+        if response_meter.crumbs:
             line.shut()
         else:
             line.acknowledge()
         if look == 0 or (more and look < _LOOKS):
-            self._guard(tap, since, look + 1)
+            self._guard(response_meter, since, look + 1)
 
-    def _gives_way(self, exchange: Exchange, tap: Tap) -> bool:
+    def _gives_way(self, exchange: Exchange, response_meter: ResponseMeter) -> bool:
         """Whether the response comes in crumbs while others have their turn; then it is aborted."""
-        if not tap.crumbs or self._around.crumbs.has_turn(exchange):
+        if not response_meter.crumbs or self._around.crumbs.has_turn(exchange):
             return False
         self._fail(exchange, FetchFault(FailureKind.CLOSED, "it comes in crumbs", later=True))
         return True
@@ -182,12 +190,14 @@ class Connection:
         pays."""
         meter = self._around.meter
         self._changes = meter.changes
-        if exchange.tap is None and not meter.governor.free(exchange.site):
+        if exchange.response_meter is None and not meter.limiter.free(exchange.site):
             most = self._around.limits.connections_per_host
             line = self.channel.line
             sealed = self.channel.stream is not None
-            exchange.tap = Tap(meter, exchange.site, line, exchange.expected, most, sealed=sealed)
-            exchange.tap.forgive()
+            exchange.response_meter = ResponseMeter(
+                meter, exchange.site, line, exchange.expected, most, sealed=sealed
+            )
+            exchange.response_meter.forgive()
 
     def _resume(self, amount: int) -> None:
         exchange = self._exchange
@@ -221,15 +231,15 @@ class Connection:
             return
         if done:
             self._finish(exchange)
-        elif exchange.tap is not None and not exchange.tap.foreseen:
-            self._foresee(exchange.tap, exchange.reply.body)
+        elif exchange.response_meter is not None and not exchange.response_meter.foreseen:
+            self._foresee(exchange.response_meter, exchange.reply.body)
 
-    def _foresee(self, tap: Tap, body: Body | None) -> None:
+    def _foresee(self, response_meter: ResponseMeter, body: Body | None) -> None:
         stream = self.channel.stream
         if body is not None and body.awaited is not None:
-            tap.foresee(body.awaited)
+            response_meter.foresee(body.awaited)
         elif body is None and stream is not None and stream.is_short_record:
-            tap.foresee_record(stream.awaited)
+            response_meter.foresee_record(stream.awaited)
 
     def _end(self, how: str) -> None:
         """The connection ended: with the response, within it, or between two."""
@@ -283,7 +293,137 @@ class Connection:
 
     def _settle(self, exchange: Exchange, *, whole: bool) -> None:
         exchange.finished = time.monotonic()
-        if exchange.tap is not None:
-            exchange.wire_bytes = exchange.tap.close(whole=whole)
+        if exchange.response_meter is not None:
+            exchange.wire_bytes = exchange.response_meter.close(whole=whole)
         else:
             exchange.wire_bytes = self.channel.line.settle()
+
+
+class Buffers:
+    """For received bytes, and for decrypted ones."""
+
+    __slots__ = ("plain", "received")
+
+    def __init__(self) -> None:
+        self.received = bytearray(256 * 1024)
+        self.plain = bytearray(64 * 1024)
+
+
+class Channel:
+    """Bytes in and out of one socket, with or without TLS.
+
+    All channels of a loop receive into the same two buffers, since each piece is used up before the
+    next is read: memory does not grow with connections.
+
+    ``_unsent``: bytes that the kernel has not yet taken; a writer callback is registered
+    meanwhile.
+    """
+
+    __slots__ = ("_buffers", "_loop", "_sock", "_unsent", "line", "stream")
+
+    def __init__(self, line: TcpConnection, stream: TlsStream | None, buffers: Buffers) -> None:
+        self.line = line
+        self.stream = stream
+        self._sock = line.sock
+        self._buffers = buffers
+        self._loop = asyncio.get_running_loop()
+        self._unsent = b""
+
+    def watch(self, on_readable: Callable[[], None]) -> None:
+        self._loop.add_reader(self._sock, on_readable)
+
+    def look_away(self, *, crumbs: bool) -> None:
+        """Stop reading: data stays in the kernel; if it comes in ``crumbs``, outside of it.
+
+        Unread data shrinks the window, so the kernel delays its acknowledgement by up to 40 ms. A
+        near server takes that for a loss and retransmits; from a far one, paid bytes come late at
+        first, and then all at once. So the low-water mark tells the kernel that nobody reads, which
+        makes it acknowledge most segments at once; acknowledgements that it still holds back are
+        triggered when the announced data has had time to arrive, and again after the next segment.
+        """
+        self._loop.remove_reader(self._sock)
+        if crumbs:
+            self.line.shut()
+        else:
+            self.line.expect_no_reader()
+
+    def look_again(self, on_readable: Callable[[], None]) -> None:
+        self.line.reopen()
+        self.line.expect_reader()
+        self.watch(on_readable)
+
+    def send(self, data: bytes) -> None:
+        """Send all of it, the rest later if necessary; raises OSError."""
+        self._push(data if self.stream is None else self.stream.seal(data))
+
+    def receive(self, most: int) -> int:
+        """Read up to ``most`` bytes into the buffer; returns their number, -1 for none yet.
+
+        0 is the end of the stream; OSError is raised for errors.
+        """
+        received = self._buffers.received
+        try:
+            size = self._sock.recv_into(received, min(most, len(received)))
+        except (BlockingIOError, InterruptedError):
+            return -1
+        self.line.read += size
+        return size
+
+    def stirs(self) -> bool:
+        """Whether there is something to receive, also an end or an error."""
+        glance = select.poll()
+        glance.register(self._sock, select.POLLIN)
+        return bool(glance.poll(0))
+
+    def feed(self, reply: Reply, size: int) -> bool:
+        """Pass the buffer's first ``size`` bytes to a reply; true when it is complete."""
+        if self.stream is None:
+            return reply.feed(self._buffers.received, size)
+        plain = self._buffers.plain
+        self.stream.take(memoryview(self._buffers.received)[:size])
+        while (count := self._unseal(self.stream)) > 0:
+            if reply.feed(plain, count):
+                return True
+        return reply.end() if count < 0 else False
+
+    def intact(self, size: int) -> bool:
+        """Whether unrequested bytes are harmless: TLS may send session tickets at any time."""
+        if self.stream is None:
+            return False
+        self.stream.take(memoryview(self._buffers.received)[:size])
+        try:
+            return self._unseal(self.stream) == 0
+        except FetchFault:
+            return False
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._sock)
+        if self._unsent:
+            self._loop.remove_writer(self._sock)
+        self.line.close()
+
+    def _unseal(self, stream: TlsStream) -> int:
+        try:
+            return stream.read_into(self._buffers.plain)
+        except ssl.SSLError as error:
+            raise FetchFault(FailureKind.TLS, error.reason or str(error)) from error
+
+    def _push(self, data: bytes) -> None:
+        try:
+            sent = self._sock.send(data)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        rest = data[sent:]
+        if rest and not self._unsent:
+            self._loop.add_writer(self._sock, self._push_rest)
+        elif self._unsent and not rest:
+            self._loop.remove_writer(self._sock)
+        self._unsent = rest
+
+    def _push_rest(self) -> None:
+        try:
+            self._push(self._unsent)
+        except OSError:
+            # Reading will show why, and what the server sent before it closed.
+            self._loop.remove_writer(self._sock)
+            self._unsent = b""

@@ -1,16 +1,18 @@
-"""One request and its response, with their times and time-outs."""
+"""One request and its response: assembled from pieces, with times and time-outs."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Protocol
 
-from headgate.fetching.faults import FetchFault
+from headgate.fetching.errors import FetchFault
 from headgate.fetching.limits import Limits
-from headgate.fetching.reply import Reply
-from headgate.fetching.tap import Tap
+from headgate.fetching.metering import ResponseMeter
+from headgate.fetching.response import Body, Framing, Head, ResponseFilter, body_of
 from headgate.model.fetch import FailureKind, FetchRequest
+from headgate.reading.http_head import Fields
 
-__all__ = ["Exchange"]
+__all__ = ["Exchange", "Reply", "Witness"]
 
 _PARTIAL = {
     FailureKind.CLOSED: "disconnect",
@@ -19,7 +21,10 @@ _PARTIAL = {
 
 
 class Exchange:
-    """Times are monotonic seconds; 0: not yet."""
+    """One request and its response, with their times and time-outs.
+
+    Times are monotonic seconds; 0: not yet.
+    """
 
     __slots__ = (
         "expected",
@@ -30,9 +35,9 @@ class Exchange:
         "over",
         "partial",
         "reply",
+        "response_meter",
         "sent",
         "site",
-        "tap",
         "waiting_since",
         "wire_bytes",
     )
@@ -43,7 +48,7 @@ class Exchange:
         self.most_seconds = request.most_seconds
         self.partial = request.partial
         self.reply = reply
-        self.tap: Tap | None = None
+        self.response_meter: ResponseMeter | None = None
         """None: the site has no limit."""
         self.over: asyncio.Future[None]
         self.sent = 0.0
@@ -94,3 +99,90 @@ class Exchange:
             self.succeed()
         elif not self.over.done():
             self.over.set_exception(fault)
+
+
+class Witness(Protocol):
+    """Sees a response while it arrives, and may end it early."""
+
+    def head(self, status: int, headers: Fields, length: int | None, /) -> bool:
+        """``length`` of the body, if known."""
+        ...
+
+    def piece(self, part: bytes | memoryview) -> bool:
+        """A piece of the body; the memory is reused afterwards."""
+        ...
+
+
+class Reply:
+    """One response, assembled from the pieces that the connection receives.
+
+    Memory: a head within its limit, a body within ``max_bytes``, and one receive buffer.
+
+    Feed it until it is complete; ``body`` exists once the head is complete.
+    """
+
+    __slots__ = ("_bodiless", "_max_bytes", "_wanted", "_witness", "body", "head")
+
+    def __init__(
+        self,
+        max_bytes: int,
+        limits: Limits,
+        wanted: ResponseFilter | None = None,
+        witness: Witness | None = None,
+        *,
+        bodiless: bool = False,
+    ) -> None:
+        """``bodiless``: the request was HEAD, so no body follows whatever the length."""
+        self.head = Head(limits)
+        self.body: Body | None = None
+        self._max_bytes = max_bytes
+        self._wanted = wanted
+        self._witness = witness
+        self._bodiless = bodiless
+
+    @property
+    def done(self) -> bool:
+        return self.body is not None and self.body.done
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the connection can be used again after this response."""
+        return self.body is not None and self.body.clean and self.head.framing.reusable
+
+    def feed(self, buffer: bytearray, size: int) -> bool:
+        """Take the buffer's first ``size`` bytes; true when the response is complete."""
+        start = 0
+        body = self.body
+        if body is None:
+            head = self.head
+            buffer, start, size = head.feed(buffer, size)
+            if not head.whole:
+                return False
+            body = self.body = self._begun_body()
+            if self._wanted is not None:
+                self._wanted.judge(head.status, head.headers, body.awaited)
+        if start < size:
+            if body.done:
+                body.clean = False
+            else:
+                body.feed(memoryview(buffer)[start:size])
+                if self._wanted is not None:
+                    self._wanted.judge_cut(body.truncated)
+        return body.done
+
+    def _begun_body(self) -> Body:
+        head, framing = self.head, self.head.framing
+        if self._bodiless:
+            framing = Framing(0, chunked=False, reusable=framing.reusable)
+        body = body_of(framing, self._max_bytes)
+        if self._witness is not None:
+            body.witness = self._witness.piece
+            if self._witness.head(head.status, head.headers, body.awaited):
+                body.stop()
+        return body
+
+    def end(self) -> bool:
+        """The connection ended; true if that completes the response."""
+        if self.body is not None:
+            self.body.end()
+        return self.done

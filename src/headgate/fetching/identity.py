@@ -18,15 +18,14 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from headgate.fetching.cookies import CookieJar
-from headgate.fetching.faults import FetchFault
-from headgate.fetching.netscape_cookies import read_cookies
+from headgate.fetching.cookies import CookieJar, read_cookies
+from headgate.fetching.errors import FetchFault
 from headgate.fetching.origin import Origin
 from headgate.fetching.proxy import Proxy
 from headgate.fetching.tls import Tls
-from headgate.model.access import Access
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FailureKind
+from headgate.model.site import Access
 
 if TYPE_CHECKING:
     from headgate.fetching.login import Ask

@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.reading.charset import decode
-from headgate.reading.content import decode_content
+from headgate.reading.content_coding import decode_content
 from headgate.reading.forms import find_form
 from headgate.reading.urls import in_header, join
 

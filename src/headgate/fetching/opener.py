@@ -7,7 +7,7 @@ too wide, it is opened again before anything was sent, and the round trip is rem
 Handshakes are paid for, too: a little before connect, more before a TLS handshake with its
 certificates; the difference is settled afterwards.
 
-Errors of the server and the way to it become `FetchFault`; those of this machine (`open_files`)
+Errors of the server and the way to it become `FetchFault`; those of this machine (`limits`)
 stay OSError: a server must not be blamed for them.
 """
 
@@ -21,20 +21,17 @@ import socket
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from headgate.fetching.addresses import AddressGuard, leads_to_public
-from headgate.fetching.channel import Channel
-from headgate.fetching.connecting import connect
-from headgate.fetching.connection import Connection, Surroundings
-from headgate.fetching.dns import Resolver
-from headgate.fetching.faults import FetchFault
+from headgate.bandwidth.receive_window import NARROWEST, Opening, fits, opening
+from headgate.fetching.connection import Channel, Connection, Surroundings
+from headgate.fetching.dns import AddressGuard, Resolver, leads_to_public
+from headgate.fetching.errors import FetchFault
 from headgate.fetching.identity import Identity
-from headgate.fetching.open_files import is_ours
+from headgate.fetching.limits import is_ours
 from headgate.fetching.origin import Origin
 from headgate.fetching.proxy import Proxy
-from headgate.fetching.tcp import Line, open_socket
+from headgate.fetching.tcp import TcpConnection, open_socket
 from headgate.fetching.tls import Tls, TlsStream
 from headgate.model.fetch import FailureKind, FetchRequest
-from headgate.traffic.window import NARROWEST, Opening, fits, opening
 
 __all__ = ["Opener"]
 
@@ -139,7 +136,7 @@ class Opener:
             tls = self._own_tls.get(connection.origin.via, self._tls)
             tls.remember(connection.origin, connection.channel.stream)
 
-    async def _through(self, proxy: Proxy, origin: Origin, request: FetchRequest) -> Line:
+    async def _through(self, proxy: Proxy, origin: Origin, request: FetchRequest) -> TcpConnection:
         """A connection through a proxy. The proxy resolves names; addresses that the user did not
         name are still refused here."""
         if _is_address(origin.host) and not self._guard.allows(
@@ -163,7 +160,7 @@ class Opener:
             raise
         return line
 
-    async def _connect(self, origin: Origin, request: FetchRequest) -> Line:
+    async def _connect(self, origin: Origin, request: FetchRequest) -> TcpConnection:
         proxy = self._proxies.get(origin.via)
         if proxy is not None:
             return await self._through(proxy, origin, request)
@@ -178,7 +175,7 @@ class Opener:
                 fault = FetchFault(FailureKind.REFUSED, f"{address}: {_reason(error)}")
         raise fault
 
-    async def _fitting(self, address: str, origin: Origin, request: FetchRequest) -> Line:
+    async def _fitting(self, address: str, origin: Origin, request: FetchRequest) -> TcpConnection:
         line = await _connected(address, origin.port, self._opening(origin.host, request))
         if self._unfit(origin.host, request, line):
             line.sock.close()
@@ -201,7 +198,7 @@ class Opener:
 
     def _wanted(self, host: str, request: FetchRequest, rtt: float) -> Opening | None:
         meter, most = self._around.meter, self._around.limits.connections_per_host
-        if meter.governor.free(request.site):
+        if meter.limiter.free(request.site):
             return None
         if self._around.crumbs.from_host(host):
             return NARROWEST
@@ -210,7 +207,7 @@ class Opener:
     def _opening(self, host: str, request: FetchRequest) -> Opening | None:
         return self._wanted(host, request, self._rtts.get(host, 0.0))
 
-    def _unfit(self, host: str, request: FetchRequest, line: Line) -> bool:
+    def _unfit(self, host: str, request: FetchRequest, line: TcpConnection) -> bool:
         known = self._rtts.get(host)
         if known is None and len(self._rtts) >= _REMEMBERED_TRIPS:
             self._rtts.clear()
@@ -218,17 +215,17 @@ class Opener:
         return known is None and not fits(line.window, self._wanted(host, request, line.rtt))
 
 
-async def _connected(address: str, port: int, wanted: Opening | None) -> Line:
+async def _connected(address: str, port: int, wanted: Opening | None) -> TcpConnection:
     sock = open_socket(address, wanted)
     try:
         await connect(sock, address, port)
-        return Line(sock, wanted)
+        return TcpConnection(sock, wanted)
     except BaseException:
         sock.close()
         raise
 
 
-async def _secured(line: Line, origin: Origin, tls: Tls, proxy: Proxy | None) -> TlsStream:
+async def _secured(line: TcpConnection, origin: Origin, tls: Tls, proxy: Proxy | None) -> TlsStream:
     """Whether the server or the proxy is at fault is not known; the message names the proxy."""
     line.hold_window()
     try:
@@ -253,3 +250,35 @@ def _reason(error: OSError) -> str:
     if isinstance(error, socket.gaierror) or error.errno is None:
         return str(error)
     return os.strerror(error.errno) if error.errno in errno.errorcode else str(error)
+
+
+async def connect(sock: socket.socket, address: str, port: int) -> None:
+    """Connecting a socket to an address, within an event loop.
+
+    uvloop's `sock_connect` calls the system's resolver first, in a thread, even for an address:
+    four switches between threads for each connection.
+
+    The socket is non-blocking; ``address`` is no name. Raises `OSError` when refused.
+    """
+    try:
+        sock.connect((address, port))
+    except BlockingIOError:
+        await _answered(sock)
+        error = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if error:
+            raise OSError(error, os.strerror(error)) from None
+
+
+async def _answered(sock: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[None] = loop.create_future()
+
+    def note() -> None:
+        if not answered.done():
+            answered.set_result(None)
+
+    loop.add_writer(sock, note)
+    try:
+        await answered
+    finally:
+        loop.remove_writer(sock)

@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from headgate.fetching.faults import FetchFault
+from headgate.fetching.errors import FetchFault
 from headgate.model.fetch import FailureKind
 
 __all__ = ["Origin", "Origins"]

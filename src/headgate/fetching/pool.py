@@ -1,12 +1,4 @@
-"""Keeps connections between requests, with a limit per host.
-
-A slot is taken before a connection is opened and freed when it is closed. Without an idle
-connection or a free slot, requests wait in order: a returned connection goes to the first that can
-use it, a free slot to the first in line. The connection used last is taken first, since its
-congestion window is widest and the others may time out.
-
-Filled and emptied by `http`; `sweep` is called on its clock.
-"""
+"""A connection for each request: a kept one that suits the site's current rate, or a new one."""
 
 from __future__ import annotations
 
@@ -14,10 +6,13 @@ import asyncio
 from collections import deque
 
 from headgate.fetching.connection import Connection
-from headgate.fetching.limits import Limits
+from headgate.fetching.exchange import Exchange
+from headgate.fetching.limits import Limits, cannot_connect
+from headgate.fetching.opener import Opener
 from headgate.fetching.origin import Origin
+from headgate.model.fetch import FetchRequest
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "Supply"]
 
 
 class _Host:
@@ -32,7 +27,17 @@ class _Host:
 
 
 class Pool:
-    """Slots are counted by host: two origins of one host share them."""
+    """Keeps connections between requests, with a limit per host.
+
+    A slot is taken before a connection is opened and freed when it is closed. Without an idle
+    connection or a free slot, requests wait in order: a returned connection goes to the first that
+    can use it, a free slot to the first in line. The connection used last is taken first, since its
+    congestion window is widest and the others may time out.
+
+    Filled and emptied by `client`; `sweep` is called on its clock.
+
+    Slots are counted by host: two origins of one host share them.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -138,3 +143,62 @@ class Pool:
             assert 0 < host.open <= self._limits.connections_per_host
             assert len(host.idle) <= host.open
             assert all(connection.closed is False for connection in host.idle)
+
+
+class Supply:
+    """A connection for each request: a kept one that suits the site's current rate, or a new one.
+
+    Each must be returned by `release` or `drop`, whatever happens: its host's slot is held until
+    then.
+
+    The connections of one fetcher.
+    """
+
+    def __init__(self, opener: Opener, pool: Pool) -> None:
+        self._opener = opener
+        self._pool = pool
+
+    def kept(self, origin: Origin, request: FetchRequest) -> Connection | None:
+        """A kept connection whose window suits the request; unsuitable ones are closed."""
+        while (connection := self._pool.take(origin)) is not None:
+            if self._opener.fits(connection, request):
+                return connection
+            self._pool.drop(origin, connection)
+        return None
+
+    async def open(self, origin: Origin, request: FetchRequest) -> Connection:
+        """A new connection when the host has a free slot, or one returned meanwhile. Raises
+        `WorldFault` if this machine can open none."""
+        connection = await self._pool.claim(origin)
+        if connection is not None and self._opener.fits(connection, request):
+            return connection
+        if connection is not None:
+            connection.close()
+        try:
+            return await self._opened(origin, request)
+        except BaseException:
+            self._pool.drop(origin, None)
+            raise
+
+    async def _opened(self, origin: Origin, request: FetchRequest) -> Connection:
+        """If this machine cannot open one, idle ones make room, once."""
+        try:
+            return await self._opener.open(origin, request)
+        except OSError:
+            self._pool.close()
+        try:
+            return await self._opener.open(origin, request)
+        except OSError as error:
+            raise cannot_connect(str(origin), error) from error
+
+    def release(self, connection: Connection, exchange: Exchange) -> None:
+        """After a successful exchange: keep the connection if the server allows it."""
+        if connection.served == 1:
+            self._opener.learn(connection)
+        if exchange.reply.reusable and not connection.closed:
+            self._pool.give(connection, exchange.finished)
+        else:
+            self.drop(connection)
+
+    def drop(self, connection: Connection) -> None:
+        self._pool.drop(connection.origin, connection)

@@ -15,8 +15,8 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from headgate.fetching.faults import FetchFault
-from headgate.fetching.open_files import is_ours
+from headgate.fetching.errors import FetchFault
+from headgate.fetching.limits import is_ours
 from headgate.fetching.origin import Origin
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FailureKind
@@ -72,7 +72,7 @@ class Proxy(msgspec.Struct, frozen=True):
 
     async def tunnel(self, sock: socket.socket, origin: Origin) -> None:
         """Make a tunnel through the proxy to the origin. Raises `FetchFault`, or an OSError if this
-        machine is at fault (`open_files`)."""
+        machine is at fault (`limits`)."""
         try:
             if self.socks:
                 await self._socks(sock, origin)

@@ -11,9 +11,9 @@ import time
 from collections.abc import Mapping, Sequence
 
 from headgate.fetching.cookies import CookieJar, names_a_domain, public_suffixes
+from headgate.fetching.exchange import Reply
 from headgate.fetching.identity import Identity
 from headgate.fetching.origin import Origin
-from headgate.fetching.reply import Reply
 from headgate.model.fetch import FetchRequest
 
 __all__ = ["RequestHeads"]

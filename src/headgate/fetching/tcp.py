@@ -15,9 +15,9 @@ import ctypes
 import socket
 import struct
 
-from headgate.traffic.window import FRAME_HEADERS, NARROWEST, SEGMENT, Opening
+from headgate.bandwidth.receive_window import FRAME_HEADERS, NARROWEST, SEGMENT, Opening
 
-__all__ = ["Line", "open_socket", "round_trip_seconds"]
+__all__ = ["TcpConnection", "open_socket", "round_trip_seconds"]
 
 _COUNTS = struct.Struct("=128xQ4xI")
 _ROUND_TRIP = struct.Struct("=68xI")
@@ -52,7 +52,7 @@ _DROP_CRUMBS = ctypes.create_string_buffer(
 _FILTER = struct.pack("HP", len(_DROP_CRUMBS) // _INSTRUCTION.size, ctypes.addressof(_DROP_CRUMBS))
 
 
-class Line:
+class TcpConnection:
     """One connected socket with its counters. ``read`` never exceeds what was received."""
 
     __slots__ = (

@@ -16,8 +16,8 @@ from typing import Any
 
 import certifi
 
-from headgate.fetching.faults import FetchFault
-from headgate.fetching.open_files import is_ours, try_one
+from headgate.fetching.errors import FetchFault
+from headgate.fetching.limits import is_ours, try_one
 from headgate.fetching.origin import Origin
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import FailureKind, TlsFacts
@@ -145,7 +145,7 @@ class Tls:
         return tls
 
     async def secure(self, sock: socket.socket, origin: Origin) -> TlsStream:
-        """Raises `FetchFault`, or an OSError if this machine is at fault (`open_files`)."""
+        """Raises `FetchFault`, or an OSError if this machine is at fault (`limits`)."""
         if self._context is None:
             try_one()  # OpenSSL would trust nobody, and say nothing
             self._context = self._make_context()

@@ -12,17 +12,26 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from headgate.frontier.commands import FINISHED, Command, Done, Fetch, LearnRobots, Ready, Wait
-from headgate.frontier.events import RobotsLearned
-from headgate.frontier.omissions import Omissions
-from headgate.frontier.pacing import HostPace, PaceRules
-from headgate.frontier.ports import Spill
+from headgate.frontier.events import (
+    FINISHED,
+    Command,
+    Done,
+    Fetch,
+    LearnRobots,
+    Ready,
+    RobotsLearned,
+    Wait,
+)
+from headgate.frontier.host_queues import WaitingUrls
+from headgate.frontier.politeness import HostPoliteness, PolitenessRules
+from headgate.frontier.retries import RetryRules
 from headgate.frontier.scope import origin_of
-from headgate.frontier.waiting_urls import WaitingUrls
-from headgate.model.left_out import Reason
-from headgate.model.run_report import MAX_PAGES
+from headgate.frontier.traps import TrapRules
+from headgate.frontier.url_filter import SkippedUrls
+from headgate.frontier.url_queue import Spill
+from headgate.model.run_report import MAX_PAGES, Reason
 
-__all__ = ["Dispatch", "DispatchRules", "Flight"]
+__all__ = ["Dispatch", "DispatchRules", "Flight", "FrontierRules"]
 
 _DROPS_AT_A_TIME = 25
 """Most URLs dropped at once, so that a site closed by robots.txt does not block everything else:
@@ -40,7 +49,7 @@ class DispatchRules(msgspec.Struct, frozen=True):
     """Fetch robots.txt of an origin before anything else of it."""
     scored: bool = False
     """There is a focus: URLs are fetched in the order of their scores."""
-    pace: PaceRules = msgspec.field(default_factory=PaceRules)
+    pace: PolitenessRules = msgspec.field(default_factory=PolitenessRules)
     in_turns: bool = False
     """Fetches wait for turns: Ready says what could go, and each Turn starts one."""
 
@@ -49,7 +58,7 @@ class Flight(msgspec.Struct, frozen=True):
     """A fetch under way."""
 
     fetch: Fetch
-    pace: HostPace
+    pace: HostPoliteness
     started: float
 
 
@@ -72,14 +81,14 @@ class Dispatch:
             scored=rules.scored,
             strict_levels=strict_levels,
         )
-        self._bench = self.waiting.bench
+        self._host_queues = self.waiting.bench
         self._in_turns = rules.in_turns
         self.slots = 0 if rules.in_turns else rules.slots
         self.pages_left: int | None = None
         """Bounds the fetches in flight, as each may turn out to be a page. None: no bound."""
         self.stopping = ""
         """Why no more fetches are started; empty while they are."""
-        self.dropped = Omissions()
+        self.dropped = SkippedUrls()
         """URLs that ended without a fetch."""
         self.sitemaps = 0
         """Sitemaps on the bench and in flight."""
@@ -110,22 +119,22 @@ class Dispatch:
     def again(self, fetch: Fetch, moment: float | None = None) -> None:
         """Queue a retry for a later time; without one, a redirect's target, which goes next."""
         if moment is None:
-            self._bench.put_first(fetch)
+            self._host_queues.put_first(fetch)
         else:
-            self._bench.put_later(fetch, moment)
+            self._host_queues.put_later(fetch, moment)
 
     def look_into(self, sitemaps: Sequence[str], named: int) -> None:
         """Queue sitemaps among the pages of their origins."""
         for url in sitemaps:
-            self._bench.put(Fetch(url, 0, sitemap=named))
+            self._host_queues.put(Fetch(url, 0, sitemap=named))
         self.sitemaps += len(sitemaps)
 
     def learn(self, event: RobotsLearned) -> None:
         self._robots[event.origin] = event.allows
         if event.unreachable:
             self._unreachable.add(event.origin)
-        self._bench.release(event.origin)
-        pace = self._bench.pace(event.origin)
+        self._host_queues.release(event.origin)
+        pace = self._host_queues.pace(event.origin)
         if event.public:
             pace.found_public()
         if event.crawl_delay is not None:
@@ -141,7 +150,7 @@ class Dispatch:
             if self.pages_left <= 0 and len(self) > 0:
                 self.stopping = self.stopping or MAX_PAGES
         while len(self._flights) < slots and drops < _DROPS_AT_A_TIME and not self.stopping:
-            fetch = self._bench.next(now)
+            fetch = self._host_queues.next(now)
             if fetch is not None:
                 command = self._launch(fetch, now)
                 if command is None:
@@ -173,14 +182,14 @@ class Dispatch:
         if self.pages_left is not None and len(self._flights) >= self.pages_left:
             return None
         for _ in range(_DROPS_AT_A_TIME):
-            fetch = self._bench.first(now)
+            fetch = self._host_queues.first(now)
             while fetch is None and self.waiting.refill(1, busy=bool(self._flights)):
-                fetch = self._bench.first(now)
+                fetch = self._host_queues.first(now)
             if fetch is None:
                 return None
             if self._obstacle(fetch) is None:
                 return Ready(fetch.url, fetch.level)
-            self._bench.next(now)
+            self._host_queues.next(now)
             command = self._launch(fetch, now)
             commands += [] if command is None else [command]
         return None
@@ -188,7 +197,7 @@ class Dispatch:
     def _obstacle(self, fetch: Fetch) -> Reason | LearnRobots | None:
         """Why it must be dropped, or what must come first; None: it may be fetched."""
         origin = origin_of(fetch.url)
-        if self._bench.pace(origin).given_up:
+        if self._host_queues.pace(origin).given_up:
             return Reason.HOST_GIVEN_UP
         allows = self._robots.get(origin)
         if allows is None:
@@ -203,10 +212,10 @@ class Dispatch:
             self._drop(fetch, obstacle)
             return None
         if obstacle is not None:
-            self._bench.put_first(fetch)
-            self._bench.hold(obstacle.origin)
+            self._host_queues.put_first(fetch)
+            self._host_queues.hold(obstacle.origin)
             return obstacle
-        pace = self._bench.pace(origin_of(fetch.url))
+        pace = self._host_queues.pace(origin_of(fetch.url))
         pace.started(now)
         self._flights[fetch.url] = Flight(fetch, pace, now)
         return fetch
@@ -225,5 +234,22 @@ class Dispatch:
         slots = len(self._flights) + 1 if self._in_turns else self.slots
         if len(self._flights) >= min(slots, self.pages_left or slots):
             return None
-        moment = self._bench.next_moment()
+        moment = self._host_queues.next_moment()
         return None if moment == math.inf else Wait(max(moment, now))
+
+
+class FrontierRules(msgspec.Struct, frozen=True):
+    """All limits of a site run except its scope.
+
+    All have defaults but the year: ``FrontierRules(TrapRules(this_year=2026))``.
+    """
+
+    traps: TrapRules
+    dispatch: DispatchRules = msgspec.field(default_factory=DispatchRules)
+    retries: RetryRules = msgspec.field(default_factory=RetryRules)
+    hops: int = 10
+    """Redirects followed in a chain."""
+    max_pages: int | None = None
+    """The site ends after this many pages, duplicates included."""
+    copies_followed: int = 16
+    """URLs with the same content whose links are followed."""

@@ -18,14 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from headgate.frontier.commands import NAMED_BY_INDEX, NAMED_BY_SITE, Command, Record
-from headgate.frontier.dispatch import Dispatch
+from headgate.frontier.dispatch import Dispatch, FrontierRules
 from headgate.frontier.events import (
+    NAMED_BY_INDEX,
+    NAMED_BY_SITE,
     Asked,
+    Command,
     Event,
     Found,
+    JournalEntry,
     NotNow,
     Recalled,
+    Record,
     RobotsLearned,
     Seeds,
     SitemapsNamed,
@@ -33,18 +37,14 @@ from headgate.frontier.events import (
     Stop,
     Tick,
     Turn,
+    UrlOutcome,
 )
-from headgate.frontier.journal import JournalEntry, Outcome
-from headgate.frontier.landing import Landing
-from headgate.frontier.ledger import Ledger, Tally
-from headgate.frontier.page_seen import PageSeen
-from headgate.frontier.ports import Spill
-from headgate.frontier.rules import FrontierRules
-from headgate.frontier.scope import Scope
-from headgate.frontier.scored_todo import Scores
-from headgate.frontier.site_parts import Mine, all_mine
+from headgate.frontier.fetch_results import FetchResults, Ledger, PageSeen, Tally
+from headgate.frontier.priority_queue import Scores
+from headgate.frontier.scope import Mine, Scope, all_mine
 from headgate.frontier.url_filter import UrlFilter
-from headgate.model.left_out import Reason, merged
+from headgate.frontier.url_queue import Spill
+from headgate.model.run_report import Reason, merged
 
 __all__ = ["Frontier"]
 
@@ -72,8 +72,13 @@ class Frontier:
         self._pages = PageSeen()
         self._max_pages = rules.max_pages
         self._copies_followed = rules.copies_followed
-        self._landing = Landing(
-            rules, self._filter, self._dispatch, self._ledger, self._pages, mine
+        self._fetch_results = FetchResults(
+            rules,
+            self._filter,
+            dispatch=self._dispatch,
+            ledger=self._ledger,
+            pages=self._pages,
+            mine=mine,
         )
 
     def handle(self, event: Event, now: float) -> list[Command]:
@@ -93,7 +98,7 @@ class Frontier:
             case Tick():
                 pass
             case _:
-                commands = self._landing.land(event, now)
+                commands = self._fetch_results.land(event, now)
         if self._max_pages is not None:
             self._dispatch.pages_left = self._max_pages - self._ledger.pages
         return commands + self._dispatch.commands(now)
@@ -208,7 +213,7 @@ class Frontier:
         placed = self._dispatch.waiting.accept(mine, depth, scores, first=seeds)
         self._ledger.accepted += len(mine)
         entry = JournalEntry(
-            Outcome.FOUND,
+            UrlOutcome.FOUND,
             found=found,
             depth=depth,
             levels=placed.levels,
@@ -220,10 +225,10 @@ class Frontier:
 
     def _settled(self, entries: Iterable[JournalEntry]) -> Iterator[str]:
         for entry in entries:
-            if entry.outcome is Outcome.FOUND:
+            if entry.outcome is UrlOutcome.FOUND:
                 continue
             self._ledger.accepted += 1
             self._ledger.enter(entry)
             if entry.digest:
-                self._landing.meet(entry.url, entry.digest)
+                self._fetch_results.meet(entry.url, entry.digest)
             yield entry.url

@@ -1,31 +1,28 @@
-"""Scope: which URLs belong to a site.
-
-By default, a site is the hosts of its seeds: all their paths, over http and https, with ``www.``
-and without (nearly always the same site; if not, use ``exclude``). A port other than the scheme's
-default is part of the host.
-
-``include`` narrows that: a URL of those hosts must match one of the expressions. It also widens it:
-an expression that contains a host, recognised by ``://``, includes whatever it matches on any host.
-``exclude`` overrides both. Expressions are searched for in the whole URL.
-
-Seeds are fetched whatever the expressions say, and so is a page of the same hosts that a seed
-redirects to. Without ``include``, a seed may redirect to another host, which then becomes part of
-the site: ``http://golang.org/`` is meant to crawl ``https://go.dev/``.
-
-``depth`` bounds the links followed from a seed; pages at that depth are fetched, their links are
-not followed.
-"""
+"""Which URLs belong to a site, and to which part of it where several tasks crawl it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Self
+from typing import Self, TypeAlias
+
+from xxhash import xxh3_64_intdigest
 
 from headgate.model.errors import UserMistake
 from headgate.model.site import Site
+from headgate.model.task import SitePart
 
-__all__ = ["Scope", "host_of", "is_web_url", "names_host", "origin_of"]
+__all__ = [
+    "Mine",
+    "Scope",
+    "all_mine",
+    "host_key",
+    "host_of",
+    "is_web_url",
+    "names_host",
+    "origin_of",
+    "urls_of",
+]
 
 _SCHEMES = ("http://", "https://")
 
@@ -33,7 +30,25 @@ _Search = Callable[[str], object]
 
 
 class Scope:
-    """The bounds of one site."""
+    """Scope: which URLs belong to a site.
+
+    By default, a site is the hosts of its seeds: all their paths, over http and https, with
+    ``www.`` and without (nearly always the same site; if not, use ``exclude``). A port other than
+    the scheme's default is part of the host.
+
+    ``include`` narrows that: a URL of those hosts must match one of the expressions. It also widens
+    it: an expression that contains a host, recognised by ``://``, includes whatever it matches on
+    any host. ``exclude`` overrides both. Expressions are searched for in the whole URL.
+
+    Seeds are fetched whatever the expressions say, and so is a page of the same hosts that a seed
+    redirects to. Without ``include``, a seed may redirect to another host, which then becomes part
+    of the site: ``http://golang.org/`` is meant to crawl ``https://go.dev/``.
+
+    ``depth`` bounds the links followed from a seed; pages at that depth are fetched, their links
+    are not followed.
+
+    The bounds of one site.
+    """
 
     def __init__(
         self,
@@ -189,3 +204,50 @@ def _search(pattern: str, key: str) -> _Search:
         return re.compile(pattern).search
     except re.error as error:
         raise UserMistake(f"{key}: {pattern!r} is not a regular expression: {error}") from None
+
+
+# Which part of a site a URL belongs to, if several tasks crawl it at the same time.
+#
+# First by its host: the seeds' hosts are divided into groups. Then by a hash of the URL, so that
+# parts are of equal size whatever the site looks like, and no node has to ask another. Folders
+# would keep more links within a part, but a site with one large folder could not be split at all.
+
+
+Mine: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
+"""Selects the URLs that belong to a task, in order."""
+
+_SEED = 7
+"""Not the seed of URLseen, whose table uses the last bits of the hash."""
+
+
+def all_mine(urls: Sequence[str]) -> Sequence[str]:
+    """For a site that is not split."""
+    return urls
+
+
+def host_key(url: str) -> str:
+    """The host of a URL, without ``www.``.
+
+    >>> host_key("https://www.example.org/a")
+    'example.org'
+    """
+    return host_of(url).removeprefix("www.")
+
+
+def urls_of(part: SitePart) -> Mine:
+    """
+    >>> urls = ["http://a/", "http://b/", "http://c/"]
+    >>> [urls_of(SitePart("s", hosts=(("a",), ("b",)), group=k))(urls) for k in range(2)]
+    [['http://a/', 'http://c/'], ['http://b/']]
+    """
+    groups = {host: number for number, hosts in enumerate(part.hosts) for host in hosts}
+    group, share, shares = part.group, part.share, part.shares
+
+    def mine(urls: Sequence[str]) -> Sequence[str]:
+        if groups:
+            urls = [url for url in urls if groups.get(host_key(url), 0) == group]
+        if shares > 1:
+            urls = [url for url in urls if xxh3_64_intdigest(url.encode(), _SEED) % shares == share]
+        return urls
+
+    return mine

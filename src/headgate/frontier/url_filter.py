@@ -19,16 +19,24 @@ the cache is cleared.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 
-from headgate.frontier.omissions import Omissions
 from headgate.frontier.scope import Scope, is_web_url
-from headgate.frontier.seen import UrlSeen, url_hashes
-from headgate.frontier.sessions import may_carry_session, without_session
+from headgate.frontier.seen_urls import UrlSeen, url_hashes
 from headgate.frontier.traps import TrapRules, Traps
-from headgate.model.left_out import Reason
+from headgate.model.run_report import MOST_EXAMPLES, LeftOut, Reason
 
-__all__ = ["MOST_SITEMAPS", "UrlFilter"]
+__all__ = [
+    "MOST_SITEMAPS",
+    "Refusals",
+    "SkippedUrls",
+    "UrlFilter",
+    "may_carry_session",
+    "without_session",
+]
 
 MOST_SITEMAPS = 50
 """Most sitemaps read in a site run."""
@@ -42,7 +50,7 @@ class UrlFilter:
     def __init__(self, scope: Scope, trap_rules: TrapRules) -> None:
         self.scope = scope
         self.seen = UrlSeen()
-        self.refused = Omissions()
+        self.refused = SkippedUrls()
         """A URL of another host counts once while it is in the cache."""
         self.closed = False
         """All links were followed; only URLs known before are still accepted."""
@@ -156,3 +164,121 @@ def _without(urls: Sequence[str], others: Sequence[str]) -> list[str]:
     """The URLs that are not among the others, in order."""
     taken = frozenset(others)
     return [url for url in urls if url not in taken]
+
+
+# Removes session ids from URLs.
+#
+# A server with session ids in URLs serves the same page under a new URL on every visit. Refusing
+# such URLs would lose the whole site, since all its links have the id; without the id, the server
+# at worst starts a new session. So it is removed before the lookup in URLseen.
+#
+# Known: ``;jsessionid=...`` and ``;sid=...`` after the path, ASP.NET's ``/(S(...))/``, and query
+# parameters named like PHPSESSID. Names that also mean other things (``sid``, ``session``) count
+# only with a value of 16 or more letters and digits, both of them: ``sid=12`` is a section,
+# ``sid=4f8a60c1b2d97e35`` a session.
+
+
+_HINTS = ("sid=", "session", "sess=", "sess_id=", "cfid=", "cftoken=", "zenid=", "/(s(")
+"""Every URL with a known session id contains one of these, in lower case."""
+
+_SURE = "phpsessid|jsessionid|aspsessionid[a-z]*|cfid|cftoken|zenid|oscsid|sess(?:ion)?_?id"
+_UNSURE = "sid|session|sess"
+_RANDOM = r"(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z]{16,}"
+_PARAMETER = rf"(?<=[?&])(?:(?:{_SURE})=[^&#]*|(?:{_UNSURE})={_RANDOM}(?![^&#]))(?:&|(?=#|$))"
+_PATH_PARAMETER = rf";(?:(?:{_SURE})=[^;/?#]*|(?:{_UNSURE})={_RANDOM}(?![^;/?#]))"
+_ASP_SEGMENT = r"/\(S\([0-9a-z]{16,}\)\)(?=/)"
+
+
+def may_carry_session(urls: Iterable[str]) -> bool:
+    """A quick test for all URLs of a page: whether any may have a session id.
+
+    >>> may_carry_session(["http://a/?page=2"]), may_carry_session(["http://a/?PHPSESSID=7"])
+    (False, True)
+    """
+    text = "\n".join(urls)
+    if "?" not in text and ";" not in text and "(" not in text:
+        return False
+    text = text.lower()
+    return any(hint in text for hint in _HINTS)
+
+
+def without_session(url: str) -> str:
+    """The URL without its session id.
+
+    >>> without_session("http://a/x?p=1&PHPSESSID=0f&q=2"), without_session("http://a/x?sid=7")
+    ('http://a/x?p=1&q=2', 'http://a/x?sid=7')
+    >>> without_session("http://a/x.jsp;jsessionid=0A1?p=1"), without_session("http://a/?cfid=9")
+    ('http://a/x.jsp?p=1', 'http://a/')
+    """
+    if ";" in url:
+        url = _compiled(_PATH_PARAMETER).sub("", url)
+    if "(" in url:
+        url = _compiled(_ASP_SEGMENT).sub("", url)
+    path, mark, query = url.partition("?")
+    if not mark:
+        return url
+    stripped = _compiled(_PARAMETER).sub("", mark + query)
+    if stripped == mark + query:
+        return url
+    return path + stripped.rstrip("?&")
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled on first use: few sites have session ids in URLs."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_LONGEST_EXAMPLE = 200
+
+Refusals = Sequence[tuple[str, int, str]]
+"""Reason, number of URLs, and one of them."""
+
+
+class SkippedUrls:
+    """URLs that a frontier left out, by reason: how many, and the first few of each.
+
+    Memory is bounded by the number of reasons. What is new can be taken out for the journal, since
+    a resumed run does not meet refused URLs again.
+
+    Counts of one part of the frontier.
+    """
+
+    __slots__ = ("_examples", "_fresh", "counts")
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._examples: dict[str, list[str]] = {}
+        self._fresh: dict[str, tuple[int, str]] = {}
+
+    def note(self, reason: str, urls: Sequence[str]) -> None:
+        if urls:
+            self._count(reason, len(urls), urls[:MOST_EXAMPLES])
+            before, example = self._fresh.get(reason, (0, urls[0][:_LONGEST_EXAMPLE]))
+            self._fresh[reason] = before + len(urls), example
+
+    def fresh(self) -> Refusals:
+        """What was noted since the last call."""
+        if not self._fresh:
+            return ()
+        fresh = [(reason, count, example) for reason, (count, example) in self._fresh.items()]
+        self._fresh.clear()
+        return fresh
+
+    def recall(self, refusals: Refusals) -> None:
+        """Count refusals from the journal."""
+        for reason, count, example in refusals:
+            self._count(reason, count, [example])
+
+    def report(self) -> dict[str, LeftOut]:
+        return {
+            reason: LeftOut(count, tuple(self._examples[reason]))
+            for reason, count in self.counts.items()
+        }
+
+    def _count(self, reason: str, count: int, urls: Sequence[str]) -> None:
+        self.counts[reason] += count
+        examples = self._examples.setdefault(reason, [])
+        for url in urls:
+            if len(examples) < MOST_EXAMPLES:
+                examples.append(url[:_LONGEST_EXAMPLE])

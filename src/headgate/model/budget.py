@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 
-from headgate.model.as_written import NUMBERS, as_written, choice
 from headgate.model.errors import UserMistake
 from headgate.model.keeping import Staleness, VolumeBounds
-from headgate.model.local_time import Calendar
-from headgate.model.quota import Quota
 from headgate.model.score_order import ScoreOrder
-from headgate.model.timetable import Timetable
-from headgate.model.units import BytesPerSecond, parse_rate
+from headgate.model.site import NUMBERS, as_written, choice
+from headgate.model.timetable import Calendar, Timetable
+from headgate.model.units import Bytes, BytesPerSecond, format_size, parse_rate, parse_size
 
-__all__ = ["DEFAULT_CRAWLERS", "Budget", "Objective"]
+__all__ = ["DEFAULT_CRAWLERS", "SLOT_SECONDS", "Budget", "Objective", "Period", "Quota", "QuotaUse"]
 
 DEFAULT_CRAWLERS = 5
 
@@ -81,3 +82,105 @@ class Budget(msgspec.Struct, frozen=True):
         if not isinstance(value, str):
             raise UserMistake(f"{value!r} is not a quota; write it like '20 GB/month'")
         return Quota.parse(value, self.calendar.zone)
+
+
+SLOT_SECONDS = 900
+"""Use is counted by quarters of an hour since 1970: every zone's midnight is the start of one."""
+
+_SPENT = 16_000
+"""A rest of fewer bytes counts as none: it is less than a page."""
+_SECONDS_TO_SPEND = 2.0
+
+_TEXT = re.compile(r"\s*(?P<size>.+?)\s*/\s*(?P<period>[a-z]+)\s*", re.IGNORECASE)
+
+
+class Period(StrEnum):
+    DAY = "day"
+    MONTH = "month"
+
+
+class Quota(msgspec.Struct, frozen=True):
+    """A byte quota: so much per day or month, by the calendar of a zone.
+
+    A period begins at local midnight, a month on its first day. The last bytes of a quota are spent
+    ever more slowly, never more than half of the rest in a second, so that bytes already in flight
+    do not overrun it. When next to nothing is left, nothing may pass until the next period.
+
+    ``bytes`` may pass in every period; positive.
+    """
+
+    bytes: Bytes
+    period: Period
+    zone: ZoneInfo
+
+    @classmethod
+    def parse(cls, text: str, zone: ZoneInfo) -> Quota:
+        """Read ``"20 GB/month"`` or ``"500 MB/day"``.
+
+        >>> quota = Quota.parse("20 GB/month", ZoneInfo("Africa/Nairobi"))
+        >>> str(quota), quota.resets(datetime(2026, 11, 16, tzinfo=UTC)).isoformat()
+        ('20 GB per month', '2026-11-30T21:00:00+00:00')
+        """
+        match = _TEXT.fullmatch(text)
+        names = [str(period) for period in Period]
+        if match is None or match["period"].lower() not in names:
+            raise UserMistake(
+                f"{text!r} is not a quota; write it like '20 GB/month' or '500 MB/day'"
+            )
+        size = parse_size(match["size"])
+        if size <= 0:
+            raise UserMistake("a quota of 0 lets no byte through; raise it or drop it")
+        return cls(size, Period(match["period"].lower()), zone)
+
+    def __str__(self) -> str:
+        return f"{format_size(self.bytes)} per {self.period}"
+
+    def began(self, moment: datetime) -> datetime:
+        """When the period of an aware moment began, in UTC."""
+        return self._midnight(self._first_day(moment))
+
+    def resets(self, moment: datetime) -> datetime:
+        """When the next period begins, in UTC."""
+        first = self._first_day(moment)
+        if self.period is Period.DAY:
+            return self._midnight(first + timedelta(days=1))
+        return self._midnight((first + timedelta(days=31)).replace(day=1))
+
+    def _first_day(self, moment: datetime) -> date:
+        day = moment.astimezone(self.zone).date()
+        return day if self.period is Period.DAY else day.replace(day=1)
+
+    def _midnight(self, day: date) -> datetime:
+        """The first instant of a local day, also where clocks are changed at midnight."""
+        midnights = (
+            datetime.combine(day, time(fold=fold), self.zone).astimezone(UTC) for fold in (0, 1)
+        )
+        return next(
+            moment for moment in sorted(midnights) if moment.astimezone(self.zone).date() >= day
+        )
+
+
+class QuotaUse(msgspec.Struct, frozen=True):
+    """The use of a quota at one moment."""
+
+    quota: Quota
+    used: float
+    """Bytes that passed in this period."""
+    moment: datetime
+
+    @property
+    def left(self) -> float:
+        return max(self.quota.bytes - self.used, 0.0)
+
+    @property
+    def spent(self) -> bool:
+        return self.left < min(_SPENT, self.quota.bytes / 2)
+
+    @property
+    def resets(self) -> datetime:
+        return self.quota.resets(self.moment)
+
+    @property
+    def rate_bound(self) -> float:
+        """Bytes per second that the rest of the quota allows now."""
+        return 0.0 if self.spent else self.left / _SECONDS_TO_SPEND

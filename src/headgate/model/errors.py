@@ -6,14 +6,21 @@ message says in one line what is wrong, where, and how to fix it where that is p
 
 from __future__ import annotations
 
+import errno
+from importlib import import_module
+from types import ModuleType
+
 __all__ = [
+    "REMEDIES",
     "DamagedFile",
     "HeadgateError",
+    "MissingExtra",
     "OtherVersion",
     "PlanningError",
     "SiteFileError",
     "UserMistake",
     "WorldFault",
+    "extra",
 ]
 
 
@@ -60,3 +67,48 @@ class SiteFileError(UserMistake):
         self.path = path
         self.line = line
         self.key = key
+
+
+class MissingExtra(UserMistake):
+    """Optional packages: imported when a feature needs them, or an error says what to install.
+
+    A feature needs a package that is not installed; names the command that installs it.
+
+    >>> print(MissingExtra("public holidays", "holidays"))
+    public holidays need a package that is not installed: pip install "headgate[holidays]"
+    """
+
+    def __init__(self, features: str, name: str) -> None:
+        self.install = f'pip install "headgate[{name}]"'
+        super().__init__(f"{features} need a package that is not installed: {self.install}")
+
+
+def extra(module: str, features: str, name: str) -> ModuleType:
+    """Import a module of the extra ``name``. ``features`` says, in the plural, what needs it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name != module.partition(".")[0]:
+            raise  # the package is there, but one of its own imports fails
+        raise MissingExtra(features, name) from None
+
+
+# What to do when this machine refuses something, in words, by the system's error numbers.
+#
+# A sentence that begins with an error ends with its remedy, in parentheses, whoever met it: the
+# disk or the network.
+
+
+_THEN = "then try again; a crawl or survey goes on with --resume"
+_MEMORY = f"the system is short of memory; end other programs, {_THEN}"
+
+REMEDIES = {
+    errno.ENOSPC: f"free some space, {_THEN}",
+    errno.EDQUOT: f"the disk quota is used up; free some space, {_THEN}",
+    errno.EFBIG: f"the largest size of a file is reached (ulimit -f); raise it, {_THEN}",
+    errno.EMFILE: f"too many open files (ulimit -n); raise the limit, {_THEN}",
+    errno.ENFILE: f"all programs together have too many; end some or raise fs.file-max, {_THEN}",
+    errno.ENOBUFS: _MEMORY,
+    errno.ENOMEM: _MEMORY,
+    errno.EIO: "the disk may be failing; what was stored before is untouched",
+}

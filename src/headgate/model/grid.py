@@ -1,4 +1,4 @@
-"""What a site file says of a grid."""
+"""What a site file says of a grid, and the state of a node as users see it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import msgspec
 
 from headgate.model.units import Seconds
 
-__all__ = ["A_LEASE", "GridTerms", "Mode", "NodeListing", "Placement", "TaskListing"]
+__all__ = ["GridTerms", "Mode", "NodeListing", "NodeStatus", "Placement", "TaskListing"]
+
+
+# What a site file says of a grid.
+
 
 A_LEASE = Seconds(60.0)
 
@@ -92,3 +96,25 @@ class TaskListing(msgspec.Struct, frozen=True, kw_only=True):
     due: float | None
     """Seconds since 1970; None: nothing was promised."""
     expected_bytes: float
+
+
+class NodeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a grid node, as shown to users."""
+
+    node: str
+    state: str
+    """``working``, ``idle``, or why it does nothing."""
+    tasks: tuple[str, ...] = ()
+    """Sites being crawled."""
+    to_bring: int = 0
+    """Results that the manager does not have yet."""
+    committed: int = 0
+    """Since the node was started, like all counters below."""
+    superseded: int = 0
+    given_back: int = 0
+    lost: int = 0
+    pages: int = 0
+    """Of results delivered and tasks in progress."""
+    wire_bytes: int = 0
+    rate: float = 0.0
+    """Bytes per second, lately."""

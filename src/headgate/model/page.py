@@ -1,4 +1,4 @@
-"""A finished fetch as it is handed over to be stored, and the earlier fetch it is compared with."""
+"""A finished fetch as it is stored, how the page changed since the last, and the notice of it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ import msgspec
 
 from headgate.model.fetch import Fetched, FetchFailure
 
-__all__ = ["Earlier", "Links", "Page", "Role", "payload_digest"]
-
+__all__ = [
+    "ArchivedPage",
+    "Change",
+    "ChangeNotice",
+    "Earlier",
+    "Links",
+    "Page",
+    "PageChange",
+    "Role",
+    "payload_digest",
+]
 
 _STRING_BYTES = 57
 """Overhead of a string in a list."""
@@ -60,7 +69,11 @@ class Links(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
-    """The final outcome of a URL."""
+    """A finished fetch as it is handed over to be stored, and the earlier fetch it is compared
+    with.
+
+    The final outcome of a URL.
+    """
 
     outcome: Fetched | FetchFailure
     depth: int
@@ -90,3 +103,55 @@ class Page(msgspec.Struct, frozen=True, gc=False):
 
 def payload_digest(payload: bytes) -> bytes:
     return sha1(payload, usedforsecurity=False).digest()
+
+
+class Change(StrEnum):
+    NEW = "new"
+    """Found for the first time, or back again."""
+    CHANGED = "changed"
+    GONE = "gone"
+    """404 or 410."""
+
+
+class PageChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a page changed between two fetches.
+
+    Times are seconds since 1970.
+    """
+
+    change: Change
+    site: str
+    url: str
+    title: str
+    seen_at: float
+    """When the later fetch found it."""
+    before_at: float | None = None
+    """When it was fetched before; None: never."""
+    difference: tuple[str, ...] = ()
+    """Lines of text removed (``- ``) and added (``+ ``), with some context (two blanks)."""
+    more_lines: int = 0
+    """Number of lines of the difference that were cut off."""
+
+
+class ArchivedPage(msgspec.Struct, frozen=True, array_like=True):
+    """Where a version of a page lies in the collection."""
+
+    file: str
+    """Within the collection; the record is at ``offset``, archived as ``url``."""
+    offset: int
+    url: str
+    digest: bytes
+    """SHA-1 of the payload."""
+
+
+class ChangeNotice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A change of a page that the user wants to be notified of."""
+
+    to: str
+    """The site's ``on_change``: a command or a URL."""
+    change: PageChange
+    """May come without its difference, which is computed when the notice is delivered."""
+    old: ArchivedPage | None = None
+    new: ArchivedPage | None = None
+    ignore: tuple[str, ...] = ()
+    """The site's rules for what does not count as a change."""

@@ -7,12 +7,14 @@ legs, without the pauses between them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import StrEnum
+
 import msgspec
 
-from headgate.model.left_out import LeftOut
+from headgate.model.encoding import Label, Tally, Text
 from headgate.model.plan import Foreseen, RateSegment
 from headgate.model.score_order import QueueTally, ScoreOrderReport
-from headgate.model.told_values import Label, Tally, Text
 
 __all__ = [
     "AT_DEADLINE",
@@ -21,19 +23,23 @@ __all__ = [
     "MAX_BYTES",
     "MAX_PAGES",
     "MAX_TIME",
+    "MOST_EXAMPLES",
     "OUTGROWN",
     "PROCESS_DIED",
     "AuditReport",
     "FocusReport",
     "GridReport",
     "HostFigures",
+    "LeftOut",
     "Leg",
     "NodeReport",
     "QuotaReport",
+    "Reason",
     "RunReport",
     "SiteReport",
     "Stall",
     "TimelinePoint",
+    "merged",
 ]
 
 AT_DEADLINE = "deadline"
@@ -272,3 +278,51 @@ class RunReport(msgspec.Struct, frozen=True):
     @property
     def nothing_fetched(self) -> bool:
         return bool(self.sites) and not any(site.pages for site in self.sites)
+
+
+MOST_EXAMPLES = 3
+
+
+class Reason(StrEnum):
+    """Why a URL is not fetched. Traps, bounds and `model.fetch.LEFT_OUT` are reasons, too, under
+    their own names."""
+
+    OTHER_HOST = "other host"
+    OUT_OF_SCOPE = "out of scope"
+    """By the user's include and exclude."""
+    BEYOND_DEPTH = "beyond depth"
+    NOFOLLOW = "nofollow"
+    ROBOTS = "robots.txt"
+    HOST_GIVEN_UP = "host given up"
+    COPY = "links of a copy"
+    """On a page whose content was found too often under other URLs."""
+    HOPS = "too many redirects"
+    SITEMAPS = "too many sitemaps"
+    UNREADABLE = "unreadable"
+    """On a page that was fetched and stored, but broke the process that reads pages."""
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """What a crawl met and left out, and why: counted, with a few examples of each reason.
+
+    URLs not fetched for one reason.
+    """
+
+    count: Tally
+    examples: tuple[Text, ...] = ()
+    """The first few; long URLs are cut."""
+
+
+def merged(*parts: Mapping[str, LeftOut]) -> dict[str, LeftOut]:
+    """The sum of all parts, by reason.
+
+    >>> merged({"nofollow": LeftOut(2, ("a",))}, {"nofollow": LeftOut(1, ("b",))})
+    {'nofollow': LeftOut(count=3, examples=('a', 'b'))}
+    """
+    whole: dict[str, LeftOut] = {}
+    for part in parts:
+        for reason, found in part.items():
+            before = whole.get(reason, LeftOut(0))
+            examples = dict.fromkeys((*before.examples, *found.examples))
+            whole[reason] = LeftOut(before.count + found.count, tuple(examples)[:MOST_EXAMPLES])
+    return whole

@@ -6,8 +6,8 @@ from typing import Self
 
 import msgspec
 
+from headgate.model.encoding import Tally
 from headgate.model.errors import UserMistake
-from headgate.model.told_values import Tally
 
 __all__ = ["ADMISSIONS", "LOOK_AHEAD", "SCORE", "QueueTally", "ScoreOrder", "ScoreOrderReport"]
 

@@ -1,16 +1,17 @@
-"""A site: what the user wants crawled, and what earlier visits taught us about it."""
+"""A site: what the user wants crawled, how it is accessed, and what earlier visits taught us."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from operator import attrgetter
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
 
-from headgate.model.access import IGNORE, Access
-from headgate.model.as_written import NUMBERS, as_written, choice, several
+from headgate.model.errors import UserMistake
 from headgate.model.keeping import Keeping
 from headgate.model.units import (
     Bytes,
@@ -23,16 +24,117 @@ from headgate.model.units import (
 
 __all__ = [
     "BREADTH_FIRST",
+    "IGNORE",
     "LINKS_IN",
     "NEAR_DELAY",
+    "NUMBERS",
     "ORDERS",
     "POLITE_DELAY",
     "TOPIC",
+    "Access",
     "OnDeadline",
     "Requisites",
     "Site",
     "SiteStatistics",
+    "as_written",
+    "choice",
 ]
+
+IGNORE = "ignore"
+
+
+class Access(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a site is accessed: user agent, headers, login, proxy, client certificate.
+
+    No secret is stored here: ``env:NAME`` and ``file:PATH`` say where it is, and only the process
+    that sends a request reads it.
+
+    The access settings of one site; every field is optional.
+    """
+
+    user_agent: str = ""
+    """In place of Headgate's own."""
+    robots_agent: str = ""
+    """The product token that robots.txt knows us by, in place of ``headgate``."""
+    headers: tuple[str, ...] = ()
+    """Like ``"X-Team: archive"``; sent to hosts of the seeds only."""
+    auth: str = ""
+    """``"basic env:LOGIN"``, where LOGIN holds ``name:password``, or ``"bearer file:token"``."""
+    cookies: str = ""
+    """Path of a cookie file in Netscape's format."""
+    login: str = ""
+    """The URL of a page with a login form."""
+    login_fields: tuple[str, ...] = ()
+    """Like ``"u=editor"`` and ``"p=env:PASSWORD"``."""
+    proxy: str = ""
+    """``http://host:port`` or ``socks5://host:port``; its password as ``env:`` or ``file:``."""
+    client_certificate: str = ""
+    """A PEM file with certificate and key."""
+    robots: str = ""
+    """``"ignore"``: robots.txt of the seeds' hosts is not obeyed."""
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether links that log out must be avoided."""
+        return bool(self.auth or self.cookies or self.login)
+
+
+# Lets values be given from Python as they are written in a site file.
+#
+# ``Site("docs", seeds="https://docs.example.org/", deadline="30m")`` means what the same words in a
+# site file mean; what cannot be parsed is refused when the value is made.
+
+
+NUMBERS = (float, int, type(None))
+
+_Read = Callable[[Any], Any]
+
+
+def as_written(
+    thing: msgspec.Struct,
+    where: str,
+    ready: type | tuple[type, ...],
+    readers: Mapping[str, _Read],
+) -> None:
+    """Parse fields of a frozen value in place, except those that already are of a ``ready`` type.
+    ``where`` begins the error message."""
+    for name, read in readers.items():
+        value = getattr(thing, name)
+        if not isinstance(value, ready):
+            try:
+                msgspec.structs.force_setattr(thing, name, read(value))
+            except UserMistake as mistake:
+                raise UserMistake(f"{where}: {name}: {mistake}") from None
+
+
+def several(values: Any) -> tuple[str, ...]:
+    """One string or several, as a tuple.
+
+    >>> several("a"), several(["a", "b"])
+    (('a',), ('a', 'b'))
+    """
+    if isinstance(values, str):
+        return (values,)
+    if not isinstance(values, Iterable):
+        raise UserMistake(f"{values!r} is no text and no list of texts")
+    found = tuple(values)
+    if not all(isinstance(value, str) for value in found):
+        raise UserMistake(f"{values!r} is no list of texts")
+    return found
+
+
+def choice(kind: type[StrEnum]) -> _Read:
+    """A parser for the values of an enumeration."""
+
+    def read(value: Any) -> StrEnum:
+        try:
+            return kind(value)
+        except ValueError:
+            known = ", ".join(repr(str(member)) for member in kind)
+            raise UserMistake(f"{value!r} is none of {known}") from None
+
+    return read
+
 
 BREADTH_FIRST, LINKS_IN, TOPIC = "breadth-first", "links-in", "topic"
 ORDERS = (BREADTH_FIRST, LINKS_IN, TOPIC)
@@ -90,8 +192,11 @@ _IS_LIST, _IS_NUMBER = frozenset((tuple,)), frozenset(NUMBERS)
 
 
 class Site(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A host, a folder of a host, or a set of folders, visited as one task. Quantities may be given
-    as text, "30m" or "120 MB", and a single seed without a list."""
+    """A site: what the user wants crawled, and what earlier visits taught us about it.
+
+    A host, a folder of a host, or a set of folders, visited as one task. Quantities may be given
+    as text, "30m" or "120 MB", and a single seed without a list.
+    """
 
     name: str
     seeds: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from headgate.model.size_range import SizeRange
+from headgate.model.units import SizeRange
 
 __all__ = ["SiteSnapshot", "Snapshot"]
 

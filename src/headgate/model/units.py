@@ -14,6 +14,8 @@ import math
 import re
 from typing import NewType
 
+import msgspec
+
 from headgate.model.errors import UserMistake
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Bytes",
     "BytesPerSecond",
     "Seconds",
+    "SizeRange",
     "format_duration",
     "format_rate",
     "format_size",
@@ -172,3 +175,30 @@ def format_duration(seconds: float) -> str:
         return f"{hours}h {minutes:02d}m"
     days, hours = divmod(hours + round(minutes / 60), 24)
     return f"{days}d {hours:02d}h"
+
+
+_VAGUE = 1.3
+
+
+class SizeRange(msgspec.Struct, frozen=True):
+    """An uncertain size.
+
+    Wire bytes: about 80 % of true values lie between ``low`` and ``high``.
+    """
+
+    low: float
+    likely: float
+    high: float
+
+    @classmethod
+    def exactly(cls, bytes_: float) -> SizeRange:
+        return cls(bytes_, bytes_, bytes_)
+
+    def plus(self, bytes_: float) -> SizeRange:
+        """The range shifted by a known number of bytes."""
+        return SizeRange(self.low + bytes_, self.likely + bytes_, self.high + bytes_)
+
+    @property
+    def vague(self) -> bool:
+        """Whether a single number would claim too much."""
+        return self.high > _VAGUE * self.likely or self.likely > _VAGUE * self.low

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from itertools import islice
 
 import msgspec
 
 from headgate.reading.charset import decoded
-from headgate.reading.content import decode_content
-from headgate.reading.dates import parse_date
+from headgate.reading.content_coding import decode_content
 from headgate.reading.tags import attributes, unescaped
 from headgate.reading.urls import UrlJoiner, normalise
 
-__all__ = ["MOST_BYTES", "MOST_ENTRIES", "Sitemap", "read_sitemap"]
+__all__ = ["MOST_BYTES", "MOST_ENTRIES", "Sitemap", "parse_date", "read_sitemap"]
 
 MOST_ENTRIES = 50_000
 MOST_BYTES = 50_000_000
@@ -200,3 +200,50 @@ def _text(tag: re.Match[bytes]) -> str:
     raw = tag[4] if tag[5] is None else tag[5]
     text = raw.decode("utf-8", "replace").strip()
     return unescaped(text) if tag[5] is None else text
+
+
+# Parses dates in sitemaps, feeds and headers.
+#
+# Read leniently: ISO 8601 and W3C's profile of it, with or without time, zone, seconds or leading
+# zeros, and the dates of mail and HTTP. Without a zone, UTC is assumed. Nothing raises. Sites
+# repeat the same few dates, so results are cached.
+
+
+_ISO = re.compile(
+    r"\s*(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})"
+    r"(?:[Tt\s]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(?:([Zz])|([+-])(\d{2}):?(\d{2}))?)?)?)?\s*",
+    re.ASCII,
+)
+_LONGEST = 64
+
+
+@lru_cache(1_024)
+def parse_date(text: str) -> datetime | None:
+    """None: it cannot be parsed.
+
+    >>> parse_date("2026-11-15T19:20:03+01:00"), parse_date("2026-11")
+    (datetime.datetime(2026, 11, 15, 18, 20, 3, tzinfo=datetime.timezone.utc), \
+datetime.datetime(2026, 11, 1, 0, 0, tzinfo=datetime.timezone.utc))
+    """
+    if len(text) > _LONGEST:
+        return None
+    match = _ISO.fullmatch(text)
+    try:
+        moment = _mail_date(text) if match is None else _iso_date(match)
+        return moment.astimezone(UTC)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _iso_date(match: re.Match[str]) -> datetime:
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
+    offset = timedelta(hours=int(match[9] or 0), minutes=int(match[10] or 0))
+    zone = timezone(-offset if match[8] == "-" else offset)
+    return datetime(year, month or 1, day or 1, hour, minute, second, tzinfo=zone)
+
+
+def _mail_date(text: str) -> datetime:
+    from email.utils import parsedate_to_datetime
+
+    moment = parsedate_to_datetime(text)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

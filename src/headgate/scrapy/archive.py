@@ -16,19 +16,18 @@ import msgspec
 
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import REDIRECTS
+from headgate.engine.report_pages import write_report_page
+from headgate.engine.runs import JobKind, kind_of, open_run, refuse_unfinished
 from headgate.fetching.identity import without_secrets
-from headgate.frontier.journal import JournalEntry, Outcome
-from headgate.jobs.opening import JobKind, kind_of, open_run, refuse_unfinished
-from headgate.jobs.report_pages import write_report_page
+from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import Fetched
 from headgate.model.page import Page
 from headgate.model.run_report import RunReport
+from headgate.storage.atomic_write import write_whole
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journals.recovery import recover_files
-from headgate.storage.journals.shared_files import SharedFiles
+from headgate.storage.journals.run_journals import SharedFiles, recover_files
 from headgate.storage.journals.spool import SiteSpool, commit_together
-from headgate.storage.replacing import write_whole
 
 __all__ = ["SpiderArchive", "check_folder"]
 
@@ -58,7 +57,7 @@ class SpiderArchive:
             raise
         self._spools: dict[str, SiteSpool] = {}
         self.fault: WorldFault | None = None
-        self._storing = asyncio.get_running_loop().create_task(self._store_now_and_then())
+        self._page_writer = asyncio.get_running_loop().create_task(self._store_now_and_then())
         self._stored = asyncio.Event()
 
     async def put(self, site: str, fetched: Fetched, depth: int) -> None:
@@ -83,8 +82,8 @@ class SpiderArchive:
 
     async def finish(self, report: RunReport) -> Path:
         """All is stored and sealed; the answer is where the report's page is."""
-        self._storing.cancel()
-        await asyncio.gather(self._storing, return_exceptions=True)
+        self._page_writer.cancel()
+        await asyncio.gather(self._page_writer, return_exceptions=True)
         try:
             return await asyncio.to_thread(self._seal, report)
         finally:
@@ -139,7 +138,7 @@ def _leave(run: RunFolder, report: RunReport | None) -> None:
     run.finish()
 
 
-def _outcome(status: int) -> Outcome:
+def _outcome(status: int) -> UrlOutcome:
     if status in REDIRECTS:
-        return Outcome.REDIRECT
-    return Outcome.PAGE if status in _PAGE_STATUSES else Outcome.ERROR
+        return UrlOutcome.REDIRECT
+    return UrlOutcome.PAGE if status in _PAGE_STATUSES else UrlOutcome.ERROR

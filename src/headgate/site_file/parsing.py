@@ -13,30 +13,30 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from headgate.model.access import Access
 from headgate.model.budget import Budget, Objective
 from headgate.model.errors import SiteFileError, UserMistake
 from headgate.model.grid import GridTerms
 from headgate.model.keeping import Keeping, Staleness
-from headgate.model.local_time import Calendar
 from headgate.model.score_order import SCORE, ScoreOrder
-from headgate.model.site import TOPIC, Site
-from headgate.model.timetable import Timetable
+from headgate.model.site import TOPIC, Access, Site
+from headgate.model.timetable import Calendar, Timetable
 from headgate.model.units import BytesPerSecond, format_rate
-from headgate.site_file.access_values import ACCESS_READERS
-from headgate.site_file.contents import SiteFile
-from headgate.site_file.grid_values import GRID_READERS
-from headgate.site_file.keeping_values import KEEPING_READERS, promise_problem, read_objective
 from headgate.site_file.keys import (
     BUDGET_KEYS,
     BUDGET_READERS,
     GRID_KEYS,
+    GRID_READERS,
     SITE_KEYS,
     SITE_READERS,
     Readers,
 )
-from headgate.site_file.text import MOST_SITES, SiteFileText
-from headgate.site_file.toml_positions import Path, TomlPositions
+from headgate.site_file.site_values import (
+    ACCESS_READERS,
+    KEEPING_READERS,
+    promise_problem,
+    read_objective,
+)
+from headgate.site_file.toml_text import MOST_SITES, Path, SiteFileText, TomlPositions
 from headgate.site_file.values import (
     ElementMistake,
     did_you_mean,
@@ -50,13 +50,7 @@ from headgate.site_file.values import (
     read_zone,
 )
 
-__all__ = [
-    "MOST_SITES",
-    "parse_budget",
-    "parse_grid",
-    "parse_site_file",
-    "site_error",
-]
+__all__ = ["MOST_SITES", "SiteFile", "parse_budget", "parse_grid", "parse_site_file", "site_error"]
 
 _Value = TypeVar("_Value")
 _Default = TypeVar("_Default")
@@ -298,3 +292,14 @@ def _highest(bandwidth: BytesPerSecond | Timetable) -> tuple[str, BytesPerSecond
     if isinstance(bandwidth, Timetable):
         return "the timetable's highest rate", max(rate for *_, rate in bandwidth.turns)
     return "the budget", bandwidth
+
+
+class SiteFile(msgspec.Struct, frozen=True):
+    """What a site file says, apart from how it is written: a crawl of URLs has no file to parse.
+
+    It has at least one site; names are distinct.
+    """
+
+    budget: Budget
+    sites: tuple[Site, ...]
+    grid: GridTerms = GridTerms()

@@ -16,13 +16,12 @@ from datetime import date, time
 from typing import TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
+from headgate.model.budget import Quota
 from headgate.model.errors import UserMistake
-from headgate.model.local_time import Calendar
-from headgate.model.quota import Quota
 from headgate.model.score_order import ADMISSIONS, SCORE
 from headgate.model.site import ORDERS, OnDeadline, Requisites
 from headgate.model.store_rule import StoreRule
-from headgate.model.timetable import Timetable
+from headgate.model.timetable import Calendar, Timetable
 from headgate.model.units import (
     Bytes,
     BytesPerSecond,

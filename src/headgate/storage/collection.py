@@ -29,15 +29,20 @@ from typing import TypeVar
 import msgspec
 
 from headgate.model.errors import DamagedFile, OtherVersion, UserMistake
-from headgate.storage.faults import opening_collection, reading, writing
-from headgate.storage.journals.appending import sync_folder
-from headgate.storage.journals.journal import Owner
-from headgate.storage.journals.spool_files import Place
-from headgate.storage.own_files import open_own, opened, refuse_links
-from headgate.storage.replacing import write_whole
+from headgate.storage.append_file import sync_folder
+from headgate.storage.atomic_write import write_whole
+from headgate.storage.journals.journal import Owner, SpoolPlace
+from headgate.storage.safe_files import (
+    open_own,
+    opened,
+    opening_collection,
+    reading,
+    refuse_links,
+    writing,
+)
 from headgate.storage.warc.writer import DEFAULT_FILE_BYTES, WarcFiles, file_safe
 
-__all__ = ["Collection", "RunFolder", "began", "visit_stem"]
+__all__ = ["SURVEY_LOG", "Collection", "RunFolder", "began", "visit_stem"]
 
 _DONE = ".done-"
 _SHARED = "small-sites-"
@@ -89,19 +94,19 @@ class RunFolder(msgspec.Struct, frozen=True):
         warcinfo: tuple[tuple[str, str], ...] = (),
         max_warc_bytes: int = DEFAULT_FILE_BYTES,
         visit: int = 0,
-    ) -> Place:
+    ) -> SpoolPlace:
         """Where the journal and WARC files of a visit are; 0: the only visit to the site in this
         run."""
         stem = visit_stem(site, visit)
         warc = WarcFiles(self.warc, stem, warcinfo, max_warc_bytes, self.shelf)
-        return Place(Owner(site, visit), self.spool / f"{stem}.journal", warc)
+        return SpoolPlace(Owner(site, visit), self.spool / f"{stem}.journal", warc)
 
-    def shared_place(self, number: int, warcinfo: tuple[tuple[str, str], ...] = ()) -> Place:
+    def shared_place(self, number: int, warcinfo: tuple[tuple[str, str], ...] = ()) -> SpoolPlace:
         """Where the files that small sites share are; each process of each leg has its own
         number."""
         stem = f"{_SHARED}{number}"
         warc = WarcFiles(self.warc, stem, warcinfo, shelf=self.shelf)
-        return Place(None, self.spool / f"{stem}.journal", warc)
+        return SpoolPlace(None, self.spool / f"{stem}.journal", warc)
 
     def journals(self) -> list[Path]:
         """Journals that belong to one site, ordered by name."""
@@ -178,7 +183,7 @@ class Collection(msgspec.Struct, frozen=True):
 
     def memory(self, site: str) -> Path:
         """The file with all that is known of a site's pages:
-        `headgate.storage.memory.site_memory`."""
+        `headgate.storage.memory.site`."""
         return self.memories / f"{file_safe(site)}.pages"
 
     @contextmanager
@@ -283,3 +288,7 @@ def _age(stamp: str) -> tuple[str, int]:
     """
     second, _, number = stamp[19:].rpartition("-")
     return stamp[:19] + second, int(number) if number.isdecimal() else 1
+
+
+SURVEY_LOG = "survey.log"
+"""Its name in the folder of a run."""

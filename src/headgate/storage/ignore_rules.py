@@ -13,8 +13,8 @@ import msgspec
 
 from headgate.model.errors import UserMistake
 from headgate.model.site import Site
-from headgate.storage.own_files import opened
-from headgate.storage.replacing import write_whole
+from headgate.storage.atomic_write import write_whole
+from headgate.storage.safe_files import opened
 
 __all__ = ["load_ignore_rules", "save_ignore_rules"]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from headgate.storage.bounds import Amount, Count, Moment, Span, Status
+from headgate.storage.safe_files import Amount, Count, Moment, Span, Status
 
 __all__ = ["PageRow"]
 

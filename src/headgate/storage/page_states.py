@@ -6,21 +6,22 @@ from __future__ import annotations
 
 from base64 import b32decode
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headgate.model.errors import WorldFault
+from headgate.model.fetch import Fetched
 from headgate.storage.collection import RunFolder
-from headgate.storage.faults import reading
-from headgate.storage.journals.site_journal import site_journals
-from headgate.storage.own_files import opened
+from headgate.storage.journals.run_journals import site_journals
 from headgate.storage.page import PageRow
-from headgate.storage.page_state import PageState
+from headgate.storage.safe_files import opened, reading
+from headgate.storage.warc.records import read_response
 
-__all__ = ["GONE", "THERE", "page_states", "state_of"]
+__all__ = ["GONE", "THERE", "PageState", "page_states", "read_body", "state_of"]
 
 GONE = (404, 410)
 THERE = (200, 304)
@@ -72,11 +73,11 @@ def state_of(run: RunFolder, row: dict[str, Any]) -> PageState:
     return PageState(
         row["fetched_at"].timestamp(),
         row["title"] or "",
-        row["content_type"] or "",
-        b32decode(row["digest"].removeprefix("sha1:")) if there else b"",
-        file,
-        offset,
-        url,
+        content_type=row["content_type"] or "",
+        digest=b32decode(row["digest"].removeprefix("sha1:")) if there else b"",
+        file=file,
+        offset=offset,
+        record_url=url,
     )
 
 
@@ -86,4 +87,42 @@ def _of_row(run: RunFolder, row: PageRow) -> PageState:
     else:
         file, offset, url = f"{run.shelf}/{row.warc_file}", row.warc_offset, row.url
     digest = row.digest if row.status in THERE else b""
-    return PageState(row.fetched_at, row.title, row.content_type, digest, file, offset, url)
+    return PageState(
+        row.fetched_at,
+        row.title,
+        content_type=row.content_type,
+        digest=digest,
+        file=file,
+        offset=offset,
+        record_url=url,
+    )
+
+
+class PageState(NamedTuple):
+    """The state of a page at one look, and its body in the archive.
+
+    The state of a page at one look.
+    """
+
+    seen_at: float
+    title: str
+    content_type: str
+    digest: bytes
+    """Empty: it was gone."""
+    file: str
+    """WARC file within the collection; the record is at ``offset``, archived under
+    ``record_url``."""
+    offset: int
+    record_url: str
+
+    @property
+    def there(self) -> bool:
+        return bool(self.digest)
+
+
+def read_body(collection: Path, url: str, state: PageState) -> Fetched | None:
+    """The archived response; None: it is not available."""
+    file = collection / state.file
+    if not file.resolve().is_relative_to(collection.resolve()):
+        return None
+    return read_response(file, state.offset, url, state.digest)

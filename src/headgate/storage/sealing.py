@@ -12,11 +12,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from headgate.model.page import Role
+from headgate.storage.atomic_write import replacing, sync_files
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.journal import Commit, Owner
-from headgate.storage.journals.site_journal import SiteJournal, site_journals
+from headgate.storage.journals.run_journals import SiteJournal, site_journals
 from headgate.storage.memory.remembering import mend, remember
-from headgate.storage.replacing import replacing, sync_files
 from headgate.storage.tables.writing import writing_links, writing_pages
 from headgate.storage.warc.index import index_lines, writing_index
 

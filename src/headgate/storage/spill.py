@@ -1,4 +1,4 @@
-"""The frontier's overflow on disk: the adapter of `headgate.frontier.ports.Spill`.
+"""The frontier's overflow on disk: the adapter of `headgate.frontier.url_queue.Spill`.
 
 Chunks are appended to unnamed files of about `_SEGMENT_BYTES`; memory holds only the position of
 each chunk of each lane. A file is closed when its last chunk has been taken, so the disk holds
@@ -17,8 +17,8 @@ from pathlib import Path
 import msgspec
 
 from headgate.model.errors import WorldFault
-from headgate.reading.zstd import ZstdCompressor, compressed, one_frame
-from headgate.storage.faults import reading, writing
+from headgate.reading.content_coding import ZstdCompressor, compressed, one_frame
+from headgate.storage.safe_files import reading, writing
 
 __all__ = ["DiskSpill"]
 

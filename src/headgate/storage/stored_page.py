@@ -3,26 +3,31 @@ decoded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from headgate.crawling.page_reading import is_html
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+
+from headgate.crawling.page_reader import is_html
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import Fetched
 from headgate.reading.charset import decode
-from headgate.reading.content import decode_content
+from headgate.reading.content_coding import decode_content
 from headgate.reading.links import LinkOptions, page_links
-from headgate.reading.page_lines import page_lines
+from headgate.reading.page_text import page_lines
 from headgate.storage.collection import RunFolder
 from headgate.storage.page import PageRow
-from headgate.storage.page_state import read_body
+from headgate.storage.page_states import GONE, THERE, read_body
 from headgate.storage.tables.columns import PAGE_COLUMNS
-from headgate.storage.tables.plain_parquet import Kind
+from headgate.storage.tables.plain_parquet import ColumnType
+from headgate.storage.tables.rows import RowCondition, Rows, run_table, stored_rows
 
-__all__ = ["StoredPage", "UnreadablePage"]
+__all__ = ["StoredPage", "UnreadablePage", "page_versions"]
 
 _MOST_BYTES = 64_000_000
 """Of a body without its coding."""
@@ -135,8 +140,71 @@ class StoredPage:
         return response
 
 
-def _plain(kind: Kind, value: Any) -> Any:
+def _plain(kind: ColumnType, value: Any) -> Any:
     """Moments are milliseconds in a table."""
-    if kind is Kind.MOMENT and value is not None:
+    if kind is ColumnType.MOMENT and value is not None:
         return datetime.fromtimestamp(value / 1000, UTC)
     return value
+
+
+def page_versions(runs: Sequence[RunFolder], where: str = "", *, every: bool = False) -> Rows:
+    """Versions of pages over several runs: the newest of each, or every look that found it.
+
+    A page is present if the answer was 200, or 304 for the version before; 404 and 410 say that it
+    is gone, and hide earlier versions. Other answers, or none, are ignored. Memory: some 200 bytes
+    per page of the collection for newest versions, none for all.
+
+    Rows of ``pages.parquet``, with a first column ``run``.
+
+    ``runs`` are newest first, and so are the rows; ``every`` version, or the newest of each page.
+    ``where`` selects among these.
+    """
+    from headgate.storage.tables.arrow_tables import PAGES_SCHEMA
+
+    schema = pa.schema([pa.field("run", pa.string()), *PAGES_SCHEMA]).remove_metadata()
+    condition = RowCondition(where, schema.names)
+    return Rows(schema, _matching(runs, condition, schema, None if every else set()))
+
+
+def _matching(
+    runs: Sequence[RunFolder], condition: RowCondition, schema: pa.Schema, seen: set[int] | None
+) -> Iterator[pa.Table]:
+    for run in runs:
+        with run_table(run, "pages") as path:
+            newest = None if seen is None else _newest(path, seen)
+            first = 0
+            for rows in stored_rows(path).batches:
+                wanted = pc.and_(
+                    _pages(rows), pc.is_in(rows["status"], pa.array(THERE, pa.int16()))
+                )
+                if newest is not None:
+                    chosen = [first + place in newest for place in range(len(rows))]
+                    wanted = pc.and_(wanted, pa.array(chosen, pa.bool_()))
+                first += len(rows)
+                found = rows.filter(wanted)
+                stamps = pa.array([run.stamp] * len(found), pa.string())
+                named = found.add_column(0, "run", stamps).select(schema.names).cast(schema)
+                yield condition.matching(named)
+
+
+def _newest(path: Path, seen: set[int]) -> set[int]:
+    """Numbers of rows with the newest look at each page not yet in ``seen``; adds those pages to
+    it."""
+    looks: dict[int, tuple[object, int]] = {}
+    number = 0
+    for rows in stored_rows(path).batches:
+        told = pc.is_in(rows["status"], pa.array(THERE + GONE, pa.int16()))
+        wanted = pc.and_(_pages(rows), told).to_pylist()
+        values = (rows[name].to_pylist() for name in ("site", "url", "fetched_at"))
+        for tells, site, url, at in zip(wanted, *values, strict=True):
+            if tells and at is not None:
+                page = xxhash.xxh3_128_intdigest(f"{site}\n{url}".encode())
+                if page not in seen:
+                    looks[page] = max(looks.get(page, (at, -1)), (at, number))
+            number += 1
+    seen.update(looks)
+    return {number for _, number in looks.values()}
+
+
+def _pages(rows: pa.Table) -> pa.ChunkedArray:
+    return pc.equal(rows["role"], "page")

@@ -17,9 +17,9 @@ import pytest
 from tests.acceptance.running import headgate
 from tests.acceptance.small_web import SmallWeb, serving
 
-from headgate.fetching.http import FetcherSettings, HttpFetcher
-from headgate.model.access import Access
+from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.model.site import Access
 
 
 @contextmanager

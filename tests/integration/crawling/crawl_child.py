@@ -16,11 +16,11 @@ import msgspec
 import uvloop
 from tests.machine import peak_bytes
 
-from headgate.control.conducting import Conducting
-from headgate.fetching.http import FetcherSettings
+from headgate.control.control_loop import ControlLoop
+from headgate.engine.real_parts import real_parts
+from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.fetching.client import FetcherSettings
 from headgate.fetching.limits import Limits
-from headgate.jobs.crawl import CrawlJob, crawl
-from headgate.jobs.real_parts import real_parts
 from headgate.model.budget import Budget
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED
@@ -39,7 +39,7 @@ class Nobody:
 
     def paused(self, *_: object) -> None: ...
 
-    def attach(self, conducting: Conducting) -> None: ...
+    def attach(self, control_loop: ControlLoop) -> None: ...
 
 
 def main() -> None:

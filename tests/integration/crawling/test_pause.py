@@ -9,16 +9,16 @@ from pathlib import Path
 import uvloop
 from tests.acceptance.small_web import SmallWeb, serving
 
-from headgate.control.conducting import Conducting
+from headgate.control.control_loop import ControlLoop
 from headgate.control.forecast import Forecast, Source
 from headgate.control.manager import Manager
-from headgate.crawling.clock import SystemClock
 from headgate.crawling.progress import Progress
-from headgate.jobs.fetcher_settings import fetcher_settings
-from headgate.jobs.node import NodeJob, open_node
-from headgate.jobs.real_parts import real_parts
+from headgate.engine.clock import SystemClock
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.node import NodeJob, open_node
+from headgate.engine.real_parts import real_parts
 from headgate.model.site import Site
-from headgate.planning.capacity import Capacity
+from headgate.scheduling.capacity import Capacity
 from headgate.storage.collection import Collection
 
 PAUSE = Capacity.of([(0.0, 200e3), (1.0, 0.0), (7.0, 400e3)])
@@ -37,7 +37,7 @@ async def crawl(out: Path, site: Site) -> list[tuple[float, Progress, int]]:
         job = NodeJob(out, run.stamp, fetcher_settings([site], "test"))
         async with open_node(job, real_parts().node) as node:
             manager = Manager.of([site], {site.name: Forecast(6e5, Source.GUESS)}, PAUSE, 1)
-            await Conducting(manager, node, SystemClock(), observe).run()
+            await ControlLoop(manager, node, SystemClock(), observe).run()
     return looks
 
 

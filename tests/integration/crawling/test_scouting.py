@@ -8,12 +8,12 @@ import pytest
 import uvloop
 from tests.acceptance.small_web import SmallWeb, serving
 
-from headgate.control import scouting
 from headgate.control.forecast import Scouted
-from headgate.control.scouting import scout_all
-from headgate.control.sizing import LOOK_BYTES
-from headgate.crawling.page_reading import PageReader
-from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.control.size_estimate import LOOK_BYTES
+from headgate.crawling.page_reader import PageReader
+from headgate.features.plan import scouting
+from headgate.features.plan.scouting import scout_all
+from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.model.site import Site
 
 SETTINGS = FetcherSettings("https://example.org/", named=frozenset({"127.0.0.1"}))

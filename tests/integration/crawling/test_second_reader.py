@@ -20,9 +20,8 @@ import uvloop
 from tests.machine import wait_until
 
 from headgate.crawling import second_reader
-from headgate.crawling.page_questions import LENGTH_BYTES
-from headgate.crawling.page_reading import PageReader, ReadPage
-from headgate.crawling.second_reader import SecondReader
+from headgate.crawling.page_reader import PageReader, ReadPage
+from headgate.crawling.second_reader import LENGTH_BYTES, SecondReader
 from headgate.crawling.second_reader_child import serve
 from headgate.model.fetch import Fetched
 
@@ -41,7 +40,19 @@ PAGES = {
 def response(body: bytes, number: int = 0) -> Fetched:
     headers = (("content-type", "text/html"), ("refresh", "5; url=later"))
     url = f"http://a.example/{number}"
-    return Fetched(url, 200, headers, b"", b"", body, "127.0.0.1", 0.0, 0.0, 0.0, len(body))
+    return Fetched(
+        url,
+        200,
+        headers=headers,
+        request_head=b"",
+        response_head=b"",
+        payload=body,
+        address="127.0.0.1",
+        wall_time=0.0,
+        first_byte_seconds=0.0,
+        seconds=0.0,
+        wire_bytes=len(body),
+    )
 
 
 class Steps:

@@ -9,22 +9,22 @@ from collections.abc import Iterator, Sequence
 
 from tests.idle_fetcher import IdleFetcher
 
-from headgate.crawling.clock import SystemClock
-from headgate.crawling.memory_known import MemoryKnown
-from headgate.crawling.page_reading import PageReader
+from headgate.crawling.page_reader import PageReader
 from headgate.crawling.ports import StoredPage
 from headgate.crawling.progress import Progress, TaskState
 from headgate.crawling.site_run import SiteRun, Tools
+from headgate.engine.clock import SystemClock
+from headgate.frontier.dispatch import FrontierRules
+from headgate.frontier.events import JournalEntry
 from headgate.frontier.frontier import Frontier
-from headgate.frontier.journal import JournalEntry
-from headgate.frontier.ports import MemorySpill
-from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
+from headgate.frontier.url_queue import MemorySpill
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 from headgate.model.page import Page
 from headgate.model.site import Site
 from headgate.model.task import Task
+from headgate.testing.memory_store import MemoryKnown
 
 PAGES = 80
 PAGE_BYTES = 1_000_000
@@ -46,7 +46,19 @@ class InstantWeb(IdleFetcher):
             status, body = 200, path.encode().ljust(PAGE_BYTES, b".")
         headers = (("content-type", "text/html"),)
         head = b"HTTP/1.1 200 OK\r\n\r\n"
-        return Fetched(request.url, status, headers, head, head, body, "", 0, 0, 0, len(body))
+        return Fetched(
+            request.url,
+            status,
+            headers=headers,
+            request_head=head,
+            response_head=head,
+            payload=body,
+            address="",
+            wall_time=0,
+            first_byte_seconds=0,
+            seconds=0,
+            wire_bytes=len(body),
+        )
 
 
 class SlowDisk:
@@ -100,7 +112,14 @@ def test_a_line_faster_than_the_disk_waits_for_it_and_goes_on() -> None:
         site = Site("site", seeds=("http://site.test/",))
         rules = FrontierRules(TrapRules(this_year=2026))
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
-        tools = Tools(frontier, InstantWeb(), store, MemoryKnown(), PageReader(), SystemClock())
+        tools = Tools(
+            frontier,
+            InstantWeb(),
+            store=store,
+            known=MemoryKnown(),
+            reader=PageReader(),
+            clock=SystemClock(),
+        )
         async with asyncio.timeout(30):
             return await SiteRun(Task(site), tools).run()
 
@@ -126,7 +145,14 @@ def test_no_page_is_counted_before_it_is_durable() -> None:
         site = Site("site", seeds=("http://site.test/",))
         rules = FrontierRules(TrapRules(this_year=2026))
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
-        tools = Tools(frontier, InstantWeb(), store, MemoryKnown(), PageReader(), SystemClock())
+        tools = Tools(
+            frontier,
+            InstantWeb(),
+            store=store,
+            known=MemoryKnown(),
+            reader=PageReader(),
+            clock=SystemClock(),
+        )
         run = SiteRun(Task(site), tools)
         watching = asyncio.create_task(watch(run))
         async with asyncio.timeout(30):
@@ -147,7 +173,12 @@ def test_a_rate_that_changes_before_the_start_does_not_end_the_run() -> None:
         rules = FrontierRules(TrapRules(this_year=2026))
         frontier = Frontier(Scope.of(site), MemorySpill(), rules)
         tools = Tools(
-            frontier, InstantWeb(), SlowDisk(), MemoryKnown(), PageReader(), SystemClock()
+            frontier,
+            InstantWeb(),
+            store=SlowDisk(),
+            known=MemoryKnown(),
+            reader=PageReader(),
+            clock=SystemClock(),
         )
         run = SiteRun(Task(site), tools)
         run.rate_changed()

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.unit.crawling.answering import Answer, Answers, crawled
 
-from headgate.crawling import reading_aside
-from headgate.crawling.memory_store import Shelf
+from headgate.crawling import reading_process
 from headgate.crawling.progress import Progress, TaskState
+from headgate.testing.memory_store import Shelf
 
-LARGE = "." * reading_aside._LARGE_BYTES
+LARGE = "." * reading_process._LARGE_BYTES
 BREAKS = "<p>breaks the reader" + LARGE
 HERE = "http://site.test"
 BREAKING = """
@@ -56,11 +56,11 @@ def missing() -> subprocess.Popen[bytes]:
 
 
 @pytest.fixture(autouse=True)
-def aside(monkeypatch: pytest.MonkeyPatch) -> Iterator[reading_aside._Aside]:
+def aside(monkeypatch: pytest.MonkeyPatch) -> Iterator[reading_process._Aside]:
     """A new one, whose children die of some pages."""
-    own = reading_aside._Aside()
-    monkeypatch.setattr(reading_aside, "_ASIDE", own)
-    monkeypatch.setattr(reading_aside, "_started", dies)
+    own = reading_process._Aside()
+    monkeypatch.setattr(reading_process, "_ASIDE", own)
+    monkeypatch.setattr(reading_process, "_started", dies)
     yield own
     own.end_child()
 
@@ -91,8 +91,8 @@ def test_a_page_is_stored_without_its_links_and_the_crawl_goes_on() -> None:
 def test_whatever_becomes_of_its_process(
     child: Callable[[], subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading_aside, "_started", child)
-    monkeypatch.setattr(reading_aside, "_MOST_SECONDS", 0.2)
+    monkeypatch.setattr(reading_process, "_started", child)
+    monkeypatch.setattr(reading_process, "_MOST_SECONDS", 0.2)
     progress, _ = crawl_of({"/": [(200, BREAKS + "<a href=/hidden>", 1)]})
     assert progress.state is TaskState.DONE
     assert progress.pages == 1

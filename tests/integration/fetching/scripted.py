@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 import msgspec
 import uvloop
 
+from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.dns import FixedResolver
-from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from headgate.fetching.addresses import AddressGuard, is_public, leads_to_public
+from headgate.fetching.dns import AddressGuard, is_public, leads_to_public
 
 _PRIVATE = """
     0.0.0.0 10.1.2.3 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254 172.16.0.1

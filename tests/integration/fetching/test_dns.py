@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from headgate.fetching.dns import Answer, CachedResolver, FixedResolver, NetworkResolver
-from headgate.fetching.faults import FetchFault
+from headgate.fetching.errors import FetchFault
 from headgate.model.fetch import FailureKind
 
 

@@ -13,7 +13,7 @@ FETCHER = """
 import asyncio, os, resource, socket, sys
 import uvloop
 from headgate.fetching.dns import CachedResolver, FixedResolver, NetworkResolver
-from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.model.errors import HeadgateError
 from headgate.model.fetch import FetchRequest
 

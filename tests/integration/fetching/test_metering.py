@@ -14,12 +14,12 @@ import uvloop
 from msgspec import structs
 from tests.machine import Machine
 
-from headgate.fetching.http import HttpFetcher
+from headgate.bandwidth.receive_window import SEGMENT, Opening
+from headgate.fetching.client import HttpFetcher
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
-from headgate.fetching.tcp import Line, open_socket
+from headgate.fetching.tcp import TcpConnection, open_socket
 from headgate.model.fetch import Fetched, FetchRequest
-from headgate.traffic.window import SEGMENT, Opening
 
 from .scripted import PATIENT, Wire, asking, fetching, page, serving
 
@@ -78,7 +78,7 @@ def test_a_handshake_is_counted_as_the_interface_counts_it() -> None:
         sock.setblocking(True)
         sock.connect(server.getsockname())
         ethernet, ip, tcp, options = 14, 20, 20, 20
-        assert Line(sock, narrow).arrivals() == (0, ethernet + ip + tcp + options)
+        assert TcpConnection(sock, narrow).arrivals() == (0, ethernet + ip + tcp + options)
 
 
 @pytest.mark.parametrize("rate", [50_000.0, 150_000.0], ids=["head waits", "fits the window"])
@@ -86,13 +86,13 @@ def test_segments_of_one_byte_are_kept_out_and_come_whole_later(
     monkeypatch: pytest.MonkeyPatch, rate: float
 ) -> None:
     body = bytes(range(256)) * 5
-    shut, shuts = Line.shut, []
+    shut, shuts = TcpConnection.shut, []
 
-    def counted(line: Line) -> None:
+    def counted(line: TcpConnection) -> None:
         shuts.append(line)
         shut(line)
 
-    monkeypatch.setattr(Line, "shut", counted)
+    monkeypatch.setattr(TcpConnection, "shut", counted)
 
     async def drops(wire: Wire) -> None:
         while await wire.said():

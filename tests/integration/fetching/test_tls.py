@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.dns import FixedResolver
-from headgate.fetching.http import FetcherSettings, HttpFetcher
 from headgate.fetching.metering import Meter
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, TlsFacts
 

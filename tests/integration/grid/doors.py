@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headgate.crawling.clock import SystemClock
-from headgate.grid.certificates import server_certificates
-from headgate.grid.connecting import AtTheDoor, connected
-from headgate.grid.door import Door, Listen
-from headgate.grid.nats_server import NatsServer, serving
-from headgate.grid.tokens import Token
+from headgate.engine.clock import SystemClock
+from headgate.features.grid.transport.certificates import server_certificates
+from headgate.features.grid.transport.connection import AtTheDoor, connected
+from headgate.features.grid.transport.credentials import Token
+from headgate.features.grid.transport.nats_server import NatsServer, serving
+from headgate.features.grid.transport.server_config import Door, Listen
 
 PATIENCE_SECONDS = 60.0
 
@@ -60,5 +60,7 @@ async def open_door(folder: Path, *, tls: bool = False) -> AsyncIterator[OpenDoo
     certificates = server_certificates(door.folder, names, time.time()) if tls else None
     listen = Listen("127.0.0.1", free_port())
     told: list[str] = []
-    async with serving(door, listen, certificates, {}, SystemClock(), told.append) as server:
+    async with serving(
+        door, listen, certificates=certificates, revoked={}, clock=SystemClock(), tell=told.append
+    ) as server:
         yield OpenDoor(door, server, told)

@@ -13,8 +13,10 @@ from tests.contract.desk_office import DeskOffice, at_desk_over_nats
 from tests.contract.task_offices import LEASE_SECONDS
 from tests.contract.test_task_source import Result, beat_of, brought, claimed, granted
 
-from headgate.control.board_rows import BoardState, NewTask
-from headgate.crawling.task_messages import (
+from headgate.features.grid.coordinator.progress import GridProgress
+from headgate.features.grid.coordinator.task_data import TaskSpec
+from headgate.features.grid.coordinator.upload_files import UploadFiles
+from headgate.features.grid.protocol import (
     Beat,
     Chunk,
     Claim,
@@ -26,11 +28,9 @@ from headgate.crawling.task_messages import (
     Put,
     Word,
 )
-from headgate.grid.given_tasks import TaskSpec
-from headgate.jobs.managing.progress import GridProgress
+from headgate.features.grid.scheduler.records import BoardState, NewTask
 from headgate.model.site import Site
 from headgate.model.task import Task
-from headgate.storage.arriving import Deliveries
 
 
 def at_the_desk(folder: Path, scene: Callable[[DeskOffice], Awaitable[None]]) -> None:
@@ -110,13 +110,13 @@ def test_what_is_being_checked_when_its_task_is_given_up_stays(
         whole = Result((await claimed(source, "a")).lease, "a", "whole")
         await source.put(whole.put)
         await whole.send(source)
-        keep = Deliveries.keep
+        keep = UploadFiles.keep
 
-        def slowly(self: Deliveries, lease: Lease, files: Sequence[FileDigest]) -> None:
+        def slowly(self: UploadFiles, lease: Lease, files: Sequence[FileDigest]) -> None:
             go_on.wait(60.0)
             keep(self, lease, files)
 
-        monkeypatch.setattr(Deliveries, "keep", slowly)
+        monkeypatch.setattr(UploadFiles, "keep", slowly)
         done = asyncio.create_task(source.done(whole.manifest))
         await asyncio.sleep(0.1)
         office.desk.ending.end(whole.lease.task, "given up")

@@ -12,12 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from headgate.control.board_rows import BoardState, Changes, Ending, LeaseRow, NewTask
-from headgate.crawling.task_messages import Lease
-from headgate.jobs.managing.report import grid_report
-from headgate.storage.catalog.sql_board import SqlBoard
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
-from headgate.views.report_grid import grid_words
+from headgate.features.grid.coordinator.board_store import SqlBoard
+from headgate.features.grid.coordinator.nodes import grid_report
+from headgate.features.grid.protocol import Lease
+from headgate.features.grid.scheduler.records import (
+    BoardState,
+    Changes,
+    LeaseEnding,
+    LeaseRow,
+    NewTask,
+)
+from headgate.report.nodes import grid_words
+from headgate.storage.catalog.sqlite import SqliteCatalog
 
 RUN = "2026-01-01T00-00-00"
 
@@ -26,7 +32,7 @@ RUN = "2026-01-01T00-00-00"
 class Given:
     task: str
     node: str
-    how: Ending | None
+    how: LeaseEnding | None
     """None: it is still open."""
     kilobytes: int
     pages: int = 0
@@ -49,7 +55,12 @@ def words_of(folder: Path, leases: list[Given]) -> list[str]:
             before, task.epoch, task.state = task.epoch, task.epoch + 1, BoardState.LEASED
             place = task.epoch if lease.how is None else 0
             row = LeaseRow(
-                Lease(task.id, task.epoch), lease.node, f"c{number}", task.host, place, 1.0
+                Lease(task.id, task.epoch),
+                lease.node,
+                claim=f"c{number}",
+                host=task.host,
+                place=place,
+                given=1.0,
             )
             row.pages, row.wire_bytes = lease.pages, 1000 * lease.kilobytes
             row.how, row.ended = lease.how, None if lease.how is None else 2.0
@@ -57,24 +68,24 @@ def words_of(folder: Path, leases: list[Given]) -> list[str]:
         return grid_words(grid_report(board, RUN))
 
 
-DONE, TWICE = Ending.COMMITTED, Ending.SUPERSEDED
+DONE, TWICE = LeaseEnding.COMMITTED, LeaseEnding.SUPERSEDED
 RUNS = {
     "nobody left": [
         Given("a", "anna", DONE, 300, 3),
         Given("b", "ben", DONE, 100, 1),
     ],
     "one task lost three times": [
-        Given("a", "anna", Ending.EXPIRED, 40),
-        Given("a", "ben", Ending.STUCK, 30),
-        Given("a", "cleo", Ending.LEFT, 20),
+        Given("a", "anna", LeaseEnding.EXPIRED, 40),
+        Given("a", "ben", LeaseEnding.STUCK, 30),
+        Given("a", "cleo", LeaseEnding.LEFT, 20),
         Given("b", "cleo", DONE, 910, 9),
     ],
     "revoked": [
-        Given("a", "anna", Ending.REVOKED, 500),
+        Given("a", "anna", LeaseEnding.REVOKED, 500),
         Given("a", "ben", DONE, 1500, 15),
     ],
     "spoilt, and twice": [
-        Given("a", "anna", Ending.SPOILT, 100),
+        Given("a", "anna", LeaseEnding.SPOILT, 100),
         Given("a", "ben", DONE, 700, 7),
         Given("b", "ben", TWICE, 200),
         Given("b", "anna", DONE, 1000, 10),

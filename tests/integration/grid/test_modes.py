@@ -10,16 +10,16 @@ from tests.contract.desk_office import DeskOffice, new_run
 from tests.contract.task_offices import LEASE_SECONDS, HandClock
 from tests.contract.test_task_source import Result, brought
 
-from headgate.control.board_rows import BoardState, NewTask
-from headgate.crawling.task_messages import Beat, Claim, Grant, Word, encoded
-from headgate.grid.desk_view import DeskView
-from headgate.grid.given_tasks import TaskSpec
-from headgate.jobs.managing.placing import placing_of
+from headgate.features.grid.coordinator.board_store import SqlBoard
+from headgate.features.grid.coordinator.coordinator import placing_of
+from headgate.features.grid.coordinator.requests import DeskView
+from headgate.features.grid.coordinator.task_data import TaskSpec
+from headgate.features.grid.protocol import Beat, Claim, Grant, Word, encoded
+from headgate.features.grid.scheduler.records import BoardState, NewTask
 from headgate.model.grid import GridTerms, Mode, Placement
 from headgate.model.site import Site
 from headgate.model.task import Task
-from headgate.storage.catalog.sql_board import SqlBoard
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
 
 SITES = [f"{letter}{number}" for letter in "abc" for number in range(5)]

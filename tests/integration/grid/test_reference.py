@@ -11,8 +11,8 @@ import uvloop
 from tests.acceptance.small_web import SmallWeb, serving
 from tests.contract.grid_office import grid_in_one_process
 
-from headgate.fetching.http import FetcherSettings
-from headgate.jobs.node import NodeJob
+from headgate.engine.node import NodeJob
+from headgate.fetching.client import FetcherSettings
 from headgate.storage.collection import Collection
 
 
@@ -20,7 +20,7 @@ def test_a_node_tells_how_quick_it_was(tmp_path: Path) -> None:
     async def compared(job: NodeJob, url: str) -> float:
         async with grid_in_one_process(job, url) as fleet, asyncio.timeout(60.0):
             while True:
-                row = fleet.desk.roll.rows.get("anna")
+                row = fleet.desk.registry.rows.get("anna")
                 if row is not None and row.reference_seconds is not None:
                     return row.reference_seconds
                 await asyncio.sleep(0.05)

@@ -19,30 +19,30 @@ from tests.contract.desk_office import DeskOffice, at_desk
 from tests.contract.task_offices import LEASE_SECONDS
 from tests.contract.test_task_source import Result, beat_of, brought, claimed, granted
 
-from headgate.control.board_rows import BoardState
+from headgate.bandwidth.server_tally import ServerTally
+from headgate.control.allowance import LineUse
 from headgate.control.learning import Learning
-from headgate.control.line_use import LineUse
 from headgate.crawling.progress import Progress, TaskState
-from headgate.crawling.task_messages import (
+from headgate.features.grid.coordinator.progress import GridProgress
+from headgate.features.grid.protocol import (
     Beat,
     Claim,
     Grant,
     Held,
     Known,
     Lease,
+    Refused,
     Verdict,
     Word,
     decoded,
     encoded,
 )
-from headgate.crawling.task_source import Refused
-from headgate.grid.wire import Asked
-from headgate.jobs.managing.progress import GridProgress
-from headgate.model.local_time import Calendar
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
-from headgate.traffic.server_tally import ServerTally
+from headgate.features.grid.scheduler.records import BoardState
+from headgate.features.grid.transport.requests import WireRequest
+from headgate.model.timetable import Calendar
+from headgate.storage.catalog.sqlite import SqliteCatalog
 
-listening = pytest.importorskip("headgate.grid.listening", exc_type=ImportError)
+listening = pytest.importorskip("headgate.features.grid.transport.requests", exc_type=ImportError)
 
 HUGE = 10**30
 
@@ -60,7 +60,7 @@ def at_the_desk(scene: Callable[[DeskOffice], Awaitable[None]]) -> None:
 async def ask(office: DeskOffice, verb: str, body: bytes, node: str = "n1") -> bytes | None:
     """None: it was refused."""
     try:
-        answer: bytes = await listening._Ear(office.desk)._asked(Asked(node, verb), body)
+        answer: bytes = await listening._Ear(office.desk)._asked(WireRequest(node, verb), body)
     except Refused:
         return None
     return answer
@@ -86,8 +86,8 @@ async def goes_on(office: DeskOffice) -> None:
             msgspec.json.encode(reports)
             line.look(reports, desk.clock.wall())
             catalog.add_line_use(line.unsaved())
-            learning.look(desk.roll.servers, reports, {}, 10.0 * turn, desk.clock.wall())
-        learning.finish(desk.roll.servers, 100.0, desk.clock.wall())
+            learning.look(desk.registry.servers, reports, {}, 10.0 * turn, desk.clock.wall())
+        learning.finish(desk.registry.servers, 100.0, desk.clock.wall())
         assert all(used >= 0 for used in catalog.line_use(0).values())
     office.pass_time(3 * LEASE_SECONDS)
     grant = await granted(office.source("n2"), "after all")
@@ -171,13 +171,13 @@ def test_only_leases_that_a_node_has_count_for_its_share_and_its_progress() -> N
         beat = beat_of(first)
         await one.beat(replace(beat, tasks=(*beat.tasks, *held)))
         await two.beat(beat_of(second))
-        roll, now = office.desk.roll, office.clock.now()
-        assert roll.weights(now, LEASE_SECONDS) == {"n1": 1, "n2": 1}
+        registry, now = office.desk.registry, office.clock.now()
+        assert registry.weights(now, LEASE_SECONDS) == {"n1": 1, "n2": 1}
         await one.beat(replace(beat, number=2, tasks=(*beat.tasks, *held)))
         assert {word.wire_bytes for word in office.desk.running().values()} == {0}
         done = Progress("a", TaskState.DONE, started=0.0, ended=9.0)
         await one.beat(Beat(life=1, number=3, tasks=(Held(lease=first.lease, progress=done),)))
-        assert roll.weights(now, LEASE_SECONDS) == {"n1": 0.25, "n2": 1}, "a result that waits"
+        assert registry.weights(now, LEASE_SECONDS) == {"n1": 0.25, "n2": 1}, "a result that waits"
 
     at_the_desk(scene)
 
@@ -271,7 +271,16 @@ def test_any_claim_beat_or_result_is_answered_or_refused(data: st.DataObject) ->
             "a", TaskState.DONE, 1.0, 2.0, 3, wire_bytes=100, errors=Counter({"404": 1}),
             given_up={"a.test": "robots.txt"},
         )  # fmt: skip
-        tally = ServerTally({"a.test"}, 5, 1000, 1.0, 0.5, 1.0, 0.1, 0.01)
+        tally = ServerTally(
+            {"a.test"},
+            5,
+            bytes=1000,
+            busy_seconds=1.0,
+            first_byte_seconds=0.5,
+            response_seconds=1.0,
+            held_seconds=0.1,
+            round_trip_seconds=0.01,
+        )
         beat = Beat(
             life=1, number=1, tasks=(Held(lease=grant.lease, progress=full),),
             servers={"1.2.3.4": tally}, connects={"a.test": 0.01}, back=(Lease(99, 1),),

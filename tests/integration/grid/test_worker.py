@@ -16,26 +16,25 @@ from bench.cut_line import CutLine
 from msgspec.structs import replace
 from tests.acceptance.small_web import SmallWeb, serving
 
-from headgate.crawling.memory_desk import MemoryDesk
-from headgate.crawling.task_messages import Known, Manifest, Put, Verdict, Word
-from headgate.crawling.task_source import Refused, SourceAway
-from headgate.frontier.seen import url_hashes
-from headgate.jobs.from_python import crawl
-from headgate.jobs.lending.guest_rules import GuestRules, Hours, Idleness
-from headgate.jobs.lending.holdings import Work
-from headgate.jobs.lending.leg import WorkerLeg
-from headgate.jobs.lending.worker import Worker, WorkerJob, work
-from headgate.jobs.real_parts import real_parts
+from headgate.engine.real_parts import real_parts
+from headgate.features.crawl.from_python import crawl
+from headgate.features.grid.node.crawl import WorkerLeg
+from headgate.features.grid.node.leased_tasks import LeasedTask
+from headgate.features.grid.node.owner_limits import GuestRules, Hours, Idleness
+from headgate.features.grid.node.worker import Worker, WorkerJob, work
+from headgate.features.grid.protocol import Known, Manifest, Put, Refused, SourceAway, Verdict, Word
+from headgate.frontier.seen_urls import url_hashes
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
-from headgate.model.node_status import NodeStatus
+from headgate.model.grid import NodeStatus
 from headgate.model.run_report import MAX_BYTES, OUTGROWN
 from headgate.model.site import OnDeadline, Site
 from headgate.model.task import KeptVisit, SitePart, Task
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 from headgate.storage.collection import Collection
-from headgate.storage.handout import packed_handout
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.site import SiteMemory
+from headgate.storage.part_seed_file import packed_handout
+from headgate.testing.memory_desk import MemoryDesk
 
 PATIENCE_SECONDS = 60.0
 LEASE_SECONDS = 3.0
@@ -72,9 +71,14 @@ class Scene:
         seen = self.seen[name] = LookingOn()
         budget = Budget(BytesPerSecond(self.bandwidth), 2)
         job = WorkerJob(
-            name, self.folder / name, budget, self.rules, self.disk_bytes,
-            self.allow_private, until_idle,
-        )  # fmt: skip
+            name,
+            self.folder / name,
+            budget=budget,
+            rules=self.rules,
+            disk_bytes=self.disk_bytes,
+            allow_private=self.allow_private,
+            until_idle=until_idle,
+        )
         return await work(job, real_parts(), line, seen)
 
 
@@ -543,7 +547,7 @@ def test_a_site_that_has_grown_far_beyond_its_bound_is_brought_in_part(
     desk = MemoryDesk(time.monotonic, LEASE_SECONDS, most_bytes=400_000)
     told = _reasons(monkeypatch)
     if by_files:
-        monkeypatch.setattr(Work, "task", lambda work, _wall: work.folder.task(work.grant))
+        monkeypatch.setattr(LeasedTask, "task", lambda work, _wall: work.folder.task(work.grant))
     with serving(SmallWeb(3000, random_bytes=900, seconds_per_page=0.05)) as web:
         desk.add(Task(site_of(web)), "small.test")
         scene = Scene(tmp_path, desk)
@@ -636,7 +640,7 @@ def test_a_disk_that_is_full_for_a_memory_does_not_end_the_node(
 
     desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
     monkeypatch.setattr(SiteMemory, "checked", full_once)
-    monkeypatch.setattr("headgate.jobs.lending.rests._FIRST_SECONDS", 0.1)
+    monkeypatch.setattr("headgate.features.grid.node.backoff._FIRST_SECONDS", 0.1)
     with serving(SmallWeb(5)) as web:
         desk.add(Task(site_of(web)), "small.test", b"not a memory")
         scene = Scene(tmp_path, desk)
@@ -671,7 +675,7 @@ def test_a_result_that_cannot_be_read_costs_its_task_only(
         return await put(self, node, offer)
 
     monkeypatch.setattr(MemoryDesk, "put", damage_once)
-    monkeypatch.setattr("headgate.jobs.lending.rests._FIRST_SECONDS", 0.1)
+    monkeypatch.setattr("headgate.features.grid.node.backoff._FIRST_SECONDS", 0.1)
     with serving(SmallWeb(5)) as one, serving(SmallWeb(5)) as two:
         desk.add(Task(site_of(one, "one")), "one.test")
         desk.add(Task(site_of(two, "two")), "two.test")
@@ -795,13 +799,13 @@ def test_a_node_killed_in_a_crawl_without_its_damaged_memory_goes_on(tmp_path: P
 def test_a_node_that_may_take_none_of_many_tasks_asks_ever_less_often(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headgate.jobs.lending.claiming._MOST_REFUSED", 3)
+    monkeypatch.setattr("headgate.features.grid.node.claims._MOST_REFUSED", 3)
     desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
     for number in range(6):
         site = Site(f"s{number}", (f"http://h{number}.test/",))
         desk.add(Task(site), f"h{number}.test")
     scene = Scene(tmp_path, desk, rules=GuestRules(only_hosts=("*.example.org",)))
-    monkeypatch.setattr("headgate.jobs.lending.claiming_all._PER_REFUSAL_SECONDS", 0.1)
+    monkeypatch.setattr("headgate.features.grid.node.claims._PER_REFUSAL_SECONDS", 0.1)
 
     async def crawl() -> None:
         node = asyncio.create_task(scene.node(until_idle=False))

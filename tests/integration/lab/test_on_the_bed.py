@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.lab.bed.network import missing
-from headgate.lab.papers.diligenti2004.forms import form_named
-from headgate.lab.papers.diligenti2004.on_the_bed import run_on_the_bed
-from headgate.lab.papers.diligenti2004.trace import summary
+from headgate_lab.bed.network import missing
+from headgate_lab.papers.diligenti2004.forms import form_named
+from headgate_lab.papers.diligenti2004.on_the_bed import run_on_the_bed
+from headgate_lab.papers.diligenti2004.trace import summary
 
 _REASON = missing()
 

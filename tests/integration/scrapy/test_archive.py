@@ -14,7 +14,7 @@ from tests.integration.fetching.scripted import Server, Wire
 from tests.integration.scrapy.spiders import BUDGET, crawled, spidered
 
 import headgate
-from headgate.jobs.opening import JobKind, open_run
+from headgate.engine.runs import JobKind, open_run
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 from tests.integration.storage.crawled import STARTED
-from tests.unit.storage.making import make_page, make_url
+from tests.unit.storage.warc.making import make_page, make_url
 
-from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.spool import SiteSpool
 
@@ -51,7 +51,7 @@ def crawl(run: RunFolder, pages: int, chance: np.random.Generator, most: int | N
         for number in batch:
             found = [child for child in (2 * number + 1, 2 * number + 2) if child < pages]
             urls = [make_url(child) for child in found]
-            entry = JournalEntry(Outcome.PAGE, make_url(number), urls, 1)
+            entry = JournalEntry(UrlOutcome.PAGE, make_url(number), urls, 1)
             spool.put(make_page(number), entry)
             to_do.extend(found)
         spool.commit()
@@ -74,7 +74,7 @@ def recover(spool: SiteSpool) -> deque[int]:
         if entry.url:
             del to_do[entry.url]
     if not to_do and not spool.finished:
-        spool.record(JournalEntry(Outcome.FOUND, found=[make_url(0)]))
+        spool.record(JournalEntry(UrlOutcome.FOUND, found=[make_url(0)]))
         to_do[make_url(0)] = None
     return deque(int(url.rpartition("/")[2].removesuffix(".html")) for url in to_do)
 

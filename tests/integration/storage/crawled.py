@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
-from tests.unit.storage.making import (
+from tests.unit.storage.warc.making import (
     NOON,
     make_body,
     make_chunked,
@@ -18,7 +18,7 @@ from tests.unit.storage.making import (
     make_url,
 )
 
-from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.page import Page, Role
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.spool import SiteSpool
@@ -36,7 +36,7 @@ def crawl_once(folder: Path) -> RunFolder:
     with collection.lock():
         run = collection.new_run(STARTED)
         spool = SiteSpool(run.place("docs", WARCINFO))
-        spool.record(JournalEntry(Outcome.FOUND, found=[make_url(0)]))
+        spool.record(JournalEntry(UrlOutcome.FOUND, found=[make_url(0)]))
         for number in range(5):
             spool.put(make_page(number))
         spool.commit()

@@ -11,14 +11,13 @@ from bench.postgres import Postgres
 from msgspec import structs
 from tests.contract.test_catalog import make_visit, measured
 
-from headgate.control.board_rows import NewTask
 from headgate.control.catalog import Outcome, Server, SiteState
+from headgate.features.grid.coordinator.board_store import SqlBoard
+from headgate.features.grid.scheduler.records import NewTask
 from headgate.model.errors import DamagedFile, UserMistake, WorldFault
-from headgate.storage.catalog.database import VERSION, steps_after
-from headgate.storage.catalog.postgres_catalog import PostgresCatalog
-from headgate.storage.catalog.postgres_database import PostgresDatabase
-from headgate.storage.catalog.sql_board import SqlBoard
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.postgres import PostgresCatalog, PostgresDatabase
+from headgate.storage.catalog.sql_catalog import VERSION, steps_after
+from headgate.storage.catalog.sqlite import SqliteCatalog
 
 
 def test_estimates_that_are_not_ours_are_measured_anew(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta, timezone
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.making import make_page
+from tests.unit.storage.warc.making import make_page
 
 from headgate.model.errors import UserMistake
 from headgate.storage.collection import Collection

@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.making import make_fetched, make_url
+from tests.unit.storage.warc.making import make_fetched, make_url
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from headgate.model.errors import WorldFault
 from headgate.model.page import Page
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.spool import SiteSpool
 from headgate.storage.sealing import seal

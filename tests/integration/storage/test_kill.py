@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-from tests.unit.storage.making import make_url
+from tests.unit.storage.warc.making import make_url
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 REPOSITORY = Path(__file__).parents[3]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tests.unit.storage.making import make_body, make_url
+from tests.unit.storage.warc.making import make_body, make_url
 
 from headgate.storage.collection import Collection
 from headgate.storage.memory.known_pages import KnownPages

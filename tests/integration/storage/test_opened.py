@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.storage.making import NOON, make_body, make_fetched, make_url
+from tests.unit.storage.warc.making import NOON, make_body, make_fetched, make_url
 
 import headgate
 from headgate.model.errors import UserMistake

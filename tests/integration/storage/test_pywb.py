@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.making import make_body, make_url
-from tests.unit.storage.test_surt import KEYS
+from tests.unit.storage.warc.making import make_body, make_url
+from tests.unit.storage.warc.test_index import KEYS
 
-from headgate.storage.warc.surt import surt_key
+from headgate.storage.warc.index import surt_key
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once
 from .replaying import replayed, serving_pywb

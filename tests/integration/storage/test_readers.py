@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.unit.storage.making import make_body, make_fetched, make_url
+from tests.unit.storage.warc.making import make_body, make_fetched, make_url
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 from warcio.checker import Checker  # type: ignore[import-untyped]
 

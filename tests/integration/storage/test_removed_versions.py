@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.integration.storage.test_volume import DAY, new, old, visit
-from tests.unit.storage.making import NOON, make_url
+from tests.unit.storage.warc.making import NOON, make_url
 
 from headgate.model.keeping import KeepVersions
 from headgate.reading.digests import content_digest
+from headgate.storage import retention
 from headgate.storage.collection import Collection
 from headgate.storage.memory.known_pages import KnownPages
-from headgate.storage.memory.summary import VisitCounts
+from headgate.storage.memory.site import VisitCounts
 from headgate.storage.page import PageRow
-from headgate.storage.retention import removing
-from headgate.storage.retention.removing import apply_retention
+from headgate.storage.retention import apply_retention
 from headgate.storage.sealing import seal_volume
 from headgate.storage.tables.arrow_tables import page_groups, read_captures
 
@@ -109,7 +109,7 @@ def test_memory_does_not_grow_with_the_number_of_looks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = {"docs": KeepVersions(newest=1)}  # reading them from a file makes room for 100 MB
-    monkeypatch.setattr(removing, "load_retention", lambda _: rules)
+    monkeypatch.setattr(retention, "load_retention", lambda _: rules)
     few, many = (_peak(Collection(tmp_path / str(volumes)), volumes) for volumes in (2, 12))
     assert many < 1.5 * few
 
@@ -139,6 +139,16 @@ def _peak(collection: Collection, volumes: int) -> int:
 def _row(page: int) -> PageRow:
     body = old(page)
     return PageRow(
-        make_url(page), "page", 200, "text/html", 1, len(body), len(body), 0.1, 0.1, 0.0,
-        content_digest(body), warc_file="docs~1-00001.warc.gz",
-    )  # fmt: skip
+        make_url(page),
+        "page",
+        status=200,
+        content_type="text/html",
+        depth=1,
+        payload_bytes=len(body),
+        wire_bytes=len(body),
+        first_byte_seconds=0.1,
+        seconds=0.1,
+        fetched_at=0.0,
+        digest=content_digest(body),
+        warc_file="docs~1-00001.warc.gz",
+    )

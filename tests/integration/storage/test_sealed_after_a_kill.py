@@ -9,17 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.making import make_body, make_page
+from tests.unit.storage.warc.making import make_body, make_page
 
-from headgate.jobs.opening import JobKind
-from headgate.jobs.unfinished import abandon
+from headgate.engine.runs import JobKind, abandon
+from headgate.features.keep.volumes import prepare_staging, recover_staged, staged_visits
 from headgate.model.errors import UserMistake
 from headgate.scrapy.archive import _seal_killed
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.journals.recovery import recover_files
-from headgate.storage.journals.shared_files import SharedFiles
+from headgate.storage.journals.run_journals import SharedFiles, recover_files
 from headgate.storage.journals.spool import SiteSpool
-from headgate.storage.staged_visits import prepare_staging, staged_visits
 
 TORN = gzip.compress(make_body(7, 4_000))[:-20]
 
@@ -56,7 +54,7 @@ def torn(run: RunFolder) -> dict[str, int]:
 
 
 def given_up(run: RunFolder) -> None:
-    abandon(run.collection, 0.0)
+    abandon(run.collection, 0.0, recover_staged)
 
 
 def sealed_by_the_next_spider(run: RunFolder) -> None:
@@ -116,7 +114,7 @@ def test_a_visit_that_was_being_moved_to_the_volume_is_kept(tmp_path: Path) -> N
 def test_nothing_is_written_into_a_folder_that_is_no_collection(tmp_path: Path) -> None:
     (tmp_path / "photo").touch()
     with pytest.raises(UserMistake, match="no unfinished run"):
-        abandon(tmp_path, 0.0)
+        abandon(tmp_path, 0.0, recover_staged)
     assert [path.name for path in tmp_path.iterdir()] == ["photo"]
     with pytest.raises(UserMistake, match="no unfinished run"):
-        abandon(tmp_path / "photo", 0.0)
+        abandon(tmp_path / "photo", 0.0, recover_staged)

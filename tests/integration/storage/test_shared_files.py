@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.unit.storage.making import make_page, make_url
+from tests.unit.storage.warc.making import make_page, make_url
 
-from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.errors import WorldFault
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.journal import Owner, read_owners
-from headgate.storage.journals.shared_files import SharedFiles, recover_shared
-from headgate.storage.journals.site_journal import site_journals
+from headgate.storage.journals.run_journals import SharedFiles, recover_shared, site_journals
 from headgate.storage.journals.spool import SiteSpool, commit_together
 from headgate.storage.sealing import seal
 from headgate.storage.warc.writer import WarcWriter
@@ -36,7 +35,7 @@ def run(tmp_path: Path) -> Iterator[RunFolder]:
 
 
 def entry(number: int) -> JournalEntry:
-    return JournalEntry(Outcome.PAGE, make_url(number))
+    return JournalEntry(UrlOutcome.PAGE, make_url(number))
 
 
 def store(run: RunFolder, rounds: int, first: int = 0, small_bytes: int = NEVER) -> None:

@@ -15,19 +15,19 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.storage.making import make_page
+from tests.unit.storage.warc.making import make_page
 
 from headgate.model.errors import UserMistake, WorldFault
 from headgate.storage.collection import Collection
 from headgate.storage.journals.spool import SiteSpool
 from headgate.storage.memory import merging as memory_merging
-from headgate.storage.memory import site_memory
+from headgate.storage.memory import site
 from headgate.storage.memory.file import DamagedMemory
 from headgate.storage.memory.known_pages import KnownPages
 from headgate.storage.memory.merging import merge
-from headgate.storage.memory.page_memory import Look, PageMemory, Sighting, after
+from headgate.storage.memory.page import PageLook, PageMemory, Sighting, after
 from headgate.storage.memory.remembering import mend_memories
-from headgate.storage.memory.site_memory import SiteMemory, read_summary
+from headgate.storage.memory.site import SiteMemory, read_summary
 from headgate.storage.sealing import seal
 
 from .crawled import STARTED, crawl_once
@@ -38,7 +38,20 @@ def sighting(number: int, at: float, status: int | None) -> Sighting:
     if status is None:
         return Sighting(url, number % 5, at)
     digest = b"x" * 20 if status == 200 else b""
-    look = Look(at, status, "", 100 + number, "", "", digest, digest, "", at, 0, number)
+    look = PageLook(
+        at,
+        status,
+        error="",
+        size_bytes=100 + number,
+        etag="",
+        last_modified="",
+        digest=digest,
+        content=digest,
+        original_url="",
+        original_at=at,
+        file=0,
+        offset=number,
+    )
     return Sighting(url, number % 5, at, look)
 
 
@@ -79,7 +92,7 @@ def test_merged_run_by_run_it_is_what_page_by_page_comes_to(
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory_merging, "_PIECE_BYTES", piece_bytes)
         if collide:
-            for module in (site_memory, memory_merging):
+            for module in (site, memory_merging):
                 patch.setattr(module, "key_of", lambda url: len(url) % 3)
         path = Path(folder) / "sites" / "site.pages"
         expected: dict[str, PageMemory] = {}

@@ -7,31 +7,41 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.making import make_body, make_failure, make_fetched, make_page, make_url
+from tests.unit.storage.warc.making import (
+    make_body,
+    make_failure,
+    make_fetched,
+    make_page,
+    make_url,
+)
 
-from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.errors import WorldFault
 from headgate.model.page import Links, Page
-from headgate.storage.journals.journal import Owner, read_groups, read_links
+from headgate.storage.journals.journal import Owner, SpoolPlace, read_groups, read_links
 from headgate.storage.journals.spool import SiteSpool
-from headgate.storage.journals.spool_files import Place
 from headgate.storage.page import PageRow
 from headgate.storage.warc.writer import WarcFiles
 
 
-def place_in(folder: Path, max_bytes: int = 1_000_000) -> Place:
+def place_in(folder: Path, max_bytes: int = 1_000_000) -> SpoolPlace:
     (folder / "warc").mkdir(exist_ok=True)
     warc = WarcFiles(folder / "warc", "s", (), max_bytes)
-    return Place(Owner("s"), folder / "s.journal", warc)
+    return SpoolPlace(Owner("s"), folder / "s.journal", warc)
 
 
 def make_entry(number: int) -> JournalEntry:
     return JournalEntry(
-        Outcome.PAGE, make_url(number), [make_url(1000 + number)], 2, b"digest", "x"
+        UrlOutcome.PAGE,
+        make_url(number),
+        found=[make_url(1000 + number)],
+        depth=2,
+        digest=b"digest",
+        detail="x",
     )
 
 
-def replayed(place: Place) -> list[JournalEntry]:
+def replayed(place: SpoolPlace) -> list[JournalEntry]:
     """The entries after a restart; each has its page."""
     spool = SiteSpool(place)
     entries = list(spool.entries())
@@ -41,14 +51,14 @@ def replayed(place: Place) -> list[JournalEntry]:
     return entries
 
 
-def rows_of(place: Place) -> list[PageRow]:
+def rows_of(place: SpoolPlace) -> list[PageRow]:
     spool = SiteSpool(place)
     rows = list(spool.pages())
     spool.close()
     return rows
 
 
-def fill(place: Place, first: int, commits: int, pages_each: int = 3) -> None:
+def fill(place: SpoolPlace, first: int, commits: int, pages_each: int = 3) -> None:
     spool = SiteSpool(place)
     for commit in range(commits):
         for k in range(pages_each):
@@ -60,8 +70,8 @@ def fill(place: Place, first: int, commits: int, pages_each: int = 3) -> None:
 
 def test_what_was_committed_is_replayed_in_order(tmp_path: Path) -> None:
     place = place_in(tmp_path)
-    seeds = JournalEntry(Outcome.FOUND, found=[make_url(0), "http://ä/"])
-    failed = JournalEntry(Outcome.FAILURE, make_url(2), [], detail="dns")
+    seeds = JournalEntry(UrlOutcome.FOUND, found=[make_url(0), "http://ä/"])
+    failed = JournalEntry(UrlOutcome.FAILURE, make_url(2), [], detail="dns")
     spool = SiteSpool(place)
     spool.record(seeds)
     assert spool.commit() == 0
@@ -174,7 +184,7 @@ def test_an_archive_that_lost_bytes_is_reported(tmp_path: Path) -> None:
 def test_the_journal_of_another_site_is_refused(tmp_path: Path) -> None:
     place = place_in(tmp_path)
     fill(place, 0, commits=1)
-    other = Place(Owner("t"), place.journal, WarcFiles(place.warc.folder, "t"))
+    other = SpoolPlace(Owner("t"), place.journal, WarcFiles(place.warc.folder, "t"))
     with pytest.raises(WorldFault, match="not this site's journal"):
         SiteSpool(other)
 

@@ -6,16 +6,23 @@ from pathlib import Path
 
 import pytest
 
+from headgate.features.survey.log import SurveyFile, SurveyIndex, read_survey
+from headgate.features.survey.strategy.entries import RequestEnding, SurveyEntry
 from headgate.model.errors import WorldFault
-from headgate.storage.journals.survey_log import SurveyFile, SurveyIndex, read_survey
-from headgate.surveying.entries import Ending, SurveyEntry
 
 
-def _entry(number: int, ending: Ending = Ending.PAGE, links: int = 3) -> SurveyEntry:
+def _entry(number: int, ending: RequestEnding = RequestEnding.PAGE, links: int = 3) -> SurveyEntry:
     return SurveyEntry(
-        "a.ke", "http://a.ke/", 0, f"http://a.ke/{number}", 1, ending, 1e9 + number, status=200,
+        "a.ke",
+        "http://a.ke/",
+        round=0,
+        url=f"http://a.ke/{number}",
+        depth=1,
+        ending=ending,
+        wall_time=1e9 + number,
+        status=200,
         links=[(f"http://h{link}.org/", "an anchor") for link in range(links)],
-    )  # fmt: skip
+    )
 
 
 def _plain(entries: list[SurveyEntry]) -> list[str]:
@@ -61,15 +68,15 @@ def test_the_index_finds_the_latest_answer_and_no_robots(tmp_path: Path) -> None
     path = tmp_path / "survey.log"
     log = SurveyFile(path)
     log.put(_entry(0))
-    log.put(_entry(1, Ending.ROBOTS))
+    log.put(_entry(1, RequestEnding.ROBOTS))
     log.commit()
-    log.put(_entry(0, Ending.UNCHANGED))
+    log.put(_entry(0, RequestEnding.UNCHANGED))
     log.commit()
     log.close()
     index = SurveyIndex(path)
     found = index.find("http://a.ke/0")
     assert found is not None
-    assert found.ending is Ending.UNCHANGED
+    assert found.ending is RequestEnding.UNCHANGED
     assert found.links[2] == ("http://h2.org/", "an anchor")
     assert index.find("http://a.ke/1") is None
     assert index.find("http://a.ke/none") is None
@@ -82,11 +89,11 @@ def test_half_a_surrogate_pair_is_no_obstacle(tmp_path: Path) -> None:
         SurveyEntry(
             "a.ke",
             "http://a.ke/",
-            0,
-            "http://a.ke/",
-            0,
-            Ending.PAGE,
-            0.0,
+            round=0,
+            url="http://a.ke/",
+            depth=0,
+            ending=RequestEnding.PAGE,
+            wall_time=0.0,
             language="\ud800",
             links=[("http://b.org/", "\udfff")],
         )

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.integration.storage.test_volume import DAY, visit
-from tests.unit.storage.making import NOON, make_url
+from tests.unit.storage.warc.making import NOON, make_url
 
-from headgate.jobs.exporting.changes import Comparison, Noises
+from headgate.features.changes.changes import Comparison, Noises
 from headgate.model.keeping import Keeping
-from headgate.model.page_change import Change, PageChange
+from headgate.model.page import Change, PageChange
 from headgate.model.site import Site
-from headgate.reading.noise import EXACT, Noise
+from headgate.reading.change_detection import EXACT, Noise
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.ignore_rules import load_ignore_rules, save_ignore_rules
 from headgate.storage.sealing import seal_volume

@@ -7,12 +7,12 @@ from datetime import timedelta
 
 from tests.integration.storage.crawled import STARTED
 from tests.integration.storage.test_volume import new, old, run, visit
-from tests.unit.storage.making import make_url
+from tests.unit.storage.warc.making import make_url
 
-from headgate.model.page_change import Change
+from headgate.features.keep.link_exchange import give, put_given
+from headgate.features.keep.notice_log import take_news
+from headgate.model.page import Change
 from headgate.storage.collection import Collection, RunFolder
-from headgate.storage.memory.outside_links import give, put_given
-from headgate.storage.memory.visit_news import take_news
 
 __all__ = ["run"]  # a fixture
 

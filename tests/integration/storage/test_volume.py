@@ -11,23 +11,21 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 from tests.integration.storage.crawled import STARTED
-from tests.unit.storage.making import NOON, make_body, make_failure, make_fetched, make_url
+from tests.unit.storage.warc.making import NOON, make_body, make_failure, make_fetched, make_url
 
-from headgate.frontier.journal import JournalEntry, Outcome
+from headgate.features.keep.notice_log import leave_news
+from headgate.features.keep.visit_memory import remember_visit
+from headgate.frontier.events import JournalEntry, UrlOutcome
 from headgate.model.keeping import Keeping
 from headgate.model.page import Page, Role
 from headgate.model.site import Site
 from headgate.reading.digests import content_digest
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.journal import Owner
-from headgate.storage.journals.shared_files import SharedFiles
-from headgate.storage.journals.site_journal import site_journals
+from headgate.storage.journals.run_journals import SharedFiles, site_journals
 from headgate.storage.journals.spool import SiteSpool
 from headgate.storage.memory.remembering import mend
-from headgate.storage.memory.site_memory import SiteMemory
-from headgate.storage.memory.summary import VisitCounts
-from headgate.storage.memory.visit_memory import remember_visit
-from headgate.storage.memory.visit_news import leave_news
+from headgate.storage.memory.site import SiteMemory, VisitCounts
 from headgate.storage.sealing import seal_volume
 
 DAY = 86_400.0
@@ -49,16 +47,16 @@ def visit(
     other day by a clock that was changed."""
     began = NOON + (number if day is None else day) * DAY
     spool = SiteSpool(run.place("docs", visit=number), shared)
-    spool.record(JournalEntry(Outcome.FOUND, found=[make_url(page) for page in asks], depth=1))
+    spool.record(JournalEntry(UrlOutcome.FOUND, found=[make_url(page) for page in asks], depth=1))
     for page, body in bodies.items():
         at = began + page
         url = make_url(page)
         if body is None:
             outcome = replace(make_failure(page), wall_time=at)
-            spool.put(Page(outcome, 1), JournalEntry(Outcome.FAILURE, url, depth=1))
+            spool.put(Page(outcome, 1), JournalEntry(UrlOutcome.FAILURE, url, depth=1))
         else:
             fetched = replace(make_fetched(page, body), wall_time=at)
-            entry = JournalEntry(Outcome.PAGE, url, depth=2, digest=content_digest(body))
+            entry = JournalEntry(UrlOutcome.PAGE, url, depth=2, digest=content_digest(body))
             spool.put(Page(fetched, 1), entry)
     if finished:
         spool.finish()

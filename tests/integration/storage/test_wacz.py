@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.making import make_body, make_url
+from tests.unit.storage.warc.making import make_body, make_url
 
-from headgate.jobs.exporting.export import Export, Exporting
+from headgate.features.export.export import Export, Exporting
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once
 from .replaying import replayed, serving_pywb

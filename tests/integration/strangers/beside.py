@@ -99,7 +99,16 @@ def crawl_beside(
     crawl and in all processes that it starts."""
     with watched() as machine:
         came = Beside(machine)
-        uvloop.run(_crawl_beside(came, folder, strangers, seconds, crawlers, preamble))
+        uvloop.run(
+            _crawl_beside(
+                came,
+                folder,
+                strangers=strangers,
+                seconds=seconds,
+                crawlers=crawlers,
+                preamble=preamble,
+            )
+        )
         came.reckon()
     return came
 

@@ -14,8 +14,8 @@ from tests.acceptance.reckoning import interrupted
 from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.cli.main import main
-from headgate.control.conducting import Conducting
-from headgate.crawling.survey_run import SurveyRun
+from headgate.control.control_loop import ControlLoop
+from headgate.features.survey.run import SurveyRun
 
 __all__ = ["Entered", "Strange", "entered", "make_crawl", "make_survey", "without_the_web"]
 
@@ -68,13 +68,13 @@ def _made(command: str, folder: Path) -> Strange:
 def without_the_web(patch: pytest.MonkeyPatch) -> None:
     """Everything but the fetching: whom a damaged file would have us ask is nobody's wish."""
 
-    async def crawl_nothing(conducting: Conducting) -> None:
-        conducting.interrupt("interrupted")
+    async def crawl_nothing(control_loop: ControlLoop) -> None:
+        control_loop.interrupt("interrupted")
 
     async def survey_nothing(_: SurveyRun) -> str:
         return "interrupted"
 
-    patch.setattr(Conducting, "run", crawl_nothing)
+    patch.setattr(ControlLoop, "run", crawl_nothing)
     patch.setattr(SurveyRun, "run", survey_nothing)
 
 

@@ -192,7 +192,14 @@ def test_damaged_journals_and_tables(
     without_the_web(monkeypatch)
     codes = (0, 1, 2, 130)
     folder = tmp_path / "data"
-    check(crawled, folder, capfdbinary, journal, [("export",), ("report",)], codes)
+    check(
+        crawled,
+        folder,
+        capture=capfdbinary,
+        find=journal,
+        commands=[("export",), ("report",)],
+        codes=codes,
+    )
     monkeypatch.setattr("tests.integration.strangers.test_damaged_files.MOST_CUTS", 10 * TIMES)
     for name in ("pages.parquet", "report.json"):
 
@@ -214,13 +221,27 @@ def test_damaged_surveys(
     without_the_web(monkeypatch)
     resume = ("survey", "--resume")
     codes = (0, 1, 2, 130)
-    assert check(surveyed, tmp_path / "data", capfdbinary, state("survey"), [resume], codes)
+    assert check(
+        surveyed,
+        tmp_path / "data",
+        capture=capfdbinary,
+        find=state("survey"),
+        commands=[resume],
+        codes=codes,
+    )
 
     def log(here: Strange) -> Path:
         return here.unfinished / "survey.log"
 
     monkeypatch.setattr("tests.integration.strangers.test_damaged_files.MOST_CUTS", 10 * TIMES)
-    check(surveyed, tmp_path / "data", capfdbinary, log, [resume, ("report",)], codes)
+    check(
+        surveyed,
+        tmp_path / "data",
+        capture=capfdbinary,
+        find=log,
+        commands=[resume, ("report",)],
+        codes=codes,
+    )
 
 
 def resealed(data: bytearray) -> bytes:

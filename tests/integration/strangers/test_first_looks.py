@@ -5,9 +5,9 @@ from __future__ import annotations
 import uvloop
 from tests.acceptance.small_web import SmallWeb, serving
 
-from headgate.control.scouting import scout_all
-from headgate.crawling.page_reading import PageReader
-from headgate.fetching.http import FetcherSettings, HttpFetcher
+from headgate.crawling.page_reader import PageReader
+from headgate.features.plan.scouting import scout_all
+from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.frontier.traps import LONGEST_URL
 from headgate.model.site import Site
 

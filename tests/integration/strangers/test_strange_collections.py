@@ -18,8 +18,8 @@ from tests.acceptance.small_web import SmallWeb, serving
 from headgate.model.run_report import RunReport
 from headgate.storage.collection import Collection
 from headgate.storage.memory.merging import merge
-from headgate.storage.memory.page_memory import Look, Sighting
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.page import PageLook, Sighting
+from headgate.storage.memory.site import SiteMemory
 
 from .strange_collections import Strange, entered, make_crawl, without_the_web
 
@@ -231,8 +231,19 @@ def test_what_a_memory_holds_puts_no_line_on_the_wire(tmp_path: Path) -> None:
                 f"{seed}a HTTP/1.1\r\nX-Evil: yes",
                 "http://127.0.0.1\r\nX-Evil: 1/",
             ]:
-                look = Look(
-                    5e9, 200, "", 10, evil, evil, b"d" * 20, b"", "", 5e9, files.number(warc), 0
+                look = PageLook(
+                    5e9,
+                    200,
+                    error="",
+                    size_bytes=10,
+                    etag=evil,
+                    last_modified=evil,
+                    digest=b"d" * 20,
+                    content=b"",
+                    original_url="",
+                    original_at=5e9,
+                    file=files.number(warc),
+                    offset=0,
                 )
                 yield Sighting(url, 1, 5e9, look if url in known else None)
 

@@ -9,12 +9,12 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from headgate.engine.parts import Parts
+from headgate.engine.real_parts import real_parts
+from headgate.features.survey.job import SurveyUnderWay
+from headgate.fetching.client import HttpFetcher
 from headgate.fetching.dns import FixedResolver
-from headgate.fetching.http import HttpFetcher
-from headgate.jobs.parts import Parts
-from headgate.jobs.real_parts import real_parts
-from headgate.jobs.surveys.survey import SurveyUnderWay
-from headgate.model.quota import QuotaUse
+from headgate.model.budget import QuotaUse
 
 
 @dataclass

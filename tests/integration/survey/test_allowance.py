@@ -11,26 +11,32 @@ from tests.acceptance.small_web import SmallWeb, serving
 
 import headgate
 from headgate.control.catalog import Outcome
-from headgate.frontier.pacing import PaceRules
-from headgate.jobs.real_parts import real_parts
-from headgate.jobs.surveys.from_python import survey_settings
-from headgate.jobs.surveys.survey import SurveyJob, SurveyUnderWay, survey
-from headgate.model.budget import Budget
+from headgate.engine.real_parts import real_parts
+from headgate.features.survey.from_python import survey_settings
+from headgate.features.survey.job import SurveyJob, SurveyUnderWay, survey
+from headgate.features.survey.strategy.rules import SurveyRules
+from headgate.frontier.politeness import PolitenessRules
+from headgate.model.budget import Budget, Quota
 from headgate.model.errors import UserMistake
-from headgate.model.quota import Quota
 from headgate.model.units import UNLIMITED, BytesPerSecond
-from headgate.storage.catalog.sqlite_catalog import SqliteCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection
-from headgate.surveying.rules import SurveyRules
 
 from .looking_on import Nobody
 
-RULES = SurveyRules(pace=PaceRules(connections=1, failure_limit=3, busy_limit=3))
+RULES = SurveyRules(pace=PolitenessRules(connections=1, failure_limit=3, busy_limit=3))
 
 
 def job(web: SmallWeb, out: Path, budget: Budget, *, resume: bool = False) -> SurveyJob:
     starts = (web.seed,)
-    return SurveyJob(starts, RULES, budget, out, survey_settings(starts, "test"), resume)
+    return SurveyJob(
+        starts,
+        RULES,
+        budget=budget,
+        out=out,
+        fetcher=survey_settings(starts, "test"),
+        resume=resume,
+    )
 
 
 def catalog_of(out: Path) -> SqliteCatalog:

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from headgate.fetching.http import FetcherSettings
+from headgate.features.survey.job import SurveyJob, survey
+from headgate.features.survey.log import read_survey
+from headgate.features.survey.report import SurveyReport
+from headgate.features.survey.strategy.facts import SurveyFacts
+from headgate.features.survey.strategy.rules import ALL, SurveyRules
+from headgate.fetching.client import FetcherSettings
 from headgate.fetching.limits import Limits
-from headgate.frontier.pacing import PaceRules
-from headgate.jobs.surveys.survey import SurveyJob, survey
+from headgate.frontier.politeness import PolitenessRules
 from headgate.model.budget import Budget
-from headgate.model.survey_report import SurveyReport
 from headgate.model.units import UNLIMITED
-from headgate.storage.journals.survey_log import SURVEY_LOG, read_survey
-from headgate.surveying.facts import SurveyFacts
-from headgate.surveying.rules import SurveyRules
-from headgate.surveying.scope import ALL
+from headgate.storage.collection import SURVEY_LOG
 
 from .looking_on import Nobody, parts_with_names
 from .odd_servers import ENDLESS, Odd, OddServers, html, redirect
@@ -55,7 +55,7 @@ def _survey(
 
 
 def _rules(**changes: object) -> SurveyRules:
-    plain = {"most_requests": _CAP, "pace": PaceRules(connections=1, failure_limit=3)}
+    plain = {"most_requests": _CAP, "pace": PolitenessRules(connections=1, failure_limit=3)}
     return SurveyRules(**(plain | changes))  # type: ignore[arg-type]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.jobs.surveys.registrable import registrable_domain
+from headgate.features.survey.wrapping_up import registrable_domain
 
 
 @pytest.mark.parametrize(

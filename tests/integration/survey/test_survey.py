@@ -6,31 +6,26 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from headgate.fetching.http import FetcherSettings
+from headgate.engine.parts import Parts
+from headgate.features.survey.difference import LinkChange, ServerMove, difference
+from headgate.features.survey.job import SurveyJob, survey
+from headgate.features.survey.log import read_survey
+from headgate.features.survey.report import SurveyReport
+from headgate.features.survey.strategy.entries import SurveyEntry
+from headgate.features.survey.strategy.facts import SurveyFacts
+from headgate.features.survey.strategy.rules import SurveyRules
+from headgate.fetching.client import FetcherSettings
 from headgate.fetching.limits import Limits
-from headgate.frontier.pacing import PaceRules
-from headgate.jobs.parts import Parts
-from headgate.jobs.surveys.survey import SurveyJob, survey
-from headgate.lab.worlds.virtual_server import (
-    Edits,
-    VirtualServer,
-    addresses,
-    manner_of,
-    starts,
-)
-from headgate.lab.worlds.virtual_web import VirtualWeb, make_web
+from headgate.frontier.politeness import PolitenessRules
 from headgate.model.budget import Budget
-from headgate.model.survey_report import SurveyReport
 from headgate.model.units import UNLIMITED
-from headgate.storage.journals.survey_log import SURVEY_LOG, read_survey
-from headgate.surveying.difference import LinkChange, ServerMove, difference
-from headgate.surveying.entries import SurveyEntry
-from headgate.surveying.facts import SurveyFacts
-from headgate.surveying.rules import SurveyRules
+from headgate.storage.collection import SURVEY_LOG
+from headgate_lab.worlds.virtual_server import Edits, VirtualServer, addresses, manner_of, starts
+from headgate_lab.worlds.virtual_web import VirtualWeb, make_web
 
 from .looking_on import Nobody, parts_with_names
 
-_PACE = PaceRules(connections=1, failure_limit=3, busy_limit=3)
+_PACE = PolitenessRules(connections=1, failure_limit=3, busy_limit=3)
 _CAP = 16
 _LIMITS = Limits(connect_seconds=5.0, first_byte_seconds=3.0)
 
@@ -48,10 +43,10 @@ def _job(
     return SurveyJob(
         tuple(everyone[site] for site in sites),
         SurveyRules(most_requests=_CAP, pace=_PACE),
-        budget,
-        out,
-        FetcherSettings("test", _LIMITS, named=frozenset(("127.0.0.0/8",))),
-        resume,
+        budget=budget,
+        out=out,
+        fetcher=FetcherSettings("test", _LIMITS, named=frozenset(("127.0.0.0/8",))),
+        resume=resume,
     )
 
 

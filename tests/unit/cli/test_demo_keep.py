@@ -7,14 +7,28 @@ from pathlib import Path
 import pytest
 
 from headgate.cli import demo_keep
-from headgate.views.keep_demo_page import Kept
+from headgate.features.demo.keep_page import Kept
 
 
 async def _made_up(out: Path, seconds: float, *, quiet: bool) -> list[Kept]:  # noqa: ARG001
     times, moved = [0.0, 20.0, 40.0], [0.0, 5e5, 1e6]
     return [
-        Kept("headgate keep", times, [0.9, 0.95, 0.94], [0.2, 0.5, 0.4], moved, 150),
-        Kept("all pages alike", times, [0.9, 0.85, 0.83], [0.2, 1.5, 1.4], moved, 120),
+        Kept(
+            "headgate keep",
+            times,
+            fresh=[0.9, 0.95, 0.94],
+            ages=[0.2, 0.5, 0.4],
+            moved=moved,
+            looks=150,
+        ),
+        Kept(
+            "all pages alike",
+            times,
+            fresh=[0.9, 0.85, 0.83],
+            ages=[0.2, 1.5, 1.4],
+            moved=moved,
+            looks=120,
+        ),
     ]
 
 

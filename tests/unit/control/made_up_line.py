@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from headgate.control.manager import LOOK_SECONDS, Command, DropSite, Manager, StartTask, StopSite
-from headgate.crawling.growth import Growth
-from headgate.crawling.progress import Progress
+from headgate.crawling.progress import Growth, Progress
 
 __all__ = ["MadeUpSite", "crawl", "of_bytes"]
 

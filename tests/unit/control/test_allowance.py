@@ -7,14 +7,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headgate.control.allowance import Allowance
-from headgate.control.line_use import LineUse, first_slot
-from headgate.crawling.progress import Progress
-from headgate.model.budget import Budget
-from headgate.model.quota import Quota, QuotaUse
+from headgate.control.allowance import Allowance, Arrivals, LineUse, first_slot
+from headgate.control.timeline import Samples
+from headgate.crawling.progress import Progress, TaskState
+from headgate.model.budget import Budget, Quota, QuotaUse
 from headgate.model.timetable import Timetable
-from headgate.planning.budget_over_time import budget_capacity
-from headgate.planning.capacity import Capacity
+from headgate.scheduling.capacity import Capacity, budget_capacity
 
 BERLIN = ZoneInfo("Europe/Berlin")
 TABLE = Timetable.parse(["08:00 100 KB/s", "20:00 300 KB/s"], BERLIN)
@@ -102,3 +100,35 @@ def test_use_is_counted_once_and_by_period() -> None:
     tomorrow = MORNING + 24 * HOUR
     assert line.of_quota(QUOTA, tomorrow).used == 0
     assert line.of_quota(Quota.parse("1 GB/month", BERLIN), tomorrow).used == 8_250
+
+
+# Every byte of a site is counted once, however often it is begun anew.
+
+
+def test_what_comes_after_a_restart_is_counted_from_its_beginning() -> None:
+    """The first report of the new process may tell of less than the last of the old, or of more."""
+    for after in (40, 400):
+        arrivals = Arrivals()
+        assert arrivals.fresh(Progress("a", wire_bytes=100)) == 100
+        anew = Progress("a", wire_bytes=80 + after, earlier_wire_bytes=80, restarts=1)
+        assert arrivals.fresh(anew) == after
+        assert arrivals.fresh(anew) == 0
+
+
+def test_the_next_visit_of_a_site_is_counted_whole() -> None:
+    """A quota counts each of a thousand visits, although none brings more than the last."""
+    use = LineUse.of({})
+    for visit in range(1, 1001):
+        use.look([Progress("a", wire_bytes=60, visit=visit)], 0.0)
+        done = Progress("a", TaskState.DONE, 0.0, 1.0, wire_bytes=100, visit=visit)
+        use.look([done], 0.0)
+    assert use.unsaved() == {0: 100_000}
+    assert not use._counted._counted, "and nothing is kept of what has ended"
+
+
+def test_samples_count_a_restarted_site_on() -> None:
+    samples = Samples()
+    samples.take(1.0, [Progress("a", wire_bytes=100)])
+    samples.take(2.0, [Progress("a", wire_bytes=95, earlier_wire_bytes=80, restarts=1)])
+    samples.take(3.0, [Progress("a", wire_bytes=120, earlier_wire_bytes=80, restarts=1)])
+    assert samples.bytes_by_site["a"] == 140

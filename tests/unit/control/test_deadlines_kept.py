@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from tests.unit.control.made_up_line import crawl, of_bytes
 
 from headgate.control.forecast import Forecast, Source
 from headgate.control.manager import Manager
@@ -14,10 +15,8 @@ from headgate.model.budget import Budget
 from headgate.model.plan import Plan
 from headgate.model.site import Site
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
-from headgate.planning.capacity import Capacity
-from headgate.planning.planner import plan
-
-from .made_up_line import crawl, of_bytes
+from headgate.scheduling.capacity import Capacity
+from headgate.scheduling.planner import plan
 
 BUDGET = Budget(BytesPerSecond(800e3), crawlers=5)
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from headgate.bandwidth.server_speed import Measure, ServerSpeed
 from headgate.control.forecast import (
     Past,
     PastVisit,
@@ -15,12 +16,10 @@ from headgate.control.forecast import (
     forecast,
     unknown_site_bytes,
 )
-from headgate.control.speed_watch import SpeedWatch
-from headgate.model.local_time import Calendar, DayKind, LocalMoment
+from headgate.control.site_estimate import SpeedWatch
 from headgate.model.site import Site
-from headgate.model.size_range import SizeRange
-from headgate.model.units import Bytes, BytesPerSecond, Seconds
-from headgate.traffic.server_speed import Measure, ServerSpeed
+from headgate.model.timetable import Calendar, DayKind, LocalMoment
+from headgate.model.units import Bytes, BytesPerSecond, Seconds, SizeRange
 
 LOOKED = Scouted(SizeRange(1e5, 4e5, 2e6), bytes_per_second=5e4)
 

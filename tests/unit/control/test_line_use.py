@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
-from headgate.control.line_use import LineUse, first_slot
+from headgate.control.allowance import LineUse, first_slot
 from headgate.crawling.progress import Progress
-from headgate.model.quota import SLOT_SECONDS, Quota
+from headgate.model.budget import SLOT_SECONDS, Quota
 
 DAY = 86_400.0
 MIDNIGHT = 20_000 * DAY

@@ -17,12 +17,12 @@ from headgate.control.manager import (
     StartTask,
     StopSite,
 )
-from headgate.control.site_watch import SiteWatch
+from headgate.control.site_estimate import SiteWatch
 from headgate.crawling.progress import Progress, TaskState
 from headgate.model.site import OnDeadline, Site
 from headgate.model.task import Task
 from headgate.model.units import BytesPerSecond, Seconds
-from headgate.planning.capacity import Capacity
+from headgate.scheduling.capacity import Capacity
 
 
 def managed(

@@ -18,19 +18,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.control.run_report import RunLog, make_report
-from headgate.crawling.focusing import Focusing, InPlace
+from headgate.crawling.focused_crawl import Focusing, InPlace
 from headgate.crawling.ports import Scorer
 from headgate.crawling.progress import Progress, TaskState
-from headgate.focus.topic import Topic
-from headgate.focus.topic_order import TopicOrder
-from headgate.model.access import IGNORE, Access
-from headgate.model.left_out import LeftOut
-from headgate.model.quota import Period, Quota, QuotaUse
-from headgate.model.run_report import OUTGROWN, FocusReport, RunReport, Stall
-from headgate.model.site import Site
+from headgate.focus.topic import Topic, TopicOrder
+from headgate.model.budget import Period, Quota, QuotaUse
+from headgate.model.run_report import OUTGROWN, FocusReport, LeftOut, RunReport, Stall
+from headgate.model.site import IGNORE, Access, Site
 from headgate.model.units import Bytes, Seconds
-from headgate.views.report_text import report_text
-from headgate.views.report_words import late_sites
+from headgate.report.text import report_text
+from headgate.report.words import late_sites
 
 NOON = 1_794_744_000.0
 BUDGET = 1000.0

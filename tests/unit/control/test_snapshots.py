@@ -11,9 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.control.forecast import Forecast, Source
-from headgate.control.snapshots import Look, Snapshots
+from headgate.control.snapshots import Moment, Snapshots
 from headgate.crawling.progress import Progress, TaskState
-from headgate.model.quota import Period, Quota, QuotaUse
+from headgate.model.budget import Period, Quota, QuotaUse
 from headgate.model.run_report import SiteReport
 from headgate.model.units import Bytes
 
@@ -34,14 +34,24 @@ class Crawl:
         self.sites = {"wiki": site("wiki", "crawling"), "past": site("past", "waiting")}
         self.asked: list[list[str]] = []
 
-    def look(self, now: float, *running: str, share: float = 50_000.0, **ends: float) -> Look:
+    def look(self, now: float, *running: str, share: float = 50_000.0, **ends: float) -> Moment:
         reports = [
             Progress(name, TaskState.CRAWLING, wire_bytes=200_000, to_do=5, fetches=5)
             for name in running
         ]
         rates = dict.fromkeys(running, 40_000.0)
         shares = dict.fromkeys(running, share)
-        return Look(now, reports, shares, rates, 300e3, False, None, self._standing, ends)
+        return Moment(
+            now,
+            reports,
+            granted=shares,
+            measured=rates,
+            budget=300e3,
+            making_way=False,
+            quota=None,
+            standing=self._standing,
+            ends=ends,
+        )
 
     def _standing(self, names: Sequence[str] | None) -> Sequence[SiteReport]:
         self.asked.append(list(self.sites) if names is None else sorted(names))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.control.visits import PastVisit, Remembered, next_visit
+from headgate.control.forecast import PastVisit, Remembered, next_visit
 
 
 def visit(bytes_: float, **how: bool | int) -> PastVisit:

@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from headgate.bandwidth.server_tally import ServerTally
 from headgate.control.allowance import Allowance
-from headgate.control.conducting import Conducting
+from headgate.control.control_loop import ControlLoop
 from headgate.control.forecast import Forecast, Source
 from headgate.control.manager import Manager
 from headgate.crawling.progress import Progress
@@ -19,8 +20,7 @@ from headgate.model.budget import Budget
 from headgate.model.site import Site
 from headgate.model.task import Task
 from headgate.model.timetable import Timetable
-from headgate.planning.budget_over_time import budget_capacity
-from headgate.traffic.server_tally import ServerTally
+from headgate.scheduling.capacity import budget_capacity
 
 BERLIN = ZoneInfo("Europe/Berlin")
 ENTRIES = ["Mon-Fri 08:00 1 KB/s", "01:30 2 KB/s", "02:15 3 KB/s", "02:45 0", "03:30 4 KB/s"]
@@ -84,7 +84,7 @@ def crawled_week(
         if now >= WEEK:
             run.interrupt("enough")
 
-    run = Conducting(manager, time, time, observe, look_seconds)
+    run = ControlLoop(manager, time, time, observe, look_seconds)
     asyncio.run(run.run())
 
 

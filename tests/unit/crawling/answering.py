@@ -7,30 +7,28 @@ from dataclasses import dataclass, field
 
 from tests.idle_fetcher import IdleFetcher
 
-from headgate.crawling.clock import SystemClock
-from headgate.crawling.memory_known import MemoryKnown
-from headgate.crawling.memory_store import MemoryStore, Shelf
-from headgate.crawling.page_reading import PageReader
+from headgate.crawling.page_reader import PageReader
 from headgate.crawling.progress import Progress
 from headgate.crawling.site_run import SiteRun, Tools
-from headgate.frontier.dispatch import DispatchRules
+from headgate.engine.clock import SystemClock
+from headgate.frontier.dispatch import DispatchRules, FrontierRules
 from headgate.frontier.frontier import Frontier
-from headgate.frontier.pacing import PaceRules
-from headgate.frontier.ports import MemorySpill
+from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.retries import RetryRules
-from headgate.frontier.rules import FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
+from headgate.frontier.url_queue import MemorySpill
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
 from headgate.model.site import Site
 from headgate.model.task import Task
+from headgate.testing.memory_store import MemoryKnown, MemoryStore, Shelf
 
 __all__ = ["AT_ONCE", "Answer", "Answers", "crawled"]
 
 AT_ONCE = RetryRules(first_wait=0.0)
 RULES = FrontierRules(
     TrapRules(this_year=2026),
-    DispatchRules(pace=PaceRules(first_failure_pause=0.0, first_busy_pause=0.0)),
+    DispatchRules(pace=PolitenessRules(first_failure_pause=0.0, first_busy_pause=0.0)),
     AT_ONCE,
 )
 Answer = tuple[int, str, int] | tuple[int, str, int, str] | int | None
@@ -70,15 +68,27 @@ class Answers(IdleFetcher):
         if isinstance(answer, int):
             self.came += answer
             kind = FailureKind.CLOSED
-            return FetchFailure(request.url, kind, "", 0.0, 0.0, answer)
+            return FetchFailure(
+                request.url, kind, detail="", wall_time=0.0, seconds=0.0, wire_bytes=answer
+            )
         status, body, wire_bytes, *truncated = answer
         self.came += wire_bytes
         headers = (("content-type", "text/html"),)
         head = b"HTTP/1.1 200 OK\r\n\r\n"
         return Fetched(
-            request.url, status, headers, head, head, body.encode(), "192.0.2.1", 0.0, 0.0, 0.0,
-            wire_bytes, "".join(truncated),
-        )  # fmt: skip
+            request.url,
+            status,
+            headers=headers,
+            request_head=head,
+            response_head=head,
+            payload=body.encode(),
+            address="192.0.2.1",
+            wall_time=0.0,
+            first_byte_seconds=0.0,
+            seconds=0.0,
+            wire_bytes=wire_bytes,
+            truncated="".join(truncated),
+        )
 
 
 def crawled(web: Answers, shelf: Shelf, **site: object) -> Progress:
@@ -87,7 +97,14 @@ def crawled(web: Answers, shelf: Shelf, **site: object) -> Progress:
         wanted = Site("site", **values)  # type: ignore[arg-type]
         frontier = Frontier(Scope.of(wanted), MemorySpill(), RULES)
         store = MemoryStore(shelf)
-        tools = Tools(frontier, web, store, MemoryKnown(), PageReader(), SystemClock())
+        tools = Tools(
+            frontier,
+            web,
+            store=store,
+            known=MemoryKnown(),
+            reader=PageReader(),
+            clock=SystemClock(),
+        )
         run = SiteRun(Task(wanted), tools)
 
         async def interrupt() -> None:

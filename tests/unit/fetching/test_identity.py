@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from headgate.fetching.cookies import read_cookies
 from headgate.fetching.identity import Identity
 from headgate.fetching.login import log_in
-from headgate.fetching.netscape_cookies import read_cookies
 from headgate.fetching.origin import Origins
 from headgate.fetching.proxy import Proxy
-from headgate.model.access import Access
 from headgate.model.errors import UserMistake
 from headgate.model.fetch import Fetched, FetchRequest
+from headgate.model.site import Access
 from headgate.reading.forms import find_form
 
 USUAL = "User-Agent: Headgate/0 (+x)\r\nAccept: */*\r\n"
@@ -83,7 +83,19 @@ def test_a_form_is_sent_only_where_its_page_is(action: str, words: str) -> None:
         asked.append(request)
         body = form if request.method == "GET" else b"welcome"
         headers = (("content-type", "text/html"),)
-        return Fetched(request.url, 200, headers, b"", b"", body, "192.0.2.1", 0.0, 0.0, 0.0, 0)
+        return Fetched(
+            request.url,
+            200,
+            headers=headers,
+            request_head=b"",
+            response_head=b"",
+            payload=body,
+            address="192.0.2.1",
+            wall_time=0.0,
+            first_byte_seconds=0.0,
+            seconds=0.0,
+            wire_bytes=0,
+        )
 
     why = asyncio.run(log_in("site", "https://a.example/", {"u": "me", "p": "hunter2"}, ask))
     assert words in why

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.focus.signs import LinkSigns, PageSigns
-from headgate.focus.topic import RELEVANT, Topic
-from headgate.focus.topic_order import TopicOrder
+from headgate.focus.topic import RELEVANT, Topic, TopicOrder
 
 FILLER = "the committee met again and discussed budgets schedules and minutes of the last meeting "
 ABOUT = "Food safety is regulated. Safe foods need regulation, and food must be safe. " + FILLER

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from headgate.frontier.commands import Command, Fetch, Record
-from headgate.frontier.dispatch import DispatchRules
-from headgate.frontier.events import Event
+from headgate.frontier.dispatch import DispatchRules, FrontierRules
+from headgate.frontier.events import Command, Event, Fetch, JournalEntry, Record
 from headgate.frontier.frontier import Frontier
-from headgate.frontier.journal import JournalEntry
-from headgate.frontier.pacing import PaceRules
-from headgate.frontier.ports import MemorySpill
-from headgate.frontier.rules import FrontierRules
-from headgate.frontier.scope import Scope
-from headgate.frontier.site_parts import Mine, all_mine
+from headgate.frontier.politeness import PolitenessRules
+from headgate.frontier.scope import Mine, Scope, all_mine
 from headgate.frontier.traps import TrapRules
+from headgate.frontier.url_queue import MemorySpill
 
 HOME = "http://a.org/"
 TRAPS = TrapRules(this_year=2026)
@@ -26,10 +22,12 @@ def rules(
     memory: int = 1000,
     robots: bool = False,
     scored: bool = False,
-    pace: PaceRules | None = None,
+    pace: PolitenessRules | None = None,
 ) -> FrontierRules:
     """Rules without robots.txt, unless asked for."""
-    return FrontierRules(TRAPS, DispatchRules(slots, memory, robots, scored, pace or PaceRules()))
+    return FrontierRules(
+        TRAPS, DispatchRules(slots, memory, robots, scored, pace or PolitenessRules())
+    )
 
 
 class Driver:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from headgate.frontier.commands import FINISHED, Done
-from headgate.frontier.events import Asked, NotNow, PageFetched, Tick
-from headgate.frontier.scope import Scope
-from headgate.frontier.seen import url_hashes
+from tests.unit.frontier.driving import HOME, Driver, rules, urls
 
-from .driving import HOME, Driver, rules, urls
+from headgate.frontier.events import FINISHED, Asked, Done, NotNow, PageFetched, Tick
+from headgate.frontier.scope import Scope
+from headgate.frontier.seen_urls import url_hashes
 
 KNOWN = urls("a", "b", "c", "gone")
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.unit.frontier.driving import HOME, Driver, rules
 
-from headgate.frontier.commands import Wait
-from headgate.frontier.events import ErrorStatus, FetchFailed, PageFetched, Seeds, Tick
+from headgate.frontier.events import ErrorStatus, FetchFailed, PageFetched, Seeds, Tick, Wait
 from headgate.frontier.scope import Scope
 from headgate.model.fetch import FailureKind
-
-from .driving import HOME, Driver, rules
 
 Web = dict[str, list[str]]
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.frontier.dispatch import DispatchRules
-from headgate.frontier.pacing import PaceRules
+from headgate.frontier.dispatch import DispatchRules, FrontierRules
+from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.retries import RetryRules
-from headgate.frontier.rules import FrontierRules
 from headgate.frontier.traps import Trap, TrapRules
 
 TEXT = (Path(__file__).parents[3] / "docs" / "frontier.md").read_text(encoding="utf-8")
@@ -19,7 +18,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "frontier.md").read_text(encoding="
 def test_every_bound_is_documented_with_its_default() -> None:
     documented = dict(re.findall(r"^\| `(\w+\.\w+)` \| (\S+) \|", TEXT, re.MULTILINE))
     actual = {}
-    for rules in (TrapRules, DispatchRules, PaceRules, RetryRules, FrontierRules):
+    for rules in (TrapRules, DispatchRules, PolitenessRules, RetryRules, FrontierRules):
         for field in msgspec.structs.fields(rules):
             if not isinstance(field.type, type(msgspec.Struct)):
                 default = "–" if field.default is msgspec.NODEFAULT else str(field.default)

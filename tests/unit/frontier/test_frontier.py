@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from tests.unit.frontier.driving import HOME, Driver, rules, urls
 
-from headgate.frontier.commands import FINISHED, Done, Fetch, GiveUp, LearnRobots, Wait
 from headgate.frontier.events import (
+    FINISHED,
+    Done,
     ErrorStatus,
+    Fetch,
     FetchFailed,
     Found,
+    GiveUp,
+    JournalEntry,
+    LearnRobots,
     PageFetched,
     Redirected,
     RobotsLearned,
@@ -17,14 +23,13 @@ from headgate.frontier.events import (
     Slots,
     Stop,
     Tick,
+    UrlOutcome,
+    Wait,
 )
-from headgate.frontier.journal import JournalEntry, Outcome
-from headgate.frontier.pacing import PaceRules
+from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.scope import Scope
 from headgate.model.fetch import FailureKind
 from headgate.model.site import Site
-
-from .driving import HOME, Driver, rules, urls
 
 
 def started(scope: Scope | None = None, **options: object) -> Driver:
@@ -41,14 +46,14 @@ def test_a_site_of_three_pages() -> None:
     assert driver.send(PageFetched(HOME + "x", urls("y", ""))) == []
     assert driver.send(PageFetched(HOME + "y")) == [Done(FINISHED)]
     assert driver.journal == [
-        JournalEntry(Outcome.FOUND, found=[HOME], depth=0),
-        JournalEntry(Outcome.PAGE, HOME, urls("x", "y"), 1),
-        JournalEntry(Outcome.PAGE, HOME + "x", [], 2),
-        JournalEntry(Outcome.PAGE, HOME + "y", [], 2),
+        JournalEntry(UrlOutcome.FOUND, found=[HOME], depth=0),
+        JournalEntry(UrlOutcome.PAGE, HOME, urls("x", "y"), 1),
+        JournalEntry(UrlOutcome.PAGE, HOME + "x", [], 2),
+        JournalEntry(UrlOutcome.PAGE, HOME + "y", [], 2),
     ]
     tally = driver.frontier.tally
     assert (tally.seen, tally.accepted, tally.to_do, tally.in_flight) == (3, 3, 0, 0)
-    assert tally.outcomes == {Outcome.PAGE: 3}
+    assert tally.outcomes == {UrlOutcome.PAGE: 3}
 
 
 def test_nothing_to_do() -> None:
@@ -118,7 +123,7 @@ def test_found_urls_are_judged_like_links() -> None:
     driver.send(Found([*urls("a", "a", "b/c/b/c/b/c/"), "http://b.org/"]))
     assert driver.frontier.tally.refused == {"repeating segments": 1, "other host": 1}
     assert (driver.last.outcome, driver.last.found, driver.last.depth) == (
-        Outcome.FOUND, urls("a"), 1
+        UrlOutcome.FOUND, urls("a"), 1
     )  # fmt: skip
     assert [reason for reason, *_ in driver.last.refused] == ["other host", "repeating segments"]
     driver.send(Found(urls("a")))
@@ -149,7 +154,7 @@ def test_duplicates_are_recorded_and_followed_up_to_a_bound() -> None:
     for folder in ("1/", "2/", "3/"):
         driver.send(PageFetched(HOME + folder, urls(folder + "x"), b"same digest 0123"))
     outcomes = [(entry.outcome, len(entry.found)) for entry in driver.journal[1:]]
-    assert outcomes == [(Outcome.PAGE, 1), (Outcome.DUPLICATE, 1), (Outcome.DUPLICATE, 0)]
+    assert outcomes == [(UrlOutcome.PAGE, 1), (UrlOutcome.DUPLICATE, 1), (UrlOutcome.DUPLICATE, 0)]
 
 
 # Redirects
@@ -160,7 +165,7 @@ def test_a_redirect_goes_next_at_the_same_depth() -> None:
     driver.send(PageFetched(HOME, urls("old", "b")))
     commands = driver.send(Redirected(HOME + "old", HOME + "new"))
     assert commands == [Fetch(HOME + "new", 1, hops=1)]
-    assert driver.last == JournalEntry(Outcome.REDIRECT, HOME + "old", urls("new"), 1)
+    assert driver.last == JournalEntry(UrlOutcome.REDIRECT, HOME + "old", urls("new"), 1)
 
 
 def test_a_redirect_loop_ends() -> None:
@@ -270,7 +275,7 @@ def test_a_momentary_failure_is_tried_three_times() -> None:
     driver.now = 5.0
     assert driver.send(Tick()) == [Fetch(HOME, 0, tries=2)]
     assert driver.send(FetchFailed(HOME, FailureKind.STALLED)) == [Done(FINISHED)]
-    assert driver.last == JournalEntry(Outcome.FAILURE, HOME, detail="stalled")
+    assert driver.last == JournalEntry(UrlOutcome.FAILURE, HOME, detail="stalled")
 
 
 @pytest.mark.parametrize("kind", [FailureKind.TLS, FailureKind.BAD_URL, FailureKind.TOO_SLOW])
@@ -286,7 +291,7 @@ def test_error_statuses(status: int, again: bool) -> None:
     driver = started()
     commands = driver.send(ErrorStatus(HOME, status))
     assert commands == ([Wait(1.0)] if again else [Done(FINISHED)])
-    assert driver.frontier.tally.outcomes == ({} if again else {Outcome.ERROR: 1})
+    assert driver.frontier.tally.outcomes == ({} if again else {UrlOutcome.ERROR: 1})
 
 
 def test_a_busy_host_gets_its_url_again_after_the_pause() -> None:
@@ -309,7 +314,7 @@ def test_a_single_url_that_stays_busy_ends() -> None:
             if isinstance(command, Wait):
                 driver.now = command.until
                 driver.send(Tick())
-    assert driver.last == JournalEntry(Outcome.ERROR, HOME, detail="status 503")
+    assert driver.last == JournalEntry(UrlOutcome.ERROR, HOME, detail="status 503")
     assert not driver.frontier.tally.given_up
     assert answers < 50
 
@@ -332,7 +337,7 @@ def test_a_dead_host_is_given_up_and_its_urls_dropped() -> None:
     assert seen_give_up == [GiveUp("a.org", "7 network failures in a row, last: refused")]
     tally = driver.frontier.tally
     assert tally.given_up == {"a.org": "7 network failures in a row, last: refused"}
-    assert tally.dropped["host given up"] + tally.outcomes[Outcome.FAILURE] == 20
+    assert tally.dropped["host given up"] + tally.outcomes[UrlOutcome.FAILURE] == 20
 
 
 def test_the_others_in_flight_when_a_host_is_given_up_land_too() -> None:
@@ -347,7 +352,7 @@ def test_the_others_in_flight_when_a_host_is_given_up_land_too() -> None:
 
 def test_one_slow_host_does_not_hold_up_another() -> None:
     scope = Scope([HOME, "http://b.org/"])
-    driver = Driver(scope, rules(slots=2, pace=PaceRules(delay=100.0)))
+    driver = Driver(scope, rules(slots=2, pace=PolitenessRules(delay=100.0)))
     commands = driver.send(Seeds([*urls("1", "2", "3"), "http://b.org/"]))
     assert commands == [Fetch(HOME + "1", 0), Fetch("http://b.org/", 0)]
 
@@ -360,13 +365,13 @@ def test_hosts_take_turns() -> None:
 
 
 def test_connections_of_a_host_are_bounded_over_its_origins() -> None:
-    driver = Driver(site_rules=rules(pace=PaceRules(connections=2)))
+    driver = Driver(site_rules=rules(pace=PolitenessRules(connections=2)))
     driver.send(Seeds([*urls("1", "2"), "https://a.org/1", "https://a.org/2"]))
     assert len(driver.in_flight) == 2
 
 
 def test_a_host_is_asked_again_when_it_has_had_its_usual_time() -> None:
-    pace = PaceRules.of(Site("a"))
+    pace = PolitenessRules.of(Site("a"))
     driver = Driver(site_rules=rules(robots=True, pace=pace))
     driver.send(Seeds(urls("1", "2", "3", "4")))
     learned = RobotsLearned("http://a.org", lambda _: True, public=True)

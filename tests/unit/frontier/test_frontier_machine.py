@@ -15,28 +15,32 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from msgspec.structs import replace
+from tests.unit.frontier.driving import HOME, rules
 
-from headgate.frontier.commands import Done, Fetch, GiveUp, LearnRobots, Record, Wait
 from headgate.frontier.events import (
+    Done,
     ErrorStatus,
     Event,
+    Fetch,
     FetchFailed,
+    GiveUp,
+    JournalEntry,
+    LearnRobots,
     PageFetched,
+    Record,
     Redirected,
     RobotsLearned,
     Seeds,
     Slots,
     Tick,
+    Wait,
 )
 from headgate.frontier.frontier import Frontier
-from headgate.frontier.journal import JournalEntry
-from headgate.frontier.pacing import PaceRules
-from headgate.frontier.ports import MemorySpill
+from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.retries import RetryRules
 from headgate.frontier.scope import Scope
+from headgate.frontier.url_queue import MemorySpill
 from headgate.model.fetch import FailureKind
-
-from .driving import HOME, rules
 
 SIZE = 40
 HOSTS = ("http://a.org", "https://a.org", "http://b.org")
@@ -44,7 +48,7 @@ SEED = HOSTS[0] + "/p0"
 
 # Nothing is given up here: a failing host would end pages that the closure has.
 PATIENT = replace(
-    rules(slots=3, memory=16, robots=True, pace=PaceRules(connections=2, delay=0.1)),
+    rules(slots=3, memory=16, robots=True, pace=PolitenessRules(connections=2, delay=0.1)),
     retries=RetryRules(tries=10**6, busy_tries=10**6),
     copies_followed=10**6,
 )

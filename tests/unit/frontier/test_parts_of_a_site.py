@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headgate.frontier.commands import FINISHED, Done, Fetch
+from tests.unit.frontier.driving import HOME, Driver, rules, urls
+
 from headgate.frontier.events import (
+    FINISHED,
     Asked,
+    Done,
+    Fetch,
     Found,
+    JournalEntry,
     NotNow,
     PageFetched,
     Recalled,
@@ -15,11 +20,9 @@ from headgate.frontier.events import (
     Seeds,
     SitemapRead,
     SitemapsNamed,
+    UrlOutcome,
 )
-from headgate.frontier.journal import JournalEntry, Outcome
-from headgate.frontier.seen import url_hashes
-
-from .driving import HOME, Driver, rules, urls
+from headgate.frontier.seen_urls import url_hashes
 
 
 def without_x(some: Sequence[str]) -> list[str]:
@@ -31,7 +34,7 @@ def test_links_to_another_part_are_told_of_once_and_not_asked_for() -> None:
     driver = Driver(mine=without_x)
     driver.send(Seeds([HOME]))
     assert driver.send(PageFetched(HOME, urls("a", "x1"))) == [Fetch(HOME + "a", 1)]
-    assert driver.last == JournalEntry(Outcome.PAGE, HOME, urls("a", "x1"), 1)
+    assert driver.last == JournalEntry(UrlOutcome.PAGE, HOME, urls("a", "x1"), 1)
     assert driver.send(PageFetched(HOME + "a", urls("x1", "x2"))) == [Done(FINISHED)]
     assert driver.last.found == urls("x2")
     assert driver.frontier.tally.accepted == 2
@@ -41,13 +44,13 @@ def test_a_redirect_to_another_part_ends_there() -> None:
     driver = Driver(mine=without_x)
     driver.send(Seeds([HOME]))
     assert driver.send(Redirected(HOME, HOME + "x")) == [Done(FINISHED)]
-    assert driver.last == JournalEntry(Outcome.REDIRECT, HOME, urls("x"))
+    assert driver.last == JournalEntry(UrlOutcome.REDIRECT, HOME, urls("x"))
 
 
 def test_seeds_and_known_pages_of_others_are_theirs() -> None:
     driver = Driver(mine=without_x)
     driver.send(Seeds([HOME, HOME + "x"]))
-    assert driver.journal == [JournalEntry(Outcome.FOUND, found=[HOME])]
+    assert driver.journal == [JournalEntry(UrlOutcome.FOUND, found=[HOME])]
     driver.send(Recalled(urls("k", "x3"), 1))
     assert driver.in_flight == urls("", "k")
     driver.send(Found(urls("m", "x4")))

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.frontier.driving import HOME, Driver, rules, urls
 
-from headgate.frontier.commands import FINISHED, Done, Fetch
-from headgate.frontier.events import Found, PageFetched, Recalled, Redirected, Seeds, Tick
+from headgate.frontier.events import (
+    FINISHED,
+    Done,
+    Fetch,
+    Found,
+    PageFetched,
+    Recalled,
+    Redirected,
+    Seeds,
+    Tick,
+)
 from headgate.frontier.scope import Scope
-
-from .driving import HOME, Driver, rules, urls
 
 OLD = frozenset((HOME, HOME + "old", HOME + "older"))
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headgate.frontier.commands import Fetch
-from headgate.frontier.events import FetchFailed, PageFetched, Redirected, Seeds, Tick
-from headgate.frontier.journal import JournalEntry, Outcome
+from tests.unit.frontier.driving import HOME, Driver, rules, urls
+
+from headgate.frontier.events import (
+    Fetch,
+    FetchFailed,
+    JournalEntry,
+    PageFetched,
+    Redirected,
+    Seeds,
+    Tick,
+    UrlOutcome,
+)
 from headgate.frontier.scope import Scope
 from headgate.model.fetch import FailureKind
-
-from .driving import HOME, Driver, rules, urls
 
 
 def resumed(before: Driver, scope: Scope | None = None) -> Driver:
@@ -41,7 +48,7 @@ def test_in_flight_waiting_and_to_do_are_to_do_again_in_order() -> None:
         Fetch(HOME + "deep", 2),
     ]
     tally = after.frontier.tally
-    assert tally.outcomes == {Outcome.PAGE: 2}
+    assert tally.outcomes == {UrlOutcome.PAGE: 2}
     assert (tally.accepted, tally.in_flight) == (6, 4)
 
 
@@ -52,13 +59,13 @@ def test_contents_are_remembered() -> None:
     after = resumed(driver)
     after.send(Tick())
     after.send(PageFetched(HOME + "2", (), b"same digest 0123"))
-    assert after.last.outcome is Outcome.DUPLICATE
+    assert after.last.outcome is UrlOutcome.DUPLICATE
 
 
 def test_a_page_stored_before_the_one_that_led_to_it_is_not_fetched_again() -> None:
     journal = [
-        JournalEntry(Outcome.FOUND, found=[HOME], depth=0),
-        JournalEntry(Outcome.PAGE, HOME + "child", [], 2),
+        JournalEntry(UrlOutcome.FOUND, found=[HOME], depth=0),
+        JournalEntry(UrlOutcome.PAGE, HOME + "child", [], 2),
     ]
     after = Driver()
     after.frontier.replay(lambda: journal)
@@ -79,8 +86,8 @@ def test_hosts_that_joined_by_a_seeds_redirect_stay_in_the_site() -> None:
 
 def test_a_journal_with_an_entry_twice_does_not_double_urls() -> None:
     journal = [
-        JournalEntry(Outcome.FOUND, found=urls("a", "b"), depth=0),
-        JournalEntry(Outcome.FOUND, found=urls("b", "c"), depth=0),
+        JournalEntry(UrlOutcome.FOUND, found=urls("a", "b"), depth=0),
+        JournalEntry(UrlOutcome.FOUND, found=urls("b", "c"), depth=0),
     ]
     after = Driver()
     after.frontier.replay(lambda: journal)
@@ -92,15 +99,15 @@ def test_many_entries_stream_through() -> None:
     """Entries may come from a generator: nothing keeps them all."""
 
     def read() -> Iterator[JournalEntry]:
-        yield JournalEntry(Outcome.FOUND, found=[f"{HOME}0"], depth=0)
+        yield JournalEntry(UrlOutcome.FOUND, found=[f"{HOME}0"], depth=0)
         for page in range(20_000):
             found = [f"{HOME}{page}/{k}" for k in range(3)] + [f"{HOME}{page + 1}"]
-            yield JournalEntry(Outcome.PAGE, f"{HOME}{page}", found, page + 1)
+            yield JournalEntry(UrlOutcome.PAGE, f"{HOME}{page}", found, page + 1)
 
     driver = Driver()
     driver.frontier.replay(read)
     driver.frontier.check()
     tally = driver.frontier.tally
-    assert tally.outcomes == {Outcome.PAGE: 20_000}
+    assert tally.outcomes == {UrlOutcome.PAGE: 20_000}
     assert tally.to_do == 60_001
     assert driver.frontier._dispatch.waiting.todo.in_memory <= 1000

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from headgate.frontier.commands import (
+from headgate.frontier.dispatch import DispatchRules, FrontierRules
+from headgate.frontier.events import (
     NAMED_BY_INDEX,
     NAMED_BY_SITE,
     Command,
     Done,
-    Fetch,
-    LearnRobots,
-)
-from headgate.frontier.dispatch import DispatchRules
-from headgate.frontier.events import (
     ErrorStatus,
+    Fetch,
     FetchFailed,
     Found,
+    LearnRobots,
     PageFetched,
     Redirected,
     RobotsLearned,
@@ -23,12 +21,11 @@ from headgate.frontier.events import (
     SitemapsNamed,
 )
 from headgate.frontier.frontier import Frontier
-from headgate.frontier.pacing import PaceRules
-from headgate.frontier.ports import MemorySpill
-from headgate.frontier.rules import FrontierRules
+from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.frontier.url_filter import MOST_SITEMAPS
+from headgate.frontier.url_queue import MemorySpill
 from headgate.model.fetch import FailureKind
 
 HOME = "http://a.org"
@@ -42,7 +39,7 @@ class Site:
     """A frontier whose front page was fetched, one request a second."""
 
     def __init__(self, *include: str, delay: float = 1.0) -> None:
-        rules = DispatchRules(pace=PaceRules(delay=delay))
+        rules = DispatchRules(pace=PolitenessRules(delay=delay))
         scope = Scope([f"{HOME}/"], include=include)
         traps = TrapRules(this_year=2026)
         self.frontier = Frontier(scope, MemorySpill(), FrontierRules(traps, rules))

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
+from tests.unit.frontier.driving import HOME, Driver, rules, urls
 
-from headgate.frontier.commands import Command, Done, Fetch, LearnRobots, Ready, Wait
-from headgate.frontier.events import PageFetched, Redirected, RobotsLearned, Seeds, Tick, Turn
-from headgate.frontier.pacing import PaceRules
-from headgate.frontier.rules import FrontierRules
-from headgate.frontier.scored_todo import level_of
+from headgate.frontier.dispatch import FrontierRules
+from headgate.frontier.events import (
+    Command,
+    Done,
+    Fetch,
+    LearnRobots,
+    PageFetched,
+    Ready,
+    Redirected,
+    RobotsLearned,
+    Seeds,
+    Tick,
+    Turn,
+    Wait,
+)
+from headgate.frontier.politeness import PolitenessRules
+from headgate.frontier.priority_queue import level_of
 
-from .driving import HOME, Driver, rules, urls
 
-
-def in_turns(*, robots: bool = False, pace: PaceRules | None = None) -> FrontierRules:
+def in_turns(*, robots: bool = False, pace: PolitenessRules | None = None) -> FrontierRules:
     usual = rules(robots=robots, scored=True, pace=pace)
     return replace(usual, dispatch=replace(usual.dispatch, in_turns=True))
 
@@ -64,7 +75,7 @@ def test_robots_rules_are_learned_without_a_turn() -> None:
 
 
 def test_a_delay_is_waited_for_and_then_it_is_ready() -> None:
-    driver = Driver(site_rules=in_turns(pace=PaceRules(delay=5.0)))
+    driver = Driver(site_rules=in_turns(pace=PolitenessRules(delay=5.0)))
     driver.send(Seeds([HOME]))
     driver.send(Turn())
     driver.now = 1.0

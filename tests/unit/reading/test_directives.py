@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.reading.directives import ALL_ALLOWED, Directives, meta_directives, x_robots_tag
+from headgate.reading.robots import ALL_ALLOWED, Directives, meta_directives, x_robots_tag
 
 BOTH = Directives(index=False, follow=False)
 NO_INDEX = Directives(index=False)

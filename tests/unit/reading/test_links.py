@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.reading.directives import Directives
-from headgate.reading.links import MOST_JOINED, LinkOptions, Refresh, links_in, page_links
-from headgate.reading.references import candidates, refresh_target
+from headgate.reading.links import (
+    MOST_JOINED,
+    LinkOptions,
+    Refresh,
+    candidates,
+    links_in,
+    page_links,
+    refresh_target,
+)
+from headgate.reading.robots import Directives
 from headgate.reading.urls import normalise
 
 URL = "http://example.org/a/b"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from bench.tag_fuzz import disagreement, made_pages
 
-from headgate.reading.tag_pass import COMPILED, CompiledTags, PlainTags, TagPass, Wanted
+from headgate.reading.tags import COMPILED, CompiledTags, PlainTags, TagPass, Wanted
 
 CASES = Path(__file__).parents[2] / "data" / "html5lib-tokenizer"
 RAW_TEXT = ("iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title")

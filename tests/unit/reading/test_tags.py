@@ -16,8 +16,18 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from headgate.reading import tags
-from headgate.reading.tag_pass import COMPILED, CompiledTags, PlainTags, Tag, TagPass, Wanted
-from headgate.reading.tags import attributes, shown_text, start_tags, unescaped
+from headgate.reading.tags import (
+    COMPILED,
+    CompiledTags,
+    PlainTags,
+    Tag,
+    TagPass,
+    Wanted,
+    attributes,
+    shown_text,
+    start_tags,
+    unescaped,
+)
 
 KEYS = {"a": "href", "area": "href", "link": "href", "meta": "content", "iframe": "src"}
 WANTED: Wanted = {"a": ("href",), "area": ("href",), "base": ("href",), "frame": ("src",)} | {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from headgate.model.selector import parse_selectors
-from headgate.reading.without_elements import ElementNames
+from headgate.reading.change_detection import ElementNames
 
 
 def taken_out(page: str, selectors: str) -> str:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.crawling.page_reading import PageReader
+from headgate.crawling.page_reader import PageReader
 from headgate.model.fetch import Fetched
-from headgate.reading.xml_links import xml_links
+from headgate.reading.other_links import xml_links
 
 RSS = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>
 <link>http://a.test/</link>
@@ -52,7 +52,19 @@ def test_anything_may_come(body: bytes) -> None:
 
 
 def response(body: bytes, *headers: tuple[str, str]) -> Fetched:
-    return Fetched("http://a.test/feed", 200, headers, b"", b"", body, "", 0.0, 0.0, 0.0, len(body))
+    return Fetched(
+        "http://a.test/feed",
+        200,
+        headers=headers,
+        request_head=b"",
+        response_head=b"",
+        payload=body,
+        address="",
+        wall_time=0.0,
+        first_byte_seconds=0.0,
+        seconds=0.0,
+        wire_bytes=len(body),
+    )
 
 
 @pytest.mark.parametrize("kind", ["application/rss+xml", "text/xml; charset=utf-8"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headgate.model.errors import UserMistake
-from headgate.site_file.grid_values import read_reference
+from headgate.site_file.keys import read_reference
 from headgate.site_file.parsing import parse_grid
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.site_file.test_site_file import BUDGET, problem
 
-from headgate.jobs.keeping.file import read_keep_file
+from headgate.features.keep.job import read_keep_file
 from headgate.model.budget import Budget, Objective
 from headgate.model.errors import SiteFileError
 from headgate.model.keeping import Keeping, KeepVersions, Staleness, VolumeBounds

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headgate.model.errors import SiteFileError
-from headgate.site_file import text
-from headgate.site_file.text import SiteFileText
+from headgate.site_file import toml_text
+from headgate.site_file.toml_text import SiteFileText
 
 _ONE = '[site.a]\nseeds = ["http://a/"]\n'
 _TWO = '[site.b]\nseeds = [\n  "http://b/1",\n  "http://b/2",\n]\n'
@@ -25,7 +25,7 @@ def loaded_whole(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         texts.append(self.text)
         return whole(self)
 
-    monkeypatch.setattr(text, "_PIECE_CHARACTERS", 5)
+    monkeypatch.setattr(toml_text, "_PIECE_CHARACTERS", 5)
     monkeypatch.setattr(SiteFileText, "_loaded", loaded)
     return texts
 
@@ -72,5 +72,5 @@ def test_what_has_to_be_seen_as_a_whole_is(words: str, loaded_whole: list[str]) 
     found = outcome(SiteFileText(words, "sites.toml"))
     assert loaded_whole == [words]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "_PIECE_CHARACTERS", 1 << 20)
+        patch.setattr(toml_text, "_PIECE_CHARACTERS", 1 << 20)
         assert found == outcome(SiteFileText(words, "sites.toml"))

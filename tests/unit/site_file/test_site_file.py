@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model.access import Access
 from headgate.model.budget import DEFAULT_CRAWLERS, Budget, Objective
 from headgate.model.errors import SiteFileError
 from headgate.model.keeping import Keeping
-from headgate.model.local_time import DayKind
 from headgate.model.score_order import ScoreOrder
-from headgate.model.site import Site
-from headgate.model.timetable import Timetable
+from headgate.model.site import Access, Site
+from headgate.model.timetable import DayKind, Timetable
 from headgate.model.units import Bytes, BytesPerSecond, Seconds
 from headgate.site_file import parsing
 from headgate.site_file.keys import BUDGET_KEYS, SITE_KEYS
@@ -265,8 +263,8 @@ def test_too_many_sites_are_refused_before_they_are_parsed(form: str) -> None:
 def test_too_many_sites_are_counted_behind_multi_line_strings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for room in ("parsing", "text"):
-        monkeypatch.setattr(f"headgate.site_file.{room}.MOST_SITES", 2)
+    for module in ("parsing", "toml_text"):
+        monkeypatch.setattr(f"headgate.site_file.{module}.MOST_SITES", 2)
     note = '[site.a]\ninclude = ["""\n[site.x]\n[site.y]\n[site.z]\n"""]\n'
     assert parse_site_file(f"{BUDGET}{note}[site.b]", "sites.toml")
     message = problem(f"{BUDGET}{note}[site.b]\n[site.c]")

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeAlias
 
+from headgate.bandwidth.server_speed import ServerSpeed
 from headgate.control.catalog import KeptPromise, Outcome, Run, Server, SiteState, Visit
-from headgate.storage.catalog.database import Database, Row, Transaction
-from headgate.storage.catalog.queries import load_queries
-from headgate.traffic.server_speed import ServerSpeed
 
-__all__ = ["SqlCatalog"]
+__all__ = [
+    "VERSION",
+    "Database",
+    "Row",
+    "SqlCatalog",
+    "Transaction",
+    "Values",
+    "load_queries",
+    "steps_after",
+]
+
+_NAME = re.compile(r"^-- name: (\w+)\n", re.M)
+
+
+def load_queries(file: str) -> dict[str, str]:
+    """SQL kept in ``.sql`` files: each query under a line ``-- name: …``, its purpose below it.
+
+    All queries of a file of ``headgate/storage/catalog/sql``, by name.
+    """
+    text = (Path(__file__).with_name("sql") / file).read_text(encoding="utf-8")
+    _, *parts = _NAME.split(text)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+# The catalog.
+
 
 _MOST = 2.0**60
 """Of anything that is counted."""
@@ -210,3 +236,55 @@ def _speed(row: Row) -> ServerSpeed | None:
         return ServerSpeed.decode(row["estimates"], row["measures"], row["measured"])
     except ValueError:
         return None
+
+
+VERSION = 8
+"""Of the tables, in either dialect."""
+
+Values: TypeAlias = Mapping[str, object]
+Row: TypeAlias = Mapping[str, Any]
+
+
+class Transaction(Protocol):
+    """All that is done in it, or nothing."""
+
+    def run(self, query: str, values: Values) -> int:
+        """How many rows it changed."""
+        ...
+
+    def run_each(self, query: str, values: Iterable[Values]) -> None: ...
+
+    def rows(self, query: str, values: Values) -> Sequence[Row]: ...
+
+
+class Database(Protocol):
+    """The database that the catalog needs: the port of the SQLite and PostgreSQL adapters.
+
+    Queries are those of ``catalog/sql``, which SQLite and PostgreSQL both understand, with values
+    by name (``:site``). The tables are brought up to date by numbered files,
+    ``sql/<dialect>/006.sql``: each migrates a database from the version before to its own number.
+
+    Errors are Headgate's own, in one line with the remedy.
+    """
+
+    def changing(self) -> AbstractContextManager[Transaction]:
+        """Durable when the block has ended."""
+        ...
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """The same, read-only; errors in decoding rows are reported, too."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def steps_after(dialect: str, version: int) -> list[str]:
+    """The scripts that migrate a database from ``version`` (0: new) to the current one."""
+    folder = Path(__file__).with_name("sql") / dialect
+    scripts = {
+        int(file.name.removesuffix(".sql")): file
+        for file in folder.iterdir()
+        if file.name.endswith(".sql")
+    }
+    assert max(scripts) == VERSION, "a step is missing, or not counted"
+    return [scripts[at].read_text(encoding="utf-8") for at in sorted(scripts) if at > version]

@@ -20,17 +20,22 @@ import msgspec
 from isal import isal_zlib
 
 from headgate.model.errors import DamagedFile, HeadgateError, OtherVersion, WorldFault
-from headgate.reading.zstd import ZstdCompressor, ZstdError, compressed, frame_bytes, one_frame
-from headgate.storage.faults import reading
-from headgate.storage.journals.appending import AppendFile, sync_folder
-from headgate.storage.own_files import opened
+from headgate.reading.content_coding import (
+    ZstdCompressor,
+    ZstdError,
+    compressed,
+    frame_bytes,
+    one_frame,
+)
+from headgate.storage.append_file import AppendFile, sync_folder
+from headgate.storage.safe_files import opened, reading
 
-__all__ = ["Frame", "FramedLog", "LogKind"]
+__all__ = ["FramedLog", "LogFrame", "LogKind"]
 
 _LONGEST_LINE = 10_000
 
 
-class Frame(NamedTuple):
+class LogFrame(NamedTuple):
     """Its start and end in the file, and its compressed sections."""
 
     start: int
@@ -69,7 +74,7 @@ class LogKind(msgspec.Struct, frozen=True):
             raise self.foreign_file(path, line)
         return line
 
-    def frames(self, path: Path) -> Iterator[Frame]:
+    def frames(self, path: Path) -> Iterator[LogFrame]:
         """All complete frames, in order; none if there is no file, or not even a complete first
         line."""
         if not path.exists():
@@ -83,7 +88,7 @@ class LogKind(msgspec.Struct, frozen=True):
             while (frame := self.read(file)) is not None:
                 yield frame
 
-    def frames_at(self, path: Path, starts: Iterable[int]) -> Iterator[Frame]:
+    def frames_at(self, path: Path, starts: Iterable[int]) -> Iterator[LogFrame]:
         """The frames that begin at these offsets, known from `frames`."""
         with reading(path), opened(path) as file:
             for start in starts:
@@ -93,12 +98,12 @@ class LogKind(msgspec.Struct, frozen=True):
                     raise DamagedFile(path, f"no whole entry at byte {start:,}", self.remedy)
                 yield frame
 
-    def frame_at(self, path: Path, start: int) -> Frame | None:
+    def frame_at(self, path: Path, start: int) -> LogFrame | None:
         with reading(path), opened(path) as file:
             file.seek(start)
             return self.read(file)
 
-    def read(self, file: BinaryIO) -> Frame | None:
+    def read(self, file: BinaryIO) -> LogFrame | None:
         """The frame at the current position; None: there is no complete one."""
         start, header = file.tell(), self.header
         head = file.read(header.size)
@@ -108,7 +113,7 @@ class LogKind(msgspec.Struct, frozen=True):
         if mark != self.mark:
             return None
         sections = [file.read(length) for length in lengths]
-        return Frame(start, file.tell(), sections) if _check(sections) == check else None
+        return LogFrame(start, file.tell(), sections) if _check(sections) == check else None
 
     def plain(self, path: Path, section: bytes) -> bytes:
         with self.sound(path):
@@ -147,7 +152,7 @@ class FramedLog:
 
     def __init__(self, path: Path, kind: LogKind, first_line: bytes) -> None:
         self.path = path
-        self.last: Frame | None = None
+        self.last: LogFrame | None = None
         """The last frame found; None: there was none."""
         self._kind = kind
         self._compressor = ZstdCompressor(level=kind.level)

@@ -1,7 +1,7 @@
 """Makes the work of a site run durable, so that a crash loses nothing that was reported as stored.
 
 The crawler adds pages, entries of the frontier and notes at any time; they wait in memory. A commit
-stores all that wait in one piece (`spool_files`). From then on a page counts as stored, together
+stores all that wait in one piece (`journal`). From then on a page counts as stored, together
 with the frontier's entry for it: both are in one frame.
 
 If there are many sites, a site begins in shared files and moves to its own when it has grown: ten
@@ -18,13 +18,18 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from threading import Lock
 
-from headgate.frontier.journal import JournalEntry
+from headgate.frontier.events import JournalEntry
 from headgate.model.fetch import Fetched
 from headgate.model.page import Page
-from headgate.storage.journals.journal import Commit
-from headgate.storage.journals.shared_files import SharedFiles
-from headgate.storage.journals.site_journal import Piece, SiteJournal
-from headgate.storage.journals.spool_files import Batch, Note, Part, Place, SpoolFiles
+from headgate.storage.journals.journal import (
+    Batch,
+    Commit,
+    CommitPart,
+    Note,
+    SpoolFiles,
+    SpoolPlace,
+)
+from headgate.storage.journals.run_journals import Piece, SharedFiles, SiteJournal
 from headgate.storage.page import PageRow
 from headgate.storage.warc.archive import SiteArchive
 
@@ -43,7 +48,7 @@ class SiteSpool:
 
     def __init__(
         self,
-        place: Place,
+        place: SpoolPlace,
         shared: SharedFiles | None = None,
         small_bytes: int = _SMALL_BYTES,
         *,
@@ -141,12 +146,12 @@ class SiteSpool:
         if self._own is not None:
             self._own.close()
 
-    def taken(self) -> Part:
+    def taken(self) -> CommitPart:
         """Take all that waits, to store it now."""
         with self._giving:
             taken, self._waiting = self._waiting, Batch()
             self._storing_bytes = taken.bytes
-        return Part(self._owner, self._archive, taken)
+        return CommitPart(self._owner, self._archive, taken)
 
     def has_stored(self, batch: Batch, commit: Commit, start: int) -> None:
         """The batch was stored, in the frame at ``start``."""

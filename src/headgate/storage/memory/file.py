@@ -26,8 +26,7 @@ from isal import isal_zlib
 from xxhash import xxh3_64_intdigest
 
 from headgate.model.errors import DamagedFile
-from headgate.storage.faults import reading
-from headgate.storage.own_files import opened
+from headgate.storage.safe_files import opened, reading
 
 __all__ = [
     "HEAD",

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from itertools import islice
 
-from headgate.frontier.hash_set import Hashes
+from headgate.frontier.seen_urls import Hashes
 from headgate.model.fetch import Fetched
 from headgate.model.page import Earlier
 from headgate.storage.collection import Collection
-from headgate.storage.memory.page_memory import PageMemory, earlier_of
-from headgate.storage.memory.site_memory import SiteMemory
-from headgate.storage.warc.stored_response import read_response
+from headgate.storage.memory.page import PageMemory, earlier_of
+from headgate.storage.memory.site import SiteMemory
+from headgate.storage.warc.records import read_response
 
 __all__ = ["KnownPages", "LentPages", "VisitedPages"]
 
@@ -101,7 +101,19 @@ class LentPages(KnownPages):
 
 
 def _unread(url: str) -> Fetched:
-    return Fetched(url, HTTPStatus.OK, (), b"", b"", b"", "", 0.0, 0.0, 0.0, 0)
+    return Fetched(
+        url,
+        HTTPStatus.OK,
+        headers=(),
+        request_head=b"",
+        response_head=b"",
+        payload=b"",
+        address="",
+        wall_time=0.0,
+        first_byte_seconds=0.0,
+        seconds=0.0,
+        wire_bytes=0,
+    )
 
 
 def _by_depth(

@@ -22,13 +22,12 @@ from typing import IO, BinaryIO
 import msgspec
 from isal import isal_zlib
 
-from headgate.storage.faults import writing
-from headgate.storage.journals.appending import sync_folder
+from headgate.storage.append_file import sync_folder
+from headgate.storage.atomic_write import replacing, replacing_soon, write_soon
 from headgate.storage.memory.file import HEAD, SIGNATURE, WORD_BYTES, MemoryFile, key_of
-from headgate.storage.memory.page_memory import PageMemory, Sighting, after
-from headgate.storage.memory.site_memory import SiteMemory
-from headgate.storage.memory.summary import MemorySummary, VisitCounts
-from headgate.storage.replacing import replacing, replacing_soon, write_soon
+from headgate.storage.memory.page import PageMemory, Sighting, after
+from headgate.storage.memory.site import MemorySummary, SiteMemory, VisitCounts
+from headgate.storage.safe_files import writing
 
 __all__ = ["Files", "merge"]
 
@@ -199,17 +198,17 @@ class _Merging:
         summary = MemorySummary(
             self._old.summary.site,
             run,
-            counts.pages,
-            counts.never_asked,
-            counts.sized,
-            counts.sized_bytes,
-            counts.revalidatable,
-            counts.gone,
-            self._files.names,
-            visit,
-            self.visited,
-            self._old.summary.dates_right + self.visited.dates_right,
-            self._old.summary.dates_wrong + self.visited.dates_wrong,
+            pages=counts.pages,
+            never_asked=counts.never_asked,
+            sized=counts.sized,
+            sized_bytes=counts.sized_bytes,
+            revalidatable=counts.revalidatable,
+            gone=counts.gone,
+            files=self._files.names,
+            visit=visit,
+            visited=self.visited,
+            dates_right=self._old.summary.dates_right + self.visited.dates_right,
+            dates_wrong=self._old.summary.dates_wrong + self.visited.dates_wrong,
         )
         self._starts.append(self._end)
         self._write(bytes(-self._end % WORD_BYTES))  # aligned words are read faster

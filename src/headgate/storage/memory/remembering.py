@@ -16,11 +16,11 @@ from pathlib import Path
 from headgate.model.page import Role
 from headgate.storage.collection import Collection, RunFolder, began
 from headgate.storage.journals.journal import Commit, Owner
-from headgate.storage.journals.site_journal import site_journals
+from headgate.storage.journals.run_journals import site_journals
 from headgate.storage.memory.file import DamagedMemory
 from headgate.storage.memory.merging import Files, merge
-from headgate.storage.memory.page_memory import Look, Sighting
-from headgate.storage.memory.site_memory import SiteMemory
+from headgate.storage.memory.page import PageLook, Sighting
+from headgate.storage.memory.site import SiteMemory
 from headgate.storage.page import PageRow
 
 __all__ = ["mend", "mend_memories", "remember", "sightings"]
@@ -124,14 +124,14 @@ def _all_met(runs: Sequence[RunFolder], site: str, files: Files) -> Iterator[Sig
                     yield Sighting(row.url, row.depth, start, look, row.visit)
 
 
-def _look(row: PageRow, content: bytes, shelf: str, files: Files, began: float) -> Look:
+def _look(row: PageRow, content: bytes, shelf: str, files: Files, began: float) -> PageLook:
     held = row.status == HTTPStatus.OK or (
         row.status == HTTPStatus.NOT_MODIFIED and bool(row.original_url)
     )
     held = held and bool(row.digest) and not row.truncated
     elsewhere = bool(row.original_url)
     file = row.original_file if elsewhere else f"{shelf}/{row.warc_file}"
-    return Look(
+    return PageLook(
         at=row.fetched_at or began,
         status=row.status,
         error=row.error,

@@ -23,12 +23,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model.errors import WorldFault
-from headgate.storage.faults import reading, writing
 from headgate.storage.journals.journal import LinkLines
-from headgate.storage.own_files import opened
 from headgate.storage.page import PageRow
+from headgate.storage.safe_files import opened, reading, writing
 from headgate.storage.tables.columns import LINK_COLUMNS, PAGE_COLUMNS
-from headgate.storage.tables.plain_parquet import Kind
+from headgate.storage.tables.plain_parquet import ColumnType
 
 __all__ = [
     "LINKS_SCHEMA",
@@ -46,13 +45,13 @@ _READ_AT_ONCE = 5_000
 pa.set_memory_pool(pa.system_memory_pool())
 _NAMES = pa.dictionary(pa.int32(), pa.string())
 _TYPES = {
-    Kind.TEXT: pa.string(),
-    Kind.INT16: pa.int16(),
-    Kind.INT32: pa.int32(),
-    Kind.INT64: pa.int64(),
-    Kind.FLOAT: pa.float32(),
-    Kind.DOUBLE: pa.float64(),
-    Kind.MOMENT: pa.timestamp("ms", tz="UTC"),
+    ColumnType.TEXT: pa.string(),
+    ColumnType.INT16: pa.int16(),
+    ColumnType.INT32: pa.int32(),
+    ColumnType.INT64: pa.int64(),
+    ColumnType.FLOAT: pa.float32(),
+    ColumnType.DOUBLE: pa.float64(),
+    ColumnType.MOMENT: pa.timestamp("ms", tz="UTC"),
 }
 _ALWAYS = ("url", "role", "depth", "bytes", "wire_bytes", "seconds")
 """Columns without nulls."""
@@ -176,9 +175,16 @@ def _captures(batch: pa.RecordBatch) -> Iterator[Capture]:
     for moment, values in zip(moments, zip(*others, strict=True), strict=True):
         site, url, _, status, digest, file, offset, original, original_offset = values
         yield Capture(
-            site, url, (moment or 0) / 1000, status or 0, digest or "", file or "", offset or 0,
-            original or "", original_offset or 0,
-        )  # fmt: skip
+            site,
+            url,
+            at=(moment or 0) / 1000,
+            status=status or 0,
+            digest=digest or "",
+            file=file or "",
+            offset=offset or 0,
+            original_file=original or "",
+            original_offset=original_offset or 0,
+        )
 
 
 def _may_hold(table: pq.ParquetFile, group: int, site: str) -> bool:

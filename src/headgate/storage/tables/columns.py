@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from headgate.storage.page import PageRow
-from headgate.storage.tables.plain_parquet import Kind
+from headgate.storage.tables.plain_parquet import ColumnType
 from headgate.storage.warc.records import digest_text
 
 __all__ = ["LINK_COLUMNS", "PAGE_COLUMNS"]
@@ -31,41 +31,44 @@ def _digest(row: PageRow) -> str | None:
     return digest_text(row.digest) if row.digest else None
 
 
-PAGE_COLUMNS: dict[str, tuple[Kind, Callable[[PageRow], Any]]] = {
-    "url": (Kind.TEXT, attrgetter("url")),
-    "role": (Kind.TEXT, attrgetter("role")),
-    "status": (Kind.INT16, _present("status")),
-    "content_type": (Kind.TEXT, _present("content_type")),
-    "depth": (Kind.INT32, attrgetter("depth")),
-    "bytes": (Kind.INT64, attrgetter("payload_bytes")),
-    "wire_bytes": (Kind.INT64, attrgetter("wire_bytes")),
-    "first_byte_seconds": (Kind.DOUBLE, _present("first_byte_seconds")),
-    "seconds": (Kind.DOUBLE, attrgetter("seconds")),
-    "fetched_at": (Kind.MOMENT, _moment("fetched_at")),
-    "digest": (Kind.TEXT, _digest),
-    "title": (Kind.TEXT, _present("title")),
-    "language": (Kind.TEXT, _present("language")),
-    "location": (Kind.TEXT, _present("location")),
-    "etag": (Kind.TEXT, _present("etag")),
-    "last_modified": (Kind.TEXT, _present("last_modified")),
-    "original_url": (Kind.TEXT, _present("original_url")),
-    "original_at": (Kind.MOMENT, _moment("original_at")),
-    "truncated": (Kind.TEXT, _present("truncated")),
-    "warc_file": (Kind.TEXT, attrgetter("warc_file")),
-    "warc_offset": (Kind.INT64, attrgetter("warc_offset")),
-    "warc_length": (Kind.INT64, attrgetter("warc_length")),
-    "error": (Kind.TEXT, _present("error")),
-    "error_detail": (Kind.TEXT, _present("error_detail")),
-    "relevance": (Kind.FLOAT, attrgetter("relevance")),
-    "original_file": (Kind.TEXT, _present("original_file")),
-    "original_offset": (Kind.INT64, lambda row: row.original_offset if row.original_url else None),
-    "visit": (Kind.INT32, _present("visit")),
+PAGE_COLUMNS: dict[str, tuple[ColumnType, Callable[[PageRow], Any]]] = {
+    "url": (ColumnType.TEXT, attrgetter("url")),
+    "role": (ColumnType.TEXT, attrgetter("role")),
+    "status": (ColumnType.INT16, _present("status")),
+    "content_type": (ColumnType.TEXT, _present("content_type")),
+    "depth": (ColumnType.INT32, attrgetter("depth")),
+    "bytes": (ColumnType.INT64, attrgetter("payload_bytes")),
+    "wire_bytes": (ColumnType.INT64, attrgetter("wire_bytes")),
+    "first_byte_seconds": (ColumnType.DOUBLE, _present("first_byte_seconds")),
+    "seconds": (ColumnType.DOUBLE, attrgetter("seconds")),
+    "fetched_at": (ColumnType.MOMENT, _moment("fetched_at")),
+    "digest": (ColumnType.TEXT, _digest),
+    "title": (ColumnType.TEXT, _present("title")),
+    "language": (ColumnType.TEXT, _present("language")),
+    "location": (ColumnType.TEXT, _present("location")),
+    "etag": (ColumnType.TEXT, _present("etag")),
+    "last_modified": (ColumnType.TEXT, _present("last_modified")),
+    "original_url": (ColumnType.TEXT, _present("original_url")),
+    "original_at": (ColumnType.MOMENT, _moment("original_at")),
+    "truncated": (ColumnType.TEXT, _present("truncated")),
+    "warc_file": (ColumnType.TEXT, attrgetter("warc_file")),
+    "warc_offset": (ColumnType.INT64, attrgetter("warc_offset")),
+    "warc_length": (ColumnType.INT64, attrgetter("warc_length")),
+    "error": (ColumnType.TEXT, _present("error")),
+    "error_detail": (ColumnType.TEXT, _present("error_detail")),
+    "relevance": (ColumnType.FLOAT, attrgetter("relevance")),
+    "original_file": (ColumnType.TEXT, _present("original_file")),
+    "original_offset": (
+        ColumnType.INT64,
+        lambda row: row.original_offset if row.original_url else None,
+    ),
+    "visit": (ColumnType.INT32, _present("visit")),
 }
 """Beside ``site``, which comes first."""
 LINK_COLUMNS = {
-    "site": Kind.TEXT,
-    "source": Kind.TEXT,
-    "target": Kind.TEXT,
-    "rel": Kind.TEXT,
-    "depth": Kind.INT32,
+    "site": ColumnType.TEXT,
+    "source": ColumnType.TEXT,
+    "target": ColumnType.TEXT,
+    "rel": ColumnType.TEXT,
+    "depth": ColumnType.INT32,
 }

@@ -15,7 +15,7 @@ from typing import Any
 
 from isal import isal_zlib
 
-__all__ = ["Kind", "parquet_file"]
+__all__ = ["ColumnType", "parquet_file"]
 
 _MAGIC = b"PAR1"
 _LEVEL = 1
@@ -30,7 +30,7 @@ _Field = tuple[int, int, Any]
 """Of a Thrift structure: number, type, value."""
 
 
-class Kind(Enum):
+class ColumnType(Enum):
     """The type of a column: Parquet's type, its converted type, the format character of
     `struct`."""
 
@@ -44,7 +44,7 @@ class Kind(Enum):
     """Milliseconds since 1970."""
 
 
-def parquet_file(columns: Mapping[str, tuple[Kind, Sequence[Any]]], rows: int) -> bytes:
+def parquet_file(columns: Mapping[str, tuple[ColumnType, Sequence[Any]]], rows: int) -> bytes:
     """The columns as a file; each has ``rows`` values, None for those that are absent."""
     parts = [_MAGIC]
     chunks: list[list[_Field]] = []
@@ -76,12 +76,12 @@ def parquet_file(columns: Mapping[str, tuple[Kind, Sequence[Any]]], rows: int) -
     return b"".join((*parts, foot, struct.pack("<I", len(foot)), _MAGIC))
 
 
-def _schema(kinds: dict[str, Kind]) -> list[list[_Field]]:
+def _schema(kinds: dict[str, ColumnType]) -> list[list[_Field]]:
     root: list[_Field] = [(4, _BINARY, b"schema"), (5, _I32, len(kinds))]
     return [root, *(_schema_element(name, kind) for name, kind in kinds.items())]
 
 
-def _schema_element(name: str, kind: Kind) -> list[_Field]:
+def _schema_element(name: str, kind: ColumnType) -> list[_Field]:
     physical, converted, _ = kind.value
     element: list[_Field] = [
         (1, _I32, physical), (3, _I32, _OPTIONAL), (4, _BINARY, name.encode()),
@@ -89,7 +89,7 @@ def _schema_element(name: str, kind: Kind) -> list[_Field]:
     return element if converted is None else [*element, (6, _I32, converted)]
 
 
-def _page(kind: Kind, values: Sequence[Any]) -> tuple[bytes, int]:
+def _page(kind: ColumnType, values: Sequence[Any]) -> tuple[bytes, int]:
     """A page with its header, and their length before compression."""
     present = [value for value in values if value is not None]
     levels = _levels(values, all_present=len(present) == len(values))
@@ -113,8 +113,8 @@ def _levels(values: Sequence[Any], *, all_present: bool) -> bytes:
     return _varint(size << 1 | 1) + bits.to_bytes(size, "little")
 
 
-def _encoded(kind: Kind, present: Sequence[Any]) -> bytes:
-    if kind is Kind.TEXT:
+def _encoded(kind: ColumnType, present: Sequence[Any]) -> bytes:
+    if kind is ColumnType.TEXT:
         texts = [text.encode() for text in present]
         return b"".join([part for text in texts for part in (struct.pack("<I", len(text)), text)])
     return struct.pack(f"<{len(present)}{kind.value[2]}", *present)

@@ -18,11 +18,11 @@ from typing import Generic, TypeVar
 
 from msgspec import structs
 
-from headgate.storage.faults import writing
 from headgate.storage.journals.journal import LinkLines
 from headgate.storage.page import PageRow
+from headgate.storage.safe_files import writing
 from headgate.storage.tables.columns import LINK_COLUMNS, PAGE_COLUMNS
-from headgate.storage.tables.plain_parquet import Kind, parquet_file
+from headgate.storage.tables.plain_parquet import ColumnType, parquet_file
 
 __all__ = ["writing_links", "writing_pages"]
 
@@ -127,8 +127,8 @@ def _link_groups(path: Path) -> AbstractContextManager[_Writer[LinkLines]]:
 
 
 def _few_pages(rows: Sequence[tuple[str, PageRow]]) -> bytes:
-    columns: dict[str, tuple[Kind, Sequence[object]]] = {
-        "site": (Kind.TEXT, [site for site, _ in rows])
+    columns: dict[str, tuple[ColumnType, Sequence[object]]] = {
+        "site": (ColumnType.TEXT, [site for site, _ in rows])
     }
     for name, (kind, get) in PAGE_COLUMNS.items():
         columns[name] = kind, [get(row) for _, row in rows]

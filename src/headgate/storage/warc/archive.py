@@ -46,7 +46,9 @@ class SiteArchive:
         earlier = self._earlier(page, fetched, digest)
         identity = self.writer.warcinfo_id(fetched.wall_time)
         position = self.writer.write(*records.exchange(fetched, digest, earlier, identity))
-        row = _row(page, fetched, digest, earlier, position, self._visit)
+        row = _row(
+            page, fetched, digest=digest, earlier=earlier, position=position, visit=self._visit
+        )
         self.remember((row,))
         return row
 

@@ -21,9 +21,8 @@ import msgspec
 from isal import isal_zlib
 
 from headgate.model.errors import WorldFault
-from headgate.storage.bounds import Amount, Count
-from headgate.storage.faults import reading, writing
-from headgate.storage.journals.appending import AppendFile, sync_folder
+from headgate.storage.append_file import AppendFile, sync_folder
+from headgate.storage.safe_files import Amount, Count, reading, writing
 from headgate.storage.warc import records
 
 __all__ = [

@@ -67,7 +67,7 @@ CREATE TABLE servers (
     address   TEXT COLLATE "C" PRIMARY KEY,           -- an IP address
     measured  DOUBLE PRECISION NOT NULL,              -- when last
     measures  BIGINT NOT NULL,
-    estimates BYTEA NOT NULL               -- as traffic/server_speed.py encodes them, 0.4 KB
+    estimates BYTEA NOT NULL               -- as bandwidth/server_speed.py encodes them, 0.4 KB
 );
 CREATE TABLE server_hosts (
     host    TEXT COLLATE "C" NOT NULL,

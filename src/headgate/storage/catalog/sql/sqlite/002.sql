@@ -4,7 +4,7 @@ CREATE TABLE servers (
     address   TEXT PRIMARY KEY,           -- an IP address
     measured  REAL NOT NULL,              -- when last
     measures  INTEGER NOT NULL,
-    estimates BLOB NOT NULL               -- as traffic/server_speed.py encodes them, 0.4 KB
+    estimates BLOB NOT NULL               -- as bandwidth/server_speed.py encodes them, 0.4 KB
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE server_hosts (
     host    TEXT NOT NULL,

@@ -1,0 +1,1 @@
+"""What every run needs: one session around manager and fleet, processes, parts, resumption."""

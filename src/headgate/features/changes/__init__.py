@@ -1,0 +1,1 @@
+"""``headgate changes``: pages that are new, changed or gone."""

@@ -1,0 +1,1 @@
+"""``headgate crawl`` and ``headgate.crawl(...)``: sites within a budget, by their deadlines."""

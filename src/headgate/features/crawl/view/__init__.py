@@ -1,0 +1,1 @@
+"""A running crawl for a terminal or a log."""

@@ -1,0 +1,1 @@
+"""``headgate demo``: a small web on loopback to crawl."""

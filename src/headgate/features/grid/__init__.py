@@ -1,0 +1,1 @@
+"""``headgate manager`` and ``headgate node``: one crawl, many machines, tasks under leases."""

@@ -1,0 +1,1 @@
+"""The coordinator: answers nodes' requests, makes their results one collection."""

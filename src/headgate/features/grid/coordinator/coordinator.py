@@ -1,0 +1,414 @@
+"""A crawl by nodes from end to end: gives out tasks, receives results, and seals the run.
+
+    lock the collection ─► new run, or the unfinished one ─► forecasts ─► a task for each site
+      ─► desk: nodes claim, send heartbeats and results ─► catalog, index, tables, report
+
+The manager fetches nothing. Nodes deliver journals and WARC files of this run, so from then on
+everything is as after a crawl on one machine. It can be killed at any time and continues after a
+restart: tasks and leases are in the catalog.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from headgate.control.forecast import Forecast
+from headgate.control.learning import Learning
+from headgate.control.run_report import ReportMaking, RunLog, standing
+from headgate.control.snapshots import Moment
+from headgate.crawling.background_tasks import in_turns
+from headgate.crawling.ports import MachineClock
+from headgate.crawling.progress import Progress
+from headgate.engine.budget import BudgetKeeping
+from headgate.engine.clock import RunTime
+from headgate.engine.forecasting import forecast_sites
+from headgate.engine.runs import JobKind, open_run
+from headgate.engine.session import ReportSaving, mend_crawl_memories
+from headgate.engine.stall_detection import beating
+from headgate.engine.wrapping_up import Finished, wrap_up
+from headgate.features.grid.coordinator.board_store import SqlBoard
+from headgate.features.grid.coordinator.nodes import DoorKeeper, NodeConnections, grid_report
+from headgate.features.grid.coordinator.progress import GridProgress
+from headgate.features.grid.coordinator.requests import DeskTerms, DeskView, RequestDesk
+from headgate.features.grid.coordinator.shared_sites import SharedSites, shared_groups
+from headgate.features.grid.coordinator.tasks import TaskMaking
+from headgate.features.grid.coordinator.upload_commit import Received
+from headgate.features.grid.coordinator.upload_files import UploadFiles, free_bytes
+from headgate.features.grid.protocol import TaskDesk
+from headgate.features.grid.scheduler.board import Board
+from headgate.features.grid.scheduler.placement_policies import ByDistance, GridView, Placing
+from headgate.features.grid.scheduler.records import BoardState, BoardTerms
+from headgate.model.budget import Budget, QuotaUse
+from headgate.model.errors import WorldFault
+from headgate.model.grid import GridTerms, Mode, Placement
+from headgate.model.run_report import RunReport, SiteReport
+from headgate.model.site import Site
+from headgate.storage.catalog.sql_catalog import SqlCatalog
+from headgate.storage.collection import Collection, RunFolder
+from headgate.storage.ignore_rules import save_ignore_rules
+from headgate.storage.run_state import RunState, load_budget, load_elapsed, load_report
+
+__all__ = ["Interruptible", "ManagerJob", "ManagerParts", "manage", "placing_of", "set_placing"]
+
+_LOOK_SECONDS = 0.5
+_AT_ONCE = 1_000
+"""Tasks per transaction, so that of a hundred thousand few are in memory twice."""
+_LINGER_SECONDS = 10.0
+"""At the end, for nodes to learn that nothing is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerJob:
+    sites: Sequence[Site]
+    budget: Budget
+    grid: GridTerms
+    out: Path
+    contact: str = ""
+    request: bytes = b"{}"
+    """The caller's own description of the job, kept with the run."""
+    once: bool = False
+    """End with the run; else nodes are answered until the manager is interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerParts:
+    """What a manager depends on."""
+
+    clock: MachineClock
+    open_catalog: Callable[[Path], AbstractContextManager[SqlCatalog]]
+    open_door: Callable[[TaskDesk, Iterable[str]], AbstractAsyncContextManager[DoorKeeper]]
+    """Given who answers, and the keys of revoked tokens."""
+
+
+class Interruptible(Protocol):
+    def interrupt(self, reason: str) -> None:
+        """End in order, soon."""
+        ...
+
+
+class ManagerWatcher(Protocol):
+    """An observer of a manager. Called from the event loop, so it must return quickly."""
+
+    def opened(self) -> None: ...
+
+    def planned(self, plan: None, forecasts: Mapping[str, Forecast]) -> None: ...
+
+    def look(self, look: Moment) -> None: ...
+
+    def mended(self, remarks: Sequence[str]) -> None:
+        """Messages for the user, a sentence each."""
+        ...
+
+    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None: ...
+
+    def attach(self, manager: Interruptible) -> None: ...
+
+    def finished(self, report: RunReport) -> None:
+        """The run is over; the manager may continue to answer nodes."""
+        ...
+
+
+async def manage(job: ManagerJob, parts: ManagerParts, watcher: ManagerWatcher) -> RunReport:
+    """Crawl by nodes; the report is also in the run's folder."""
+    collection = Collection(job.out)
+    clock = parts.clock
+    with collection.lock():
+        started = datetime.fromtimestamp(clock.wall(), UTC)
+        run = open_run(collection, JobKind.MANAGER, job.request, started, resume=False)
+        save_ignore_rules(collection.path, job.sites)
+        watcher.opened()
+        with parts.open_catalog(collection.catalog) as catalog:
+            watcher.mended(mend_crawl_memories(collection, run, catalog, job.sites))
+            catalog.begin_run(run.stamp, clock.wall(), job.request.decode())
+            return await _Managing(job, run, catalog, parts, watcher).run()
+
+
+class _Managing:
+    """One call of `manage`: holds what its steps share."""
+
+    def __init__(
+        self,
+        job: ManagerJob,
+        run: RunFolder,
+        catalog: SqlCatalog,
+        parts: ManagerParts,
+        watcher: ManagerWatcher,
+    ) -> None:
+        self._job, self._run, self._catalog = job, run, catalog
+        self._parts, self._watcher = parts, watcher
+        earlier = load_report(run)
+        self._time = RunTime(parts.clock, load_elapsed(run))
+        load_budget(run)
+        self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
+        self._log.zone = job.budget.timetable_zone
+        self._saving = ReportSaving(RunState(run), self._make_report, parts.clock.cpu)
+        self._keeping = BudgetKeeping(job.budget, run, catalog, parts.clock, watcher.mended)
+        self._learning = Learning.of(catalog, job.budget.calendar, ())
+        self._board = Board(BoardTerms(job.grid.lease))
+        self._store = SqlBoard(catalog.database)
+        self._desk = RequestDesk(
+            self._board, self._store, UploadFiles(run), parts.clock,
+            DeskTerms(
+                lambda seconds: self._keeping.least_rate(self._time.leg_now, seconds),
+                lambda: free_bytes(run.collection),
+                job.grid.reference,
+                lambda: self._shared.pending,
+            ),
+        )  # fmt: skip
+        set_placing(self._desk, job.grid)
+        self._desk.committing.tell = self._stored
+        self._desk.committing.audit = job.grid.audit
+        self._nodes = NodeConnections(self._desk, run)
+        self._sites = GridProgress(self._desk, self._now_of)
+        self._shared = SharedSites(run, self._desk, self._sites)
+        self._interrupted = False
+        self._named: dict[str, Site] = {}
+        """All sites by name; filled on first use."""
+
+    def interrupt(self, reason: str) -> None:  # noqa: ARG002 - whoever asks has one
+        """End in order; nodes continue their tasks while their leases last."""
+        self._interrupted = True
+
+    async def run(self) -> RunReport:
+        await self._open()
+        async with beating(self._time.clocks) as watch:
+            self._log.stalls = watch.stalls
+            try:
+                async with self._parts.open_door(
+                    self._desk, self._desk.registry.revoked_keys()
+                ) as door:
+                    report = await self._serve(door)
+                await self._desk.close()
+            except BaseException:
+                with contextlib.suppress(WorldFault):  # the first fault is the one to tell
+                    await self._end_leg(interrupted=True)
+                raise
+        return report
+
+    async def _open(self) -> None:
+        job, clock = self._job, self._parts.clock
+        self._nodes.begin()
+        moment = datetime.fromtimestamp(clock.wall(), UTC)
+        began = clock.wall() - self._time.earlier
+        groups = shared_groups(self._run, job.sites)
+        making = await _make_tasks(
+            TaskMaking(
+                job.sites,
+                groups,
+                forecasts=forecast_sites(
+                    job.sites, job.budget, self._catalog, Collection(job.out), moment
+                ),
+                run=self._run.stamp,
+                wall=began,
+                contact=job.contact,
+            ),
+            self._store,
+            self._watcher,
+        )
+        self._sites.share(groups)
+        await self._desk.open(far=looks_at_few(job.grid))
+        settled = {name for name, site in self._log.earlier_sites.items() if site.settled}
+        await asyncio.to_thread(self._sites.take_up, self._store, self._run.stamp, settled)
+        if making is not None:
+            await asyncio.to_thread(self._shared.take_up, making, settled)
+        self._log.budget_is(self._time.now, self._keeping.rate_at(0.0))
+        self._saving.begin(self._time.now)
+        self._watcher.attach(self)
+
+    async def _serve(self, door: DoorKeeper) -> RunReport:
+        while not (self._interrupted or _over(self._desk, self._shared)):
+            self._watcher.mended(await self._shared.look())
+            await self._look(door)
+            await asyncio.sleep(_LOOK_SECONDS)
+        if not self._interrupted:
+            self._board.give_up_audits()
+        if not _is_unfinished(self._board, self._shared):
+            await self._desk.receiving.take_no_more()
+            self._board.give_up_audits()  # of results that came at the last moment
+        await self._look(door)
+        interrupted = _is_unfinished(self._board, self._shared)
+        await self._end_leg(interrupted=interrupted)
+        report = await asyncio.to_thread(self._wrap_up)
+        self._watcher.finished(report)
+        if not interrupted:
+            await self._linger(door)
+        return report
+
+    async def _linger(self, door: DoorKeeper) -> None:
+        """Tell nodes that nothing is left; without ``once``, for ever."""
+        until = self._time.now + _LINGER_SECONDS
+        while not self._interrupted:
+            told = not self._desk.not_told_of_the_end()
+            if self._job.once and (told or self._time.now > until):
+                return
+            self._watcher.mended(self._nodes.look(door))
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _end_leg(self, *, interrupted: bool) -> None:
+        self._log.seconds, self._log.interrupted = self._time.now, interrupted
+        await self._saving.end(self._time.now)
+
+    async def _look(self, door: DoorKeeper) -> None:
+        """The log changes here alone, so that a report made in turns is of one moment."""
+        fault = self._desk.fault
+        if fault is not None:
+            raise fault
+        self._watcher.mended(self._nodes.look(door))
+        self._watcher.mended(self._sites.give_up_dropped())
+        log, now = self._log, self._time.now
+        reports = self._sites.reports()
+        measured = log.look(now, reports, self._sites.begun)
+        leg_now = self._time.leg_now
+        self._keep_budget(leg_now, reports)
+        self._keeping.save(now)
+        awake, wall = self._time.awake(leg_now), self._parts.clock.wall()
+        self._learning.look(self._desk.registry.servers, reports, {}, awake, wall)
+        rate = self._keeping.rate_at(leg_now)
+        log.budget_is(now, rate)
+        use = self._keeping.use
+        look = Moment(
+            now,
+            reports,
+            granted={},
+            measured=measured,
+            budget=rate,
+            making_way=False,
+            quota=use,
+            standing=self._standing,
+            ends={},
+        )
+        self._watcher.look(look)
+        events = len(log.started) + len(log.finished)
+        await in_turns(self._saving.looking(now, events, log.samples.came))
+
+    def _keep_budget(self, now: float, reports: Sequence[Progress]) -> None:
+        self._keeping.look(now, reports)
+        self._log.quota = self._keeping.use
+        use = self._keeping.pause_began()
+        if use is not None:
+            self._watcher.paused(use, [])
+
+    def _standing(self, names: Sequence[str] | None) -> Sequence[SiteReport]:
+        if names is None:
+            return standing(self._job.sites, self._log)
+        self._named = self._named or {site.name: site for site in self._job.sites}
+        return standing([self._named[name] for name in names], self._log)
+
+    def _make_report(self) -> ReportMaking:
+        return ReportMaking(self._job.sites, self._job.budget.crawlers, None, self._log)
+
+    def _stored(self, result: Received) -> None:
+        if result.audit_of is not None:
+            return
+        if result.owner.site in self._sites.shared:
+            self._shared.stored(result)
+        else:
+            self._sites.ended(result.owner.site, result.row, result.manifest.progress)
+
+    def _now_of(self, wall: float) -> float:
+        """A wall-clock time, of this leg or earlier, in the time of the run."""
+        now = self._time.now
+        return max(now - max(self._parts.clock.wall() - wall, 0.0), 0.0)
+
+    def _wrap_up(self) -> RunReport:
+        from headgate.features.grid.coordinator.unread_pages import (
+            UnreadPages,  # here: it reads pages
+        )
+
+        wall = self._parts.clock.wall()
+        self._learning.finish(
+            self._desk.registry.servers, self._time.awake(self._time.leg_now), wall
+        )
+        report = msgspec.structs.replace(
+            self._make_report().whole(), grid=grid_report(self._store, self._run.stamp)
+        )
+        finished = Finished(report, self._log.progress, self._learning.alphas.alpha)
+        unread = UnreadPages(Collection(self._run.collection))
+        remarks = wrap_up(
+            self._run,
+            self._catalog,
+            finished=finished,
+            wall=wall,
+            keeping=self._keeping,
+            complete=unread.read,
+        )
+        self._watcher.mended(remarks)
+        return report
+
+
+async def _make_tasks(
+    making: TaskMaking, store: SqlBoard, watcher: ManagerWatcher
+) -> TaskMaking | None:
+    """Store the tasks in the catalog. More are made only for shared sites; without any, the
+    forecasts of perhaps a hundred thousand sites are freed before the desk opens."""
+    tasks = making.new()
+    while some := list(islice(tasks, _AT_ONCE)):
+        await asyncio.to_thread(store.add_tasks, some)
+    watcher.planned(None, making.forecasts)
+    return making if making.groups else None
+
+
+def _over(desk: RequestDesk, shared: SharedSites) -> bool:
+    """Whether the run is over; audits are skipped if no suitable node is connected."""
+    board = desk.board
+    if shared.pending and not board.draining:
+        return False
+    if board.busy or not desk.committing.idle:
+        return False
+    if len(board.tasks.far) and not board.draining:
+        return False
+    groups = {row.group for row in DeskView(desk).here().values()}
+    return board.draining or all(
+        task.audit_of is not None and groups <= {task.not_group}
+        for task in board.tasks.in_state(BoardState.READY)
+    )
+
+
+def _is_unfinished(board: Board, shared: SharedSites) -> bool:
+    return board.tasks.left > 0 or shared.pending
+
+
+# Placement policies by their names in the site file.
+
+
+_SEED = 20100
+"""For random places of nodes without measurements."""
+_GATHER_SECONDS = 5.0
+
+
+def set_placing(desk: RequestDesk, terms: GridTerms) -> None:
+    """Set the placement policy of a desk. Lists are dealt when nodes that start together are
+    here."""
+    desk.board.choice.choose = placing_of(terms, DeskView(desk)).choose
+    desk.gathering.seconds = 0.0 if terms.mode is Mode.PULL else _GATHER_SECONDS
+
+
+def looks_at_few(terms: GridTerms) -> bool:
+    """Whether tasks are chosen from the next few that wait; else, by all."""
+    return terms.mode is Mode.PULL and terms.placement is not Placement.CAN
+
+
+def placing_of(terms: GridTerms, grid: GridView, seed: int = _SEED) -> Placing:
+    """The usual one needs no NumPy, which takes 9 MB; others import it."""
+    if terms.mode is Mode.PULL and terms.placement is Placement.MEASURED:
+        return ByDistance(grid, grid.connects)
+    import numpy as np
+
+    from headgate.features.grid.scheduler.placement_policies import ByLists, ByZone, CoordinateSpace
+
+    if terms.mode is not Mode.PULL:
+        return ByLists(grid, terms.mode)
+    space = CoordinateSpace(grid, np.random.default_rng(seed))
+    if terms.placement is Placement.CAN:
+        return ByZone(grid, space)
+    return ByDistance(grid, space.distances)

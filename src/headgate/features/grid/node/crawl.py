@@ -1,0 +1,312 @@
+"""Crawls a node's tasks while their leases are valid."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import structs
+
+from headgate.bandwidth.server_tally import ServerTally
+from headgate.control.catalog import Catalog
+from headgate.control.control_loop import ControlLoop
+from headgate.control.forecast import Forecast, Source
+from headgate.control.learning import Learning
+from headgate.control.manager import Manager
+from headgate.crawling.ports import Fetcher, MeasuredFleet, Rates
+from headgate.crawling.progress import Progress, TaskState
+from headgate.engine.budget import BudgetKeeping
+from headgate.engine.clock import RunTime
+from headgate.engine.node import NodeJob, TaskKinds, open_node
+from headgate.engine.parts import Parts
+from headgate.engine.session import FleetTerms, Session, open_working_fleet
+from headgate.features.grid.node.leased_tasks import LeasedTask, LeasedTasks, Stage
+from headgate.features.keep.visit_memory import remember_kept
+from headgate.features.survey.task import open_survey_task
+from headgate.fetching.client import FetcherSettings
+from headgate.model.budget import Budget
+from headgate.model.fetch import Announced, Fetched, FetchFailure, FetchRequest
+from headgate.model.run_report import MAX_BYTES, OUTGROWN
+from headgate.model.timetable import Timetable
+from headgate.scheduling.capacity import Capacity
+from headgate.storage.collection import RunFolder
+
+__all__ = ["WorkerLeg", "leased", "line_rate"]
+
+_STANDING_STILL = "its lease is not known to be valid"
+_LOST = "another node has it now"
+_UNKNOWN_BYTES, _UNKNOWN_RANGE = 8e6, (1e4, 1e9)
+_LITTLE = 1.0
+"""Bytes per second: the planner needs a budget above 0."""
+
+
+@dataclass(slots=True)
+class WorkerLeg:
+    """A leg of a node: crawls its tasks while their leases are valid, with the manager and the
+    fleet of a crawl on one machine.
+
+    Twice a second, and when a task was granted: sites whose lease is not known to be valid are
+    stopped, those that may be crawled are started, and the budget is set to the smaller of the
+    owner's and the leased part.
+    """
+
+    budget: Budget
+    leased_tasks: LeasedTasks
+    catalog: Catalog
+    parts: Parts
+    tell: Callable[[Sequence[str]], None]
+    ended: Callable[[], None]
+    """Called when a task has ended: there is a result to deliver, and a slot is free."""
+    look_seconds: float
+    interrupted: str = ""
+    pages_share: float = 1.0
+    """The part of the owner's rate that is for pages; the rest is for the manager."""
+    _session: Session | None = None
+    _total: float | None = None
+    _shared: float = 1.0
+    """`pages_share` as it was when the budget was last set."""
+    _time: RunTime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._time = RunTime(self.parts.clock, 0.0)
+
+    async def run(self, settings: FetcherSettings) -> None:
+        """Until it is interrupted; raises faults of this machine."""
+        clock, home = self.parts.clock, self.leased_tasks.home
+        keeping = BudgetKeeping(
+            self.budget, RunFolder(home, ""), self.catalog, clock, self.tell
+        )  # fmt: skip
+        learning = Learning.of(self.catalog, self.budget.calendar, ())
+        self._total, self.interrupted = self.leased_tasks.book.total, ""
+        self._shared = self.pages_share
+        manager = Manager.of((), {}, self._capacity(keeping), self.budget.crawlers)
+        parts = structs.replace(self.parts, open_fleet=self._open_fleet)
+        kinds = TaskKinds(survey=open_survey_task, keep=remember_kept)
+        terms = FleetTerms(home, "", settings, kinds=kinds)
+        async with open_working_fleet(
+            parts, terms, self.budget, manager.sites.bytes_left, self._tell_line
+        ) as fleet:
+            control_loop = ControlLoop(
+                manager,
+                fleet,
+                clock=clock,
+                observe=self._look,
+                look_seconds=self.look_seconds,
+                beside=asyncio.to_thread,
+                endless=True,
+            )
+            self._session = Session(control_loop, keeping, learning)
+            control_loop.interrupted = self.interrupted
+            try:
+                await self._session.conduct()
+            finally:
+                _stand_still(self.leased_tasks)
+                self._session = None
+                keeping.save_use()
+                learning.finish(fleet.servers(), self._time.awake(control_loop.now), clock.wall())
+
+    def own_rate(self) -> float | None:
+        """Bytes per second that the owner allows now; None: no bound."""
+        if self._session is not None:
+            return self._session.keeping.rate_at(self._session.control_loop.now)
+        return line_rate(self.budget, self.parts.clock.wall())
+
+    @contextlib.asynccontextmanager
+    async def _open_fleet(
+        self,
+        job: NodeJob,
+        left: Callable[[str], float],  # noqa: ARG002 - there is one node for all of them
+        processes: int,  # noqa: ARG002 - the gate below is this process's
+    ) -> AsyncIterator[MeasuredFleet]:
+        """A fleet whose fetcher sends no request without a valid lease."""
+        leased_tasks, clock = self.leased_tasks, self.parts.clock
+        open_fetcher = leased(
+            self.parts.open_fetcher, lambda site: leased_tasks.may_fetch(site, clock.now())
+        )
+        node = structs.replace(self.parts.node, open_fetcher=open_fetcher)
+        async with open_node(job, node) as fleet:
+            yield fleet
+
+    def interrupt(self, why: str) -> None:
+        self.interrupted = why
+        if self._session is not None:
+            self._session.control_loop.interrupt(why)
+            self.look_now()
+
+    def look_now(self) -> None:
+        """Look at once: a task may be started, or the leased budget has changed."""
+        if self._session is not None:
+            self._session.control_loop.look_now()
+
+    def note_progress(self) -> None:
+        """Update the progress of tasks, before a heartbeat reports it."""
+        if self._session is not None:
+            control_loop = self._session.control_loop
+            _note(self.leased_tasks, control_loop.fleet.progress(), control_loop.manager.rates)
+
+    def stop(self, work: LeasedTask) -> None:
+        """Stop a task that is lost or given back."""
+        if self._session is not None and work.stage is Stage.CRAWLING:
+            self._session.control_loop.fleet.stop(work.site, _LOST)
+
+    def servers(self) -> Mapping[str, ServerTally]:
+        return {} if self._session is None else self._session.control_loop.fleet.servers()
+
+    def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
+        leg = self._session
+        assert leg is not None
+        _note(self.leased_tasks, reports, granted)
+        for report in reports:
+            if report.ended is not None and (work := self.leased_tasks.crawled(report.site)):
+                self._end(work, report)
+        leg.learn(reports, granted, self._time.awake(now), self.parts.clock.wall())
+        self._keep_budget(leg, now, reports)
+        if not leg.control_loop.interrupted:
+            self._stop_and_begin(leg)
+
+    def _end(self, work: LeasedTask, report: Progress) -> None:
+        """A task has ended by itself, or because we stopped it."""
+        assert self._session is not None
+        if report.reason == MAX_BYTES and not work.has_own_bound:
+            report = structs.replace(report, reason=OUTGROWN)
+        ours = (_STANDING_STILL, _LOST, self._session.control_loop.interrupted)
+        if report.state is not TaskState.DONE and report.reason in ours:
+            self.leased_tasks.set_back(work, report)
+        else:
+            self.leased_tasks.end(work, report)
+        self.ended()
+
+    def _stop_and_begin(self, leg: Session) -> None:
+        now, wall = self.parts.clock.now(), self.parts.clock.wall()
+        leased_tasks = self.leased_tasks
+        for work in leased_tasks.of(Stage.CRAWLING):
+            if work.lost or not leased_tasks.book.is_good(work.lease, now):
+                leg.control_loop.fleet.stop(work.site, _LOST if work.lost else _STANDING_STILL)
+            elif work.ending:
+                leg.control_loop.fleet.stop(work.site, work.ending)
+            elif work.is_enough():
+                leg.control_loop.fleet.stop(work.site, OUTGROWN)
+        for work in leased_tasks.startable(now):
+            work.stage = Stage.CRAWLING
+            leg.control_loop.arrive(work.task(wall), _forecast(work))
+
+    def _keep_budget(self, leg: Session, now: float, reports: Sequence[Progress]) -> None:
+        changed = leg.keeping.look(now, reports)
+        leg.keeping.save(now)
+        terms = self.leased_tasks.book.total, self.pages_share
+        if (changed or terms != (self._total, self._shared)) and not leg.over:
+            self._total, self._shared = terms
+            leg.control_loop.set_budget(self._capacity(leg.keeping))
+
+    def _capacity(self, keeping: BudgetKeeping) -> Capacity | None:
+        own, total = keeping.capacity, self._total
+        if own is not None:
+            own = own.scaled(self._shared)
+        if total is None:
+            return own
+        leased_part = max(total, _LITTLE)
+        return Capacity.constant(leased_part) if own is None else own.at_most(leased_part)
+
+    def _tell_line(self, rate: float, held_back: bool) -> None:
+        if self._session is not None:
+            self._session.tell_line(rate, held_back)
+
+
+def line_rate(budget: Budget, wall: float) -> float | None:
+    """Bytes per second by the bandwidth alone, without the quota, which is for what is fetched;
+    None: no bound."""
+    bandwidth = budget.bandwidth
+    if isinstance(bandwidth, Timetable):
+        return bandwidth.rate_at(datetime.fromtimestamp(wall, UTC))
+    return None if math.isinf(bandwidth) else bandwidth
+
+
+def _note(
+    leased_tasks: LeasedTasks, reports: Sequence[Progress], granted: Mapping[str, float]
+) -> None:
+    """Note the progress of running tasks."""
+    for report in reports:
+        if report.ended is None and (work := leased_tasks.crawled(report.site)):
+            work.progress = _as_told(report, granted)
+
+
+def _stand_still(leased_tasks: LeasedTasks) -> None:
+    """At the end of a leg: tasks that have not ended continue in the next."""
+    for work in leased_tasks.of(Stage.CRAWLING):
+        leased_tasks.set_back(work, work.progress)
+
+
+def _as_told(report: Progress, granted: Mapping[str, float]) -> Progress:
+    """A site without a rate, while others have one, is pausing by our own plan."""
+    if not granted.get(report.site) and any(granted.values()):
+        return msgspec.structs.replace(report, pausing=True)
+    return report
+
+
+def _forecast(work: LeasedTask) -> Forecast:
+    expected = work.grant.expected_bytes
+    if not expected:
+        return Forecast(_UNKNOWN_BYTES, Source.HISTORY, bytes_range=_UNKNOWN_RANGE)
+    return Forecast(expected, Source.HISTORY, bytes_range=(expected / 3, expected * 3))
+
+
+_AGAIN_SECONDS = 0.2
+
+OpenFetcher = Callable[[FetcherSettings], AbstractAsyncContextManager[Fetcher]]
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedFetcher:
+    """A fetcher that sends no request for a site whose lease this node has lost.
+
+    Timers cannot ensure that: after a sleep of the machine they are all due at once, in any order.
+    So the lease is checked at the moment of each request. A request that may not be sent waits
+    until its site is stopped, or a heartbeat renews the lease.
+    """
+
+    inner: Fetcher
+    may_fetch: Callable[[str], bool]
+    """Whether a site may fetch now."""
+
+    @property
+    def meter(self) -> Rates:
+        return self.inner.meter
+
+    @property
+    def servers(self) -> Mapping[str, ServerTally]:
+        return self.inner.servers
+
+    async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
+        while not self.may_fetch(request.site):
+            await asyncio.sleep(_AGAIN_SECONDS)
+        return await self.inner.fetch(request)
+
+    def under_way(self, site: str) -> int:
+        return self.inner.under_way(site)
+
+    def take_cut_off(self, site: str) -> int:
+        return self.inner.take_cut_off(site)
+
+    def announced(self, site: str) -> Announced:
+        return self.inner.announced(site)
+
+    def carried(self) -> int:
+        return self.inner.carried()
+
+    def connections(self, site: str, url: str, expected_bytes: float) -> int:
+        return self.inner.connections(site, url, expected_bytes)
+
+
+def leased(open_fetcher: OpenFetcher, may_fetch: Callable[[str], bool]) -> OpenFetcher:
+    @asynccontextmanager
+    async def open_leased(settings: FetcherSettings) -> AsyncIterator[Fetcher]:
+        async with open_fetcher(settings) as inner:
+            yield LeasedFetcher(inner, may_fetch)
+
+    return open_leased

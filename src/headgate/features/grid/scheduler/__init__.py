@@ -1,0 +1,1 @@
+"""Which node gets which task, and whose result counts: leases, time-outs, failures. Pure."""

@@ -1,0 +1,1 @@
+"""Requests of nodes over NATS: server, connection, credentials."""

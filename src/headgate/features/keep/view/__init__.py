@@ -1,0 +1,1 @@
+"""A keeper's page and its words for a terminal."""

@@ -1,0 +1,1 @@
+"""A plan as page, text and JSON."""

@@ -1,0 +1,1 @@
+"""``headgate servers``: how fast each server is, by the hour."""

@@ -1,0 +1,1 @@
+"""A survey's page, graph and words for a terminal."""

@@ -1,0 +1,229 @@
+"""Makes a plan from sites and a budget; the entry point for the command line and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from headgate.model.budget import Budget
+from headgate.model.errors import PlanningError
+from headgate.model.plan import LATE_AFTER_SECONDS, Plan, PlannedSite, RateSegment, Verdict
+from headgate.model.site import OnDeadline, Site
+from headgate.model.timetable import RatePiece
+from headgate.model.units import BytesPerSecond
+from headgate.scheduling.bounds import Bounds, lower_bounds, with_linear_bound
+from headgate.scheduling.capacity import WEEK_SECONDS, Capacity, Demand, RunStart, unrolled
+from headgate.scheduling.feasibility import feasibility, find_remedy
+from headgate.scheduling.policies import DEFAULT_POLICY, POLICIES, Policy, find_policy
+from headgate.scheduling.problem import Problem, Schedule
+from headgate.scheduling.water_filling import deadlines_can_be_met
+
+__all__ = ["compare", "plan", "verdict_for"]
+
+_MOST_WEEKS = 1024
+_MOST_SITES_FOR_LINEAR_BOUND = 120
+"""Its programme has a hundred variables per site."""
+
+
+def plan(
+    sites: Sequence[Site],
+    budget: Budget,
+    policy: str | Policy = DEFAULT_POLICY,
+    *,
+    start: datetime | None = None,
+    seed: int = 0,
+    quota_used: float = 0.0,
+) -> Plan:
+    """Who gets how many bytes per second, and when.
+
+    ``start`` is needed for a timetable, which must know the hour, and for a quota, of which
+    ``quota_used`` bytes were used before; the same seed gives the same plan.
+    """
+    chosen = find_policy(policy) if isinstance(policy, str) else policy
+    solved = _solve(sites, budget, chosen, RunStart(start, quota_used), seed)
+    return solved.plan(_bounds(solved.problem, solved.schedule))
+
+
+def compare(
+    sites: Sequence[Site], budget: Budget, *, start: datetime | None = None, seed: int = 0
+) -> list[Plan]:
+    """A plan by every policy that fits so many sites and crawlers; the default one first.
+
+    What is proven of one plan holds for all, so they share the bounds of the default.
+    """
+    plans: list[Plan] = []
+    bounds: Bounds | None = None
+    for policy in POLICIES.values():
+        if policy.all_at_once and len(sites) > budget.crawlers:
+            continue
+        solved = _solve(sites, budget, policy, RunStart(start), seed)
+        bounds = bounds or _bounds(solved.problem, solved.schedule)
+        plans.append(solved.plan(bounds))
+    return plans
+
+
+def verdict_for(
+    sites: Sequence[Site],
+    budget: Budget,
+    *,
+    start: datetime | None = None,
+    quota_used: float = 0.0,
+) -> Verdict:
+    """What is known about meeting all deadlines, without a plan: at a small part of its cost."""
+    last = max((float(site.deadline) for site in sites if site.deadline is not None), default=0.0)
+    weeks = int(min(max(last, 0.0) / WEEK_SECONDS + 1, _MOST_WEEKS))
+    return feasibility(_problem(sites, budget, RunStart(start, quota_used), weeks))
+
+
+def _solve(
+    sites: Sequence[Site], budget: Budget, policy: Policy, start: RunStart, seed: int
+) -> _Solved:
+    """Timetable and quota are unrolled week by week until the schedule ends within them."""
+    weeks = 1
+    while True:
+        problem = _problem(sites, budget, start, weeks)
+        # The paper's policies know nothing of stopping: theirs are cut.
+        schedule = policy.schedule(problem, np.random.default_rng(seed)).stopped(problem)
+        for_good = problem.capacity.is_constant and budget.quota is None
+        if for_good or schedule.makespan <= weeks * WEEK_SECONDS:
+            return _Solved(
+                sites, budget, policy=policy, seed=seed, problem=problem, schedule=schedule
+            )
+        if weeks == _MOST_WEEKS:
+            raise PlanningError("the plan would take more than 19 years; give it more bandwidth")
+        needed = int(min(schedule.makespan / WEEK_SECONDS, _MOST_WEEKS)) + 1
+        weeks = min(max(2 * weeks, needed), _MOST_WEEKS)
+
+
+def _problem(sites: Sequence[Site], budget: Budget, start: RunStart, weeks: int) -> Problem:
+    work = np.array([_expected_bytes(site) for site in sites], dtype=np.float64)
+    caps = np.array([_cap(site) for site in sites], dtype=np.float64)
+    deadlines = np.array([_deadline(site) for site in sites], dtype=np.float64)
+    usable = float(np.sort(caps)[::-1][: budget.crawlers].sum()) if len(sites) else 1.0
+    capacity = unrolled(budget, start, weeks, Demand(float(work.sum()), usable))
+    stops = np.array([site.on_deadline is OnDeadline.STOP for site in sites], dtype=np.bool_)
+    return Problem(
+        work,
+        deadlines,
+        caps=caps,
+        stops=stops,
+        capacity=capacity,
+        slots=budget.crawlers,
+        objective=budget.objective,
+    )
+
+
+def _expected_bytes(site: Site) -> float:
+    if site.expect is None:
+        raise PlanningError(f"site {site.name!r} has no expected size; set expect, like '120 MB'")
+    if not 0 < site.expect < np.inf:
+        raise PlanningError(f"site {site.name!r}: expect must be a size above 0")
+    return site.expect * site.statistics.alpha
+
+
+def _cap(site: Site) -> float:
+    if site.max_rate is None:
+        return np.inf
+    if not site.max_rate > 0:
+        raise PlanningError(f"site {site.name!r}: max_rate must be a rate above 0")
+    return site.max_rate
+
+
+def _deadline(site: Site) -> float:
+    if site.deadline is None:
+        return np.inf
+    if np.isnan(site.deadline):
+        raise PlanningError(f"site {site.name!r}: deadline must be a duration")
+    return site.deadline
+
+
+def _bounds(problem: Problem, schedule: Schedule) -> Bounds:
+    bounds = lower_bounds(problem, problem.work - schedule.left(problem))
+    missed = float(schedule.shortfall(problem).sum())
+    unproven = missed > bounds.shortfall * 1.001 + 1e-3
+    hard = problem.capped or problem.may_stop
+    if hard and unproven and len(problem) <= _MOST_SITES_FOR_LINEAR_BOUND:
+        return with_linear_bound(bounds, problem, schedule.makespan)
+    return bounds
+
+
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """A problem of sites and a schedule for it."""
+
+    sites: Sequence[Site]
+    budget: Budget
+    policy: Policy
+    seed: int
+    problem: Problem
+    schedule: Schedule
+
+    def plan(self, bounds: Bounds) -> Plan:
+        problem, schedule = self.problem, self.schedule
+        planned = self._planned_sites()
+        return Plan(
+            policy=self.policy.name,
+            budget=self.budget,
+            budget_pieces=_pieces_until(problem.capacity, schedule.makespan),
+            verdict=_verdict(problem, planned, bounds),
+            sites=planned,
+            order=tuple(self.sites[site].name for site in schedule.order),
+            remedy=find_remedy(problem, self._time_lacking()),
+            shortfall_bound=bounds.shortfall,
+            makespan_bound=bounds.makespan,
+            total_time_bound=bounds.total_time,
+            closer_bound_with=bounds.closer_with,
+            left_seconds=float(schedule.left(problem).sum()) / problem.capacity.peak,
+        )
+
+    def _time_lacking(self) -> dict[str, float]:
+        """How late sites are if none is stopped with something left."""
+        problem, schedule = self.problem, self.schedule
+        if schedule.left(problem).any():
+            problem = problem.all_go_on
+            schedule = self.policy.schedule(problem, np.random.default_rng(self.seed))
+        late = schedule.lateness(problem).tolist()
+        return {
+            site.name: seconds for site, seconds in zip(self.sites, late, strict=True) if seconds
+        }
+
+    def _planned_sites(self) -> tuple[PlannedSite, ...]:
+        schedule = self.schedule
+        segments: list[list[RateSegment]] = [[] for _ in self.sites]
+        columns = (schedule.sites, schedule.starts, schedule.ends, schedule.rates)
+        for site, start, end, rate in zip(*(column.tolist() for column in columns), strict=True):
+            segments[site].append(RateSegment(start, end, rate))
+        of_sites = (schedule.site_starts, schedule.site_ends, schedule.left(self.problem))
+        return tuple(
+            PlannedSite(
+                site.name,
+                float(site.expect or 0),
+                deadline=site.deadline,
+                start=start,
+                end=end,
+                segments=tuple(parts),
+                left_bytes=left / site.statistics.alpha,
+                max_rate=site.max_rate,
+            )
+            for site, parts, start, end, left in zip(
+                self.sites, segments, *(column.tolist() for column in of_sites), strict=True
+            )
+        )
+
+
+def _verdict(problem: Problem, planned: Sequence[PlannedSite], bounds: Bounds) -> Verdict:
+    if not any(site.late or site.left_bytes for site in planned):
+        return Verdict.FEASIBLE
+    proven = bounds.shortfall > LATE_AFTER_SECONDS * len(problem)
+    return Verdict.INFEASIBLE if proven or not deadlines_can_be_met(problem) else Verdict.OPEN
+
+
+def _pieces_until(capacity: Capacity, end: float) -> tuple[RatePiece, ...]:
+    return tuple(
+        RatePiece(start, BytesPerSecond(rate))
+        for start, rate in zip(capacity.starts.tolist(), capacity.rates.tolist(), strict=True)
+        if start <= end
+    )

@@ -1,1 +1,0 @@
-"""Removes old versions of pages; everything that stays can still be replayed."""

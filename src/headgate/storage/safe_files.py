@@ -1,0 +1,175 @@
+"""Files that a stranger may have made: opened safely, numbers bounded, faults put in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+from msgspec import Meta
+
+from headgate.model.errors import REMEDIES, UserMistake, WorldFault
+
+__all__ = [
+    "Amount",
+    "Count",
+    "Moment",
+    "Span",
+    "Status",
+    "make_own",
+    "open_own",
+    "opened",
+    "opening_collection",
+    "reading",
+    "refuse_links",
+    "refuse_strange",
+    "without_remedy",
+    "writing",
+]
+
+
+# Safe opening of files in a collection that a stranger may have made: never through a symbolic
+# link in place of a file, nor a pipe or a device.
+#
+# Folders must not be links either, since writing and deleting would happen elsewhere. The
+# collection itself may be a link; the user named it.
+
+
+def open_own(path: Path, flags: int) -> int:
+    """A descriptor of a regular file, never through a link."""
+    try:
+        fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            refuse_links(path)
+        raise
+    return _plain(path, fd)
+
+
+def opened(path: Path) -> BinaryIO:
+    """A regular file for reading; a pipe would block the reader."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    return os.fdopen(_plain(path, fd), "rb")
+
+
+def make_own(path: Path) -> None:
+    """A new, empty file in place of whatever has this name; a link's target is not touched."""
+    path.unlink(missing_ok=True)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+
+
+def refuse_links(*paths: Path) -> None:
+    for path in paths:
+        if path.is_symlink():
+            raise UserMistake(
+                f"{path} is a symbolic link, and Headgate writes only into files and folders of the"
+                " collection's own; remove it, or put what it leads to in its place"
+            )
+
+
+def refuse_strange(path: Path) -> None:
+    """For a file that a library opens: it must be a regular one, if it exists."""
+    refuse_links(path)
+    if path.exists():
+        os.close(open_own(path, os.O_RDONLY))
+
+
+def _plain(path: Path, fd: int) -> int:
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise UserMistake(f"{path} is no plain file; move it away")
+
+
+# Turns errors of the disk into Headgate's: one line with the file, the reason and the remedy.
+
+
+_LEAST_FREE_BYTES = 100_000
+"""With less, a database cannot be written."""
+_NO_ENTRY = frozenset({
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOENT, errno.EINVAL,
+    errno.ENAMETOOLONG, errno.ELOOP,
+})  # fmt: skip
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Around everything that writes ``path``: raises `WorldFault` for what the disk refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise WorldFault(f"cannot write {path}: {_reason(error)}") from error
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.ProgrammingError):
+            raise
+        raise WorldFault(f"cannot write {path}: {_database_reason(error, path)}") from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """The same around everything that reads ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise WorldFault(f"cannot read {path}: {_reason(error)}") from error
+
+
+@contextmanager
+def opening_collection(path: Path) -> Iterator[None]:
+    """Around creating the output folder: an unusable path is the user's mistake."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ENTRY:
+            why = "it is not a folder" if error.errno == errno.EEXIST else _reason(error)
+            raise UserMistake(
+                f"cannot write to {path}: {why}; name another folder with --out"
+            ) from error
+        raise WorldFault(f"cannot write to {path}: {_reason(error)}") from error
+
+
+def without_remedy(words: str) -> str:
+    """Of a fault, for whoever tries again without being asked: nobody has to ``--resume``.
+
+    >>> without_remedy(f"cannot write a: No space left ({REMEDIES[errno.ENOSPC]})")
+    'cannot write a: No space left'
+    """
+    for remedy in REMEDIES.values():
+        words = words.replace(f" ({remedy})", "")
+    return words
+
+
+def _database_reason(error: sqlite3.DatabaseError, path: Path) -> str:
+    """SQLite reports a full disk as an I/O error if it happens in a file other than the
+    database."""
+    try:
+        full = shutil.disk_usage(path.parent).free < _LEAST_FREE_BYTES
+    except OSError:
+        full = False
+    return _reason(OSError(errno.ENOSPC, "")) if full else str(error)
+
+
+def _reason(error: OSError) -> str:
+    text = os.strerror(error.errno) if error.errno else str(error)
+    remedy = REMEDIES.get(error.errno or 0)
+    return f"{text} ({remedy})" if remedy else text
+
+
+# Bounds for numbers read from files, so that they fit indexes, dates and table columns. Files
+# written by Headgate are far within them.
+
+
+Amount = Annotated[int, Meta(ge=0, le=2**60)]
+"""Bytes, or a place in a file."""
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Status = Annotated[int, Meta(ge=0, le=999)]
+Moment = Annotated[float, Meta(ge=0, le=2e11)]
+"""Seconds since 1970; to the year 8307."""
+Span = Annotated[float, Meta(ge=-1e10, le=1e10)]
+"""Seconds; clocks may jump back."""

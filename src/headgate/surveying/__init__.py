@@ -1,4 +1,0 @@
-"""Surveying: which pages to request from which server, to find the most hosts with the least load.
-
-Pure: events in, commands out. `crawling` performs them, and `lab` simulates them on a virtual web.
-"""

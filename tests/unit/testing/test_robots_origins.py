@@ -1,0 +1,100 @@
+"""Whose robots.txt holds for whom: the rules of one origin are no other's."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.unit.crawling.answering import Answer, Answers, crawled
+
+from headgate.crawling import robots
+from headgate.crawling.robots import learn_robots
+from headgate.frontier.retries import RetryRules
+from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
+from headgate.testing.memory_store import Shelf
+
+FORBIDS = "User-agent: *\nDisallow: /private"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(robots, "_RETRIES", RetryRules(first_wait=0.0))
+
+
+def test_each_origin_of_a_site_goes_by_its_own_rules() -> None:
+    """The other one, on another port, forbids nothing."""
+    links = "".join(
+        f"<a href={origin}{path}>"
+        for origin in ("http://site.test", "http://site.test:81")
+        for path in ("/private", "/open")
+    )
+    pages: dict[str, list[Answer]] = {
+        "/robots.txt": [(200, FORBIDS, 1)],
+        ":81/robots.txt": [(404, "", 1)],
+        "/": [(200, links, 1)],
+        "/open": [(200, "a", 1)],
+        "/private": [(200, "b", 1)],
+        ":81/open": [(200, "c", 1)],
+        ":81/private": [(200, "d", 1)],
+    }
+    web = Answers(pages)
+    crawled(web, Shelf(), seeds=("http://site.test/", "http://site.test:81/open"))
+    asked = {url.removeprefix("http://site.test") for url in web.asked}
+    sitemaps = {"/sitemap.xml", ":81/sitemap.xml"}
+    assert asked == pages.keys() - {"/private"} | sitemaps
+
+
+def test_rules_that_a_redirect_leads_to_are_those_of_the_origin_that_was_asked() -> None:
+    """Wherever they lie; the place they came from is asked for nothing of its own."""
+    moved = (("location", "http://other.test/rules.txt"),)
+    asked: list[str] = []
+
+    async def fetch(request: FetchRequest) -> Fetched | FetchFailure:
+        asked.append(request.url)
+        there = request.url.startswith("http://other.test/")
+        status, headers = (200, ()) if there else (301, moved)
+        body = FORBIDS.encode() if there else b""
+        return Fetched(
+            request.url,
+            status,
+            headers=headers,
+            request_head=b"",
+            response_head=b"",
+            payload=body,
+            address="192.0.2.1",
+            wall_time=0.0,
+            first_byte_seconds=0.0,
+            seconds=0.0,
+            wire_bytes=1,
+        )
+
+    found = asyncio.run(learn_robots("http://site.test", "site", fetch, "headgate"))
+    assert asked == ["http://site.test/robots.txt", "http://other.test/rules.txt"]
+    assert not found.rules.allows("http://site.test/private")
+    assert found.rules.allows("http://site.test/open")
+
+
+def test_rules_that_drip_are_waited_for_for_a_minute_at_the_most() -> None:
+    """Wherever redirects lead; a response of any length may take two hours else."""
+    moved = (("location", "http://other.test/rules.txt"),)
+    most: list[float] = []
+
+    async def fetch(request: FetchRequest) -> Fetched | FetchFailure:
+        most.append(request.most_seconds)
+        return Fetched(
+            request.url,
+            301,
+            headers=moved,
+            request_head=b"",
+            response_head=b"",
+            payload=b"",
+            address="192.0.2.1",
+            wall_time=0.0,
+            first_byte_seconds=0.0,
+            seconds=0.0,
+            wire_bytes=1,
+        )
+
+    asyncio.run(learn_robots("http://site.test", "site", fetch, "headgate"))
+    assert len(most) > 1
+    assert max(most) <= 60
