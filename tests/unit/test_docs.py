@@ -18,7 +18,11 @@ SITE_FILE = (DOCS / "site-file.md").read_text(encoding="utf-8")
 ROOT = DOCS.parent
 PAGES = {
     str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
-    for page in (*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*.md")))
+    for page in (
+        *sorted(DOCS.rglob("*.md")),
+        *sorted(ROOT.glob("*.md")),
+        *sorted((ROOT / "src").rglob("*.md")),
+    )
 }
 OPTIONS = [
     (command, option)
@@ -78,7 +82,7 @@ def test_the_python_of_the_docs_runs(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_modules_that_are_named_exist(page: str) -> None:
     named = re.findall(r"`([a-z_]+(?:/[a-z_0-9]+)+\.(?:py|c|sql))`", PAGES[page])
-    folders = (ROOT, ROOT / "src" / "headgate")
+    folders = (ROOT, ROOT / "src" / "headgate", (ROOT / page).parent)
     assert [name for name in named if not any((at / name).exists() for at in folders)] == []
 
 
