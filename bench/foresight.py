@@ -43,9 +43,8 @@ from headgate.crawling.progress import TaskState
 from headgate.crawling.site_run import SiteRun, Tools
 from headgate.engine.clock import SystemClock
 from headgate.fetching.client import FetcherSettings, HttpFetcher
-from headgate.frontier.dispatch import FrontierRules
 from headgate.frontier.events import JournalEntry
-from headgate.frontier.frontier import Frontier
+from headgate.frontier.frontier import Frontier, FrontierRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.frontier.url_queue import MemorySpill

@@ -32,9 +32,9 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from headgate.frontier.dispatch import DispatchRules, FrontierRules
+from headgate.frontier.dispatch import DispatchRules
 from headgate.frontier.events import Fetch, JournalEntry, PageFetched, Seeds, Tick, UrlOutcome
-from headgate.frontier.frontier import Frontier
+from headgate.frontier.frontier import Frontier, FrontierRules
 from headgate.frontier.priority_queue import ScoredQueue
 from headgate.frontier.scope import Scope
 from headgate.frontier.seen_urls import UrlSeen, url_hashes

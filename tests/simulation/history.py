@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from headgate.crawling.page_reader import PageReader
 from headgate.crawling.site_run import SiteRun, Tools
 from headgate.engine.clock import SystemClock
-from headgate.frontier.dispatch import DispatchRules, FrontierRules
+from headgate.frontier.dispatch import DispatchRules
 from headgate.frontier.events import JournalEntry
-from headgate.frontier.frontier import Frontier
+from headgate.frontier.frontier import Frontier, FrontierRules
 from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.retries import RetryRules
 from headgate.frontier.scope import Scope

@@ -25,8 +25,8 @@ from headgate.crawling.site_run import RequisiteRules, SiteRun, Tools
 from headgate.crawling.url_sources import Handed
 from headgate.engine.scorers import OwnScorer, focus_of
 from headgate.fetching.client import FetcherSettings
-from headgate.frontier.dispatch import DispatchRules, FrontierRules
-from headgate.frontier.frontier import Frontier
+from headgate.frontier.dispatch import DispatchRules
+from headgate.frontier.frontier import Frontier, FrontierRules
 from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.scope import Scope, all_mine, urls_of
 from headgate.frontier.traps import TrapRules

@@ -24,14 +24,12 @@ from headgate.frontier.events import (
 )
 from headgate.frontier.host_queues import WaitingUrls
 from headgate.frontier.politeness import HostPoliteness, PolitenessRules
-from headgate.frontier.retries import RetryRules
 from headgate.frontier.scope import origin_of
-from headgate.frontier.traps import TrapRules
 from headgate.frontier.url_filter import SkippedUrls
 from headgate.frontier.url_queue import Spill
 from headgate.model.run_report import MAX_PAGES, Reason
 
-__all__ = ["Dispatch", "DispatchRules", "Flight", "FrontierRules"]
+__all__ = ["Dispatch", "DispatchRules", "Flight"]
 
 _DROPS_AT_A_TIME = 25
 """Most URLs dropped at once, so that a site closed by robots.txt does not block everything else:
@@ -83,10 +81,8 @@ class Dispatch:
         )
         self._host_queues = self.waiting.bench
         self._in_turns = rules.in_turns
-        self.slots = 0 if rules.in_turns else rules.slots
-        self.pages_left: int | None = None
-        """Bounds the fetches in flight, as each may turn out to be a page. None: no bound."""
-        self.stopping = ""
+        self._slots = 0 if rules.in_turns else rules.slots
+        self._stopping = ""
         """Why no more fetches are started; empty while they are."""
         self.dropped = SkippedUrls()
         """URLs that ended without a fetch."""
@@ -109,15 +105,29 @@ class Dispatch:
     def sitemaps_waiting(self) -> int:
         return self.sitemaps - sum(flight.fetch.sitemap > 0 for flight in self._flights.values())
 
+    def allow(self, slots: int) -> None:
+        """So many fetches may be in flight from now on."""
+        self._slots = slots
+
+    def allow_one(self) -> None:
+        """One more fetch may start now."""
+        self._slots = len(self._flights) + 1
+
+    def stop(self, reason: str) -> None:
+        """Start no more fetches."""
+        self._stopping = reason
+
     def land(self, url: str) -> Flight:
         """Remove a fetch that has ended; the caller tells its pace how."""
         flight = self._flights.pop(url, None)
         if flight is None:
             raise ValueError(f"{url} is not in flight")
+        self.sitemaps -= flight.fetch.sitemap > 0
         return flight
 
     def again(self, fetch: Fetch, moment: float | None = None) -> None:
         """Queue a retry for a later time; without one, a redirect's target, which goes next."""
+        self.sitemaps += fetch.sitemap > 0
         if moment is None:
             self._host_queues.put_first(fetch)
         else:
@@ -140,16 +150,19 @@ class Dispatch:
         if event.crawl_delay is not None:
             pace.crawl_delay(event.crawl_delay)
 
-    def commands(self, now: float) -> list[Command]:
-        """All that can start now, and then Ready, Wait or Done."""
+    def commands(self, now: float, pages_left: int | None) -> list[Command]:
+        """All that can start now, and then Ready, Wait or Done.
+
+        ``pages_left`` bounds the fetches in flight, as each may turn out to be a page; None: no
+        bound."""
         commands: list[Command] = []
         drops = 0
-        slots = self.slots
-        if self.pages_left is not None:
-            slots = min(slots, self.pages_left)
-            if self.pages_left <= 0 and len(self) > 0:
-                self.stopping = self.stopping or MAX_PAGES
-        while len(self._flights) < slots and drops < _DROPS_AT_A_TIME and not self.stopping:
+        slots = self._slots
+        if pages_left is not None:
+            slots = min(slots, pages_left)
+            if pages_left <= 0 and len(self) > 0:
+                self._stopping = self._stopping or MAX_PAGES
+        while len(self._flights) < slots and drops < _DROPS_AT_A_TIME and not self._stopping:
             fetch = self._host_queues.next(now)
             if fetch is not None:
                 command = self._launch(fetch, now)
@@ -157,14 +170,14 @@ class Dispatch:
                     drops += 1
                 else:
                     commands.append(command)
-            elif not self.waiting.refill(self.slots, busy=bool(self._flights)):
+            elif not self.waiting.refill(self._slots, busy=bool(self._flights)):
                 break
-        if self._in_turns and not self.stopping:
-            self.slots = 0
-            ready = self._ready(now, commands)
+        if self._in_turns and not self._stopping:
+            self._slots = 0
+            ready = self._ready(now, commands, pages_left)
             if ready is not None:
                 return [*commands, ready]
-        outlook = self._outlook(now)
+        outlook = self._outlook(now, pages_left)
         if outlook is not None:
             commands.append(outlook)
         return commands
@@ -176,10 +189,10 @@ class Dispatch:
         for flight in self._flights.values():
             assert flight.pace.in_flight == by_host[id(flight.pace)]
 
-    def _ready(self, now: float, commands: list[Command]) -> Ready | None:
+    def _ready(self, now: float, commands: list[Command], pages_left: int | None) -> Ready | None:
         """What could be fetched next. URLs before it that must be dropped, or need robots.txt
         first, are handled."""
-        if self.pages_left is not None and len(self._flights) >= self.pages_left:
+        if pages_left is not None and len(self._flights) >= pages_left:
             return None
         for _ in range(_DROPS_AT_A_TIME):
             fetch = self._host_queues.first(now)
@@ -226,30 +239,13 @@ class Dispatch:
         else:
             self.dropped.note(reason, [fetch.url])
 
-    def _outlook(self, now: float) -> Done | Wait | None:
-        if self.stopping:
-            return None if self._flights else Done(self.stopping)
+    def _outlook(self, now: float, pages_left: int | None) -> Done | Wait | None:
+        if self._stopping:
+            return None if self._flights else Done(self._stopping)
         if len(self) == 0:
             return Done(FINISHED)
-        slots = len(self._flights) + 1 if self._in_turns else self.slots
-        if len(self._flights) >= min(slots, self.pages_left or slots):
+        slots = len(self._flights) + 1 if self._in_turns else self._slots
+        if len(self._flights) >= min(slots, pages_left or slots):
             return None
         moment = self._host_queues.next_moment()
         return None if moment == math.inf else Wait(max(moment, now))
-
-
-class FrontierRules(msgspec.Struct, frozen=True):
-    """All limits of a site run except its scope.
-
-    All have defaults but the year: ``FrontierRules(TrapRules(this_year=2026))``.
-    """
-
-    traps: TrapRules
-    dispatch: DispatchRules = msgspec.field(default_factory=DispatchRules)
-    retries: RetryRules = msgspec.field(default_factory=RetryRules)
-    hops: int = 10
-    """Redirects followed in a chain."""
-    max_pages: int | None = None
-    """The site ends after this many pages, duplicates included."""
-    copies_followed: int = 16
-    """URLs with the same content whose links are followed."""

@@ -52,8 +52,7 @@ class UrlFilter:
         self.seen = UrlSeen()
         self.refused = SkippedUrls()
         """A URL of another host counts once while it is in the cache."""
-        self.closed = False
-        """All links were followed; only URLs known before are still accepted."""
+        self._closed = False
         self._traps = Traps(trap_rules)
         self._lately: set[str] = set()
         self._sitemaps: set[str] = set()
@@ -61,9 +60,13 @@ class UrlFilter:
         """Links that were not to be followed where they were found, so that they are counted once.
         They may be accepted if found elsewhere."""
 
+    def close(self) -> None:
+        """All links were followed; only URLs known before are still accepted."""
+        self._closed = True
+
     def links(self, urls: Sequence[str]) -> list[str]:
         """The URLs that are new and to be fetched, in order."""
-        return [] if self.closed else self.recalled(urls)
+        return [] if self._closed else self.recalled(urls)
 
     def recalled(self, urls: Sequence[str]) -> list[str]:
         """The same for URLs known from earlier runs."""
@@ -93,7 +96,7 @@ class UrlFilter:
 
     def sitemaps(self, urls: Sequence[str]) -> list[str]:
         """The sitemaps that are on hosts of the site and new, up to the limit of a site."""
-        own = [] if self.closed else self.scope.own([url for url in urls if is_web_url(url)])
+        own = [] if self._closed else self.scope.own([url for url in urls if is_web_url(url)])
         if len(own) < len(urls):
             self.refused.note(Reason.OTHER_HOST, _without(urls, own))
         fresh = [url for url in dict.fromkeys(own) if url not in self._sitemaps]
@@ -112,12 +115,12 @@ class UrlFilter:
     def asked(self, urls: Sequence[str], depth: int) -> list[str]:
         """The new ones among known pages, found at this depth by an earlier run."""
         if depth == 0:
-            return [] if self.closed else self.seen.meet(self._following_seeds(urls))
+            return [] if self._closed else self.seen.meet(self._following_seeds(urls))
         return self.recalled(urls)
 
     def redirect(self, target: str, depth: int) -> list[str]:
         """The target of a redirect of a page at this depth, if it is to be fetched."""
-        if depth == 0 and not self.closed and self.scope.follows_seed(target):
+        if depth == 0 and not self._closed and self.scope.follows_seed(target):
             self._lately.clear()  # may contain links to a host that has just joined the site
             return self.seen.meet([without_session(target)])
         return self.links([target])

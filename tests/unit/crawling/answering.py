@@ -11,8 +11,8 @@ from headgate.crawling.page_reader import PageReader
 from headgate.crawling.progress import Progress
 from headgate.crawling.site_run import SiteRun, Tools
 from headgate.engine.clock import SystemClock
-from headgate.frontier.dispatch import DispatchRules, FrontierRules
-from headgate.frontier.frontier import Frontier
+from headgate.frontier.dispatch import DispatchRules
+from headgate.frontier.frontier import Frontier, FrontierRules
 from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.retries import RetryRules
 from headgate.frontier.scope import Scope

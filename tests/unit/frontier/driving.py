@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from headgate.frontier.dispatch import DispatchRules, FrontierRules
+from headgate.frontier.dispatch import DispatchRules
 from headgate.frontier.events import Command, Event, Fetch, JournalEntry, Record
-from headgate.frontier.frontier import Frontier
+from headgate.frontier.frontier import Frontier, FrontierRules
 from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.scope import Mine, Scope, all_mine
 from headgate.frontier.traps import TrapRules

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.frontier.dispatch import DispatchRules, FrontierRules
+from headgate.frontier.dispatch import DispatchRules
+from headgate.frontier.frontier import FrontierRules
 from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.retries import RetryRules
 from headgate.frontier.traps import Trap, TrapRules

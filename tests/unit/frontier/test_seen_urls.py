@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from headgate.frontier.fetch_results import PageSeen
-from headgate.frontier.seen_urls import HashSet, UrlSeen, url_hashes
+from headgate.frontier.seen_urls import HashSet, PageSeen, UrlSeen, url_hashes
 
 _urls = st.integers(0, 500).map(lambda k: f"http://a.org/{k}")
 

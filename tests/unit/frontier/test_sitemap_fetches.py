@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headgate.frontier.dispatch import DispatchRules, FrontierRules
+from headgate.frontier.dispatch import DispatchRules
 from headgate.frontier.events import (
     NAMED_BY_INDEX,
     NAMED_BY_SITE,
@@ -20,7 +20,7 @@ from headgate.frontier.events import (
     SitemapRead,
     SitemapsNamed,
 )
-from headgate.frontier.frontier import Frontier
+from headgate.frontier.frontier import Frontier, FrontierRules
 from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules

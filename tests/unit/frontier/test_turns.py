@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 from tests.unit.frontier.driving import HOME, Driver, rules, urls
 
-from headgate.frontier.dispatch import FrontierRules
 from headgate.frontier.events import (
     Command,
     Done,
@@ -20,6 +19,7 @@ from headgate.frontier.events import (
     Turn,
     Wait,
 )
+from headgate.frontier.frontier import FrontierRules
 from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.priority_queue import level_of
 
