@@ -23,7 +23,7 @@ from headgate.reading.content_coding import decode_content
 from headgate.reading.robots import EVERYTHING, MOST_BYTES, NOTHING, RobotsRules, rules_for_status
 from headgate.reading.urls import in_header, join
 
-__all__ = ["Discovery", "RobotsCache", "RobotsFile", "learn_robots", "sitemaps_of"]
+__all__ = ["Discovery", "RobotsCache", "RobotsFile", "RobotsOf", "learn_robots", "sitemaps_of"]
 
 Request = Callable[[FetchRequest], Awaitable[Fetched | FetchFailure]]
 """The type of `headgate.crawling.ports.Fetcher.fetch`."""
@@ -143,10 +143,22 @@ def _redirect(fetched: Fetched) -> str | None:
 
 _GOOD_SECONDS = 86_400.0
 _MOST_ORIGINS = 5_000
+_MOST_HELD_BYTES = 64 << 20
+"""Half a megabyte of hostile rules takes fourteen."""
+
+
+class RobotsOf(msgspec.Struct, frozen=True):
+    """What robots.txt was asked for: an origin, by a site, whose credentials and proxy the server
+    sees, and the product token that the rules were read for."""
+
+    origin: str
+    site: str
+    agent: str
 
 
 class CachedRobots(msgspec.Struct, frozen=True):
     rules: RobotsRules
+    """As the file has them, whatever the site ignores; without sitemaps."""
     public: bool
     """The origin is at a public address."""
     fetched: float
@@ -163,24 +175,29 @@ class RobotsCache(msgspec.Struct):
     """
 
     most_origins: int = _MOST_ORIGINS
-    _kept: OrderedDict[str, CachedRobots] = msgspec.field(default_factory=OrderedDict)
+    most_held_bytes: int = _MOST_HELD_BYTES
+    _kept: OrderedDict[RobotsOf, CachedRobots] = msgspec.field(default_factory=OrderedDict)
+    _held_bytes: int = 0
 
-    def find(self, origin: str, wall: float) -> CachedRobots | None:
+    def find(self, of: RobotsOf, wall: float) -> CachedRobots | None:
         """None: there is no valid entry. One from the future was stored by a wrong clock."""
-        kept = self._kept.get(origin)
+        kept = self._kept.get(of)
         if kept is None or not 0 <= wall - kept.fetched < _GOOD_SECONDS:
             return None
-        self._kept.move_to_end(origin)
+        self._kept.move_to_end(of)
         return kept
 
-    def keep(self, origin: str, rules: RobotsRules, *, public: bool, wall: float) -> None:
+    def keep(self, of: RobotsOf, rules: RobotsRules, *, public: bool, wall: float) -> None:
+        before = self._kept.pop(of, None)
+        if before is not None:
+            self._held_bytes -= before.rules.paths.held_bytes
         if rules.unreachable:
-            self._kept.pop(origin, None)
             return
-        self._kept[origin] = CachedRobots(rules, public, wall)
-        self._kept.move_to_end(origin)
-        while len(self._kept) > self.most_origins:
-            self._kept.popitem(last=False)
+        self._kept[of] = CachedRobots(replace(rules, sitemaps=()), public, wall)
+        self._held_bytes += rules.paths.held_bytes
+        while len(self._kept) > self.most_origins or self._held_bytes > self.most_held_bytes:
+            _, dropped = self._kept.popitem(last=False)
+            self._held_bytes -= dropped.rules.paths.held_bytes
 
 
 _PATIENCE_SECONDS = 1.0
@@ -218,27 +235,29 @@ class Discovery(msgspec.Struct):
 
     async def explore(self, origin: str) -> str:
         """Learn an origin's rules and sitemaps; returns why that failed, or nothing."""
-        wall = self.clock.wall()
-        cached = None if self.cache is None else self.cache.find(origin, wall)
+        wall, of = self.clock.wall(), RobotsOf(origin, self.site, self.reader.agent)
+        cached = None if self.cache is None else self.cache.find(of, wall)
         if cached is not None:
-            rules = cached.rules
+            rules = self._obeyed(cached.rules, origin)
             self.tell(RobotsLearned(origin, rules.allows, rules.crawl_delay, cached.public))
             return ""
         with self._patience(origin):
             found = await self._robots(origin)
         for outcome in found.outcomes:
             await self.keep(outcome, Role.ROBOTS)
-        rules = found.rules
-        if urlsplit(origin).hostname in self.ignored:
-            rules = replace(EVERYTHING, sitemaps=rules.sitemaps)
+        rules = self._obeyed(found.rules, origin)
         first = found.outcomes[0]
         public = isinstance(first, Fetched) and first.public
         if self.cache is not None:
-            self.cache.keep(origin, rules, public=public, wall=wall)
+            self.cache.keep(of, found.rules, public=public, wall=wall)
         self.tell(RobotsLearned(origin, rules.allows, rules.crawl_delay, public, rules.unreachable))
         if self.reads_sitemaps(origin):
             self.tell(SitemapsNamed(sitemaps_of(rules, origin)))
         return found.trouble if rules.unreachable else ""
+
+    def _obeyed(self, rules: RobotsRules, origin: str) -> RobotsRules:
+        ignored = urlsplit(origin).hostname in self.ignored
+        return replace(EVERYTHING, sitemaps=rules.sitemaps) if ignored else rules
 
     async def _robots(self, origin: str) -> RobotsFile:
         tries = 1

@@ -42,6 +42,7 @@ _SIGN = 4
 _SIGNS_LOOKED_AT = 8
 _FEW_SIGNS = 128
 """Up to so many, searching one by one is faster than splitting the path."""
+_BYTES_A_LITERAL, _BYTES_A_WILDCARD = 80, 330
 _TOO_DEAR = (1 << 62, False)
 _DIVIDING = re.compile("(%(?:2[F35]|3F))", re.IGNORECASE)
 _OCTET = "latin-1"
@@ -132,6 +133,12 @@ class PathRules:
         self._by_sign = _by_sign(self._wildcards)
         """Places in the list of wildcards."""
         self._sign_sizes = {len(sign) for sign in self._by_sign}
+
+    @property
+    def held_bytes(self) -> int:
+        """Rough memory size."""
+        literals = sum(map(len, self._literals)) + _BYTES_A_LITERAL * len(self._literals)
+        return literals + sum(_BYTES_A_WILDCARD + rule.length for rule in self._wildcards)
 
     def __bool__(self) -> bool:
         """Whether there are any."""
