@@ -8,6 +8,7 @@ those it starts, by a ``sitecustomize`` on their path.
 from __future__ import annotations
 
 import re
+import sys
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def modules_beyond_a_plain_install() -> set[str]:
         module
         for module, owners in packages_distributions().items()
         if plain.isdisjoint(map(_normal, owners))
+        and module not in sys.stdlib_module_names  # some tool brings an old one's backport
     }
 
 

@@ -66,4 +66,4 @@ def test_a_site_is_stopped_at_its_deadline_and_one_that_never_began_is_dropped(
     assert states == ["stopped", "stopped"]
     begun = [site for site in sites.values() if site["pages"]]
     assert len(begun) == 1
-    assert 3.0 <= begun[0]["finished"] < 3.9 + lost
+    assert 2.999 <= begun[0]["finished"] < 3.9 + lost  # uvloop's timers count milliseconds

@@ -48,11 +48,13 @@ class Bounds(msgspec.Struct, frozen=True):
 def lower_bounds(problem: Problem, fetched: FloatArray | None = None) -> Bounds:
     """All bounds that cost O(n log n), and the exact order when it comes cheaply.
 
-    ``fetched``: bytes per site, where it is known that sites that stop get them.
+    ``fetched``: bytes per site, where it is known that sites that stop get them, but for what
+    counts as nothing left.
     """
     if not len(problem):
         return Bounds(0.0, 0.0, 0.0)
-    work = np.where(problem.stops, 0.0, problem.work) if fetched is None else fetched
+    surely = 0.0 if fetched is None else np.maximum(fetched - problem.rounding, 0.0)
+    work = np.where(problem.stops, surely, problem.work)
     alone = work / np.minimum(problem.caps, problem.capacity.peak)
     makespan = max(
         float(problem.capacity.time_of(float(work.sum()))),

@@ -74,6 +74,12 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
         return len(self.work)
 
     @property
+    def rounding(self) -> FloatArray:
+        """Bytes per site that count as nothing left."""
+        rounding: FloatArray = np.maximum(LATE_AFTER_SECONDS * self.capacity.peak, 1e-9 * self.work)
+        return rounding
+
+    @property
     def capped(self) -> bool:
         """Whether some cap can bind at some time."""
         return bool((self.caps < self.capacity.peak).any())
@@ -131,8 +137,7 @@ class Schedule:
         """Bytes left undone per site; 0 for those that do not stop."""
         left = problem.work.copy()
         np.subtract.at(left, self.sites, (self.ends - self.starts) * self.rates)
-        rounding = np.maximum(LATE_AFTER_SECONDS * problem.capacity.peak, 1e-9 * problem.work)
-        return np.where((left > rounding) & problem.stops, left, 0.0)
+        return np.where((left > problem.rounding) & problem.stops, left, 0.0)
 
     def shortfall(self, problem: Problem) -> FloatArray:
         """Lateness, and what is left undone as seconds of the whole line (`Problem`), per site."""

@@ -146,11 +146,12 @@ def test_serving_in_the_order_of_the_plan_does_what_the_plan_says() -> None:
 def test_what_can_be_fetched_in_time_is(
     seed: int, capped: bool, tightness: tuple[float, float]
 ) -> None:
-    """With a crawler for every site the answer is exact, for sites that stop as for others."""
+    """With a crawler for every site the answer is exact, for sites that stop as for others, to the
+    millisecond to which shortfalls are compared."""
     problem = stopping_problem(seed, capped=capped, tightness=tightness)
     schedule = best_schedule(problem, np.random.default_rng(0))
     missed = float(schedule.shortfall(problem).sum())
-    assert (missed <= 1e-4) is deadlines_can_be_met(problem)
+    assert (missed <= 5e-4) is deadlines_can_be_met(problem)
 
 
 def site(name: str, size: float, deadline: float | None = None, *, stop: bool = False) -> Site:
