@@ -18,8 +18,8 @@ __all__ = ["KnownServer", "Measure", "Rule", "ServerSpeed", "ServerSpeeds", "wei
 
 _LEAST_SECONDS = 1e-6
 """Shorter times are set to this."""
-_MEDIAN_EVERY = 64
-"""Measures between two looks at all servers."""
+_MEDIAN_EVERY, _MEDIAN_MINUTES = 64, 15
+"""Measures, and minutes of the day, between two looks at all servers."""
 _LAYOUT = "f"
 
 
@@ -211,6 +211,8 @@ class ServerSpeeds:
         self.rule = rule
         self._find = find
         self._median: float | None = None
+        self._median_of: tuple[DayKind, int] | None = None
+        """The kind of day, and the quarter of an hour of it."""
         self._until_median = 0
 
     def learn(self, address: str, measure: Measure, moment: LocalMoment) -> None:
@@ -234,11 +236,12 @@ class ServerSpeeds:
         return None if rate is None else rate / max(sharing, 1)
 
     def _median_rate(self, moment: LocalMoment) -> float | None:
-        """Looks at every server, so it is updated only at intervals."""
-        if self._until_median <= 0 or self._median is None:
+        """Looks at every server, so it is updated only at intervals, of measures and of time."""
+        quarter = moment.kind, int(moment.minute) // _MEDIAN_MINUTES
+        if self._until_median <= 0 or self._median is None or quarter != self._median_of:
             rates = [speed.rate(moment) for speed in self.by_address.values()]
             self._median = median(known) if (known := [r for r in rates if r]) else None
-            self._until_median = _MEDIAN_EVERY
+            self._until_median, self._median_of = _MEDIAN_EVERY, quarter
         return self._median
 
 

@@ -85,6 +85,8 @@ class Allowance:
         then, capacity = self._reckoned, self.capacity
         if then is None or capacity is None or then.base is not self._base:
             return False
+        if use.quota != then.use.quota:
+            return False
         base_rate = _NO_LIMIT.peak if then.base is None else then.base.rate_at(now)
         if use.spent != then.use.spent or (not use.spent and use.rate_bound < base_rate):
             return False
@@ -100,7 +102,7 @@ class Allowance:
         self._reckoned = _Reckoned(now, base, use)
         base = base or _NO_LIMIT
         reset = (use.resets - use.moment) / timedelta(seconds=1)
-        if self._later is None or not self._later.holds(base, now + reset):
+        if self._later is None or not self._later.holds(base, now + reset, use):
             self._later = _LaterPeriods.of(base, now + reset, use)
         rest = [(0.0, 0.0)] if use.spent else base.from_time(now).before(reset)
         cut = within_quota(_slow_at_the_end(rest, use), use, 0.0)
@@ -122,16 +124,21 @@ class _LaterPeriods(msgspec.Struct, frozen=True):
     base: Capacity
     begin: float
     """In seconds from the start of the run."""
+    quota: Quota
+    resets: datetime
+    """When they begin: periods are of different lengths."""
     capacity: Capacity
 
     @classmethod
     def of(cls, base: Capacity, begin: float, use: QuotaUse) -> _LaterPeriods:
         then = QuotaUse(use.quota, 0.0, use.resets)
         pieces = base.from_time(begin).pieces
-        return cls(base, begin, Capacity.of(within_quota(pieces, then, _LOOK_AHEAD_SECONDS)))
+        later = Capacity.of(within_quota(pieces, then, _LOOK_AHEAD_SECONDS))
+        return cls(base, begin, use.quota, use.resets, later)
 
-    def holds(self, base: Capacity, begin: float) -> bool:
-        return base is self.base and abs(begin - self.begin) < _JUMP_SECONDS
+    def holds(self, base: Capacity, begin: float, use: QuotaUse) -> bool:
+        same_clock = base is self.base and abs(begin - self.begin) < _JUMP_SECONDS
+        return same_clock and (use.quota, use.resets) == (self.quota, self.resets)
 
 
 def _alike(capacity: Capacity | None, before: Capacity | None, now: float) -> bool:

@@ -85,6 +85,7 @@ class RateSetting(msgspec.Struct):
             name = self.state.waiting.popleft()
             self.state.running.append(name)
             free -= not self._lends(name)
+        self.ends, self.loans = {}, {}
         return dict.fromkeys(self.state.running, math.inf)
 
     def with_loans(self, rates: dict[str, float], budget: float) -> dict[str, float]:

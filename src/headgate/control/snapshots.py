@@ -53,7 +53,7 @@ class Snapshots:
         self._sizes: dict[str, SizeWatch] = {}
         self._sites: dict[str, SiteSnapshot] = {}
         self._moving: Set[str] = frozenset()
-        """Sites that run, or still had a rate in the last snapshot."""
+        """Sites that run, or still had a rate in the last snapshot, or whose end was foreseen."""
 
     def planned(self, forecasts: Mapping[str, Forecast]) -> None:
         """Set the forecasts of sizes."""
@@ -68,7 +68,8 @@ class Snapshots:
             for standing in look.standing(names)
         ]
         self._sites.update({site.name: site for site in changed})
-        self._moving = {site.name for site in changed if site.running or site.rate > 0}
+        running = {site.name for site in changed if site.running or site.rate > 0}
+        self._moving = running | look.ends.keys()
         return Snapshot(
             look.now,
             look.budget,

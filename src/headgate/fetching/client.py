@@ -173,11 +173,13 @@ class HttpFetcher:
 
     def connections(self, site: str, url: str, expected_bytes: float) -> int:
         """Number of concurrent fetches that use the site's share at its host, within politeness."""
-        host = self._origins.locate(url)[0].host
-        rtt, most = self._opener.rtt(host) or 0.0, self._limits.connections_per_host
+        origin, identity = self._origins.locate(url)[0], self._identities.get(site)
+        if identity is not None:
+            origin = identity.route(origin)
+        rtt, most = self._opener.rtt(origin) or 0.0, self._limits.connections_per_host
         demand = self.meter.demand(site, rtt, expected_bytes, most)
         by_windows = receive_window.connections(demand)
-        tally = self._tallies.of_host(host)
+        tally = self._tallies.of_host(origin.host)
         return min(fetches_at_once(by_windows, demand.share, expected_bytes, tally), most)
 
     def under_way(self, site: str) -> int:

@@ -55,7 +55,6 @@ class Identity:
         self.jar = _jar(access)
         self.proxy = Proxy.parse(_secret(access.proxy)) if access.proxy else None
         self._own = _own_lines(access)
-        self._via: dict[Origin, Origin] = {}
         self.entering = asyncio.Lock()
         """Held during a login."""
         self.entered = not access.login
@@ -90,9 +89,7 @@ class Identity:
         """The origin; with its own connections if the site has its own proxy or certificate."""
         if self.proxy is None and not self.access.client_certificate:
             return origin
-        if origin not in self._via:
-            self._via[origin] = replace(origin, via=self._site)
-        return self._via[origin]
+        return replace(origin, via=self._site)
 
     def target(self, origin: Origin, target: str) -> str:
         """The target of the request line: a proxy needs the whole URL."""

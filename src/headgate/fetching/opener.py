@@ -45,8 +45,12 @@ _KEPT = 0.75
 _MOST_ADDRESSES = 4
 
 
+_Way = tuple[str, str]
+"""A host, and the site whose proxy or certificate leads there (`Origin.via`)."""
+
+
 class Opener:
-    """``_rtts``: the shortest round trip seen per host."""
+    """``_rtts``: the shortest round trip seen on each way."""
 
     def __init__(
         self,
@@ -62,25 +66,27 @@ class Opener:
         self._tls = tls
         self._proxies = {site: identity.proxy for site, identity in identities.items()}
         self._own_tls = {site: identity.tls(tls) for site, identity in identities.items()}
-        self._rtts: dict[str, float] = {}
-        self._handshakes: dict[str, float] = {}
-        """Wire bytes of the last TLS handshake with a host: a resumed session takes a tenth, and an
-        overpayment is returned as a burst on the line."""
+        self._rtts: dict[_Way, float] = {}
+        self._handshakes: dict[Origin, float] = {}
+        """Wire bytes of the last TLS handshake with an origin: a resumed session takes a tenth, and
+        an overpayment is returned as a burst on the line."""
         self._first_handshake = _TCP_HANDSHAKE_BYTES + _TLS_HANDSHAKE_BYTES
-        """Expected wire bytes of a handshake with a new host."""
+        """Expected wire bytes of a handshake with a new origin."""
 
-    def rtt(self, host: str) -> float | None:
-        """Round trip to the host in seconds, if known."""
-        return self._rtts.get(host)
+    def rtt(self, origin: Origin) -> float | None:
+        """Round trip to the origin's host in seconds, if known."""
+        return self._rtts.get((origin.host, origin.via))
 
     def fits(self, connection: Connection, request: FetchRequest) -> bool:
         """Whether the site may use the connection, and its window suits the site's rate."""
         if request.method != "GET":
             return False  # it needs a fresh one: see `FetchRequest.method`
-        host, line = connection.origin.host, connection.channel.line
-        if not connection.proxied and not self._may_use(host, connection.address, request.site):
+        origin, line = connection.origin, connection.channel.line
+        if not connection.proxied and not self._may_use(
+            origin.host, connection.address, request.site
+        ):
             return False
-        return fits(line.window, self._wanted(host, request, self._rtts.get(host, 0.0)))
+        return fits(line.window, self._opening(origin, request))
 
     async def open(self, origin: Origin, request: FetchRequest) -> Connection:
         """A new connection after its handshakes. An OSError is this machine's fault."""
@@ -108,7 +114,7 @@ class Opener:
         came = line.settle()
         self._around.meter.settle(site, unpaid - came)
         if origin.secure:
-            self._learn_handshake(origin.host, came)
+            self._learn_handshake(origin, came)
         try:
             channel = Channel(line, stream, self._around.buffers)
             connection = Connection(self._around, origin, channel)
@@ -121,14 +127,14 @@ class Opener:
     def _handshake_bytes(self, origin: Origin) -> float:
         if not origin.secure:
             return _TCP_HANDSHAKE_BYTES
-        return self._handshakes.get(origin.host, self._first_handshake)
+        return self._handshakes.get(origin, self._first_handshake)
 
-    def _learn_handshake(self, host: str, came: float) -> None:
-        if host not in self._handshakes:
+    def _learn_handshake(self, origin: Origin, came: float) -> None:
+        if origin not in self._handshakes:
             self._first_handshake = _KEPT * self._first_handshake + (1 - _KEPT) * came
         if len(self._handshakes) >= _REMEMBERED_TRIPS:
             self._handshakes.clear()
-        self._handshakes[host] = came
+        self._handshakes[origin] = came
 
     def learn(self, connection: Connection) -> None:
         """After a first response: keep its TLS session."""
@@ -147,7 +153,7 @@ class Opener:
         try:
             if not _is_address(address):
                 address = (await self._resolver.resolve(address)).addresses[0]
-            line = await _connected(address, proxy.port, self._opening(origin.host, request))
+            line = await _connected(address, proxy.port, self._opening(origin, request))
         except (OSError, FetchFault) as error:
             if isinstance(error, OSError) and is_ours(error):
                 raise
@@ -176,10 +182,10 @@ class Opener:
         raise fault
 
     async def _fitting(self, address: str, origin: Origin, request: FetchRequest) -> TcpConnection:
-        line = await _connected(address, origin.port, self._opening(origin.host, request))
-        if self._unfit(origin.host, request, line):
+        line = await _connected(address, origin.port, self._opening(origin, request))
+        if self._unfit(origin, request, line):
             line.sock.close()
-            line = await _connected(address, origin.port, self._opening(origin.host, request))
+            line = await _connected(address, origin.port, self._opening(origin, request))
         return line
 
     def _may_use(self, host: str, address: str, site: str) -> bool:
@@ -204,15 +210,15 @@ class Opener:
             return NARROWEST
         return opening(meter.demand(request.site, rtt, request.expected_bytes, most))
 
-    def _opening(self, host: str, request: FetchRequest) -> Opening | None:
-        return self._wanted(host, request, self._rtts.get(host, 0.0))
+    def _opening(self, origin: Origin, request: FetchRequest) -> Opening | None:
+        return self._wanted(origin.host, request, self.rtt(origin) or 0.0)
 
-    def _unfit(self, host: str, request: FetchRequest, line: TcpConnection) -> bool:
-        known = self._rtts.get(host)
+    def _unfit(self, origin: Origin, request: FetchRequest, line: TcpConnection) -> bool:
+        known = self.rtt(origin)
         if known is None and len(self._rtts) >= _REMEMBERED_TRIPS:
             self._rtts.clear()
-        self._rtts[host] = min(line.rtt, known or line.rtt)
-        return known is None and not fits(line.window, self._wanted(host, request, line.rtt))
+        self._rtts[origin.host, origin.via] = min(line.rtt, known or line.rtt)
+        return known is None and not fits(line.window, self._wanted(origin.host, request, line.rtt))
 
 
 async def _connected(address: str, port: int, wanted: Opening | None) -> TcpConnection:

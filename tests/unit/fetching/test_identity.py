@@ -168,7 +168,7 @@ def test_a_proxy_is_told_whole_urls_and_its_password() -> None:
     secure, _ = Origins().locate("https://a.example/")
     assert who.target(secure, "/x") == "/x"
     assert who.route(HOST) != HOST
-    assert who.route(HOST) is who.route(HOST)
+    assert who.route(HOST) == who.route(HOST)
 
 
 def test_the_right_form_is_found() -> None:
