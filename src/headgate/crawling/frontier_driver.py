@@ -107,8 +107,11 @@ class FrontierDriver:
         if not self._tasks.over:
             self.tell(event)
 
-    async def tell_of(self, urls: Sequence[str], depth: int, scores: Scores | None) -> None:
-        """Pass on very many URLs in parts, with pauses as long as each part took."""
+    async def tell_of(
+        self, urls: Sequence[str], depth: int, scores: Scores | None, *, needed: bool = False
+    ) -> None:
+        """Pass on very many URLs in parts, with pauses as long as each part took. ``needed``: page
+        requisites."""
         clock = self._clock
         for start in range(0, len(urls), LINKS_AT_ONCE):
             began = clock.now()
@@ -116,7 +119,7 @@ class FrontierDriver:
             theirs = None if scores is None else {url: scores[url] for url in some if url in scores}
             if self._tasks.over:
                 return
-            self.tell(Found(some, depth, theirs))
+            self.tell(Found(some, depth, theirs, needed))
             await asyncio.sleep(_OTHERS_PART * (clock.now() - began))
 
     async def tell_most(self, event: PageFetched, depth: int) -> PageFetched:

@@ -355,7 +355,7 @@ class SiteRun:
                 page = structs.replace(page, relevance=judged.relevance)
             if read.requisites and self._tools.requisites is not None:
                 needed = self._tools.requisites.wanted(read.requisites)
-                await self._frontier_driver.tell_of(needed, fetch.depth, None)
+                await self._frontier_driver.tell_of(needed, fetch.depth, None, needed=True)
             if isinstance(event, PageFetched) and len(event.links) > LINKS_AT_ONCE:
                 event = await self._frontier_driver.tell_most(event, fetch.depth + 1)
             fetch = self._landed(event, page)

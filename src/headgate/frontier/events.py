@@ -72,12 +72,14 @@ class NotNow(msgspec.Struct, frozen=True, gc=False):
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
-    """URLs from sitemaps or links of other sites. Checked like links."""
+    """URLs from sitemaps or links of other sites, or page requisites. Checked like links."""
 
     urls: Sequence[str]
     depth: int = 1
     scores: Scores | None = None
     """With a focus: of the URLs, from 0 to 1."""
+    needed: bool = False
+    """They are page requisites, which the scope has let in."""
 
 
 class SitemapsNamed(msgspec.Struct, frozen=True, gc=False):

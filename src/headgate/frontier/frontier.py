@@ -248,8 +248,8 @@ class Frontier:
 
     def _find(self, event: Found) -> list[Command]:
         if self._filter.scope.has(event.depth):
-            found = self._filter.links(event.urls)
-            return self._bring(found, event.depth, event.scores)
+            fresh = self._filter.needed if event.needed else self._filter.links
+            return self._bring(fresh(event.urls), event.depth, event.scores)
         self._filter.pass_over(event.urls, Reason.BEYOND_DEPTH)
         return []
 

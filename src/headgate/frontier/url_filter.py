@@ -83,6 +83,12 @@ class UrlFilter:
         self._remember(candidates)
         return self._judged(fresh) if fresh else fresh
 
+    def needed(self, urls: Sequence[str]) -> list[str]:
+        """The same for page requisites, which the scope has just let in: of late it may have
+        refused links to them."""
+        self._lately.difference_update(urls)
+        return self.links(urls)
+
     def pass_over(self, urls: Sequence[str], reason: Reason) -> None:
         """Count links that are not followed where they were found, if they are new and may be in
         scope."""
@@ -139,6 +145,7 @@ class UrlFilter:
     def _following_seeds(self, urls: Sequence[str]) -> list[str]:
         """Of seeds and the pages they redirected to, those that belong to the site; their hosts may
         join it."""
+        self._lately.clear()  # may contain links to a host that joins now
         return [url for url in urls if self.scope.follows_seed(url)]
 
     def _judged(self, fresh: list[str]) -> list[str]:
