@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 from tests.integration.storage.test_volume import run, visit
 from tests.unit.storage.warc.making import make_url
 
@@ -22,7 +23,9 @@ from headgate.features.keep import notices as notice_queue
 from headgate.features.keep.notice_log import NoticeLog
 from headgate.features.keep.notices import ChangeNotices
 from headgate.features.keep.status import NoticeCounts
+from headgate.model.keeping import Keeping
 from headgate.model.page import ArchivedPage, Change, ChangeNotice, PageChange
+from headgate.model.site import Site
 from headgate.storage.collection import RunFolder
 from headgate.storage.journals.journal import Owner
 from headgate.storage.page_states import page_states
@@ -30,6 +33,7 @@ from headgate.storage.page_states import page_states
 __all__ = ["run"]  # a fixture
 
 AGENT = "Headgate/test"
+NOBODY = "http://127.0.0.1:1/"
 
 
 def change(number: int = 1) -> PageChange:
@@ -43,8 +47,8 @@ def change(number: int = 1) -> PageChange:
     )
 
 
-def notice(to: str, number: int = 1) -> ChangeNotice:
-    return ChangeNotice(to, change(number))
+def notice(number: int = 1) -> ChangeNotice:
+    return ChangeNotice(change(number))
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -60,8 +64,12 @@ def script(folder: Path, text: str) -> str:
     return f"{sys.executable} '{path}' 'two words'"
 
 
-def telling(folder: Path, seconds: float = 60.0) -> ChangeNotices:
-    return ChangeNotices(folder, SystemClock(), AGENT, seconds)
+def told_to(**receivers: str) -> list[Site]:
+    return [Site(name, keeping=Keeping(on_change=to)) for name, to in receivers.items()]
+
+
+def telling(folder: Path, to: str, seconds: float = 60.0) -> ChangeNotices:
+    return ChangeNotices(folder, SystemClock(), AGENT, told_to(docs=to), seconds)
 
 
 @asynccontextmanager
@@ -103,9 +111,9 @@ def test_a_command_has_it_on_stdin_and_in_its_environment(tmp_path: Path) -> Non
     )
 
     async def play() -> None:
-        async with telling(tmp_path) as notices:
+        async with telling(tmp_path, command) as notices:
             for number in range(3):
-                notices.tell(notice(command, number))
+                notices.tell(notice(number))
             await until(lambda: notices.counts == NoticeCounts(told=3))
             assert notices.troubles() == ()
 
@@ -124,11 +132,12 @@ def test_no_shell_is_asked_unless_the_user_writes_one(tmp_path: Path) -> None:
     out = tmp_path / "out"
 
     async def play() -> None:
-        async with telling(tmp_path) as notices:
-            notices.tell(notice(f"echo $HEADGATE_SITE > {out}"))
+        async with telling(tmp_path, f"echo $HEADGATE_SITE > {out}") as notices:
+            notices.tell(notice())
             await until(lambda: notices.counts.told == 1)
             assert not out.exists()
-            notices.tell(notice(f"sh -c 'echo $HEADGATE_SITE > {out}'"))
+            notices.take_sites(told_to(docs=f"sh -c 'echo $HEADGATE_SITE > {out}'"))
+            notices.tell(notice())
             await until(lambda: notices.counts.told == 2)
 
     asyncio.run(play())
@@ -140,8 +149,8 @@ def test_a_command_that_never_ends_is_ended_with_all_it_started(tmp_path: Path) 
     command = f"sh -c 'sleep 1000 & echo $! > {pid}; wait'"
 
     async def play() -> None:
-        async with telling(tmp_path, seconds=0.5) as notices:
-            notices.tell(notice(command))
+        async with telling(tmp_path, command, seconds=0.5) as notices:
+            notices.tell(notice())
             await until(lambda: bool(notices.troubles()))
             [trouble] = notices.troubles()
             assert "not done in 0.5 seconds" in trouble.what
@@ -169,8 +178,8 @@ def test_a_command_that_cannot_be_run_is_told_with_a_remedy(
     tmp_path: Path, command: str, what: str, remedy: str
 ) -> None:
     async def play() -> None:
-        async with telling(tmp_path) as notices:
-            notices.tell(notice(command))
+        async with telling(tmp_path, command) as notices:
+            notices.tell(notice())
             await until(lambda: notices.counts.failed == 1)
             [trouble] = notices.troubles()
             assert what in trouble.what
@@ -191,8 +200,8 @@ def test_a_command_that_fails_is_tried_again(
     )
 
     async def play() -> None:
-        async with telling(tmp_path) as notices:
-            notices.tell(notice(command))
+        async with telling(tmp_path, command) as notices:
+            notices.tell(notice())
             await until(lambda: bool(notices.troubles()))
             assert notices.troubles()[0].what.endswith("x really")
             assert len(notices.troubles()[0].what) < 1000
@@ -225,15 +234,15 @@ def test_what_the_machine_lacks_is_no_fault_of_the_command(
     monkeypatch.setattr(notice_queue, "_FIRST_PAUSE", 0.01)
 
     async def play() -> None:
-        async with telling(tmp_path) as notices:
+        async with telling(tmp_path, "true") as notices:
             with monkeypatch.context() as lacking:
                 lacking.setattr(where, what)
-                notices.tell(notice("true"))
+                notices.tell(notice())
                 await until(lambda: bool(notices.troubles()))
             [trouble] = notices.troubles()
             assert trouble.what.endswith(problem)
             assert "it is tried again" in trouble.remedy
-            notices.tell(notice("true", 2))
+            notices.tell(notice(2))
             await until(lambda: notices.counts == NoticeCounts(told=2))
             assert notices.troubles() == ()
 
@@ -243,8 +252,9 @@ def test_what_the_machine_lacks_is_no_fault_of_the_command(
 def test_json_is_posted(tmp_path: Path) -> None:
     async def play() -> None:
         async with hook(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n") as (url, asked):
-            async with telling(tmp_path) as notices:
-                notices.tell(notice(url.replace("http://", "http://me:p%40ss@")))
+            named = url.replace("http://", "http://me:p%40ss@")
+            async with telling(tmp_path, named) as notices:
+                notices.tell(notice())
                 await until(lambda: notices.counts == NoticeCounts(told=1))
             head, _, body = asked[0].partition(b"\r\n\r\n")
             assert head.startswith(b"POST /hook?a=b HTTP/1.1\r\nHost: 127.0.0.1:")
@@ -272,9 +282,9 @@ def test_answers_of_hooks(tmp_path: Path, answer: bytes | None, what: str, faile
     async def play() -> None:
         async with (
             hook(lambda _: answer) as (url, asked),
-            telling(tmp_path, seconds=0.5) as notices,
+            telling(tmp_path, url, seconds=0.5) as notices,
         ):
-            notices.tell(notice(url))
+            notices.tell(notice())
             await until(lambda: bool(notices.troubles()))
             [trouble] = notices.troubles()
             assert what in trouble.what
@@ -287,8 +297,8 @@ def test_answers_of_hooks(tmp_path: Path, answer: bytes | None, what: str, faile
 
 def test_nobody_listening_there(tmp_path: Path) -> None:
     async def play() -> None:
-        async with telling(tmp_path) as notices:
-            notices.tell(notice("http://127.0.0.1:1/"))
+        async with telling(tmp_path, NOBODY) as notices:
+            notices.tell(notice())
             await until(lambda: bool(notices.troubles()))
             assert notices.counts == NoticeCounts(waiting=1)
 
@@ -297,9 +307,9 @@ def test_nobody_listening_there(tmp_path: Path) -> None:
 
 def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
     async def stop_half_way() -> None:
-        async with hook(lambda _: None) as (url, asked), telling(tmp_path) as notices:
+        async with hook(lambda _: None) as (url, asked), telling(tmp_path, url) as notices:
             for number in range(3):
-                notices.tell(notice(url, number))
+                notices.tell(notice(number))
             await until(lambda: bool(asked))
 
     asyncio.run(stop_half_way())
@@ -309,11 +319,11 @@ def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
     for number in list(log.open):
         log.done(number)
     for number in range(3):
-        log.add(notice(f"sh -c 'echo $HEADGATE_URL >> {out}'", number))
+        log.add(notice(number))
     log.close()
 
     async def go_on() -> None:
-        async with telling(tmp_path) as notices:
+        async with telling(tmp_path, f"sh -c 'echo $HEADGATE_URL >> {out}'") as notices:
             await until(lambda: notices.counts == NoticeCounts(told=3))
 
     asyncio.run(go_on())
@@ -326,11 +336,11 @@ def test_a_visit_that_is_not_merged_yet_is_not_told_with_another(tmp_path: Path)
     folder = tmp_path / "notices"
     folder.mkdir()
     for number, name in enumerate(["a.org~2", "b.org~2", "b.org~3"]):
-        told = msgspec.json.encode([notice("http://127.0.0.1:1/", number)])
+        told = msgspec.json.encode([notice(number)])
         (folder / f"{name}.json").write_bytes(told)
 
     async def play() -> None:
-        async with telling(tmp_path) as notices:
+        async with telling(tmp_path, NOBODY) as notices:
             assert notices.counts.waiting == 0, "nor at the start"
             notices.take(Owner("b.org", 2))
             assert notices.counts.waiting == 1
@@ -346,14 +356,14 @@ def test_a_torn_line_and_a_tidied_file(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("headgate.features.keep.notice_log._TIDY_AFTER", 10)
     log = NoticeLog(tmp_path)
     for number in range(30):
-        log.done(log.add(notice("x", number)))
-    last = log.add(notice("x", 99))
+        log.done(log.add(notice(number)))
+    last = log.add(notice(99))
     log.close()
     path = tmp_path / "notices.jsonl"
     assert len(path.read_bytes().splitlines()) < 12
     with path.open("ab") as file:
-        file.write(b'{"number": 100, "notice": {"to"')
-    assert NoticeLog(tmp_path).open == {last: notice("x", 99)}
+        file.write(b'{"number": 100, "notice": {"change"')
+    assert NoticeLog(tmp_path).open == {last: notice(99)}
 
 
 def test_too_many_and_a_full_disk_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,9 +371,9 @@ def test_too_many_and_a_full_disk_are_told(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setattr(module, "MOST_WAITING", 2)
 
     async def play() -> None:
-        async with telling(tmp_path) as notices:
+        async with telling(tmp_path, NOBODY) as notices:
             for number in range(5):
-                notices.tell(notice("http://127.0.0.1:1/", number))
+                notices.tell(notice(number))
             assert notices.counts == NoticeCounts(dropped=3, waiting=2)
             assert "3 notices of changes were dropped" in notices.troubles()[-1].what
             assert "headgate changes" in notices.troubles()[-1].remedy
@@ -384,8 +394,8 @@ def test_the_difference_is_told(tmp_path: Path, run: RunFolder) -> None:
     )
 
     async def play() -> None:
-        async with telling(run.collection) as notices:
-            notices.tell(ChangeNotice(f"sh -c 'cat > {out}'", told, old, new))
+        async with telling(run.collection, f"sh -c 'cat > {out}'") as notices:
+            notices.tell(ChangeNotice(told, old, new))
             await until(lambda: notices.counts == NoticeCounts(told=1))
 
     asyncio.run(play())
@@ -396,10 +406,53 @@ def test_telling_takes_no_time(tmp_path: Path) -> None:
     """A thousand notices to a hook that never answers."""
 
     async def play() -> float:
-        async with hook(lambda _: None) as (url, _), telling(tmp_path) as notices:
+        async with hook(lambda _: None) as (url, _), telling(tmp_path, url) as notices:
             start = time.process_time()
             for number in range(1000):
-                notices.tell(notice(url, number))
+                notices.tell(notice(number))
             return (time.process_time() - start) / 1000
 
     assert asyncio.run(play()) < 0.005
+
+
+def test_what_waits_goes_to_whom_the_site_file_names_now(tmp_path: Path) -> None:
+    """Not to whom it named once, nor to whom the collection names."""
+    log = NoticeLog(tmp_path)
+    for number, site in enumerate(["docs", "news", "gone"]):
+        log.add(ChangeNotice(structs.replace(change(number), site=site)))
+    log.close()
+    path = tmp_path / "notices.jsonl"
+    evil = path.read_bytes().replace(b'"notice":{', b'"notice":{"to":"touch evil",')
+    path.write_bytes(evil)
+    said = tmp_path / "said"
+
+    async def play() -> None:
+        sites = told_to(docs=NOBODY, news="", other="touch other")
+        async with ChangeNotices(tmp_path, SystemClock(), AGENT, sites) as notices:
+            assert notices.counts == NoticeCounts(waiting=1), "news and gone name nobody"
+            await until(lambda: bool(notices.troubles()))
+            notices.take_sites(told_to(docs=f"sh -c 'echo $HEADGATE_URL >> {said}'"))
+            assert notices.troubles() == (), "what is named no more troubles nobody"
+            await until(lambda: notices.counts == NoticeCounts(told=1))
+
+    asyncio.run(play())
+    assert said.read_text() == "https://a.org/0\n"
+    assert not (tmp_path / "evil").exists()
+    assert NoticeLog(tmp_path).open == {}
+
+
+def test_a_receiver_named_no_more_gets_no_second_try(tmp_path: Path) -> None:
+    """The site file changes while a notice is on its way; that try fails."""
+
+    async def play() -> None:
+        async with (
+            hook(lambda _: None) as (url, asked),
+            telling(tmp_path, url, seconds=0.5) as notices,
+        ):
+            notices.tell(notice())
+            await until(lambda: bool(asked))
+            notices.take_sites(told_to(docs="true"))
+            assert notices.counts == NoticeCounts(waiting=1)
+            await until(lambda: notices.counts == NoticeCounts(told=1))
+
+    asyncio.run(play())

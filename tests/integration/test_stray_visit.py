@@ -52,7 +52,7 @@ def test_its_changes_and_links_are_passed_on(run: RunFolder) -> None:
     volumes = SimpleNamespace(enter=lambda: run, leave=lambda _: None)
 
     async def play() -> None:
-        async with ChangeNotices(run.collection, SystemClock(), "Headgate/test") as notices:
+        async with ChangeNotices(run.collection, SystemClock(), "Headgate/test", [site]) as notices:
             keeping: Any = SimpleNamespace(
                 collection=Collection(run.collection),
                 catalog=SimpleNamespace(record_visits=recorded.extend),

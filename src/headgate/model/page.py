@@ -145,13 +145,12 @@ class ArchivedPage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ChangeNotice(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A change of a page that the user wants to be notified of."""
+    """A change of a page that the user wants to be notified of.
 
-    to: str
-    """The site's ``on_change``: a command or a URL."""
+    It waits in the collection, which may be somebody else's: who gets it, and what does not count
+    as a change, is asked of the site file when it is delivered."""
+
     change: PageChange
     """May come without its difference, which is computed when the notice is delivered."""
     old: ArchivedPage | None = None
     new: ArchivedPage | None = None
-    ignore: tuple[str, ...] = ()
-    """The site's rules for what does not count as a change."""

@@ -66,7 +66,7 @@ async def keep(job: KeepJob, parts: Parts, watcher: KeepWatcher) -> KeepStatus:
     collection = Collection(job.out)
     with collection.lock(), parts.open_catalog(collection.catalog) as catalog:
         agent = fetcher_settings((), job.contact).user_agent
-        async with ChangeNotices(collection.path, parts.clock, agent) as notices:
+        async with ChangeNotices(collection.path, parts.clock, agent, job.sites) as notices:
             keeper = Keeper(
                 job, collection, catalog=catalog, parts=parts, watcher=watcher, notices=notices
             )
@@ -284,6 +284,7 @@ class Keeper:
         save_ignore_rules(self._collection.path, sites)
         save_retention(self._collection.path, sites)
         self._links.take_sites(sites)
+        self._notices.take_sites(sites)
         self._job = structs.replace(self._job, sites=tuple(sites))
         if before != {site.name: site.seeds for site in sites}:
             self.legs.interrupt("new sites")

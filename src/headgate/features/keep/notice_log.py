@@ -210,15 +210,14 @@ def _notice(
     before: PageMemory | None,
     page: PageMemory,
 ) -> ChangeNotice:
-    keeping = site.keeping
     seen = None if before is None or not before.told_at else before.told_at
     told = PageChange(
         change, site.name, url=page.url, title=title, seen_at=page.asked, before_at=seen
     )
     if change is not Change.CHANGED or before is None:
-        return ChangeNotice(keeping.on_change, told)
+        return ChangeNotice(told)
     old, new = (
         ArchivedPage(files.names[one.file], one.offset, one.original_url or one.url, one.digest)
         for one in (before, page)
     )
-    return ChangeNotice(keeping.on_change, told, old, new, keeping.ignore)
+    return ChangeNotice(told, old, new)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections import deque
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 from types import TracebackType
@@ -26,8 +26,9 @@ from headgate.features.keep.notice_delivery import CommandEnd, PostAnswer, post_
 from headgate.features.keep.notice_log import NoticeLog, take_news
 from headgate.features.keep.status import NoticeCounts, Trouble
 from headgate.model.errors import HeadgateError, WorldFault
-from headgate.model.keeping import is_web_hook
+from headgate.model.keeping import Keeping, is_web_hook
 from headgate.model.page import ArchivedPage, Change, ChangeNotice, PageChange
+from headgate.model.site import Site
 from headgate.reading.change_detection import Noise
 from headgate.storage.journals.journal import Owner
 from headgate.storage.page_states import PageState
@@ -131,6 +132,28 @@ class NoticeQueue:
             del self._listeners[to]
         return True
 
+    def readdress(self, receiver: Callable[[int], str]) -> list[int]:
+        """Give each notice to whom ``receiver`` names for its number, after what waits there;
+        returns those that nobody gets (""), which are forgotten. What is being delivered stays."""
+        moved: list[int] = []
+        for to, listener in list(self._listeners.items()):
+            first = listener.waiting[0] if listener.waiting else None
+            waiting, listener.waiting = listener.waiting, deque[int]()
+            for number in waiting:
+                stays = receiver(number) == to or (listener.busy and number == first)
+                (listener.waiting if stays else moved).append(number)
+            if listener.waiting and listener.waiting[0] == first:
+                continue
+            listener.tries = 0
+            if not listener.waiting and not listener.failures:
+                del self._listeners[to]
+        self.waiting -= len(moved)
+        given = [(number, receiver(number)) for number in sorted(moved)]
+        for number, to in given:
+            if to:
+                self.add(number, to)
+        return [number for number, to in given if not to]
+
     def next_try(self) -> float | None:
         """When `start` has something again; None: not until something is added or ended."""
         if self._busy >= _AT_ONCE:
@@ -172,14 +195,19 @@ class _Try:
 
 @dataclass(slots=True)
 class ChangeNotices:
-    """Use as ``async with ChangeNotices(collection, clock, agent) as notices``. Deliveries that are
-    in progress at its end are repeated after the next start."""
+    """Use as ``async with ChangeNotices(collection, clock, agent, sites) as notices``. Deliveries
+    that are in progress at its end are repeated after the next start.
+
+    What is run or posted to is named by these sites, never by the collection."""
 
     collection: Path
     clock: Clock
     agent: str
     """User agent of the requests to hooks."""
+    sites: InitVar[Iterable[Site]]
     seconds: float = _SECONDS
+    _keepings: dict[str, Keeping] = field(init=False)
+    """By site."""
     _queue: NoticeQueue = field(default_factory=NoticeQueue)
     _log: NoticeLog | None = None
     """Opened with the first notice."""
@@ -188,6 +216,9 @@ class ChangeNotices:
     _dropped_since: float = 0.0
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self, sites: Iterable[Site]) -> None:
+        self._keepings = _keepings(sites)
 
     async def __aenter__(self) -> Self:
         if NoticeLog.is_in(self.collection):
@@ -213,8 +244,21 @@ class ChangeNotices:
         for notice in take_news(self.collection, owner):
             self.tell(notice)
 
+    def take_sites(self, sites: Iterable[Site]) -> None:
+        """Notices that wait go to whom these name; those of other sites are dropped."""
+        keepings = _keepings(sites)
+        if keepings != self._keepings:
+            self._keepings = keepings
+            named = {keeping.on_change for keeping in keepings.values()}
+            self._faults = {to: fault for to, fault in self._faults.items() if to in named}
+            self._readdress()
+            self._news.set()
+
     def tell(self, notice: ChangeNotice) -> None:
-        """Queue a notice for its receiver. Never waits and never fails."""
+        """Queue a notice for its receiver, if its site names one. Never waits and never fails."""
+        to = self._receiver(notice)
+        if not to:
+            return
         if self._queue.waiting >= MOST_WAITING:
             self._drop()
             return
@@ -223,7 +267,7 @@ class ChangeNotices:
         except WorldFault:
             self._drop()
             return
-        self._queue.add(number, notice.to)
+        self._queue.add(number, to)
         self._news.set()
 
     @property
@@ -244,9 +288,27 @@ class ChangeNotices:
         if self._log is None:
             self._log = NoticeLog(self.collection)
             for number, notice in list(self._log.open.items()):
-                if not self._queue.add(number, notice.to):
+                to = self._receiver(notice)
+                if not to or not self._queue.add(number, to):
                     self._log.done(number)
         return self._log
+
+    def _receiver(self, notice: ChangeNotice) -> str:
+        """A command or a URL; empty: nobody is to be told."""
+        keeping = self._keepings.get(notice.change.site)
+        return "" if keeping is None else keeping.on_change
+
+    def _readdress(self) -> None:
+        log = self._log
+        if log is None:
+            return
+        for number in self._queue.readdress(lambda number: self._receiver(log.open[number])):
+            self._done(log, number)
+
+    def _done(self, log: NoticeLog, number: int) -> None:
+        """If the disk is full, it is sent again after a restart."""
+        with suppress(WorldFault):
+            log.done(number)
 
     def _drop(self) -> None:
         if not self._queue.dropped:
@@ -272,7 +334,7 @@ class ChangeNotices:
 
     async def _try(self, to: str, number: int) -> None:
         log = self._open()
-        tried = await self._tried(log.open[number])
+        tried = await self._tried(to, log.open[number])
         if not tried.problem:
             self._faults.pop(to, None)
         else:
@@ -280,24 +342,25 @@ class ChangeNotices:
             what = f"{to} did not get a notice of a change: {tried.problem}"
             self._faults[to] = Trouble(what, since, tried.remedy)
         if self._queue.ended(to, tried.outcome, self.clock.now()):
-            # If the disk is full, it is sent again after a restart.
-            with suppress(WorldFault):
-                log.done(number)
+            self._done(log, number)
+        else:
+            self._readdress()  # the site file may have changed meanwhile
         self._news.set()
 
-    async def _tried(self, notice: ChangeNotice) -> _Try:
+    async def _tried(self, to: str, notice: ChangeNotice) -> _Try:
         """Whatever goes wrong here is a failed try: its receiver would else be busy for ever."""
         try:
-            return await self._told(notice)
+            return await self._told(to, notice)
         except Exception as error:
             problem = getattr(error, "strerror", None) or str(error) or repr(error)
             return _Try(NoticeOutcome.FAILED, problem, _MACHINE)
 
-    async def _told(self, notice: ChangeNotice) -> _Try:
-        change = await asyncio.to_thread(_with_difference, self.collection, notice)
+    async def _told(self, to: str, notice: ChangeNotice) -> _Try:
+        keeping = self._keepings.get(notice.change.site, Keeping())
+        change = await asyncio.to_thread(_with_difference, self.collection, notice, keeping.ignore)
         document = msgspec.json.encode(change)
-        if is_web_hook(notice.to):
-            return _answered(await post_json(notice.to, document, self.seconds, self.agent))
+        if is_web_hook(to):
+            return _answered(await post_json(to, document, self.seconds, self.agent))
         brief = msgspec.json.encode(msgspec.structs.replace(change, difference=(), more_lines=0))
         environment = {
             "HEADGATE_CHANGE": brief.decode(),
@@ -306,7 +369,7 @@ class ChangeNotices:
             "HEADGATE_URL": _for_environment(change.url),
         }
         line = document + b"\n"  # so that a command may gather lines
-        return _ended(await run_command(notice.to, line, environment, self.seconds), notice.to)
+        return _ended(await run_command(to, line, environment, self.seconds), to)
 
 
 def _answered(answer: PostAnswer) -> _Try:
@@ -332,13 +395,17 @@ def _ended(end: CommandEnd, command: str) -> _Try:
     return _Try(NoticeOutcome.FAILED, end.problem, "correct the command; it is tried again")
 
 
-def _with_difference(collection: Path, notice: ChangeNotice) -> PageChange:
+def _keepings(sites: Iterable[Site]) -> dict[str, Keeping]:
+    return {site.name: site.keeping for site in sites if site.keeping.on_change}
+
+
+def _with_difference(collection: Path, notice: ChangeNotice, ignore: tuple[str, ...]) -> PageChange:
     """The change with the difference of its text, if that can be made."""
     change = notice.change
     if change.change is not Change.CHANGED or notice.old is None or notice.new is None:
         return change
     try:
-        noise = Noise.of(notice.ignore)
+        noise = Noise.of(ignore)
         old = _state(notice.old, change.before_at or 0.0)
         new = _state(notice.new, change.seen_at)
         found = changed_page(collection, (change.site, change.url), old, new, noise)

@@ -58,6 +58,21 @@ def test_too_many_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> No
     assert (queue.waiting, queue.dropped) == (3, 2)
 
 
+def test_notices_go_to_whom_is_named_now() -> None:
+    queue = NoticeQueue()
+    for number, to in enumerate("aabbc"):
+        queue.add(number, to)
+    assert list(queue.start(0.0)) == [("a", 0), ("b", 2), ("c", 4)]
+    assert not queue.ended("c", NoticeOutcome.FAILED, 0.0)
+    assert queue.readdress({0: "d", 1: "d", 2: "b", 3: "", 4: "e"}.__getitem__) == [3]
+    queue.check()
+    assert queue.waiting == 4
+    assert list(queue.start(0.0)) == [("d", 1), ("e", 4)], "c was waited for, e need not be"
+    assert not queue.ended("a", NoticeOutcome.FAILED, 0.0), "it goes on where it was under way"
+    assert queue.readdress(lambda _: "") == [0]
+    queue.check()
+
+
 class Telling(RuleBasedStateMachine):
     """Any order of events: each notice ends once, in the order of its listener."""
 
@@ -90,6 +105,21 @@ class Telling(RuleBasedStateMachine):
         del self.under_way[to]
         if self.queue.ended(to, outcome, self.now):
             self.expected[to].pop(0)
+
+    @rule(data=st.data())
+    def readdress(self, data: st.DataObject) -> None:
+        numbers = [number for waiting in self.expected.values() for number in waiting]
+        named = {number: data.draw(st.sampled_from(["", *"abcdefg"])) for number in numbers}
+        going = []
+        for to, waiting in list(self.expected.items()):
+            busy = waiting[:1] if to in self.under_way else []
+            going += [number for number in waiting if named[number] != to and number not in busy]
+            self.expected[to] = [number for number in waiting if number not in going]
+        for number in sorted(going):
+            if named[number]:
+                self.expected.setdefault(named[number], []).append(number)
+        gone = [number for number in sorted(going) if not named[number]]
+        assert self.queue.readdress(named.__getitem__) == gone
 
     @invariant()
     def sound(self) -> None:

@@ -69,7 +69,7 @@ async def keep_by_nodes(
     collection = Collection(job.out)
     with collection.lock(), grid.open_catalog(collection.catalog) as catalog:
         agent = fetcher_settings(job.sites, job.contact).user_agent
-        async with ChangeNotices(collection.path, parts.clock, agent) as notices:
+        async with ChangeNotices(collection.path, parts.clock, agent, job.sites) as notices:
             keeping = _KeepByNodes(
                 job,
                 terms,
