@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-from tests.simulation.kept_web import BEGIN, HOUR, ChangingPages, keep_job, keep_virtually, site
+import pytest
+from msgspec.structs import replace
+from tests.simulation.kept_web import (
+    BEGIN,
+    HOUR,
+    ChangingPages,
+    keep_job,
+    keep_virtually,
+    site,
+)
 
 from headgate.model.fetch import FetchRequest
 from headgate.model.keeping import Keeping
 from headgate.model.site import Site
 from headgate.model.units import Seconds
+from headgate.reading.links import links_in
 from headgate.storage.collection import Collection
 from headgate.storage.memory.site import SiteMemory
 from headgate.testing.simulated_web import Answer
@@ -70,3 +81,62 @@ def test_a_folder_of_a_host_is_a_site_with_links_of_its_own(tmp_path: Path) -> N
         assert memory.find("http://a.example/hidden/x") is not None
     with SiteMemory(Collection(tmp_path).memory("pages"), "pages") as memory:
         assert memory.find("http://a.example/hidden/x") is None
+
+
+HIDDEN = "http://a.example/hidden/x"
+
+
+def keep_with_older_rules(
+    out: Path, web: LinkedPages, days: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an older version did that knew of no rules and read links to hidden pages wrongly."""
+
+    def wrong(*args: Any) -> Any:
+        page = links_in(*args)
+        return replace(page, urls=[url for url in page.urls if url != HIDDEN])
+
+    with monkeypatch.context() as older:
+        older.setattr("headgate.crawling.page_reader.links_in", wrong)
+        for module in ("storage.warc.archive", "storage.memory.page", "features.keep.kept_memory"):
+            older.setattr(f"headgate.{module}.LINK_RULES", 0)
+        keep_virtually(keep_job(out, [site("a.example")], days), web)
+    assert HIDDEN not in web.asked
+
+
+@pytest.mark.parametrize("archived", [True, False])
+def test_links_that_were_read_wrongly_are_read_again_from_pages_that_did_not_change(
+    tmp_path: Path, archived: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As soon as the pages may be asked for again, once; and whole where the archive is gone."""
+    web = LinkedPages(["a.example"], pages=4, rates=(0.0,), outside=(HIDDEN,))
+    keep_with_older_rules(tmp_path, web, 0.2, monkeypatch)
+    before = {url: list(times) for url, times in web.asked.items()}
+    if not archived:
+        for file in tmp_path.glob("runs/*/warc/*"):
+            file.unlink()
+    begin = max(map(max, before.values())) + 600
+    keep_virtually(keep_job(tmp_path, [site("a.example")], 0.2), web, begin=begin)
+    (found,) = web.asked[HIDDEN]
+    for url, times in before.items():
+        (again,) = web.asked[url][len(times) :]
+        assert times[-1] + HOUR <= again < times[-1] + HOUR + 900
+        assert again < found + 900
+    with SiteMemory(Collection(tmp_path).memory("a.example"), "a.example") as memory:
+        assert {page.url for page in memory} == {*before, HIDDEN}
+        assert not any(page.links_unknown for page in memory)
+    assert all(len(sent) == 1 for sent in web.sent.values()), "nothing changed"
+
+
+def test_pages_whose_links_are_known_wait_for_their_turn(tmp_path: Path) -> None:
+    """The control: after a day, for the same pages."""
+    web = LinkedPages(["a.example"], pages=4, rates=(0.0,), outside=(HIDDEN,))
+    keep_virtually(keep_job(tmp_path, [site("a.example")], 0.2), web)
+    assert HIDDEN in web.asked
+    before = {url: list(times) for url, times in web.asked.items()}
+    begin = max(map(max, before.values())) + 600
+    keep_virtually(keep_job(tmp_path, [site("a.example")], 0.2), web, begin=begin)
+    early = {
+        url: [at for at in web.asked[url] if at < times[-1] + 2 * HOUR]
+        for url, times in before.items()
+    }
+    assert early == before

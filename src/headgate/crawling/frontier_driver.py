@@ -30,6 +30,7 @@ from headgate.frontier.events import (
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.priority_queue import Scores
 from headgate.model.fetch import Fetched, FetchFailure
+from headgate.model.page import Links
 from headgate.reading.sitemaps import Sitemap
 
 __all__ = ["LINKS_AT_ONCE", "Choose", "FrontierDriver", "ResponseEvents"]
@@ -213,7 +214,7 @@ class ResponseEvents(msgspec.Struct, frozen=True):
             try:
                 return await read_aside(self.site, self.reader.read, fetched, None)
             except Unreadable:
-                return ReadPage(unreadable=True)
+                return ReadPage(links=Links(()), unreadable=True)
         if self.second_reader is None:
             return self.reader.read(fetched, body)
         return await self.second_reader.read(self.reader, fetched, body)

@@ -12,6 +12,7 @@ import msgspec
 from headgate.model.fetch import Fetched, FetchFailure
 
 __all__ = [
+    "LINK_RULES",
     "ArchivedPage",
     "Change",
     "ChangeNotice",
@@ -23,6 +24,11 @@ __all__ = [
     "payload_digest",
 ]
 
+LINK_RULES = 1
+"""Version of the rules by which pages' links are read. A higher number makes all that is known of
+pages' links count as unknown: unchanged pages are read again, from the archive where it is at hand.
+To be raised when links were read wrongly, as before 1, or when many more are found.
+"""
 _STRING_BYTES = 57
 """Overhead of a string in a list."""
 
@@ -81,6 +87,7 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     title: str = ""
     language: str = ""
     links: Links | None = None
+    """None: they were not read."""
     earlier: Earlier | None = None
     """What the conditional request was based on. A 304, or a payload with its digest, becomes a
     revisit record; anything else is archived in full."""

@@ -54,3 +54,5 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
     """Number of the visit; 0: the only one of its run."""
     unchanged: bool = False
     """The same as an earlier run or visit archived."""
+    link_rules: Count = 0
+    """`LINK_RULES` by which its links were read; 0: they were not, or before this is recorded."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.unit.storage.warc.making import make_body, make_url
 
 from headgate.storage.collection import Collection
-from headgate.storage.memory.known_pages import KnownPages
+from headgate.storage.memory.known_pages import KnownPages, LentPages, VisitedPages
 
 from .crawled import SHARED_BODY, crawl_again, crawl_once
 
@@ -85,3 +85,30 @@ def test_an_archive_that_was_moved_away_or_damaged_gives_nothing(tmp_path: Path)
         assert known.stored(make_url(3), earlier) is None
     with known_of(tmp_path) as known:
         assert known.find(make_url(3)) is None, "no condition can be made of it"
+
+
+def test_an_unchanged_page_is_read_in_a_visit_if_its_links_are_unknown(tmp_path: Path) -> None:
+    """Page 5 was stored without its links."""
+    crawl_once(tmp_path)
+    with closing(VisitedPages(Collection(tmp_path), "docs")) as known:
+        payloads = {}
+        for number in (3, 5):
+            earlier = known.find(make_url(number))
+            assert earlier is not None
+            stored = known.stored(make_url(number), earlier)
+            assert stored is not None
+            payloads[number] = stored.payload
+        assert payloads == {3: b"", 5: SHARED_BODY}
+
+
+def test_without_the_archive_a_page_whose_links_are_unknown_is_asked_for_whole(
+    tmp_path: Path,
+) -> None:
+    crawl_once(tmp_path)
+    with known_of(tmp_path) as here, closing(LentPages(Collection(tmp_path), "docs")) as lent:
+        full, lean = here.find(make_url(5)), lent.find(make_url(5))
+        assert full is not None
+        assert lean is not None
+        assert (full.etag, full.last_modified) == ('"v1"', "long ago")
+        assert (lean.etag, lean.last_modified, lean.digest) == ("", "", full.digest)
+        assert lent.find(make_url(3)) == here.find(make_url(3))

@@ -27,6 +27,7 @@ from headgate.features.keep.recrawl.rates import RatePrior
 from headgate.features.keep.recrawl.site_outlook import Outlook
 from headgate.features.keep.visit_memory import LEFT_OUT
 from headgate.frontier.scope import host_of
+from headgate.model.page import LINK_RULES
 from headgate.model.site import Site
 from headgate.storage.memory.page import PageMemory
 from headgate.storage.memory.site import MemorySummary, SiteMemory
@@ -87,6 +88,7 @@ def read_known_site(
     arrays.validators = np.array([page.heeds_conditions for page in pages], dtype=bool)
     arrays.not_before = np.array([_waits(page, terms, now) for page in pages], dtype=float)
     arrays.told_at = np.array([page.modified for page in pages], dtype=float)
+    arrays.links_unknown = np.array([page.links_unknown for page in pages], dtype=bool)
     arrays.histories = histories_of([page.history for page in pages])
     summary = memory.summary
     costs = LookCosts() if state is None or state.costs is None else LookCosts(*state.costs)
@@ -107,7 +109,8 @@ def basis_of(policy: PagePolicy, site: Site) -> str:
     """What an outlook depends on beside the pages: one made on another basis cannot be compared
     with those of other sites."""
     keeping = site.keeping
-    return f"{policy} {keeping.importance} {keeping.fresh_within} {keeping.min_interval}"
+    terms = f"{keeping.importance} {keeping.fresh_within} {keeping.min_interval}"
+    return f"{policy} {terms} {LINK_RULES}"
 
 
 def encode_outlook(outlook: Outlook, basis: str) -> bytes:

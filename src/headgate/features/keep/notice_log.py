@@ -189,7 +189,7 @@ def _found(
             continue
         before = old.find(sighting.url)
         page = after(before, sighting)
-        if page.gone and before is not None and not before.gone:
+        if page.gone and not (page.never_there or before is None or before.gone):
             yield Change.GONE, before, page
         elif page.failing or not page.changed:
             continue

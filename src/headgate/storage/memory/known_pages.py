@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from itertools import islice
 
+from msgspec.structs import replace
+
 from headgate.frontier.seen_urls import Hashes
 from headgate.model.fetch import Fetched
 from headgate.model.page import Earlier
@@ -48,6 +50,10 @@ class KnownPages:
             self._there[file] = self._is_there(file)
         return earlier_of(page, file) if self._there[file] else None
 
+    def _links_unknown(self, url: str) -> bool:
+        page = self._memory.find(url)
+        return page is not None and page.links_unknown
+
     def _is_there(self, file: str) -> bool:
         """Nothing outside the collection is read as part of its archive."""
         within = _WARC_FILE.fullmatch(file) is not None and ".." not in file.split("/")
@@ -61,7 +67,8 @@ class KnownPages:
             yield from _by_depth(self._memory, lambda page: page.never_asked)
 
     def pages(self) -> Iterator[tuple[int, Sequence[str]]]:
-        return _by_depth(self._memory, lambda page: not page.gone)
+        """Without what was never there: if a link still leads to it, that link is followed."""
+        return _by_depth(self._memory, lambda page: not (page.gone or page.never_there))
 
     def by_depth(self, urls: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
         found = (page for url in urls if (page := self._memory.find(url)) is not None)
@@ -77,10 +84,12 @@ class KnownPages:
 
 
 class VisitedPages(KnownPages):
-    """The same for a visit to some pages. Unchanged pages need not be read, since their content and
-    links are known; only the existence of their records is checked."""
+    """The same for a visit to some pages. Unchanged pages need not be read, if their content and
+    links are known; then only the existence of their records is checked."""
 
     def stored(self, url: str, earlier: Earlier) -> Fetched | None:
+        if self._links_unknown(url):
+            return super().stored(url, earlier)
         try:
             with (self._folder / earlier.file).open("rb") as file:
                 is_there = os.pread(file.fileno(), len(_GZIP_MAGIC), earlier.offset) == _GZIP_MAGIC
@@ -90,20 +99,29 @@ class VisitedPages(KnownPages):
 
 
 class LentPages(KnownPages):
-    """The same on another machine, without the archive."""
+    """The same on another machine, without the archive. A page whose links are unknown has to be
+    sent in full."""
 
     def find(self, url: str) -> Earlier | None:
         page = self._memory.find(url)
-        return None if page is None else earlier_of(page, self._memory.file(page))
+        earlier = None if page is None else earlier_of(page, self._memory.file(page))
+        if earlier is None or page is None or not page.links_unknown:
+            return earlier
+        return replace(earlier, etag="", last_modified="")
+
+    def pages(self) -> Iterator[tuple[int, Sequence[str]]]:
+        """With what was never there: unchanged pages may link to it, and nobody reads them."""
+        return _by_depth(self._memory, lambda page: not page.gone)
 
     def stored(self, url: str, earlier: Earlier) -> Fetched | None:  # noqa: ARG002 - the port's
         return _unread(url)
 
 
 def _unread(url: str) -> Fetched:
+    """Of a page that did not change, nothing is read."""
     return Fetched(
         url,
-        HTTPStatus.OK,
+        HTTPStatus.NOT_MODIFIED,
         headers=(),
         request_head=b"",
         response_head=b"",

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.model.look_history import with_look
-from headgate.model.page import Earlier
+from headgate.model.page import LINK_RULES, Earlier
 from headgate.storage.safe_files import Amount, Count, Moment, Status
 
 __all__ = ["PageLook", "PageMemory", "Sighting", "after", "earlier_of"]
@@ -74,10 +74,24 @@ class PageMemory(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Conditional requests in a row that were answered in full with unchanged content."""
     modified: Moment = 0.0
     """Newest date of change in a sitemap; 0: none."""
+    link_rules: Count = 0
+    """`LINK_RULES` by which the links of its content were last read; 0: before this is recorded, or
+    the memory was rebuilt."""
 
     @property
     def never_asked(self) -> bool:
         return not self.looks
+
+    @property
+    def never_there(self) -> bool:
+        """Whether every look at it was in vain: a link may name what does not exist."""
+        return 0 < self.looks == self.missing
+
+    @property
+    def links_unknown(self) -> bool:
+        """Whether the links of its content were read by older rules, and have to be read again even
+        if it did not change."""
+        return self.told_at > 0 and self.link_rules < LINK_RULES
 
     @property
     def gone(self) -> bool:
@@ -122,6 +136,8 @@ class PageLook(msgspec.Struct, frozen=True, array_like=True, gc=False):
     original_at: float
     file: int
     offset: int
+    link_rules: int = 0
+    """As in `PageMemory`; 0: the links were not read."""
 
 
 class Sighting(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -163,7 +179,12 @@ def after(known: PageMemory | None, met: Sighting) -> PageMemory:
         told = replace(_told(looked, before, look.at, changed=changed), unheeded=unheeded)
         return _with_content(told, look, changed=changed)
     if look.status == HTTPStatus.NOT_MODIFIED and look.digest:
-        same = replace(look, size_bytes=before.size_bytes, content=look.content or before.content)
+        same = replace(
+            look,
+            size_bytes=before.size_bytes,
+            content=look.content or before.content,
+            link_rules=look.link_rules or before.link_rules,
+        )
         told = replace(_told(looked, before, look.at, changed=False), unheeded=0)
         return _with_content(told, same, changed=False)
     return replace(looked, failing=before.failing + 1)
@@ -217,6 +238,7 @@ def _with_content(page: PageMemory, look: PageLook, *, changed: bool) -> PageMem
         original_at=look.original_at,
         file=look.file,
         offset=look.offset,
+        link_rules=look.link_rules,
     )
 
 

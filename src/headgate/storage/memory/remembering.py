@@ -3,7 +3,7 @@
 A site is merged from its journal when it is done, or when the run is sealed, at its end or at an
 interrupt; merging is idempotent. A memory that is lost or damaged is rebuilt from the tables of
 finished runs and the journals of an unfinished one. URLs that were never requested are not in the
-tables: the links of the pages bring them back.
+tables: the links of the pages bring them back, which count as unknown after a rebuild.
 """
 
 from __future__ import annotations
@@ -144,4 +144,5 @@ def _look(row: PageRow, content: bytes, shelf: str, files: Files, began: float) 
         original_at=row.original_at or row.fetched_at,
         file=files.number(file) if held else 0,
         offset=row.original_offset if elsewhere else row.warc_offset,
+        link_rules=row.link_rules,
     )

@@ -165,7 +165,7 @@ class VisitCounts(msgspec.Struct):
             right = page.changes > before.changes
             self.dates_right += right
             self.dates_wrong += not right
-        if page.gone and not (before is not None and before.gone):
+        if page.gone and not (page.never_there or (before is not None and before.gone)):
             self.gone += 1
         elif page.failing:
             self.failed += 1

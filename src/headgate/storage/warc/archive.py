@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headgate.model.fetch import Fetched, FetchFailure
-from headgate.model.page import Earlier, Page, payload_digest
+from headgate.model.page import LINK_RULES, Earlier, Page, payload_digest
 from headgate.reading.urls import MAX_LENGTH
 from headgate.storage.page import PageRow
 from headgate.storage.warc import records
@@ -143,6 +143,7 @@ def _row(
         original_offset=earlier.offset if earlier else 0,
         visit=visit,
         unchanged=unchanged,
+        link_rules=0 if page.links is None else LINK_RULES,
     )
 
 

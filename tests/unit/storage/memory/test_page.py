@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.model.look_history import gaps_of
+from headgate.model.page import LINK_RULES
 from headgate.storage.memory.page import PageLook, PageMemory, Sighting, after, earlier_of
 
 URL = "http://site.test/"
@@ -131,3 +132,27 @@ def test_a_memory_of_before_tells_when_it_was_told() -> None:
     old = PageMemory(URL, 1, BEGAN, asked=5.0, status=200, looks=1, changed=5.0)
     assert old.told_at == 5.0
     assert replace(old, status=503).told_at == 5.0, "when its content was seen first"
+
+
+def test_links_are_unknown_until_they_are_read_by_the_rules_of_now() -> None:
+    assert not after(None, Sighting(URL, 4, BEGAN)).links_unknown, "it has no content"
+    assert not seen(None, look(1.0, 404)).links_unknown
+    assert not seen(None, look(1.0, link_rules=LINK_RULES)).links_unknown
+    page = seen(None, look(1.0, link_rules=LINK_RULES - 1))
+    assert page.links_unknown
+    unread = look(2.0, 304, digest=b"one")
+    assert seen(page, unread).links_unknown, "nothing was read"
+    known = seen(page, replace(unread, link_rules=LINK_RULES))
+    assert not known.links_unknown, "the archived page was read again"
+    assert not seen(known, replace(unread, at=3.0)).links_unknown
+    assert not seen(known, look(3.0, 500)).links_unknown
+    assert seen(known, look(3.0, content=b"two")).links_unknown, "of the new content none were read"
+
+
+def test_what_was_never_there_is_not_gone_from_anywhere() -> None:
+    page = seen(None, look(1.0, 404), look(2.0, 404))
+    assert page.gone
+    assert page.never_there
+    assert not seen(None, look(1.0), look(2.0, 404), look(3.0, 404)).never_there
+    assert not seen(None, look(1.0, 301), look(2.0, 404), look(3.0, 404)).never_there
+    assert not after(None, Sighting(URL, 4, BEGAN)).never_there

@@ -118,6 +118,9 @@ class SitePages:
     """Not fetched before this time: gone pages, Retry-After; infinite: never."""
     told_at: FloatArray
     """When it changed according to a sitemap or feed; ignored unless after ``known_at``."""
+    links_unknown: BoolArray
+    """Whether its links must be read again: it is due as soon as it may be fetched, like a page
+    without a copy."""
 
     @classmethod
     def unasked(cls, count: int, *, size: float = 20_000.0) -> SitePages:
@@ -130,6 +133,7 @@ class SitePages:
             importances=np.ones(count),
             not_before=np.zeros(count),
             told_at=np.zeros(count),
+            links_unknown=np.zeros(count, bool),
         )
 
     def __len__(self) -> int:

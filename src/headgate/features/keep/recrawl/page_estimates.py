@@ -4,7 +4,8 @@ and is worth.
 Where a sitemap or feed told of a change at m, it came then with probability p (`kept_site`) and
 nothing else is known of it; with u = now − m and τ since the last look, the general value of a look
 (`look_value`) becomes p·(τu − u²/2) for age and p·(τ − u) for freshness, and the rest of the
-probability goes by the page's rate. A page without a copy counts as one not looked at for a year.
+probability goes by the page's rate. A page without a copy counts as one not looked at for a year;
+so does, for the value of a look, one whose links must be read again.
 
 A *flapping* page (`page_histories`) would be looked at as often as allowed and never be fresh, so
 it counts as one that changes once a day. Shortly after another a look comes within an hour, or
@@ -99,7 +100,8 @@ class PageEstimates:
 
     def value(self, staleness: Staleness, at: Moments) -> FloatArray:
         """Of a look at each page, importance in."""
-        since = self.since(at)
+        unread = self.site.pages.links_unknown
+        since = as_floats(np.where(unread, _NO_COPY_DAYS / self._grid.speed, self.since(at)))
         values = mean_values(staleness, self._grid, self.probabilities, since)
         if self._any_told:
             trust = self.site.trust.probability

@@ -63,6 +63,7 @@ class PagePolicy(Protocol):
 
 def _allowed(known: PageEstimates, waits: FloatArray | float) -> FloatArray:
     pages = known.site.pages
+    waits = np.where(pages.links_unknown, known.site.terms.min_interval, waits)
     again = np.where(pages.asked > 0, pages.asked + waits, 0.0)
     return as_floats(np.maximum(pages.not_before, again))
 
