@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from copy import copy
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +21,6 @@ from headgate.crawling.ports import Fleet
 from headgate.crawling.progress import Progress
 from headgate.engine.background_fleet import YieldingFleet
 from headgate.engine.clock import SystemClock
-from headgate.engine.crawling_process import crawling_process
 from headgate.engine.node import NodeJob, open_node
 from headgate.engine.process_messages import spawning
 from headgate.engine.processes import open_processes
@@ -48,9 +46,7 @@ async def _node(job: NodeJob) -> AsyncIterator[Fleet]:
 
 @contextlib.asynccontextmanager
 async def _processes(job: NodeJob) -> AsyncIterator[Fleet]:
-    async with open_processes(
-        spawning(partial(crawling_process, job)), lambda _: 1.0, 2, SystemClock()
-    ) as fleet:
+    async with open_processes(spawning(job), lambda _: 1.0, 2, SystemClock()) as fleet:
         yield fleet
         await fleet.close("interrupted")
 

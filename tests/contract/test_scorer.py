@@ -47,8 +47,7 @@ def playing(
             scorer = OwnScorer("own_order:score", page_seconds=30.0)
             await play(scorer)
             scorer.close()
-            assert scorer._process is not None
-            await scorer._process.wait()
+            assert scorer._child is not None
 
     return lambda play: asyncio.run(run(play))
 

@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.engine import processes, workers
 from headgate.engine.clock import SystemClock
-from headgate.engine.crawling_process import crawling_process
 from headgate.engine.node import NodeJob
 from headgate.engine.process_messages import spawning
 from headgate.engine.processes import ProcessFleet, open_processes
@@ -35,9 +33,7 @@ def test_a_process_that_is_stopped_is_not_waited_for(
     collection, pids = Collection(tmp_path), list[int]()
 
     async def crawl(job: NodeJob, site: Site, web: SmallWeb) -> None:
-        async with open_processes(
-            spawning(partial(crawling_process, job)), lambda _: 1.0, 2, SystemClock()
-        ) as fleet:
+        async with open_processes(spawning(job), lambda _: 1.0, 2, SystemClock()) as fleet:
             fleet.start(Task(site))
             fleet.set_rates({site.name: 1e6})
             while len(web.served) < 3:

@@ -46,9 +46,8 @@ def asked(name: str, pages: int = 1, page_seconds: float = 30.0) -> tuple[OwnSco
         scorer = OwnScorer(name, page_seconds)
         answers: list[object] = [await scorer.scores(PAGE, 0.0) for _ in range(pages)]
         scorer.close()
-        process = scorer._process
-        assert process is not None
-        await process.wait()
+        assert scorer._child is not None
+        assert not Path(f"/proc/{scorer._child.pid}").exists()
         return scorer, answers
 
     return asyncio.run(ask())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +13,7 @@ from tests.integration.storage.crawled import STARTED, WARCINFO
 from tests.open_files import files_opened_up_to
 from tests.unit.storage.warc.making import make_page
 
-from headgate.crawling.child_process import readable
+from headgate.crawling.child_process import Child, readable
 from headgate.crawling.progress import Progress
 from headgate.engine import tables_beside
 from headgate.engine.tables_beside import TablesBeside
@@ -43,23 +42,22 @@ def run(tmp_path: Path) -> RunFolder:
 @pytest.fixture
 def started(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[TablesBeside, subprocess.Popen[bytes]]]:
+) -> Iterator[tuple[TablesBeside, Child]]:
     """With its process, which is ready."""
-    processes: list[subprocess.Popen[bytes]] = []
+    children: list[Child] = []
 
-    def start(run: RunFolder) -> subprocess.Popen[bytes]:
-        processes.append(begin(run))
-        return processes[-1]
+    def start(run: RunFolder) -> Child:
+        children.append(begin(run))
+        return children[-1]
 
     begin = tables_beside._start
     monkeypatch.setattr(tables_beside, "_start", start)
     monkeypatch.setattr(tables_beside, "_PATIENCE_SECONDS", 300.0)
     with closing(TablesBeside(run, cores=2)) as tables:
         tables.look(AT_ITS_END, 2.0)
-        assert processes[0].stdout is not None
-        assert readable([processes[0].stdout], 300.0)
-        yield tables, processes[0]
-    assert processes[0].returncode is not None
+        assert readable(children, 300.0)
+        yield tables, children[0]
+    assert not Path(f"/proc/{children[0].pid}").exists()
 
 
 def contents(run: RunFolder) -> list[bytes]:
@@ -80,7 +78,7 @@ def sealed(run: RunFolder, written: Callable[[], bool] | None) -> list[bool]:
 
 
 def test_all_files_are_those_that_one_process_makes(
-    run: RunFolder, started: tuple[TablesBeside, subprocess.Popen[bytes]]
+    run: RunFolder, started: tuple[TablesBeside, Child]
 ) -> None:
     tables, _ = started
     assert sealed(run, tables.begin()) == [True]
@@ -94,53 +92,49 @@ def test_all_files_are_those_that_one_process_makes(
 def test_a_crawl_with_thousands_of_open_files_has_them_too(run: RunFolder) -> None:
     with files_opened_up_to(1_024), closing(TablesBeside(run, cores=2)) as tables:
         tables.look(AT_ITS_END, 2.0)
-        process = tables._process
-        assert process is not None
-        assert process.stdout is not None
-        assert process.stdout.fileno() > 1_024
-        assert readable([process.stdout], 300.0)
+        child = tables._child
+        assert child is not None
+        assert child.fileno() > 1_024
+        assert readable([child], 300.0)
         assert sealed(run, tables.begin()) == [True]
 
 
-def test_sites_not_yet_remembered_are(
-    run: RunFolder, started: tuple[TablesBeside, subprocess.Popen[bytes]]
-) -> None:
+def test_sites_not_yet_remembered_are(run: RunFolder, started: tuple[TablesBeside, Child]) -> None:
     sealed(run, started[0].begin())
     memories = Collection(run.collection).memories
     assert len(list(memories.glob("*.pages"))) == 2
 
 
 def test_a_process_that_died_is_done_without(
-    run: RunFolder, started: tuple[TablesBeside, subprocess.Popen[bytes]]
+    run: RunFolder, started: tuple[TablesBeside, Child]
 ) -> None:
-    tables, process = started
-    process.kill()
-    process.wait()
+    tables, child = started
+    os.kill(child.pid, signal.SIGKILL)
     assert sealed(run, tables.begin()) in ([], [False])
     assert all(contents(run))
 
 
 def test_a_process_that_dies_at_it_is_done_without(
-    run: RunFolder, started: tuple[TablesBeside, subprocess.Popen[bytes]]
+    run: RunFolder, started: tuple[TablesBeside, Child]
 ) -> None:
-    tables, process = started
-    os.kill(process.pid, signal.SIGSTOP)
+    tables, child = started
+    os.kill(child.pid, signal.SIGSTOP)
     written = tables.begin()
-    process.kill()
+    os.kill(child.pid, signal.SIGKILL)
     assert sealed(run, written) == [False]
     assert all(contents(run))
 
 
 def test_a_process_that_stands_still_is_not_waited_for(
     run: RunFolder,
-    started: tuple[TablesBeside, subprocess.Popen[bytes]],
+    started: tuple[TablesBeside, Child],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tables_beside, "_PATIENCE_SECONDS", 0.1)
-    tables, process = started
-    os.kill(process.pid, signal.SIGSTOP)
+    tables, child = started
+    os.kill(child.pid, signal.SIGSTOP)
     assert sealed(run, tables.begin()) == [False]
-    assert process.returncode == -signal.SIGKILL
+    assert child.stop() == -signal.SIGKILL
     assert all(contents(run))
 
 
@@ -151,7 +145,7 @@ def test_one_that_is_not_ready_is_not_waited_for(run: RunFolder) -> None:
 
 
 def test_what_is_wrong_with_the_disk_is_told(
-    run: RunFolder, started: tuple[TablesBeside, subprocess.Popen[bytes]]
+    run: RunFolder, started: tuple[TablesBeside, Child]
 ) -> None:
     (run.path / "links.parquet").mkdir()
     with pytest.raises(WorldFault, match=r"links\.parquet"):
@@ -180,10 +174,11 @@ def test_it_starts_where_a_large_crawl_nears_its_end(
 ) -> None:
     started: list[RunFolder] = []
 
-    def start(run: RunFolder) -> subprocess.Popen[bytes]:
+    def start(run: RunFolder) -> Child:
         started.append(run)
-        return subprocess.Popen(["true"])
+        return begin(run)
 
+    begin = tables_beside._start
     monkeypatch.setattr(tables_beside, "_start", start)
     sites = [Progress("docs", pages=pages - 1, to_do=to_do), Progress("more", pages=1)]
     with closing(TablesBeside(run, cores)) as tables:

@@ -8,16 +8,15 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from headgate.cli.crawl_progress import conclude
 from headgate.cli.manager_progress import manage_watched
 from headgate.cli.terminal import say
-from headgate.crawling.child_process import die_with_parent
+from headgate.crawling.child_process import Channel, Child
 from headgate.features.demo.web import DemoWeb
 from headgate.features.grid.coordinator.catalog import looked_at_board
 from headgate.features.grid.coordinator.coordinator import ManagerJob
@@ -32,11 +31,13 @@ from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED, Bytes, Seconds
 
-__all__ = ["run_grid_demo"]
+__all__ = ["main", "run_grid_demo"]
 
 _LEASE = Seconds(4.0)
 _LOOK_SECONDS = 0.5
 _BEFORE_THE_KILL_SECONDS = 2.0
+_END_SECONDS = 10.0
+"""A node that was asked to end gives its tasks back first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,38 +88,44 @@ async def _demonstrate(out: Path, *, quiet: bool) -> RunReport:
 
 
 @asynccontextmanager
-async def _nodes(out: Path, url: str) -> AsyncIterator[dict[str, asyncio.subprocess.Process]]:
+async def _nodes(out: Path, url: str) -> AsyncIterator[dict[str, Child]]:
     """Each in its own process, as if on separate machines."""
-    started: dict[str, asyncio.subprocess.Process] = {}
+    started: dict[str, Child] = {}
     lent = out / "nodes"
     lent.mkdir(parents=True, exist_ok=True)
     try:
         for node in _NODES:
             token = lent / f"{node.name}.token"
             make_private(token, invite(out, node.name, [url], 1, time.time())[1])
-            started[node.name] = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "headgate", "node", str(token),
+            started[node.name] = Child(
+                "headgate.cli.demo_grid", str(token),
                 "--spool", str(lent / node.name), "--bandwidth", node.rate, "--slots", "2",
                 "--allow-private", "--until-idle", "--quiet",
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                preexec_fn=partial(die_with_parent, os.getpid()),
             )  # fmt: skip
         yield started
     finally:
-        for process in started.values():
-            with suppress(ProcessLookupError):
-                process.terminate()
-        await asyncio.gather(*(process.wait() for process in started.values()))
+        for child in started.values():
+            child.terminate()
+        ends = (asyncio.to_thread(child.stop, _END_SECONDS) for child in started.values())
+        await asyncio.gather(*ends)
 
 
-async def _switch_off(node: asyncio.subprocess.Process, out: Path, *, quiet: bool) -> None:
+def main(_channel: Channel, *words: str) -> None:
+    """In the process of a node: its command, without a word."""
+    from headgate.cli.main import main as headgate
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    sys.exit(headgate(["node", *words]))
+
+
+async def _switch_off(node: Child, out: Path, *, quiet: bool) -> None:
     """Kill a node once it has crawled a little."""
     while not await asyncio.to_thread(_has_a_task, out):
         await asyncio.sleep(_LOOK_SECONDS)
     await asyncio.sleep(_BEFORE_THE_KILL_SECONDS)
-    with suppress(ProcessLookupError):
-        node.kill()
+    node.stop()
     if not quiet:
         say(f"{_DOOMED.name} is switched off; what it had goes to others")
 

@@ -1,41 +1,31 @@
-"""The process in which large pages are read; its argument is its parent's id.
+"""The process in which large pages are read.
 
-Calls come in on standard input, answers go out on what was standard output.
+A message is a function with its arguments, pickled; the answer, too, says whether it succeeded, and
+has the result or the error.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from typing import BinaryIO
+import pickle
 
-from headgate.crawling.child_process import die_with_parent, leave_signals_to_parent, receive, send
+from headgate.crawling.child_process import Channel
 
-__all__ = ["serve"]
+__all__ = ["main"]
 
 
-def serve(calls: BinaryIO, answers: BinaryIO) -> None:
-    """Until the parent has closed its end."""
-    while True:
-        try:
-            read, args, kwargs = receive(calls)
-        except EOFError:
-            return
-        try:
-            answer = True, read(*args, **kwargs)
-        except Exception as error:
-            answer = False, error
-        send(answers, answer)
-        del read, args, kwargs, answer  # megabytes, to be freed before the next call
+def main(channel: Channel) -> None:
+    for message in channel:
+        channel.send(_answer(message))
+        del message  # megabytes, to be freed before the next one comes
 
 
-def main() -> None:
-    leave_signals_to_parent()
-    die_with_parent(int(sys.argv[1]))
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    serve(sys.stdin.buffer, answers)
+def _answer(message: bytes) -> bytes:
+    try:
+        read, args, kwargs = pickle.loads(message)
+        return _pickled((True, read(*args, **kwargs)))
+    except Exception as error:
+        return _pickled((False, error))
 
 
-if __name__ == "__main__":
-    main()
+def _pickled(answer: tuple[bool, object]) -> bytes:
+    return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)

@@ -17,18 +17,15 @@ Then it is `Unreadable`: what a stranger made must not end the crawls of others.
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
+import pickle
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from headgate.crawling.child_process import readable
+from headgate.crawling.child_process import Child
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import Fetched
 from headgate.reading.content_coding import decode_content
@@ -125,7 +122,7 @@ class _Aside:
     def __init__(self) -> None:
         self._work: SiteTurns[_Work] = SiteTurns()
         self._thread: threading.Thread | None = None
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
 
     def take(self, site: str, work: _Work) -> None:
         if self._thread is None:
@@ -135,14 +132,8 @@ class _Aside:
 
     def end_child(self) -> None:
         child, self._child = self._child, None
-        if child is None:
-            return
-        child.kill()
-        child.wait()
-        for end in (child.stdin, child.stdout):
-            if end is not None:
-                with suppress(OSError):  # what it was not yet told
-                    end.close()
+        if child is not None:
+            child.stop()
 
     def _run(self) -> None:
         while True:
@@ -160,32 +151,21 @@ class _Aside:
 
     def _ask(self, call: list[Any]) -> tuple[bool, Any]:
         """Whether it succeeded, and the result or the error."""
-        from headgate.crawling.child_process import receive, send
-
+        question = pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
         for _ in range(_TRIES):
             try:
                 child = self._child = self._child or _started()
-            except OSError:  # the machine has no process or no memory left
-                continue
-            assert child.stdin is not None
-            assert child.stdout is not None
-            try:
-                send(child.stdin, call)
-                if readable([child.stdout], _MOST_SECONDS):
-                    answer: tuple[bool, Any] = receive(child.stdout)
-                    return answer
-            except (OSError, EOFError):
-                pass
-            self.end_child()
+                child.send(question, _MOST_SECONDS)
+                answer: tuple[bool, Any] = pickle.loads(child.receive(_MOST_SECONDS))
+            except (OSError, EOFError):  # or the machine has no process or no memory left
+                self.end_child()
+            else:
+                return answer
         raise Unreadable("the process that reads large pages broke off twice; memory may be short")
 
 
-def _started() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "headgate.crawling.reading_child", str(os.getpid())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+def _started() -> Child:
+    return Child("headgate.crawling.reading_child")
 
 
 _ASIDE = _Aside()

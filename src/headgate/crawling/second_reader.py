@@ -17,83 +17,19 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import socket
-import subprocess
-import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import cast
 
 import msgspec
 
+from headgate.crawling.child_process import Child
 from headgate.crawling.page_reader import PageReader, ReadPage
+from headgate.crawling.second_reader_child import LENGTH_BYTES, ReadAnswer, ReadQuestion
 from headgate.model.fetch import Fetched
-from headgate.model.page import Links
 
-__all__ = ["LENGTH_BYTES", "ReadAnswer", "ReadQuestion", "SecondReader"]
-
-
-# Messages between a crawl and its second reader: a page, and what was read in it.
-#
-# A question is two lengths of four bytes, MessagePack, and the page's body as it is: packing it
-# would copy it twice. An answer is a length and MessagePack. In a module of its own, so that the
-# process that answers need not import asyncio and starts in half the time.
-
-
-LENGTH_BYTES = 4
-
-
-class ReadQuestion(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """What reading a page needs of its response besides the body."""
-
-    agent: str
-    url: str
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    ignore: tuple[str, ...] | None = None
-
-    def read(self, body: bytes) -> ReadPage:
-        fetched = Fetched(
-            self.url,
-            self.status,
-            headers=self.headers,
-            request_head=b"",
-            response_head=b"",
-            payload=body,
-            address="",
-            wall_time=0.0,
-            first_byte_seconds=0.0,
-            seconds=0.0,
-            wire_bytes=0,
-        )
-        return PageReader(self.agent, ignore=self.ignore).read(fetched, body)
-
-
-class ReadAnswer(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """What was read. ``to_follow`` is None if it is all links."""
-
-    title: str
-    language: str
-    digest: bytes
-    links: Links | None
-    to_follow: Sequence[str] | None
-
-    @classmethod
-    def of(cls, read: ReadPage) -> ReadAnswer:
-        links = read.links
-        same = links is not None and read.to_follow is links.targets
-        return cls(read.title, read.language, read.digest, links, None if same else read.to_follow)
-
-    def page(self) -> ReadPage:
-        to_follow = self.to_follow
-        if to_follow is None:
-            assert self.links is not None
-            to_follow = self.links.targets
-        return ReadPage(self.title, self.language, self.links, to_follow, self.digest)
-
-
-# The process itself, and what it is asked.
+__all__ = ["SecondReader"]
 
 
 _WINDOW_SECONDS = 0.1
@@ -121,7 +57,7 @@ class SecondReader:
         self,
         cores: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
-        start: Callable[[socket.socket], subprocess.Popen[bytes]] | None = None,
+        start: Callable[[], Child] | None = None,
     ) -> None:
         self._cores = len(os.sched_getaffinity(0)) if cores is None else cores
         self._not_before = -math.inf
@@ -131,7 +67,7 @@ class SecondReader:
         self._window_began = clock()
         self._reading_seconds = 0.0
         """Time spent reading in this window."""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._pages: _Pages | None = None
 
     async def read(self, reader: PageReader, fetched: Fetched, body: bytes) -> ReadPage:
@@ -179,21 +115,14 @@ class SecondReader:
                 self._not_before = now + _LATER_SECONDS
 
     async def _begin(self) -> None:
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs:
-                self._process = self._start(theirs)
-            loop = asyncio.get_running_loop()
-            _, self._pages = await loop.create_unix_connection(_Pages, sock=ours)
-        except BaseException:
-            ours.close()
-            raise
+        self._child = self._start()
+        loop = asyncio.get_running_loop()
+        _, self._pages = await loop.create_unix_connection(_Pages, sock=self._child.detach())
 
     def _end_process(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        if self._child is not None:
+            self._child.stop()
+            self._child = None
 
 
 class _Pages(asyncio.Protocol):
@@ -266,16 +195,5 @@ class _Pages(asyncio.Protocol):
             self._watch = loop.call_later(_PATIENCE_SECONDS, self._look_after, self._answered)
 
 
-def _start(end: socket.socket) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "headgate.crawling.second_reader_child",
-            str(os.getpid()),
-            str(end.fileno()),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        pass_fds=(end.fileno(),),
-    )
+def _start() -> Child:
+    return Child("headgate.crawling.second_reader_child")

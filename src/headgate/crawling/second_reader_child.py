@@ -1,24 +1,82 @@
-"""The process of a second reader; its arguments are its parent's id and its end of the sockets.
+"""The process of a second reader, and the messages between it and a crawl.
 
 It has a lower priority: if there are not enough cores, its parent reads what it does not get done.
+
+A question is two lengths of four bytes, MessagePack, and the page's body as it is: packing it would
+copy it twice. An answer is a length and MessagePack. They are here so that the process need not
+import asyncio and starts in half the time.
 """
 
 from __future__ import annotations
 
 import os
 import socket
-import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
 
 import msgspec
 
-from headgate.crawling.child_process import die_with_parent, leave_signals_to_parent
-from headgate.crawling.second_reader import LENGTH_BYTES, ReadAnswer, ReadQuestion
+from headgate.crawling.child_process import Channel
+from headgate.crawling.page_reader import PageReader, ReadPage
+from headgate.model.fetch import Fetched
+from headgate.model.page import Links
 
-__all__ = ["serve"]
+__all__ = ["LENGTH_BYTES", "ReadAnswer", "ReadQuestion", "main", "serve"]
 
 _NICE = 5
+
+LENGTH_BYTES = 4
+
+
+class ReadQuestion(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What reading a page needs of its response besides the body."""
+
+    agent: str
+    url: str
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    ignore: tuple[str, ...] | None = None
+
+    def read(self, body: bytes) -> ReadPage:
+        fetched = Fetched(
+            self.url,
+            self.status,
+            headers=self.headers,
+            request_head=b"",
+            response_head=b"",
+            payload=body,
+            address="",
+            wall_time=0.0,
+            first_byte_seconds=0.0,
+            seconds=0.0,
+            wire_bytes=0,
+        )
+        return PageReader(self.agent, ignore=self.ignore).read(fetched, body)
+
+
+class ReadAnswer(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What was read. ``to_follow`` is None if it is all links."""
+
+    title: str
+    language: str
+    digest: bytes
+    links: Links | None
+    to_follow: Sequence[str] | None
+
+    @classmethod
+    def of(cls, read: ReadPage) -> ReadAnswer:
+        links = read.links
+        same = links is not None and read.to_follow is links.targets
+        return cls(read.title, read.language, read.digest, links, None if same else read.to_follow)
+
+    def page(self) -> ReadPage:
+        to_follow = self.to_follow
+        if to_follow is None:
+            assert self.links is not None
+            to_follow = self.links.targets
+        return ReadPage(self.title, self.language, self.links, to_follow, self.digest)
+
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ReadQuestion).decode
@@ -42,13 +100,7 @@ def _answered(question: bytes, body: bytes) -> bytes:
         return b""
 
 
-def main() -> None:
-    leave_signals_to_parent()
-    die_with_parent(int(sys.argv[1]))
+def main(channel: Channel) -> None:
     os.nice(_NICE)
-    with socket.socket(fileno=int(sys.argv[2])) as end, end.makefile("rb") as questions:
+    with channel.detach() as end, end.makefile("rb") as questions:
         serve(questions, end)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import multiprocessing
-import socket
+import pickle
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -14,7 +13,7 @@ from functools import partial
 
 import uvloop
 
-from headgate.crawling.child_process import die_with_parent, leave_signals_to_parent
+from headgate.crawling.child_process import Channel
 from headgate.crawling.node import Node
 from headgate.crawling.progress import Progress
 from headgate.crawling.second_reader import SecondReader
@@ -39,7 +38,7 @@ from headgate.fetching.client import HttpFetcher
 from headgate.fetching.limits import raise_limit
 from headgate.model.errors import HeadgateError
 
-__all__ = ["crawling_process", "live"]
+__all__ = ["live", "main"]
 
 
 # A crawling process: a node that obeys orders and sends news until it is closed or its parent is
@@ -52,22 +51,6 @@ OpenNode = Callable[[], AbstractAsyncContextManager[Node]]
 _TELL_SECONDS = 0.25
 _TELL_SERVERS_SECONDS = 2.0
 """Servers' counters are evaluated every ten seconds; there may be thousands."""
-
-
-def work(open_node: OpenNode, end: socket.socket) -> None:
-    """The main function of a process. The parent handles signals.
-
-    It ends with its parent, at once if the system supports that: a resumed crawl must be the only
-    writer of its journals."""
-    leave_signals_to_parent()
-    parent = multiprocessing.parent_process()
-    if parent is not None and parent.pid is not None:
-        die_with_parent(parent.pid)
-    uvloop.run(_live_over(end, open_node))
-
-
-async def _live_over(end: socket.socket, open_node: OpenNode) -> None:
-    await live(open_node, await Stream.over(end, Order))
 
 
 async def live(
@@ -164,12 +147,19 @@ class _Told:
         return changed
 
 
-def crawling_process(job: NodeJob, end: socket.socket) -> None:
+def main(channel: Channel) -> None:
     """A worker process, wired up. It imports no more than a node needs, because the crawl waits.
 
     The main function of a worker process. It is ours, even if a program in Python started it.
+    It ends with its parent, at once if the system supports that: a resumed crawl must be the only
+    writer of its journals.
     """
     raise_limit()
+    job: NodeJob = pickle.loads(channel.receive())
     gc.freeze()  # modules stay: the collector need not traverse them again
     parts = NodeParts(SystemClock(), HttpFetcher, partial(SecondReader, cores=1))
-    work(partial(open_node, job, parts), end)
+    uvloop.run(_live_over(channel, partial(open_node, job, parts)))
+
+
+async def _live_over(channel: Channel, open_node: OpenNode) -> None:
+    await live(open_node, await Stream.over(channel, Order))

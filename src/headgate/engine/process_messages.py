@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import socket
+import pickle
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
-from multiprocessing.process import BaseProcess
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from zlib import crc32
 
 import msgspec
 
 from headgate.bandwidth.server_tally import ServerTally
+from headgate.crawling.child_process import AsyncChannel, Channel, Child
 from headgate.crawling.progress import Progress
 from headgate.model.task import Task
+
+if TYPE_CHECKING:
+    from headgate.engine.node import NodeJob
 
 __all__ = [
     "Begin",
@@ -46,11 +48,9 @@ __all__ = [
 # after Headgate was updated. Then they send news: what changed since the last, each ended site
 # once, and at regular intervals in any case, so that a process that hangs is noticed.
 #
-# A message is a length of four bytes and MessagePack. It is sent by asyncio streams over a socket
-# pair, so that nothing blocks and no half message is read.
+# A message is MessagePack, over the channel of a child process.
 
 
-_LENGTH_BYTES = 4
 _Received = TypeVar("_Received")
 
 
@@ -131,41 +131,34 @@ def encoded(progress: Progress) -> Progress:
 class Stream(Generic[_Received]):
     """One end of the stream, in an event loop."""
 
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, received: Any
-    ) -> None:
-        self._reader = reader
-        self._writer = writer
+    def __init__(self, channel: AsyncChannel, received: Any) -> None:
+        """``received`` is the union of what may come, as msgspec understands it."""
+        self._channel = channel
         self._decode = msgspec.msgpack.Decoder(received, dec_hook=_from_plain).decode
 
     @classmethod
-    async def over(cls, end: socket.socket, received: Any) -> Stream[_Received]:
-        """``received`` is the union of what may come, as msgspec understands it."""
-        reader, writer = await asyncio.open_unix_connection(sock=end)
-        return cls(reader, writer, received)
+    async def over(cls, channel: Channel, received: Any) -> Stream[_Received]:
+        return cls(await AsyncChannel.over(channel), received)
 
     def send(self, message: msgspec.Struct) -> None:
         """Send soon; dropped if the other end is gone."""
-        if not self._writer.is_closing():
-            data = _encode(message)
-            self._writer.write(len(data).to_bytes(_LENGTH_BYTES, "little") + data)
+        self._channel.send(_encode(message))
 
     async def sent(self) -> None:
         """Wait until the send buffer is small."""
-        await self._writer.drain()
+        await self._channel.sent()
 
     async def receive(self) -> _Received | None:
         """The next message; None: the other end is gone."""
         try:
-            length = await self._reader.readexactly(_LENGTH_BYTES)
-            data = await self._reader.readexactly(int.from_bytes(length, "little"))
-        except (asyncio.IncompleteReadError, ConnectionError):
+            data = await self._channel.receive()
+        except EOFError:
             return None
         message: _Received = self._decode(data)
         return message
 
     def close(self) -> None:
-        self._writer.close()
+        self._channel.close()
 
 
 def _from_plain(kind: Any, value: Any) -> Any:
@@ -173,10 +166,6 @@ def _from_plain(kind: Any, value: Any) -> Any:
     if getattr(kind, "__origin__", None) is Counter:
         return Counter(value)
     raise NotImplementedError(kind)
-
-
-Work = Callable[[socket.socket], None]
-"""The main function of a process, given its end of the stream; must be picklable."""
 
 
 class Process(Protocol):
@@ -195,33 +184,26 @@ Begin = Callable[[], Awaitable[tuple[Process, Stream[Word]]]]
 """Starts a process; returns it and our end of the stream."""
 
 
-def spawning(work: Work) -> Begin:
-    """Spawned processes, which share nothing with this one."""
-    return partial(_spawn, work)
+def spawning(job: NodeJob) -> Begin:
+    """Crawling processes for this job, which share nothing with this one."""
+    return partial(_spawn, pickle.dumps(job))
 
 
-async def _spawn(work: Work) -> tuple[Process, Stream[Word]]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = socket.socketpair()
-    process = context.Process(target=work, args=(theirs,), daemon=True)
-    process.start()
-    theirs.close()
-    return _Spawned(process), await Stream.over(ours, Word)
+async def _spawn(job: bytes) -> tuple[Process, Stream[Word]]:
+    child = Child("headgate.engine.crawling_process")
+    channel = await AsyncChannel.over(child)
+    channel.send(job)
+    return _Spawned(child), Stream(channel, Word)
 
 
 class _Spawned:
-    def __init__(self, process: BaseProcess) -> None:
-        self._process = process
+    def __init__(self, child: Child) -> None:
+        self._child = child
 
     @property
     def pid(self) -> int | None:
-        return self._process.pid
+        return self._child.pid
 
     async def end(self, seconds: float) -> None:
         """What is stored stays stored, however it ends."""
-        await asyncio.to_thread(self._end, seconds)
-
-    def _end(self, seconds: float) -> None:
-        self._process.join(seconds)
-        self._process.kill()
-        self._process.join()
+        await asyncio.to_thread(self._child.stop, seconds)

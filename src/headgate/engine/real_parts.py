@@ -43,13 +43,11 @@ async def _open_fleet(
 ) -> AsyncIterator[MeasuredFleet]:
     gc.freeze()  # what is known of ten thousand sites stays: the collector need not traverse it
     if processes > 1:
-        from headgate.engine.crawling_process import crawling_process
         from headgate.engine.process_messages import spawning
         from headgate.engine.processes import open_processes
 
-        spawned = spawning(partial(crawling_process, job))
         async with open_processes(
-            spawned, left, processes, SystemClock(), may_move=job.may_move
+            spawning(job), left, processes, SystemClock(), may_move=job.may_move
         ) as fleet:
             yield fleet
     else:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
-from asyncio.subprocess import PIPE, Process
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -13,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
+from headgate.crawling.child_process import AsyncChannel, Child
 from headgate.crawling.focused_crawl import Focusing, InPlace
 from headgate.crawling.ports import Scorer
-from headgate.engine.scoring_child import GROUP, LENGTH_BYTES, Scored
+from headgate.engine.scoring_child import GROUP, Scored
 from headgate.focus.links_in import LinksIn
 from headgate.focus.signs import PageSigns
 from headgate.focus.topic import Topic, TopicOrder
@@ -121,7 +119,8 @@ class OwnScorer:
         self.trouble = ""
         self._name = name
         self._page_seconds = page_seconds
-        self._process: Process | None = None
+        self._child: Child | None = None
+        self._channel: AsyncChannel | None = None
         self._ended = False
         self._turn = asyncio.Lock()
         self._latest: deque[float] = deque(maxlen=_PAGES_LOOKED_AT)
@@ -134,7 +133,7 @@ class OwnScorer:
                 return await self._ask(page)
             except TimeoutError:
                 self._end(f"took more than {self._page_seconds:g} s for the links of {page.url}")
-            except (OSError, asyncio.IncompleteReadError, msgspec.MsgspecError):
+            except (OSError, EOFError, msgspec.MsgspecError):
                 self._end("its process broke off")
             return {}
 
@@ -145,43 +144,33 @@ class OwnScorer:
 
     def close(self) -> None:
         self._ended = True
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+        if self._channel is not None:
+            self._channel.close()
+        if self._child is not None:
+            self._child.stop()
 
     async def _ask(self, page: PageSigns) -> Mapping[str, float]:
-        if self._process is None:
-            problem = await self._start()
+        if self._channel is None:
+            self._child = Child("headgate.engine.scoring_child", self._name)
+            self._channel = await AsyncChannel.over(self._child)
+            problem = await self._trouble_of_loading(self._channel)
             if problem:
                 self._end(f"cannot be loaded: {problem}")
                 return {}
         began = asyncio.get_running_loop().time()
         async with asyncio.timeout(self._page_seconds):
-            message = _encode(page)
-            assert self._process is not None
-            assert self._process.stdin is not None
-            self._process.stdin.write(len(message).to_bytes(LENGTH_BYTES) + message)
-            await self._process.stdin.drain()
-            answer = _decode(await self._receive(self._process))
+            self._channel.send(_encode(page))
+            answer = _decode(await self._channel.receive())
         self._note(answer, asyncio.get_running_loop().time() - began)
         return answer.scores
 
-    async def _start(self) -> str:
-        """Start the process; returns what is wrong, if anything."""
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "headgate.engine.scoring_child", self._name, str(os.getpid()),
-            stdin=PIPE, stdout=PIPE,
-        )  # fmt: skip
+    @staticmethod
+    async def _trouble_of_loading(channel: AsyncChannel) -> str:
         try:
             async with asyncio.timeout(_START_SECONDS):
-                return (await self._receive(self._process)).decode()
+                return (await channel.receive()).decode()
         except TimeoutError:
             return f"not done after {_START_SECONDS:g} s"
-
-    @staticmethod
-    async def _receive(process: Process) -> bytes:
-        assert process.stdout is not None
-        length = await process.stdout.readexactly(LENGTH_BYTES)
-        return await process.stdout.readexactly(int.from_bytes(length))
 
     def _note(self, answer: Scored, seconds: float) -> None:
         self.faults += answer.faults

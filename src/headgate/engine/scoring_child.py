@@ -1,28 +1,25 @@
-"""The process in which a user's own scorer runs; its arguments are the name and its parent's id.
+"""The process in which a user's own scorer runs; its argument is the scorer's name.
 
-Pages come in on standard input, scores go out on what was standard output, both as MessagePack with
-four bytes of length before each message; the first message out is empty, or says why the scorer
-cannot be loaded. What the scorer prints goes to standard error.
+Pages come in, scores go out, both as MessagePack; the first message out is empty, or says why the
+scorer cannot be loaded. What the scorer prints goes to standard error.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import BinaryIO
+from pathlib import Path
 
 import msgspec
 
-from headgate.crawling.child_process import die_with_parent, leave_signals_to_parent
+from headgate.crawling.child_process import Channel
 from headgate.focus.signs import LinkSigns, PageSigns
 
-__all__ = ["GROUP", "LENGTH_BYTES", "Scored", "load_scorer"]
+__all__ = ["GROUP", "Scored", "load_scorer", "main"]
 
 GROUP = "headgate.scorers"
-LENGTH_BYTES = 4
 _LONGEST_WORDS = 300
 
 Score = Callable[[LinkSigns, PageSigns], float]
@@ -70,38 +67,19 @@ def score_page(score: Score, page: PageSigns) -> Scored:
     return Scored(scores, faults, fault)
 
 
-def serve(name: str, requests: BinaryIO, answers: BinaryIO) -> None:
-    decode = msgspec.msgpack.Decoder(PageSigns).decode
-    try:
-        score = load_scorer(name)
-    except Exception as error:
-        _send(answers, _in_words(error).encode())
-        return
-    _send(answers, b"")
-    while length := requests.read(LENGTH_BYTES):
-        page = decode(requests.read(int.from_bytes(length)))
-        _send(answers, msgspec.msgpack.encode(score_page(score, page)))
-
-
-def _send(answers: BinaryIO, message: bytes) -> None:
-    answers.write(len(message).to_bytes(LENGTH_BYTES) + message)
-    answers.flush()
-
-
 def _in_words(error: Exception) -> str:
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return words[:_LONGEST_WORDS].encode("utf-8", "replace").decode()
 
 
-def main() -> None:
-    """The parent handles signals."""
-    name, parent = sys.argv[1:]
-    leave_signals_to_parent()
-    die_with_parent(int(parent))
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    serve(name, sys.stdin.buffer, answers)
-
-
-if __name__ == "__main__":
-    main()
+def main(channel: Channel, name: str) -> None:
+    sys.path.insert(0, str(Path.cwd()))  # where a user's module is looked for first
+    decode = msgspec.msgpack.Decoder(PageSigns).decode
+    try:
+        score = load_scorer(name)
+    except Exception as error:
+        channel.send(_in_words(error).encode())
+        return
+    channel.send(b"")
+    for page in channel:
+        channel.send(msgspec.msgpack.encode(score_page(score, decode(page))))

@@ -9,8 +9,6 @@ its parent writes the tables.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -18,22 +16,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.crawling.child_process import die_with_parent, leave_signals_to_parent, readable
-from headgate.model.errors import HeadgateError
+from headgate.crawling.child_process import Channel, Child
 from headgate.storage.collection import RunFolder
 
 if TYPE_CHECKING:  # the process that writes loads as little as it can
     from headgate.crawling.progress import Progress
 
-__all__ = ["TablesBeside"]
+__all__ = ["TablesBeside", "main"]
 
 _WORTH_PAGES = 1_000
 _NEAR_SECONDS = 3.0
 """On a busy machine the process needs a second or two to be ready."""
 _PATIENCE_SECONDS, _PATIENCE = 10.0, 10.0
 """It may take this long, plus this many times as long as the index."""
-_WORD = b"."
-"""Sent by the process when it is ready, and to it when it may begin."""
+_READY = _BEGIN = _WRITTEN = b""
+"""Messages, of which each comes once: from the process, to it, and from it."""
 
 
 class TablesBeside:
@@ -42,75 +39,57 @@ class TablesBeside:
     def __init__(self, run: RunFolder, cores: int | None = None) -> None:
         self._run = run
         self._cores = len(os.sched_getaffinity(0)) if cores is None else cores
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
 
     def look(self, sites: Collection[Progress], seconds: float) -> None:
         """Start the process if the end is near. All sites have begun; ``seconds`` have passed."""
-        if self._process is not None or self._cores == 1:
+        if self._child is not None or self._cores == 1:
             return
         pages = sum(site.pages for site in sites)
         near = sum(site.to_do for site in sites) * seconds <= _NEAR_SECONDS * pages
         if near and pages >= _WORTH_PAGES:
             with suppress(OSError):
-                self._process = _start(self._run)
+                self._child = _start(self._run)
 
     def begin(self) -> Callable[[], bool] | None:
         """Begin to write; everything is stored. Returns a function that waits for the tables and
         says whether they were written; None: the process is not there, or not ready."""
-        process = self._process
-        if process is None or process.stdin is None or process.stdout is None:
+        child = self._child
+        if child is None:
             return None
-        if not readable([process.stdout], 0.0):
+        try:
+            child.receive(0.0)
+            child.send(_BEGIN, 0.0)
+        except (OSError, EOFError):
             self.close()  # it would only take CPU time from its parent
             return None
-        try:
-            process.stdin.write(_WORD)
-        except OSError:
-            return None
-        return partial(self._written, process, time.monotonic())
+        return partial(self._written, child, time.monotonic())
 
-    def _written(self, process: subprocess.Popen[bytes], began: float) -> bool:
+    def _written(self, child: Child, began: float) -> bool:
         took = time.monotonic() - began
         try:
-            return process.wait(_PATIENCE_SECONDS + _PATIENCE * took) == 0
-        except subprocess.TimeoutExpired:
+            child.receive(_PATIENCE_SECONDS + _PATIENCE * took)
+        except (OSError, EOFError):
             self.close()
             return False
+        return True
 
     def close(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for end in (self._process.stdin, self._process.stdout):
-                if end is not None:
-                    end.close()
+        if self._child is not None:
+            self._child.stop()
 
 
-def _start(run: RunFolder) -> subprocess.Popen[bytes]:
-    here = [sys.executable, "-m", "headgate.engine.tables_beside", str(os.getpid())]
-    return subprocess.Popen(
-        [*here, str(run.collection), run.stamp],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # the parent will meet the same error and report it
-        bufsize=0,
-    )
+def _start(run: RunFolder) -> Child:
+    return Child("headgate.engine.tables_beside", str(run.collection), run.stamp)
 
 
-def main() -> None:
-    """Signals are the parent's to hear."""
-    leave_signals_to_parent()
-    die_with_parent(int(sys.argv[1]))
-    import headgate.storage.tables.arrow_tables  # noqa: F401 - here: for the child alone
-    from headgate.storage.sealing import write_tables
+def main(channel: Channel, collection: str, stamp: str) -> None:
+    """Without a word if it fails: the parent will meet the same error and report it."""
+    with suppress(Exception):
+        import headgate.storage.tables.arrow_tables  # noqa: F401 - here: for the child alone
+        from headgate.storage.sealing import write_tables
 
-    os.write(sys.stdout.fileno(), _WORD)
-    if sys.stdin.buffer.read(len(_WORD)):
-        try:
-            write_tables(RunFolder(Path(sys.argv[2]), sys.argv[3]))
-        except HeadgateError:
-            sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()
+        channel.send(_READY)
+        channel.receive()
+        write_tables(RunFolder(Path(collection), stamp))
+        channel.send(_WRITTEN)

@@ -20,9 +20,10 @@ import uvloop
 from tests.machine import wait_until
 
 from headgate.crawling import second_reader
+from headgate.crawling.child_process import Child
 from headgate.crawling.page_reader import PageReader, ReadPage
-from headgate.crawling.second_reader import LENGTH_BYTES, SecondReader
-from headgate.crawling.second_reader_child import serve
+from headgate.crawling.second_reader import SecondReader
+from headgate.crawling.second_reader_child import LENGTH_BYTES, serve
 from headgate.model.fetch import Fetched
 
 READER = PageReader()
@@ -72,10 +73,10 @@ async def started(cores: int = 2) -> AsyncIterator[tuple[SecondReader, list[int]
     """A reader that has its process, and the process's id."""
     pids: list[int] = []
 
-    def start(end: socket.socket) -> subprocess.Popen[bytes]:
-        process = second_reader._start(end)
-        pids.append(process.pid)
-        return process
+    def start() -> Child:
+        child = second_reader._start()
+        pids.append(child.pid)
+        return child
 
     reader = SecondReader(cores, Steps(1.0), start)  # reading takes all the time there is
     try:
@@ -142,7 +143,7 @@ def test_nobody_is_started_without_a_second_core_or_much_to_read() -> None:
             second.use(2)  # somebody else is done
             await second.read(READER, response(b"x"), b"x")
             assert len(pids) == 1
-        idle = SecondReader(2, Steps(0.05, 1.0), lambda _: pytest.fail("started"))
+        idle = SecondReader(2, Steps(0.05, 1.0), lambda: pytest.fail("started"))
         for _ in range(100):
             await idle.read(READER, response(b"x"), b"x")
         idle.close()
@@ -172,12 +173,12 @@ def test_pages_of_a_process_that_is_lost_are_read_here(
 
 @pytest.mark.usefixtures("any_size")
 def test_without_a_process_to_be_had_pages_are_read_here_and_it_is_tried_again_later() -> None:
-    ends: list[socket.socket] = []
+    starts: list[str] = []
 
-    def start(end: socket.socket) -> subprocess.Popen[bytes]:
-        ends.append(end)
-        if len(ends) > 1:
-            return second_reader._start(end)
+    def start() -> Child:
+        starts.append("once")
+        if len(starts) > 1:
+            return second_reader._start()
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     async def run() -> None:
@@ -187,22 +188,21 @@ def test_without_a_process_to_be_had_pages_are_read_here_and_it_is_tried_again_l
             left = {path.name for path in Path("/proc/self/fd").iterdir()}
             for _ in range(3):
                 assert (await second.read(READER, response(body), body)).title == "T"
-            assert len(ends) == 1
+            assert len(starts) == 1
             assert {path.name for path in Path("/proc/self/fd").iterdir()} == left
             while second._pages is None:
                 assert (await second.read(READER, response(body), body)).title == "T"
             assert (await second.read(READER, response(body), body)).title == "T"
-        assert len(ends) == 2
+        assert len(starts) == 2
 
     uvloop.run(asyncio.wait_for(run(), 30))
 
 
 def test_its_process_ends_with_ours() -> None:
     code = (
-        "import os, socket\n"
+        "import os\n"
         "from headgate.crawling.second_reader import _start\n"
-        "ours, theirs = socket.socketpair()\n"
-        "print(_start(theirs).pid, flush=True)\n"
+        "print(_start().pid, flush=True)\n"
         "os._exit(1)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

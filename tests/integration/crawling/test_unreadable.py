@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
 from tests.unit.crawling.answering import Answer, Answers, crawled
 
 from headgate.crawling import reading_process
+from headgate.crawling.child_process import Child
 from headgate.crawling.progress import Progress, TaskState
 from headgate.testing.memory_store import Shelf
 
 LARGE = "." * reading_process._LARGE_BYTES
 BREAKS = "<p>breaks the reader" + LARGE
 HERE = "http://site.test"
-BREAKING = """
-import os, pickle
-from headgate.crawling import reading_child
-receive = reading_child.receive
-
-def breaking(calls):
-    call = receive(calls)
-    if b"breaks the reader" in pickle.dumps(call):
-        os._exit(1)
-    return call
-
-reading_child.receive = breaking
-reading_child.main()
-"""
+READERS = "tests.integration.crawling."
 
 
-def dies() -> subprocess.Popen[bytes]:
+def dies() -> Child:
     """A reader that dies of some pages."""
-    words = [sys.executable, "-c", BREAKING, str(os.getpid())]
-    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    return Child(READERS + "breaking_reader")
 
 
-def hangs() -> subprocess.Popen[bytes]:
+def hangs() -> Child:
     """A reader that takes pages and never answers."""
-    words = [sys.executable, "-c", "import sys; sys.stdin.buffer.read()"]
-    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    return Child(READERS + "hanging_reader")
 
 
-def half_an_answer() -> subprocess.Popen[bytes]:
+def half_an_answer() -> Child:
     """A reader that dies in the middle of its answer."""
-    words = ["sh", "-c", r"printf '\0\0\0\0\0\0\0\011\200\005'; exec cat >/dev/null"]
-    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    return Child(READERS + "half_reader", "dies")
 
 
-def missing() -> subprocess.Popen[bytes]:
+def half_and_then_none() -> Child:
+    """A reader that stands still in the middle of its answer."""
+    return Child(READERS + "half_reader", "stands still")
+
+
+def missing() -> Child:
     raise BlockingIOError("no process to be had")
 
 
@@ -87,9 +74,9 @@ def test_a_page_is_stored_without_its_links_and_the_crawl_goes_on() -> None:
     assert progress.left_out["unreadable"].examples == (f"{HERE}/bad",)
 
 
-@pytest.mark.parametrize("child", [hangs, half_an_answer, missing])
+@pytest.mark.parametrize("child", [hangs, half_an_answer, half_and_then_none, missing])
 def test_whatever_becomes_of_its_process(
-    child: Callable[[], subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+    child: Callable[[], Child], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading_process, "_started", child)
     monkeypatch.setattr(reading_process, "_MOST_SECONDS", 0.2)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from headgate.crawling.child_process import readable, receive, send
+from headgate.crawling.child_process import Child, readable
 from headgate.storage.stored_page import StoredPage, UnreadablePage
 
 __all__ = ["AnchorTexts", "answers"]
@@ -56,11 +54,7 @@ class _Worker(Generic[_Question]):
     """One process, busy with a question or idle."""
 
     def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "headgate.crawling.reading_child", str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        self._child = Child("headgate.crawling.reading_child")
         self.number: int | None = None
         """Number of its question; None: idle."""
         self.late_at = 0.0
@@ -68,34 +62,26 @@ class _Worker(Generic[_Question]):
         """It has to be replaced."""
 
     def ask(self, call: tuple[Any, ...], number: int, late_at: float) -> None:
-        assert self.process.stdin is not None
         self.number, self.late_at = number, late_at
         try:
-            send(self.process.stdin, call)
+            self._child.send(pickle.dumps(call, pickle.HIGHEST_PROTOCOL), late_at - _now())
         except OSError:
             self.late_at, self.broken = 0.0, True
 
     def fileno(self) -> int:
-        assert self.process.stdout is not None
-        return self.process.stdout.fileno()
+        return self._child.fileno()
 
     def answer(self) -> Any:
-        """None: the process died, or the work raised."""
-        assert self.process.stdout is not None
+        """None: the process died or was late, or the work raised."""
         try:
-            well, found = receive(self.process.stdout)
+            well, found = pickle.loads(self._child.receive(self.late_at - _now()))
         except (OSError, EOFError):
             self.broken = True
             return None
         return found if well else None
 
     def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
+        self._child.stop()
 
 
 class _Crew(Generic[_Question, _Answer]):

@@ -5,22 +5,19 @@ keeper: unfinished work is repeated by the next one.
 
 from __future__ import annotations
 
-import asyncio
 import os
-import sys
-from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import msgspec
 
-from headgate.crawling.child_process import die_with_parent, leave_signals_to_parent
+from headgate.crawling.child_process import Channel, answer_of
 from headgate.model.errors import HeadgateError, WorldFault
 from headgate.storage.atomic_write import write_whole
 from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.retention import Freed
 
-__all__ = ["retain_in_child", "seal_here", "seal_in_child"]
+__all__ = ["main", "retain_in_child", "seal_here", "seal_in_child"]
 
 _NICENESS = 10
 
@@ -38,19 +35,16 @@ async def retain_in_child(collection: Path, now: float) -> Freed:
 
 
 async def _in_child(collection: Path, what: str, which: str) -> bytes:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "headgate.features.keep.sealing_child", str(os.getpid()),
-        str(collection), what, which, stdout=PIPE,
-    )  # fmt: skip
+    """Without a limit: a volume takes as long as its size and the disk want, and nothing waits."""
+    module = "headgate.features.keep.sealing_child"
     try:
-        answer, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-    if process.returncode:
-        words = answer.decode("utf-8", "replace").strip()
-        raise WorldFault(words or f"the process that seals ended with {process.returncode}")
-    return answer
+        answer = await answer_of(module, b"", str(collection), what, which)
+    except EOFError as end:
+        raise WorldFault(f"the process that seals broke off: {end}") from None
+    trouble, found = msgspec.msgpack.decode(answer, type=tuple[str, bytes])
+    if trouble:
+        raise WorldFault(trouble)
+    return found
 
 
 def seal_here(run: RunFolder) -> None:
@@ -67,24 +61,16 @@ def seal_here(run: RunFolder) -> None:
     write_report_page(report, run.path)
 
 
-def main() -> None:
-    """The main function of the child process; signals are left to the parent."""
-    leave_signals_to_parent()
-    die_with_parent(int(sys.argv[1]))
+def main(channel: Channel, collection: str, what: str, which: str) -> None:
     os.nice(_NICENESS)
-    collection, what, which = Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+    found, trouble = b"", ""
     try:
         if what == "seal":
-            seal_here(RunFolder(collection, which))
+            seal_here(RunFolder(Path(collection), which))
         else:
             from headgate.storage.retention import apply_retention  # here: it brings 60 MB
 
-            freed = apply_retention(Collection(collection), float(which))
-            sys.stdout.write(msgspec.json.encode(freed).decode())
+            found = msgspec.json.encode(apply_retention(Collection(Path(collection)), float(which)))
     except (HeadgateError, OSError) as fault:
-        sys.stdout.write(str(fault))
-        sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()
+        trouble = str(fault) or type(fault).__name__
+    channel.send(msgspec.msgpack.encode((trouble, found)))
