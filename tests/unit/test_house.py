@@ -76,6 +76,13 @@ PORTS = (
     "features/survey/log.py", "fetching/dns.py", "frontier/url_queue.py",
 )  # fmt: skip
 
+STARTING_PROCESSES = {
+    "crawling/child_process.py": "our own",
+    "features/grid/transport/nats_server.py": "nats-server",
+    "features/keep/notice_delivery.py": "the command that a user is told by",
+}
+"""Module -> what it starts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Module:
@@ -247,6 +254,19 @@ def test_every_port_has_a_contract_suite() -> None:
     assert ports == SUITES.keys()
     for suite in SUITES.values():
         assert (ROOT / "tests" / "contract" / f"{suite}.py").exists()
+
+
+def test_processes_are_started_in_few_places() -> None:
+    """A child of ours by `Child`; apart from it, what is not our program."""
+    words = re.compile(
+        r"\bsubprocess\b|\bcreate_subprocess_|\bmultiprocessing\b|\bos\.(fork|posix_spawn)"
+    )
+    starting = {
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if words.search(path.read_text(encoding="utf-8"))
+    }
+    assert starting == STARTING_PROCESSES.keys()
 
 
 def _named_in(path: Path) -> Iterator[str]:
