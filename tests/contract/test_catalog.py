@@ -24,18 +24,13 @@ from headgate.model.timetable import DayKind, LocalMoment
 from headgate.storage.catalog.postgres import PostgresCatalog
 from headgate.storage.catalog.sql_catalog import SqlCatalog
 from headgate.storage.catalog.sqlite import SqliteCatalog
-from headgate.testing.memory_catalog import MemoryCatalog
 
 Reopen = Callable[[], Catalog]
 """The same catalog as whoever opens it next finds it."""
 
 
-@pytest.fixture(params=["memory", "SQLite", "PostgreSQL"])
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
 def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reopen]:
-    if request.param == "memory":
-        kept = MemoryCatalog()
-        yield lambda: kept
-        return
     if request.param == "SQLite":
         make: Callable[[], SqlCatalog] = partial(SqliteCatalog, tmp_path / "catalog.sqlite")
     else:

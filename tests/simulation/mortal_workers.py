@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar, copy_context
 from typing import cast
 
-from headgate.crawling.child_process import AsyncChannel
+from headgate.crawling.child_process import AsyncPipe
 from headgate.crawling.node import Node
 from headgate.crawling.ports import MeasuredFleet
 from headgate.engine.crawling_process import live
@@ -74,8 +74,8 @@ class MortalWorker:
         self._node: Node | None = None
         to_us, to_it = asyncio.StreamReader(), asyncio.StreamReader()
         self._voice = _Pipe(to_us)
-        self.stream: Stream[Word] = Stream(AsyncChannel(to_us, _writer(_Pipe(to_it))), Word)
-        theirs: Stream[Order] = Stream(AsyncChannel(to_it, _writer(self._voice)), Order)
+        self.stream: Stream[Word] = Stream(AsyncPipe(to_us, _writer(_Pipe(to_it))), Word)
+        theirs: Stream[Order] = Stream(AsyncPipe(to_it, _writer(self._voice)), Order)
         context = copy_context()
         context.run(_acting.set, self)
         life = self._live(theirs, starting_seconds)

@@ -45,7 +45,7 @@ LARGE = {
 
 MOST_POSITIONAL = 5
 VARIADIC = {
-    "asyncio.create_subprocess_exec", "asyncio.to_thread", "datetime", "element", "partial",
+    "Child", "asyncio.to_thread", "datetime", "element", "partial",
     "struct.pack", "table.add_row",
 }  # fmt: skip
 """They take a list of equals, or pass on what another function takes."""

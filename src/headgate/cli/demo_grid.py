@@ -16,7 +16,7 @@ from pathlib import Path
 from headgate.cli.crawl_progress import conclude
 from headgate.cli.manager_progress import manage_watched
 from headgate.cli.terminal import say
-from headgate.crawling.child_process import Channel, Child
+from headgate.crawling.child_process import Child, Pipe
 from headgate.features.demo.web import DemoWeb
 from headgate.features.grid.coordinator.catalog import looked_at_board
 from headgate.features.grid.coordinator.coordinator import ManagerJob
@@ -110,7 +110,7 @@ async def _nodes(out: Path, url: str) -> AsyncIterator[dict[str, Child]]:
         await asyncio.gather(*ends)
 
 
-def main(_channel: Channel, *words: str) -> None:
+def main(_pipe: Pipe, *words: str) -> None:
     """In the process of a node: its command, without a word."""
     from headgate.cli.main import main as headgate
 

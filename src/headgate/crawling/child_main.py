@@ -1,7 +1,7 @@
 """What every `headgate.crawling.child_process.Child` runs first.
 
-Its arguments are a module, the parent's process id, the number of the channel's file, and what the
-module's function ``main`` gets besides the channel.
+Its arguments are a module, the parent's process id, the number of the pipe's file, and what the
+module's function ``main`` gets besides the pipe.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from contextlib import closing, suppress
 from importlib import import_module
 
-from headgate.crawling.child_process import Channel, die_with_parent, leave_signals_to_parent
+from headgate.crawling.child_process import Pipe, die_with_parent, leave_signals_to_parent
 
 __all__: list[str] = []
 
@@ -23,8 +23,8 @@ def main() -> None:
     die_with_parent(int(parent))
     with suppress(OSError):  # the parent may have closed its own
         os.dup2(2, 1)  # what a child prints is no result of the command
-    with closing(Channel(socket.socket(fileno=int(end)))) as channel:
-        import_module(module).main(channel, *arguments)
+    with closing(Pipe(socket.socket(fileno=int(end)))) as pipe:
+        import_module(module).main(pipe, *arguments)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Processes of our own beside a crawl: how each is started, talked to and ended.
 
 `Child` starts `headgate.crawling.child_main` with the name of a module, whose function ``main``
-gets the other end of the `Channel` and is the child's work. Whatever the child does, its parent
+gets the other end of the `Pipe` and is the child's work. Whatever the child does, its parent
 goes on: it waits no longer than it says, and `Child.stop` leaves no process and no file behind.
 
 Messages are bytes, each after its length, over a pair of sockets: a crawl has thousands of open
@@ -28,9 +28,9 @@ if TYPE_CHECKING:  # a child starts in half the time without it
     import asyncio
 
 __all__ = [
-    "AsyncChannel",
-    "Channel",
+    "AsyncPipe",
     "Child",
+    "Pipe",
     "answer_of",
     "die_with_parent",
     "leave_signals_to_parent",
@@ -39,7 +39,7 @@ __all__ = [
 
 _LENGTH_BYTES = 8
 _LAST_SECONDS = 1.0
-"""Between the end of a child's channel and its own."""
+"""Between the end of a child's pipe and its own."""
 
 
 class _File(Protocol):
@@ -60,7 +60,7 @@ def readable(files: Iterable[_AnyFile], seconds: float) -> list[_AnyFile]:
     return [by_number[number] for number, _ in poll.poll(milliseconds)]
 
 
-class Channel:
+class Pipe:
     """One end of the pair of sockets, in a program without an event loop."""
 
     def __init__(self, end: socket.socket) -> None:
@@ -111,7 +111,7 @@ class Channel:
         return bytes(data)
 
 
-class AsyncChannel:
+class AsyncPipe:
     """One end in an event loop."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -119,11 +119,11 @@ class AsyncChannel:
         self._writer = writer
 
     @classmethod
-    async def over(cls, channel: Channel) -> AsyncChannel:
-        """The channel's end is ours from now on."""
+    async def over(cls, pipe: Pipe) -> AsyncPipe:
+        """The pipe's end is ours from now on."""
         import asyncio  # here: a child may do without
 
-        return cls(*await asyncio.open_unix_connection(sock=channel.detach()))
+        return cls(*await asyncio.open_unix_connection(sock=pipe.detach()))
 
     def send(self, message: bytes) -> None:
         """Send soon; dropped if the other end is gone."""
@@ -146,12 +146,12 @@ class AsyncChannel:
         self._writer.close()
 
 
-class Child(Channel):
-    """A process, and our end of the channel to it. Raises `OSError` if the machine has no process,
+class Child(Pipe):
+    """A process, and our end of the pipe to it. Raises `OSError` if the machine has no process,
     file or memory left to start it with."""
 
     def __init__(self, module: str, *arguments: str) -> None:
-        """Runs ``module.main(channel, *arguments)``."""
+        """Runs ``module.main(pipe, *arguments)``."""
         ours, theirs = socket.socketpair()
         super().__init__(ours)
         try:
@@ -185,15 +185,15 @@ async def answer_of(module: str, question: bytes, *arguments: str) -> bytes:
 
     child = Child(module, *arguments)
     try:
-        channel = await AsyncChannel.over(child)
+        pipe = await AsyncPipe.over(child)
         try:
-            channel.send(question)
-            return await channel.receive()
+            pipe.send(question)
+            return await pipe.receive()
         except EOFError:
             code = await asyncio.to_thread(child.stop, _LAST_SECONDS)
             raise EOFError(f"it ended with code {code}") from None
         finally:
-            channel.close()
+            pipe.close()
     finally:
         await asyncio.to_thread(child.stop)
 

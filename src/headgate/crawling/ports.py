@@ -14,8 +14,8 @@
 |             | `testing.memory_store`                                    |
 
 Every adapter of a port passes the port's suite in ``tests/contract``. The catalog's port is
-`headgate.control.catalog`, its twin in memory `headgate.testing.memory_catalog`; the port of a
-node's tasks is `headgate.features.grid.protocol`, its twin `headgate.testing.memory_desk`.
+`headgate.control.catalog`; the port of a node's tasks is `headgate.features.grid.protocol`, its
+twin `headgate.testing.memory_desk`.
 """
 
 from __future__ import annotations

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import pickle
 
-from headgate.crawling.child_process import Channel
+from headgate.crawling.child_process import Pipe
 
 __all__ = ["main"]
 
 
-def main(channel: Channel) -> None:
-    for message in channel:
-        channel.send(_answer(message))
+def main(pipe: Pipe) -> None:
+    for message in pipe:
+        pipe.send(_answer(message))
         del message  # megabytes, to be freed before the next one comes
 
 

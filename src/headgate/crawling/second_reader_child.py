@@ -17,7 +17,7 @@ from typing import IO
 
 import msgspec
 
-from headgate.crawling.child_process import Channel
+from headgate.crawling.child_process import Pipe
 from headgate.crawling.page_reader import PageReader, ReadPage
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links
@@ -100,7 +100,7 @@ def _answered(question: bytes, body: bytes) -> bytes:
         return b""
 
 
-def main(channel: Channel) -> None:
+def main(pipe: Pipe) -> None:
     os.nice(_NICE)
-    with channel.detach() as end, end.makefile("rb") as questions:
+    with pipe.detach() as end, end.makefile("rb") as questions:
         serve(questions, end)

@@ -13,7 +13,7 @@ from functools import partial
 
 import uvloop
 
-from headgate.crawling.child_process import Channel
+from headgate.crawling.child_process import Pipe
 from headgate.crawling.node import Node
 from headgate.crawling.progress import Progress
 from headgate.crawling.second_reader import SecondReader
@@ -147,7 +147,7 @@ class _Told:
         return changed
 
 
-def main(channel: Channel) -> None:
+def main(pipe: Pipe) -> None:
     """A worker process, wired up. It imports no more than a node needs, because the crawl waits.
 
     The main function of a worker process. It is ours, even if a program in Python started it.
@@ -155,11 +155,11 @@ def main(channel: Channel) -> None:
     writer of its journals.
     """
     raise_limit()
-    job: NodeJob = pickle.loads(channel.receive())
+    job: NodeJob = pickle.loads(pipe.receive())
     gc.freeze()  # modules stay: the collector need not traverse them again
     parts = NodeParts(SystemClock(), HttpFetcher, partial(SecondReader, cores=1))
-    uvloop.run(_live_over(channel, partial(open_node, job, parts)))
+    uvloop.run(_live_over(pipe, partial(open_node, job, parts)))
 
 
-async def _live_over(channel: Channel, open_node: OpenNode) -> None:
-    await live(open_node, await Stream.over(channel, Order))
+async def _live_over(pipe: Pipe, open_node: OpenNode) -> None:
+    await live(open_node, await Stream.over(pipe, Order))

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import cast
 
 from headgate.control.forecast import Forecast
-from headgate.crawling.child_process import Channel, answer_of
+from headgate.crawling.child_process import Pipe, answer_of
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.plan import Plan
@@ -54,13 +54,13 @@ def give_way() -> None:
     os.nice(_NICE)
 
 
-def main(channel: Channel) -> None:
+def main(pipe: Pipe) -> None:
     give_way()
     from headgate.control.completion_forecast import plan_the_rest  # here: the parent does not plan
 
-    for question in channel:
+    for question in pipe:
         try:
             made: Plan | Exception = plan_the_rest(*pickle.loads(question))
         except Exception as error:
             made = error
-        channel.send(pickle.dumps(made))
+        pipe.send(pickle.dumps(made))

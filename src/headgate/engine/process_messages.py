@@ -13,7 +13,7 @@ from zlib import crc32
 import msgspec
 
 from headgate.bandwidth.server_tally import ServerTally
-from headgate.crawling.child_process import AsyncChannel, Channel, Child
+from headgate.crawling.child_process import AsyncPipe, Child, Pipe
 from headgate.crawling.progress import Progress
 from headgate.model.task import Task
 
@@ -48,7 +48,7 @@ __all__ = [
 # after Headgate was updated. Then they send news: what changed since the last, each ended site
 # once, and at regular intervals in any case, so that a process that hangs is noticed.
 #
-# A message is MessagePack, over the channel of a child process.
+# A message is MessagePack, over the pipe of a child process.
 
 
 _Received = TypeVar("_Received")
@@ -131,34 +131,34 @@ def encoded(progress: Progress) -> Progress:
 class Stream(Generic[_Received]):
     """One end of the stream, in an event loop."""
 
-    def __init__(self, channel: AsyncChannel, received: Any) -> None:
+    def __init__(self, pipe: AsyncPipe, received: Any) -> None:
         """``received`` is the union of what may come, as msgspec understands it."""
-        self._channel = channel
+        self._pipe = pipe
         self._decode = msgspec.msgpack.Decoder(received, dec_hook=_from_plain).decode
 
     @classmethod
-    async def over(cls, channel: Channel, received: Any) -> Stream[_Received]:
-        return cls(await AsyncChannel.over(channel), received)
+    async def over(cls, pipe: Pipe, received: Any) -> Stream[_Received]:
+        return cls(await AsyncPipe.over(pipe), received)
 
     def send(self, message: msgspec.Struct) -> None:
         """Send soon; dropped if the other end is gone."""
-        self._channel.send(_encode(message))
+        self._pipe.send(_encode(message))
 
     async def sent(self) -> None:
         """Wait until the send buffer is small."""
-        await self._channel.sent()
+        await self._pipe.sent()
 
     async def receive(self) -> _Received | None:
         """The next message; None: the other end is gone."""
         try:
-            data = await self._channel.receive()
+            data = await self._pipe.receive()
         except EOFError:
             return None
         message: _Received = self._decode(data)
         return message
 
     def close(self) -> None:
-        self._channel.close()
+        self._pipe.close()
 
 
 def _from_plain(kind: Any, value: Any) -> Any:
@@ -191,9 +191,13 @@ def spawning(job: NodeJob) -> Begin:
 
 async def _spawn(job: bytes) -> tuple[Process, Stream[Word]]:
     child = Child("headgate.engine.crawling_process")
-    channel = await AsyncChannel.over(child)
-    channel.send(job)
-    return _Spawned(child), Stream(channel, Word)
+    try:
+        pipe = await AsyncPipe.over(child)
+    except BaseException:
+        child.stop()
+        raise
+    pipe.send(job)
+    return _Spawned(child), Stream(pipe, Word)
 
 
 class _Spawned:

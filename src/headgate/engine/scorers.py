@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.crawling.child_process import AsyncChannel, Child
+from headgate.crawling.child_process import AsyncPipe, Child
 from headgate.crawling.focused_crawl import Focusing, InPlace
 from headgate.crawling.ports import Scorer
 from headgate.engine.scoring_child import GROUP, Scored
@@ -120,7 +120,7 @@ class OwnScorer:
         self._name = name
         self._page_seconds = page_seconds
         self._child: Child | None = None
-        self._channel: AsyncChannel | None = None
+        self._pipe: AsyncPipe | None = None
         self._ended = False
         self._turn = asyncio.Lock()
         self._latest: deque[float] = deque(maxlen=_PAGES_LOOKED_AT)
@@ -144,31 +144,31 @@ class OwnScorer:
 
     def close(self) -> None:
         self._ended = True
-        if self._channel is not None:
-            self._channel.close()
+        if self._pipe is not None:
+            self._pipe.close()
         if self._child is not None:
             self._child.stop()
 
     async def _ask(self, page: PageSigns) -> Mapping[str, float]:
-        if self._channel is None:
+        if self._pipe is None:
             self._child = Child("headgate.engine.scoring_child", self._name)
-            self._channel = await AsyncChannel.over(self._child)
-            problem = await self._trouble_of_loading(self._channel)
+            self._pipe = await AsyncPipe.over(self._child)
+            problem = await self._trouble_of_loading(self._pipe)
             if problem:
                 self._end(f"cannot be loaded: {problem}")
                 return {}
         began = asyncio.get_running_loop().time()
         async with asyncio.timeout(self._page_seconds):
-            self._channel.send(_encode(page))
-            answer = _decode(await self._channel.receive())
+            self._pipe.send(_encode(page))
+            answer = _decode(await self._pipe.receive())
         self._note(answer, asyncio.get_running_loop().time() - began)
         return answer.scores
 
     @staticmethod
-    async def _trouble_of_loading(channel: AsyncChannel) -> str:
+    async def _trouble_of_loading(pipe: AsyncPipe) -> str:
         try:
             async with asyncio.timeout(_START_SECONDS):
-                return (await channel.receive()).decode()
+                return (await pipe.receive()).decode()
         except TimeoutError:
             return f"not done after {_START_SECONDS:g} s"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.crawling.child_process import Channel
+from headgate.crawling.child_process import Pipe
 from headgate.focus.signs import LinkSigns, PageSigns
 
 __all__ = ["GROUP", "Scored", "load_scorer", "main"]
@@ -72,14 +72,14 @@ def _in_words(error: Exception) -> str:
     return words[:_LONGEST_WORDS].encode("utf-8", "replace").decode()
 
 
-def main(channel: Channel, name: str) -> None:
+def main(pipe: Pipe, name: str) -> None:
     sys.path.insert(0, str(Path.cwd()))  # where a user's module is looked for first
     decode = msgspec.msgpack.Decoder(PageSigns).decode
     try:
         score = load_scorer(name)
     except Exception as error:
-        channel.send(_in_words(error).encode())
+        pipe.send(_in_words(error).encode())
         return
-    channel.send(b"")
-    for page in channel:
-        channel.send(msgspec.msgpack.encode(score_page(score, decode(page))))
+    pipe.send(b"")
+    for page in pipe:
+        pipe.send(msgspec.msgpack.encode(score_page(score, decode(page))))

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.crawling.child_process import Channel, Child
+from headgate.crawling.child_process import Child, Pipe
 from headgate.storage.collection import RunFolder
 
 if TYPE_CHECKING:  # the process that writes loads as little as it can
@@ -83,13 +83,13 @@ def _start(run: RunFolder) -> Child:
     return Child("headgate.engine.tables_beside", str(run.collection), run.stamp)
 
 
-def main(channel: Channel, collection: str, stamp: str) -> None:
+def main(pipe: Pipe, collection: str, stamp: str) -> None:
     """Without a word if it fails: the parent will meet the same error and report it."""
     with suppress(Exception):
         import headgate.storage.tables.arrow_tables  # noqa: F401 - here: for the child alone
         from headgate.storage.sealing import write_tables
 
-        channel.send(_READY)
-        channel.receive()
+        pipe.send(_READY)
+        pipe.receive()
         write_tables(RunFolder(Path(collection), stamp))
-        channel.send(_WRITTEN)
+        pipe.send(_WRITTEN)

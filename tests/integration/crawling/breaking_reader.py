@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 
 from headgate.crawling import reading_child
-from headgate.crawling.child_process import Channel
+from headgate.crawling.child_process import Pipe
 
 
-class _Breaking(Channel):
+class _Breaking(Pipe):
     def __iter__(self) -> Iterator[bytes]:
         for message in super().__iter__():
             if b"breaks the reader" in message:
@@ -17,5 +17,5 @@ class _Breaking(Channel):
             yield message
 
 
-def main(channel: Channel) -> None:
-    reading_child.main(_Breaking(channel.detach()))
+def main(pipe: Pipe) -> None:
+    reading_child.main(_Breaking(pipe.detach()))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from headgate.crawling.child_process import Channel
+from headgate.crawling.child_process import Pipe
 
 
-def main(channel: Channel, then: str) -> None:
-    channel.receive()
-    with channel.detach() as end:
+def main(pipe: Pipe, then: str) -> None:
+    pipe.receive()
+    with pipe.detach() as end:
         end.sendall((9).to_bytes(8) + b"\x80\x05")
         if then == "stands still":
             time.sleep(600)

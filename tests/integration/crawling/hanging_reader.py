@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from headgate.crawling.child_process import Channel
+from headgate.crawling.child_process import Pipe
 
 
-def main(channel: Channel) -> None:
-    for _ in channel:
+def main(pipe: Pipe) -> None:
+    for _ in pipe:
         pass

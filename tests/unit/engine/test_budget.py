@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -14,9 +15,9 @@ from headgate.model.budget import Budget, Quota
 from headgate.model.errors import DamagedFile
 from headgate.model.timetable import Timetable
 from headgate.model.units import UNLIMITED, BytesPerSecond
+from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import RunFolder
 from headgate.storage.run_state import load_budget
-from headgate.testing.memory_catalog import MemoryCatalog
 
 NOON = 20_000 * 86_400.0 + 43_200.0
 UTC = ZoneInfo("UTC")
@@ -37,7 +38,7 @@ class SetClock:
 class Kept:
     folder: Path
     budget: Budget
-    catalog: MemoryCatalog = field(default_factory=MemoryCatalog)
+    catalog: SqliteCatalog = field(default_factory=partial(SqliteCatalog, Path(":memory:")))
     clock: SetClock = field(default_factory=SetClock)
     said: list[str] = field(default_factory=list)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.crawling.child_process import Channel, answer_of
+from headgate.crawling.child_process import Pipe, answer_of
 from headgate.model.errors import HeadgateError, WorldFault
 from headgate.storage.atomic_write import write_whole
 from headgate.storage.catalog.sqlite import SqliteCatalog
@@ -61,7 +61,7 @@ def seal_here(run: RunFolder) -> None:
     write_report_page(report, run.path)
 
 
-def main(channel: Channel, collection: str, what: str, which: str) -> None:
+def main(pipe: Pipe, collection: str, what: str, which: str) -> None:
     os.nice(_NICENESS)
     found, trouble = b"", ""
     try:
@@ -73,4 +73,4 @@ def main(channel: Channel, collection: str, what: str, which: str) -> None:
             found = msgspec.json.encode(apply_retention(Collection(Path(collection)), float(which)))
     except (HeadgateError, OSError) as fault:
         trouble = str(fault) or type(fault).__name__
-    channel.send(msgspec.msgpack.encode((trouble, found)))
+    pipe.send(msgspec.msgpack.encode((trouble, found)))

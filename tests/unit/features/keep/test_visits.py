@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from headgate.engine.wrapping_up import record_visits, visit_of
 from headgate.model.run_report import RunReport, SiteReport
-from headgate.testing.memory_catalog import MemoryCatalog
+from headgate.storage.catalog.sqlite import SqliteCatalog
 
 SITE = SiteReport(
     "docs", "done", pages=10, fetches=12, bytes=1000, wire_bytes=1500, errors={"404": 2},
@@ -35,13 +37,13 @@ def test_a_site_that_was_stopped_or_given_up_is_not_complete() -> None:
 
 
 def test_a_visit_told_of_when_it_ended_stands_and_one_never_begun_is_none() -> None:
-    catalog = MemoryCatalog()
-    catalog.begin_run("run", 5000.0, "{}")
-    catalog.record_visits([visit_of(REPORT, msgspec.structs.replace(SITE, pages=99), 5100.0)])
     never = msgspec.structs.replace(SITE, name="never", fetches=0)
     fresh = msgspec.structs.replace(SITE, name="fresh", pages=3)
     report = msgspec.structs.replace(REPORT, sites=(SITE, never, fresh))
-    record_visits(catalog, report, 5100.0, {"fresh": visit_of(REPORT, fresh, 5100.0)})
-    assert [visit.pages for visit in catalog.history("docs")] == [99]
-    assert catalog.history("never") == []
-    assert [visit.pages for visit in catalog.history("fresh")] == [3]
+    with SqliteCatalog(Path(":memory:")) as catalog:
+        catalog.begin_run("run", 5000.0, "{}")
+        catalog.record_visits([visit_of(REPORT, msgspec.structs.replace(SITE, pages=99), 5100.0)])
+        record_visits(catalog, report, 5100.0, {"fresh": visit_of(REPORT, fresh, 5100.0)})
+        assert [visit.pages for visit in catalog.history("docs")] == [99]
+        assert catalog.history("never") == []
+        assert [visit.pages for visit in catalog.history("fresh")] == [3]
