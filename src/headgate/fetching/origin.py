@@ -18,7 +18,8 @@ __all__ = ["Origin", "Origins"]
 _AUTHORITY = re.compile(r"(?:[^@]*@)?(?P<host>\[[0-9a-f:.]+\]|[^:@\[\]]+)(?::(?P<port>\d{0,5}))?")
 _UNSAFE = re.compile(r"[^!-~]")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_REMEMBERED = 4096
+_REMEMBERED, _LONGEST = 4096, 300
+"""Authorities, and characters of one: most of a host's name, and few of a user's."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -67,9 +68,10 @@ class Origins:
         origin = self._known.get(key)
         if origin is None:
             origin = _origin(scheme, authority)
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            self._known[key] = origin
+            if len(authority) <= _LONGEST:
+                if len(self._known) >= _REMEMBERED:
+                    self._known.clear()
+                self._known[key] = origin
         return origin, target or "/"
 
 

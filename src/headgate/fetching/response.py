@@ -246,6 +246,7 @@ def body_of(framing: Framing, max_bytes: int) -> Body:
 _BODILESS = frozenset((204, 304))
 _TELLING = frozenset(("connection", "content-length", "transfer-encoding"))
 _MOST_DIGITS = 18
+_LONGEST_KNOWN = 256
 _NOT_CODED = frozenset(("", "identity"))
 
 
@@ -308,9 +309,15 @@ def _number(text: str) -> int | None:
     return int(text) if plain else None
 
 
-@lru_cache(256)
 def _words(value: str) -> tuple[str, ...]:
+    return _split_short(value) if len(value) <= _LONGEST_KNOWN else _split(value)
+
+
+def _split(value: str) -> tuple[str, ...]:
     return tuple([word.strip() for word in value.lower().split(",")])
+
+
+_split_short = lru_cache(256)(_split)
 
 
 class ResponseFilter:

@@ -38,6 +38,8 @@ _EXAMPLE_WORDS = 30
 _SCRAP_WORDS = 3
 _REMEMBERED_SCRAPS = 8_192
 _REMEMBERED_WORDS = 200_000
+_REMEMBERED_WORDS_OF_OTHERS = 20_000
+"""Of each language but English: there are some twenty, and a page may say that it is in any."""
 _LONGEST_SCRAP = 2_000
 
 
@@ -47,7 +49,7 @@ class Topic:
     def __init__(self, keywords: str, examples: Sequence[str] = ()) -> None:
         self._weights = _weights(keywords, examples)
         """By word, as it is written."""
-        self._languages = {"en": _Stems(self._weights, "en")}
+        self._languages = {"en": _Stems(self._weights, "en", _REMEMBERED_WORDS)}
         """English is there from the start: what cannot be stemmed at all fails here."""
         self._holding: Counter[str] = Counter()
         """Pages that hold a word."""
@@ -90,7 +92,7 @@ class Topic:
     def _stems(self, language: str) -> _Stems:
         known = known_language(language)
         if known not in self._languages:
-            self._languages[known] = _Stems(self._weights, known)
+            self._languages[known] = _Stems(self._weights, known, _REMEMBERED_WORDS_OF_OTHERS)
         return self._languages[known]
 
     def _stems_in(self, text: str, language: str) -> frozenset[str]:
@@ -107,8 +109,9 @@ class Topic:
 class _Stems:
     """A topic's words in one language: which of a page's words are forms of them."""
 
-    def __init__(self, weights: Mapping[str, float], language: str) -> None:
+    def __init__(self, weights: Mapping[str, float], language: str, remembered: int) -> None:
         self._language = language
+        self._remembered = remembered
         self.weights: dict[str, float] = {}
         for word, weight in weights.items():
             own = stem(word, language)
@@ -127,11 +130,13 @@ class _Stems:
         return counts
 
     def _learn(self, word: str) -> str:
-        if len(self._forms) >= _REMEMBERED_WORDS:
-            self._forms.clear()
         own = stem(word, self._language)
-        self._forms[word] = own if own in self.weights else ""
-        return self._forms[word]
+        form = own if own in self.weights else ""
+        if len(word) <= _LONGEST_WORD:
+            if len(self._forms) >= self._remembered:
+                self._forms.clear()
+            self._forms[word] = form
+        return form
 
 
 def _weights(keywords: str, examples: Sequence[str]) -> dict[str, float]:
@@ -182,14 +187,17 @@ def url_text(url: str) -> str:
     return _CAMEL.sub(" ", _ESCAPED.sub(" ", path))
 
 
-@lru_cache(64)
 def known_language(language: str) -> str:
     """What to stem a page by that says it is in this language.
 
     >>> known_language("de-AT"), known_language("tlh"), known_language("")
     ('de', 'en', 'en')
     """
-    code = language.strip().lower()[:2]
+    return _known_code(language.strip()[:2].lower()[:2])
+
+
+@lru_cache(64)
+def _known_code(code: str) -> str:
     try:
         _stemmer(code)
     except (KeyError, UnicodeEncodeError):

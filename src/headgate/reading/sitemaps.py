@@ -217,7 +217,6 @@ _ISO = re.compile(
 _LONGEST = 64
 
 
-@lru_cache(1_024)
 def parse_date(text: str) -> datetime | None:
     """None: it cannot be parsed.
 
@@ -225,8 +224,11 @@ def parse_date(text: str) -> datetime | None:
     (datetime.datetime(2026, 11, 15, 18, 20, 3, tzinfo=datetime.timezone.utc), \
 datetime.datetime(2026, 11, 1, 0, 0, tzinfo=datetime.timezone.utc))
     """
-    if len(text) > _LONGEST:
-        return None
+    return None if len(text) > _LONGEST else _parse_date(text)
+
+
+@lru_cache(1_024)
+def _parse_date(text: str) -> datetime | None:
     match = _ISO.fullmatch(text)
     try:
         moment = _mail_date(text) if match is None else _iso_date(match)

@@ -84,8 +84,9 @@ _Targets = dict[str, str]
 
 class _Known:
     """Cache of resolved references, by what they are relative to: an origin, or a folder. Pages of
-    a site have most of them in common. At most 8 MB, then it is cleared. A folder's key ends with
-    a slash and an origin's does not: an origin is never taken for its root folder."""
+    a site have most of them in common. When full it is cleared: it holds some 8 MB then, and 26
+    where references are as long as they may be. A folder's key ends with a slash and an origin's
+    does not: an origin is never taken for its root folder."""
 
     __slots__ = ("_count", "_places")
 
@@ -138,7 +139,7 @@ class UrlJoiner:
             self._base = resolve(base)
             self._page = _normal(self._base)
         folder = _folder(self._page or "")
-        self._prefixes = _prefixes(folder)
+        self._prefixes = (_known_prefixes if len(folder) < _LONGEST_KNOWN else _prefixes)(folder)
         remembers = self._prefixes and self._base == self._page and len(folder) < _LONGEST_KNOWN
         self._here = _known.at(folder) if remembers else None
         """Cache for references that mean the same on all pages of this folder; None: unknown."""
@@ -186,7 +187,7 @@ class UrlJoiner:
     def _join_new(self, ref: str, here: _Targets, anywhere: _Targets) -> str | None:
         """Resolve what is not cached. What depends on page or charset never is."""
         url = self.join(ref)
-        if url and len(ref) < _LONGEST_KNOWN and ref.isascii():
+        if url and len(ref) < _LONGEST_KNOWN and len(url) < 2 * _LONGEST_KNOWN and ref.isascii():
             if ref.startswith(_ANYWHERE):
                 _known.keep(anywhere, ref, url)
             elif _OF_ITS_FOLDER(ref):
@@ -306,16 +307,17 @@ def _with_normal_escapes(href: str) -> str:
 def _surely_normal(url: str) -> bool:
     """Whether this is a normal form, without using ada; False may be wrong."""
     folder = _folder(url)
+    is_normal = _is_known_normal if len(folder) < _LONGEST_KNOWN else _is_normal_folder
     return (
-        _PLAIN_TAIL(url, len(folder)) is not None
-        and len(url) <= MAX_LENGTH
-        and _is_normal_folder(folder)
+        _PLAIN_TAIL(url, len(folder)) is not None and len(url) <= MAX_LENGTH and is_normal(folder)
     )
 
 
-@lru_cache(1024)
 def _is_normal_folder(folder: str) -> bool:
     return bool(folder) and normalise(folder) == folder
+
+
+_is_known_normal = lru_cache(1024)(_is_normal_folder)
 
 
 def _folder(url: str) -> str:
@@ -323,7 +325,6 @@ def _folder(url: str) -> str:
     return url[: url.rfind("/", 0, url.find("?") if "?" in url else None) + 1]
 
 
-@lru_cache(1024)
 def _prefixes(directory: str) -> dict[str, str]:
     """Prefixes for plain references, by how they begin; empty if ada is needed."""
     if not directory or "%" in directory:
@@ -335,6 +336,9 @@ def _prefixes(directory: str) -> dict[str, str]:
             directory = directory[: directory.rindex("/", 0, -1) + 1]
         prefixes["../" * ups] = directory
     return prefixes
+
+
+_known_prefixes = lru_cache(1024)(_prefixes)
 
 
 def _query_in(codec: str, ref: str) -> str:

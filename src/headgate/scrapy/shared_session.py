@@ -219,7 +219,7 @@ class SharedSession:
 
 
 META_KEY = "headgate_site"
-_REMEMBERED = 4096
+_REMEMBERED, _LONGEST_REMEMBERED = 4096, 500
 
 
 class SiteNames:
@@ -243,7 +243,9 @@ class SiteNames:
         'mine'
         """
         named = meta.get(META_KEY)
-        return str(named) if named else self._of_url(url)
+        if named:
+            return str(named)
+        return self._find(url) if len(url) > _LONGEST_REMEMBERED else self._of_url(url)
 
     def _find(self, url: str) -> str:
         normal = [normalise(url) or url]

@@ -10,7 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.fetching import opener as opener_module
-from headgate.fetching.dns import AddressGuard, FixedResolver
+from headgate.fetching import origin as origin_module
+from headgate.fetching import response
+from headgate.fetching.dns import AddressGuard, FixedResolver, leads_to_public
 from headgate.fetching.identity import Identity
 from headgate.fetching.limits import Limits
 from headgate.fetching.opener import Opener
@@ -85,3 +87,32 @@ def test_a_route_goes_by_site_and_origin() -> None:
         assert asyncio.run(routed("one", proxied, to)) == replace(to, via="one")
         assert asyncio.run(routed("two", proxied, to)) == replace(to, via="two")
         assert asyncio.run(routed("one", Access(), to)) is to
+
+
+def test_an_authority_goes_by_its_text_and_long_ones_are_not_kept() -> None:
+    origins = Origins()
+    texts = ["http://a.org", "https://a.org", "http://a.org:81", "http://b.org", "http://u@a.org"]
+    first = [origins.locate(f"{text}/x")[0] for text in texts]
+    assert [origins.locate(f"{text}/y?z")[0] for text in texts] == first
+    assert len(set(first)) == 4, "what stands before the host is no part of the origin"
+    known = len(origins._known)
+    assert origins.locate(f"http://{'u' * 1_000}@a.org/")[0] == first[0]
+    assert len(origins._known) == known
+    for number in range(origin_module._REMEMBERED + 10):
+        origins.locate(f"http://{number}.org/")
+    assert len(origins._known) <= origin_module._REMEMBERED
+
+
+def test_words_of_a_header_go_by_its_text_and_long_ones_are_not_kept() -> None:
+    for value, words in (("close", ("close",)), ("Close, x", ("close", "x")), ("x", ("x",))) * 2:
+        assert response._words(value) == words
+    known = response._split_short.cache_info()
+    assert len(response._words("x," * 1_000)) == 1_001
+    assert response._split_short.cache_info() == known
+    assert known.maxsize == 256
+
+
+def test_whether_an_address_is_public_goes_by_the_address() -> None:
+    for address, public in (("8.8.8.8", True), ("10.0.0.1", False), ("::1", False)) * 2:
+        assert leads_to_public(address) == public
+    assert leads_to_public.cache_info().maxsize == 4_096

@@ -108,6 +108,8 @@ class SharedByRun:
             yield self._open[run]
         finally:
             self._writers[run] -= 1
+            if not self._writers[run]:
+                del self._writers[run]
 
     def close(self) -> None:
         for files in self._open.values():

@@ -99,7 +99,6 @@ def writing_index(
             file.writelines(line for line, _ in groupby(heapq.merge(*opened)))
 
 
-@lru_cache(maxsize=64)
 def mime(content_type: str) -> str:
     """
     >>> mime("Text/HTML; charset=utf-8"), mime("")
@@ -114,6 +113,7 @@ def _stamp(seconds: int) -> str:
 
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_LONGEST_KNOWN = 300
 _KEPT = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 """Characters beside letters and digits that are not percent-encoded."""
 _PARTS = re.compile(r"(https?)://(?:[^/?#]*@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?", re.I)
@@ -152,12 +152,12 @@ def surt_key(url: str) -> str:
     if parts is None:
         return url
     scheme, authority, path, query = parts.groups()
-    key = f"{_host_key(scheme.lower(), authority)}){_path_key(path)}"
+    host_key = _known_host_key if len(authority) <= _LONGEST_KNOWN else _host_key
+    key = f"{host_key(scheme.lower(), authority)}){_path_key(path)}"
     arguments = _query_key(query) if query else ""
     return f"{key}?{arguments}" if arguments else key
 
 
-@lru_cache(maxsize=1024)
 def _host_key(scheme: str, authority: str) -> str:
     port = _PORT.search(authority)
     host = authority[: port.start()] if port else authority
@@ -166,6 +166,9 @@ def _host_key(scheme: str, authority: str) -> str:
     key = ",".join(reversed((host[www.end() :] if www else host).split(".")))
     number = int(port[1] or 0) if port else 0
     return f"{key}:{number}" if number not in (0, _DEFAULT_PORTS[scheme]) else key
+
+
+_known_host_key = lru_cache(maxsize=1024)(_host_key)
 
 
 def _path_key(path: str) -> str:

@@ -11,7 +11,7 @@ time are
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -146,7 +146,7 @@ def _block(table: FloatArray, probabilities: FloatArray, since: FloatArray) -> F
     return as_floats(np.where(since > 0, np.exp(low + (place - left) * (high - low)), 0.0))
 
 
-@cache
+@lru_cache(320)
 def _table(grid: RateGrid, of: Callable[[FloatArray, FloatArray], FloatArray]) -> FloatArray:
     return of(grid.rates[:, None], _TIMES[None, :])
 

@@ -13,7 +13,7 @@ numbers, the newest last, 0 for no look. Computed are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -101,7 +101,7 @@ def nutch_intervals(histories: Histories, speed: float) -> FloatArray:
     return as_floats(days / speed)
 
 
-@cache
+@lru_cache(64)
 def _told_by(grid: RateGrid) -> npt.NDArray[np.float32]:
     """The likelihoods of every possible look, by its code; 1 for no look, which changes nothing."""
     looks = [look_likelihood(grid.rates, _GAP_DAYS, changed) for changed in (False, True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class RateGrid:
         return len(self.rates)
 
 
-@cache
+@lru_cache(64)
 def _grid(speed: float) -> RateGrid:
     return RateGrid(speed)
 
