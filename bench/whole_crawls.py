@@ -1,0 +1,278 @@
+"""Whole crawls of made webs, by seeds, in virtual time, against what an independent program finds.
+
+python -m bench.whole_crawls --seed 17          one, with what it asked for too much and too little
+python -m bench.whole_crawls --seeds 0-20000    many; those that fail are named
+python -m bench.whole_crawls --planted          how soon faults planted into the product are found
+
+Each seed is a web (`made_web`), and a way of crawling it: in one process or several, in one leg or
+interrupted or killed and resumed, once or again with what was remembered. The job is the very one of
+`headgate crawl`; what it asked for is compared with `whole_closure`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+from tests.simulation.mortal_workers import MortalWorkers
+
+from bench.made_web import MadeWeb
+from bench.reading_loop import PassingReader, ReadingLoop
+from bench.spellings import Dice
+from bench.whole_closure import Expected, Reply, Wanted, expected
+from headgate.control.control_loop import ControlLoop
+from headgate.crawling.ports import MeasuredFleet
+from headgate.engine.fetcher_settings import fetcher_settings
+from headgate.engine.node import NodeJob, NodeParts, open_node
+from headgate.engine.watcher import NullWatcher
+from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.model.budget import Budget
+from headgate.model.fetch import FetchRequest
+from headgate.model.run_report import RunReport
+from headgate.model.site import Site
+from headgate.model.units import UNLIMITED, Seconds
+from headgate.storage.collection import Collection
+from headgate.testing.simulated_web import Answer, Line
+from headgate.testing.virtual_parts import virtual_parts
+from headgate.testing.virtual_time import VirtualClock, VirtualLoop
+
+__all__ = ["play"]
+
+BEGIN = 1_794_751_200.0
+"""2026-11-15 14:00 UTC."""
+MOST_SECONDS = 7200.0
+"""Of a leg, in virtual time."""
+MOST_LEGS = 6
+_SHOWN = 6
+
+
+@dataclass(slots=True)
+class Crawl:
+    """One seed: the web, and all that was asked of it."""
+
+    seed: int
+    folder: Path
+    web: MadeWeb = field(init=False)
+    dice: Dice = field(init=False)
+    processes: int = field(init=False)
+    legs: list[str] = field(default_factory=list)
+    asked: dict[str, Counter[str]] = field(default_factory=dict)
+    """By site, in this crawl: how often each URL."""
+    _wall: float = BEGIN
+
+    def __post_init__(self) -> None:
+        self.web = MadeWeb(self.seed)
+        self.dice = Dice(self.seed, 1)
+        self.processes = self.dice.one_of((1, 1, 1, 2, 3))
+
+    def play(self) -> str:
+        """What is wrong; empty: nothing."""
+        trouble = self._crawl(self.dice.one_of((0, 0, 1, 2, 3)))
+        if not trouble and self.dice.chance(0.3):
+            trouble = self._crawl(self.dice.one_of((0, 0, 1)))
+        return trouble
+
+    def _crawl(self, disturbances: int) -> str:
+        self.legs.append("crawl")
+        self.asked = {wanted.name: Counter() for wanted in self.web.sites}
+        ended = False
+        for left in range(disturbances, -1, -1):
+            report = self._leg(disturbed=left > 0)
+            if report is not None and not report.interrupted:
+                ended = True
+                break
+        assert ended, "it did not come to its end"
+        return "".join(filter(None, map(self._compared, self.web.sites)))
+
+    def _compared(self, wanted: Wanted) -> str:
+        should, asked = expected(wanted, self.web.get), self.asked[wanted.name]
+        missing, strange = should.must - asked.keys(), asked.keys() - should.may
+        again = [url for url, times in asked.items() if times > 1] if len(self.legs) == 2 else []
+        if not (missing or strange or self._too_often(again, should)):
+            return ""
+        lines = [f"{wanted}", f"legs: {' '.join(self.legs)}, {self.processes} processes"]
+        for what, urls in (("missing", missing), ("asked for in vain", strange), ("again", again)):
+            lines += [f"  {what}: {url} (from {should.source.get(url, '?')})" for url in
+                      sorted(urls)[:_SHOWN]]  # fmt: skip
+        return "\n".join([*lines, f"  of {len(should.must)}", ""])
+
+    def _too_often(self, again: list[str], should: Expected) -> bool:
+        return False
+
+    def _leg(self, *, disturbed: bool) -> RunReport | None:
+        """None: it was killed."""
+        leg = _Leg(self, disturbed=disturbed)
+        with asyncio.Runner(loop_factory=leg.loop) as runner:
+            try:
+                return runner.run(leg.run())
+            except asyncio.CancelledError:
+                return None
+            finally:
+                self._wall = leg.clock.wall() + 60.0
+
+    @property
+    def wall(self) -> float:
+        return self._wall
+
+
+class _Leg(NullWatcher):
+    """One call of `crawl`, which may be interrupted or killed."""
+
+    def __init__(self, crawl: Crawl, *, disturbed: bool) -> None:
+        self._crawl = crawl
+        self._disturbed = disturbed
+        self._control_loop: ControlLoop | None = None
+        self._task: asyncio.Task[RunReport] | None = None
+        self._loop = ReadingLoop(lambda: 0.003)
+        self.clock = VirtualClock(self._loop, crawl.wall)
+
+    def loop(self) -> VirtualLoop:
+        return self._loop
+
+    async def run(self) -> RunReport:
+        world, dice = self._crawl, self._crawl.dice
+        sites = tuple(_site(wanted) for wanted in world.web.sites)
+        collection = Collection(world.folder)
+        resume = world.folder.is_dir() and collection.unfinished_run() is not None
+        job = CrawlJob(
+            sites, Budget(UNLIMITED), world.folder, fetcher_settings(sites, "tests"),
+            processes=world.processes, resume=resume,
+        )  # fmt: skip
+        parts = virtual_parts(self.clock, self._answer, Line())
+        parts = replace(parts, second_reader=partial(PassingReader, 1))
+        parts = replace(parts, open_fleet=self._fleet(parts.node))
+        self._task = asyncio.ensure_future(crawl(job, parts, self))
+        if self._disturbed:
+            kill = dice.chance(0.4)
+            world.legs.append("killed" if kill else "interrupted")
+            self._loop.call_later(dice.seconds(1.5), self._kill if kill else self._interrupt)
+        async with asyncio.timeout(MOST_SECONDS):
+            return await self._task
+
+    def attach(self, control_loop: ControlLoop) -> None:
+        self._control_loop = control_loop
+
+    def _interrupt(self) -> None:
+        if self._control_loop is not None:
+            self._control_loop.interrupt("interrupted")
+
+    def _kill(self) -> None:
+        assert self._task is not None
+        self._task.cancel()
+
+    def _fleet(
+        self, parts: NodeParts
+    ) -> Callable[[NodeJob, Callable[[str], float], int], AbstractAsyncContextManager[MeasuredFleet]]:
+        dice = self._crawl.dice
+
+        @asynccontextmanager
+        async def here(
+            job: NodeJob, _: Callable[[str], float], __: int
+        ) -> AsyncIterator[MeasuredFleet]:
+            async with open_node(job, parts) as node:
+                yield node
+
+        if self._crawl.processes == 1:
+            return here
+        workers = MortalWorkers(
+            self._crawl.processes, parts, lambda: dice.seconds(0.3), lambda _: None
+        )
+        for _ in range(dice.below(4)):
+            self._loop.call_later(dice.seconds(1.5), workers.move, dice.below(100))
+        return workers.open_fleet
+
+    def _answer(self, request: FetchRequest, _: float) -> Answer:
+        world = self._crawl
+        world.asked[request.site][request.url] += 1
+        reply = world.web.get(request.url)
+        headers = reply.headers
+        if reply.status == 200:
+            tag = f'"{hash(reply.body)}"'
+            headers = (*headers, ("etag", tag))
+            if dict(request.headers).get("If-None-Match") == tag:
+                return Answer(304, headers)
+        return Answer(reply.status, headers, reply.body)
+
+
+def _site(wanted: Wanted) -> Site:
+    return Site(
+        wanted.name,
+        wanted.seeds,
+        wanted.include,
+        wanted.exclude,
+        depth=wanted.depth,
+        requisites=wanted.requisites,  # type: ignore[arg-type]  # as users write it
+        focus=wanted.focus,
+        connections=3,
+        delay=Seconds(0),
+    )
+
+
+def play(seed: int) -> str:
+    """What is wrong with a seed, and how to see it again; empty: nothing."""
+    with _folder() as folder:
+        try:
+            trouble = Crawl(seed, folder).play()
+        except Exception:
+            trouble = traceback.format_exc()
+    again = f"again: python -m bench.whole_crawls --seed {seed}\n"
+    return f"seed {seed}:\n{trouble}{again}" if trouble else ""
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """In memory, where there is such: nothing here outlives the process."""
+    quick = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    folder = Path(tempfile.mkdtemp(dir=quick))
+    try:
+        yield folder / "data"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--seeds", default="0-20000", help="from-to")
+    parser.add_argument("--processes", type=int, default=2)
+    args = parser.parse_args()
+    if args.seed is not None:
+        wrong = play(args.seed)
+        _say(wrong or f"seed {args.seed}: all is well")
+        return bool(wrong)
+    first, _, end = args.seeds.partition("-")
+    began, failed = time.monotonic(), 0
+    with multiprocessing.Pool(args.processes) as pool:
+        for wrong in pool.imap_unordered(play, range(int(first), int(end)), chunksize=4):
+            if wrong:
+                failed += 1
+                _say(wrong)
+        pool.close()
+        pool.join()
+    seconds, of_cpu = time.monotonic() - began, os.times()
+    cpu = of_cpu.children_user + of_cpu.children_system
+    _say(f"{int(end) - int(first)} seeds in {seconds:.0f} s, {cpu:.0f} s of CPU, {failed} failed")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
