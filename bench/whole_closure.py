@@ -45,10 +45,10 @@ _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _STRAY = re.compile("%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 _LABELS = {
-    "big5": ("big5hkscs", "big5"),
+    "big5": ("big5hkscs", "big5hkscs"),
     "euc-jp": ("euc_jp", "euc_jp"),
     "euc-kr": ("cp949", "cp949"),
-    "gbk": ("gb18030", "gbk"),
+    "gbk": ("gb18030", "gb18030"),
     "iso-8859-2": ("iso8859-2", "iso8859-2"),
     "koi8-r": ("koi8-r", "koi8-r"),
     "shift_jis": ("cp932", "cp932"),
@@ -139,9 +139,26 @@ def _html_codec(name: str) -> codecs.CodecInfo | None:
     codec = codecs.lookup(label)
 
     def encode(text: str, _: str = "strict") -> tuple[bytes, int]:
-        return codec.encode(text, "xmlcharrefreplace")
+        octets, _ = codec.encode(text, "xmlcharrefreplace")
+        euro = label == "gb18030" and text == "€"
+        if _is_never_written(label, octets):
+            octets = b"\x80" if euro else text.encode("ascii", "xmlcharrefreplace")
+        return octets, len(text)
 
     return codecs.CodecInfo(encode, codec.decode, name=name)
+
+
+def _is_never_written(label: str, octets: bytes) -> bool:
+    """Of one letter: by the Encoding Standard, some encodings write less than they read."""
+    match label:
+        case "big5hkscs":
+            return 0x80 < octets[0] < 0xA1
+        case "gb18030":  # pages say GBK: two octets are the most
+            return len(octets) > 2 or octets == b"\xa2\xe3"
+        case "euc_jp":
+            return octets[0] == 0x8F
+        case _:
+            return False
 
 
 codecs.register(_html_codec)

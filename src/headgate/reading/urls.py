@@ -24,6 +24,8 @@ from functools import lru_cache
 
 import ada_url
 
+from headgate.reading.query_encoding import query_in
+
 __all__ = [
     "MAX_LENGTH",
     "UrlJoiner",
@@ -196,7 +198,7 @@ class UrlJoiner:
 
     def _parsed(self, ref: str) -> str | None:
         if self._codec is not None and not ref.isascii():
-            ref = _query_in(self._codec, ref)
+            ref = query_in(self._codec, ref)
         return _normal(resolve(ref) if self._base is None else _joined(self._base, ref))
 
 
@@ -339,22 +341,6 @@ def _prefixes(directory: str) -> dict[str, str]:
 
 
 _known_prefixes = lru_cache(1024)(_prefixes)
-
-
-def _query_in(codec: str, ref: str) -> str:
-    """``ref`` with the non-ASCII letters of its query as escapes of ``codec``'s bytes."""
-    before, hash_sign, fragment = ref.partition("#")
-    path, mark, query = before.partition("?")
-    escaped = "".join(char if char.isascii() else _escaped(char, codec) for char in query)
-    return path + mark + escaped + hash_sign + fragment
-
-
-def _escaped(char: str, codec: str) -> str:
-    try:
-        octets = char.encode(codec)
-    except (UnicodeError, LookupError):
-        octets = f"&#{ord(char)};".encode()
-    return "".join(f"%{octet:02X}" for octet in octets)
 
 
 _ROOTLESS = UrlJoiner("about:blank")
