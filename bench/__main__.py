@@ -58,6 +58,7 @@ TIMES = {
     "text": "--pages 100 ten seconds",
     "virtual_crawl": "three minutes; --sites 8 fifteen seconds",
     "virtual_promises": "three minutes; --runs 1 half a minute",
+    "whole_crawls": "a quarter of an hour; --seeds 0-300 fifteen seconds",
 }
 STARTED_BY_BENCHES = {"__main__", "line_user", "line_web", "promised_web", "topical_server"}
 

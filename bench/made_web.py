@@ -1,5 +1,5 @@
-"""A web made by a seed: several sites whose pages have the same names in many folders, and every form
-of link between them."""
+"""A web made by a seed: sites whose pages have the same names in many folders, linked in every way
+that there is."""
 
 from __future__ import annotations
 
@@ -18,21 +18,39 @@ LARGE_BYTES = 140_000
 """Of a page that is read in the child process."""
 
 _FOLDERS = (
-    (), ("sub",), ("sub", "deep"), ("other",), ("docs",), ("docs", "sub"), ("Über uns",), ("private",),
+    (), ("sub",), ("sub", "deep"), ("other",), ("docs",), ("docs", "sub"), ("Über uns",),
+    ("private",),
 )  # fmt: skip
 _NAMES = (
-    "", "index.html", "part1.html", "part2.html", "x", "X", "a b.html", "~me", "été.html", "日本.html",
-    "100%.html", "a'b(c).html", "x;v=1", "list.php", "a+b&c=d", "^caret|bar", "a:b",
+    "", "index.html", "part1.html", "part2.html", "x", "X", "a b.html", "~me", "été.html",
+    "日本.html", "100%.html", "a'b(c).html", "x;v=1", "list.php", "a+b&c=d", "^caret|bar", "a:b",
 )  # fmt: skip
-_QUERIES = ("p=1", "p=2&q=1", "", "q=ü", "q=表示&x=ソ", "q=功中許", "q=丂中€", "q=😀é", "a/b?c", "q='x' y")
+_QUERIES = (
+    "p=1",
+    "p=2&q=1",
+    "",
+    "q=ü",
+    "q=表示&x=ソ",
+    "q=功中許",
+    "q=丂中€",
+    "q=😀é",
+    "a/b?c",
+    "q='x' y",
+)
 _CHARSETS = (
     "utf-8", "utf-8", "utf-8", "windows-1252", "shift_jis", "gbk", "big5", "euc-kr", "windows-1251",
     "euc-jp", "koi8-r", "iso-8859-2",
 )  # fmt: skip
-_PYTHON = {"shift_jis": "cp932", "windows-1252": "cp1252", "windows-1251": "cp1251", "euc-kr": "cp949"}
+_PYTHON = {
+    "shift_jis": "cp932",
+    "windows-1252": "cp1252",
+    "windows-1251": "cp1251",
+    "euc-kr": "cp949",
+}
 _NOWHERE = (
     "mailto:me@h0.example", "javascript:void(0)", "data:text/html,x", "tel:1", "http://", "//",
-    "http://a b/", "https:///", "ftp://h0.example/x", "http://[::1", "http://h0.example:x/", "about:blank",
+    "http://a b/", "https:///", "ftp://h0.example/x", "http://[::1", "http://h0.example:x/",
+    "about:blank",
 )  # fmt: skip
 _RELATIONS = ("next", "prev", "Contents", "canonical", "up", "index")
 _OTHER_RELATIONS = ("edit", "search", "prefetch", "author")
@@ -77,7 +95,7 @@ class MadeWeb:
         every = [thing for things, _ in drafts for thing in things]
         for number, (things, assets) in enumerate(drafts):
             self._link(things, assets, every, strangers)
-            self._publish_files(number, things)
+            self._publish_files(things)
             self.sites.append(self._site(number, things))
         for stranger in strangers:  # what nobody asked for, and leads further
             stranger.leads = [dice.one_of(every).place, dice.one_of(strangers).place]
@@ -105,7 +123,9 @@ class MadeWeb:
             hosts += [f"www.{main}"] if not main.startswith("www.") else [main[4:]]
         folders = [()] + [dice.one_of(_FOLDERS) for _ in range(dice.between(2, 4))]
         names = [dice.one_of(_NAMES) for _ in range(dice.between(3, 6))]
-        things = [_Thing(Place(scheme, main, (dice.one_of(("", "index.html", "x")),)), "html", [], [])]
+        things = [
+            _Thing(Place(scheme, main, (dice.one_of(("", "index.html", "x")),)), "html", [], [])
+        ]
         known = {address(things[0].place)}
         for _ in range(dice.between(6, 22)):
             place = Place(scheme, dice.one_of(hosts), (*dice.one_of(folders), dice.one_of(names)))
@@ -135,7 +155,7 @@ class MadeWeb:
         dice = self._dice
         for number, thing in enumerate(things[1:], 1):
             if dice.chance(0.9):  # others are in a sitemap, or nowhere
-                self._lead(things[dice.below(number)], thing.place)
+                things[dice.below(number)].leads.append(thing.place)
         for thing in things:
             thing.leads += [self._target(things) for _ in range(dice.between(1, 5))]
             if dice.chance(0.3):
@@ -152,10 +172,6 @@ class MadeWeb:
             asset.shows = [dice.one_of(assets).place for _ in range(2)]
             asset.leads = [dice.one_of(assets + strangers).place]
 
-    def _lead(self, thing: _Thing, target: Place) -> None:
-        """A link to it, from this page or where this one has only one."""
-        thing.leads.append(target)
-
     def _target(self, things: list[_Thing]) -> Place:
         thing = self._dice.one_of(things)
         if thing.kind == "script":
@@ -165,15 +181,20 @@ class MadeWeb:
     def _site(self, number: int, things: list[_Thing]) -> Wanted:
         dice = self._dice
         seeds = [address(things[0].place)]
-        if len(things) > 3 and dice.chance(0.2) and things[0].kind == "html":
-            seeds.append(address(things[2].place._replace(host=things[0].place.host)))
+        second = dice.one_of(things)
+        if dice.chance(0.2) and second.kind == "html":
+            seeds.append(address(second.place))
         elif dice.chance(0.15):  # the user has an old address
             seeds = [f"http://old{number}.example/"]
             self.replies[seeds[0]] = Reply(301, (("location", address(things[0].place)),))
         include: tuple[str, ...] = ()
         if dice.chance(0.2):
             include = dice.one_of(
-                (("/sub/", "/docs/"), (r"part\d", "index", "x$"), ("example", rf"://files\.h{number}"))
+                (
+                    ("/sub/", "/docs/"),
+                    (r"part\d", "index", "x$"),
+                    ("example", rf"://files\.h{number}"),
+                )
             )
         return Wanted(
             f"h{number}.example",
@@ -186,7 +207,7 @@ class MadeWeb:
 
     # What stands in it.
 
-    def _publish_files(self, number: int, things: list[_Thing]) -> None:
+    def _publish_files(self, things: list[_Thing]) -> None:
         """robots.txt and sitemaps."""
         dice, place = self._dice, things[0].place
         origin = f"{place.scheme}://{place.host}"
@@ -207,7 +228,7 @@ class MadeWeb:
             self.replies[f"{origin}/s2.xml"] = Reply(302, (("location", "lists/s3.xml"),))
             self.replies[f"{origin}/lists/s3.xml"] = _sitemap("url", listed[2:])
         elif kind == 3:
-            self.replies[f"{origin}/sitemap.xml"] = _sitemap("url", listed, dice.chance(0.3))
+            self.replies[f"{origin}/sitemap.xml"] = _sitemap("url", listed)
         if kind < 5:
             self.replies[f"{origin}/robots.txt"] = Reply(body="\n".join(robots).encode())
 
@@ -262,7 +283,9 @@ class MadeWeb:
         else:
             items = "".join(f'<entry><link href="{ref}"/></entry>' for ref in refs if ref)
             items += '<entry><link rel="edit" href="/edit"/></entry>'
-            text = f'<feed xmlns="http://www.w3.org/2005/Atom"><id>{self._serial}</id>{items}</feed>'
+            text = (
+                f'<feed xmlns="http://www.w3.org/2005/Atom"><id>{self._serial}</id>{items}</feed>'
+            )
         kind = "application/rss+xml" if thing.kind == "feed" else "application/atom+xml"
         return Reply(200, (("content-type", kind),), text.encode())
 
@@ -394,9 +417,8 @@ def _quoted(ref: str, quote_sign: str = '"') -> str:
     return f"{quote_sign}{text}{quote_sign}"
 
 
-def _sitemap(entry: str, urls: list[str], zipped: bool = False) -> Reply:
+def _sitemap(entry: str, urls: list[str]) -> Reply:
     root = "urlset" if entry == "url" else "sitemapindex"
     entries = "".join(f"<{entry}><loc> {escape(url)}\n</loc></{entry}>" for url in urls)
     text = f'<?xml version="1.0"?><{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</{root}>'
-    del zipped
     return Reply(200, (("content-type", "application/xml"),), text.encode())

@@ -1,21 +1,22 @@
 """A loop of virtual time in which pages are handed over to other processes as they really are.
 
-Large pages go to the child process as pickles, ordinary ones to the second reader as MessagePack. In
-virtual time there is no other process, so here each side of the hand-over is done in turn.
+Large pages go to the child process as pickles, ordinary ones to the second reader as MessagePack.
+In virtual time there is no other process, so here each side of the hand-over is done in turn.
 """
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import TypeVar, TypeVarTuple
 
-import asyncio
 import msgspec
 
 from headgate.crawling.page_reader import PageReader, ReadPage
-from headgate.crawling.second_reader import ReadAnswer, ReadQuestion, SecondReader
+from headgate.crawling.second_reader import SecondReader
+from headgate.crawling.second_reader_child import ReadAnswer, ReadQuestion
 from headgate.model.fetch import Fetched
 from headgate.testing.virtual_time import VirtualLoop
 
@@ -39,12 +40,13 @@ class ReadingLoop(VirtualLoop):
         if executor is None:
             return super().run_in_executor(None, func, *args)
         call = pickle.dumps((func, args), pickle.HIGHEST_PROTOCOL)
-        return super().run_in_executor(None, _called, call)
 
+        def there() -> _Found:
+            func, args = pickle.loads(call)
+            found: _Found = pickle.loads(pickle.dumps(func(*args), pickle.HIGHEST_PROTOCOL))
+            return found
 
-def _called(call: bytes) -> object:
-    func, args = pickle.loads(call)
-    return pickle.loads(pickle.dumps(func(*args), pickle.HIGHEST_PROTOCOL))
+        return super().run_in_executor(None, there)
 
 
 class PassingReader(SecondReader):

@@ -77,7 +77,9 @@ def _forms(dice: Dice, base: Place, target: Place) -> tuple[list[str], list[str]
         f"{name}://{host}/{path}{query}",
         f"{name.upper()}://{host.upper()}/{path}{query}",
         f"{name}:\\\\{host}\\{path}{query}",
-        f"{name}:{host}/{path}{query}" if name != base.scheme else f"{name}:///{host}/{path}{query}",
+        f"{name}:{host}/{path}{query}"
+        if name != base.scheme
+        else f"{name}:///{host}/{path}{query}",
     ]
     if ":" not in host:
         whole.append(f"{name}://{host}:{443 if name == 'https' else 80}/{path}{query}")
@@ -132,7 +134,9 @@ def _segment(dice: Dice, segment: str) -> str:
             return quote(segment, safe="~!$&'()*+,;=@")
         case 2 if segment:  # one letter too many is escaped
             cut = dice.below(len(segment))
-            letter = quote(segment[cut]) if not segment[cut].isascii() else f"%{ord(segment[cut]):02X}"
+            letter = (
+                quote(segment[cut]) if not segment[cut].isascii() else f"%{ord(segment[cut]):02X}"
+            )
             return _safe(segment[:cut]) + letter + _safe(segment[cut + 1 :])
         case _:
             return _safe(segment)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -27,19 +27,23 @@ import whatwg_url
 
 __all__ = ["Closure", "Expected", "Get", "Reply", "Wanted", "expected", "normal"]
 
-_NAVIGATION = frozenset(
-    "appendix archives begin canonical chapter child contents end first glossary home index last next"
-    " parent prev previous section sibling start subsection toc top up".split()
-)
-_PARTS = frozenset("apple-touch-icon icon manifest modulepreload preload stylesheet".split())
+_BOOK = {"appendix", "chapter", "contents", "glossary", "index", "section", "subsection", "toc"}
+_SEQUENCE = {"begin", "end", "first", "last", "next", "prev", "previous", "start"}
+_PLACES = {"archives", "canonical", "child", "home", "parent", "sibling", "top", "up"}
+_NAVIGATION = _BOOK | _SEQUENCE | _PLACES
+_PARTS = {"apple-touch-icon", "icon", "manifest", "modulepreload", "preload", "stylesheet"}
 _UNENDORSED = frozenset(("nofollow", "sponsored", "ugc"))
 _EMBEDDING = frozenset(
-    "audio embed img input object script source track video".split()
+    ["audio", "embed", "img", "input", "object", "script", "source", "track", "video"]
 )
 _REDIRECTS = frozenset((300, 301, 302, 303, 307, 308))
 _MOST_HOPS = 10
-_REFRESH = re.compile(r"\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?(?:\"([^\"]*)|'([^']*)|(.*))", re.I | re.S)
-_STYLE_URL = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s)]*))\s*\)|@import\s+[\"']([^\"']*)")
+_REFRESH = re.compile(
+    r"\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?(?:\"([^\"]*)|'([^']*)|(.*))", re.I | re.S
+)
+_STYLE_URL = re.compile(
+    r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s)]*))\s*\)|@import\s+[\"']([^\"']*)"
+)
 _PDF_URL = re.compile(rb"/URI \(([^)]*)\)")
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _STRAY = re.compile("%(?![0-9A-Fa-f]{2})")
@@ -95,6 +99,8 @@ class Expected:
     """With those."""
     source: dict[str, str]
     """Where each URL was met."""
+    repeated: set[str]
+    """What redirects to itself is tried again, since it may want its cookie."""
 
 
 def expected(wanted: Wanted, get: Get) -> Expected:
@@ -103,7 +109,7 @@ def expected(wanted: Wanted, get: Get) -> Expected:
     widest.follow()
     least = Closure(wanted, get, linked=widest.linked)
     least.follow()
-    return Expected(least.asked, widest.asked | least.asked, widest.source)
+    return Expected(least.asked, widest.asked | least.asked, widest.source, widest.repeated)
 
 
 def normal(base: str | None, text: str, encoding: str = "utf-8") -> str | None:
@@ -130,6 +136,10 @@ def _one_way(escape: re.Match[str]) -> str:
     return letter if _UNRESERVED.fullmatch(letter) else escape[0].upper()
 
 
+_EUROS = {("gb18030", "€"): b"\x80", ("big5hkscs", "€"): b"\xa3\xe1"}
+"""By the Encoding Standard's own indexes."""
+
+
 def _html_codec(name: str) -> codecs.CodecInfo | None:
     """``html-shift_jis`` and so on: what cannot be encoded becomes a reference of HTML, as forms
     and links have it."""
@@ -138,11 +148,12 @@ def _html_codec(name: str) -> codecs.CodecInfo | None:
         return None
     codec = codecs.lookup(label)
 
-    def encode(text: str, _: str = "strict") -> tuple[bytes, int]:
-        octets, _ = codec.encode(text, "xmlcharrefreplace")
-        euro = label == "gb18030" and text == "€"
-        if _is_never_written(label, octets):
-            octets = b"\x80" if euro else text.encode("ascii", "xmlcharrefreplace")
+    def encode(text: str, errors: str = "strict") -> tuple[bytes, int]:  # noqa: ARG001
+        octets = _EUROS.get((label, text))
+        if octets is None:
+            octets, _ = codec.encode(text, "xmlcharrefreplace")
+            if _is_never_written(label, octets):
+                octets = text.encode("ascii", "xmlcharrefreplace")
         return octets, len(text)
 
     return codecs.CodecInfo(encode, codec.decode, name=name)
@@ -154,7 +165,7 @@ def _is_never_written(label: str, octets: bytes) -> bool:
         case "big5hkscs":
             return 0x80 < octets[0] < 0xA1
         case "gb18030":  # pages say GBK: two octets are the most
-            return len(octets) > 2 or octets == b"\xa2\xe3"
+            return len(octets) > 2
         case "euc_jp":
             return octets[0] == 0x8F
         case _:
@@ -226,6 +237,7 @@ class Closure:
         self.asked: set[str] = set()
         self.linked: set[str] = set()
         self.source: dict[str, str] = {}
+        self.repeated: set[str] = set()
         self._wanted = wanted
         self._get = get
         self._scope = _Scope(wanted)
@@ -267,6 +279,8 @@ class Closure:
                 self._meet(url, met.depth, met.url, needed=True)
 
     def _redirected(self, met: _Met, target: str | None) -> None:
+        if target == met.url:
+            self.repeated.add(met.url)
         if target is None or target == met.url or met.hops >= _MOST_HOPS:
             return
         hops = met.hops + 1
@@ -437,14 +451,16 @@ def _listed(url: str, body: bytes) -> list[tuple[str, bool]]:
         lines = (normal(None, line) for line in body.decode().splitlines())
         return [(line, False) for line in lines if line is not None]
     found: list[tuple[str, bool]] = []
-    for entry in ElementTree.fromstring(body).iter():  # noqa: S314 - made by ourselves
+    for entry in ElementTree.fromstring(body).iter():
         name = entry.tag.rpartition("}")[2]
         if name in ("url", "sitemap"):
             texts = [(part.text or "").strip() for part in entry]
         elif name == "item":
             texts = [(part.text or "").strip() for part in entry if part.tag == "link"]
         elif name == "entry":
-            texts = [part.get("href", "") for part in entry if part.get("rel") in (None, "alternate")]
+            texts = [
+                part.get("href", "") for part in entry if part.get("rel") in (None, "alternate")
+            ]
         else:
             continue
         for text in filter(None, texts):
@@ -490,7 +506,7 @@ class _Page(HTMLParser):
             self.needed.update(dict.fromkeys(_candidates(values.get("srcset", ""))))
         self._in_style = tag == "style"
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - no style has tags in it
         self._in_style = False
 
     def handle_data(self, data: str) -> None:
@@ -540,5 +556,3 @@ def _candidates(srcset: str) -> Iterator[str]:
                 place += 1
         if url:
             yield url
-
-

@@ -5,8 +5,8 @@ python -m bench.whole_crawls --seeds 0-20000    many; those that fail are named
 python -m bench.whole_crawls --planted          how soon faults planted into the product are found
 
 Each seed is a web (`made_web`), and a way of crawling it: in one process or several, in one leg or
-interrupted or killed and resumed, once or again with what was remembered. The job is the very one of
-`headgate crawl`; what it asked for is compared with `whole_closure`.
+interrupted or killed and resumed, once or again with what was remembered. The job is the very one
+of `headgate crawl`; what it asked for is compared with `whole_closure`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
-from tests.simulation.mortal_workers import MortalWorkers
-
 from bench.made_web import MadeWeb
 from bench.reading_loop import PassingReader, ReadingLoop
 from bench.spellings import Dice
-from bench.whole_closure import Expected, Reply, Wanted, expected
+from bench.whole_closure import Wanted, expected
+from msgspec.structs import replace
+from tests.simulation.mortal_workers import MortalWorkers
+
 from headgate.control.control_loop import ControlLoop
 from headgate.crawling.ports import MeasuredFleet
 from headgate.engine.fetcher_settings import fetcher_settings
 from headgate.engine.node import NodeJob, NodeParts, open_node
+from headgate.engine.parts import OpenFleet
 from headgate.engine.watcher import NullWatcher
 from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
@@ -101,17 +102,16 @@ class Crawl:
     def _compared(self, wanted: Wanted) -> str:
         should, asked = expected(wanted, self.web.get), self.asked[wanted.name]
         missing, strange = should.must - asked.keys(), asked.keys() - should.may
-        again = [url for url, times in asked.items() if times > 1] if len(self.legs) == 2 else []
-        if not (missing or strange or self._too_often(again, should)):
+        again = set[str]()
+        if self.legs[-1] == "crawl" and self.processes == 1:
+            again = {url for url, times in asked.items() if times > 1} - should.repeated
+        if not (missing or strange or again):
             return ""
         lines = [f"{wanted}", f"legs: {' '.join(self.legs)}, {self.processes} processes"]
-        for what, urls in (("missing", missing), ("asked for in vain", strange), ("again", again)):
-            lines += [f"  {what}: {url} (from {should.source.get(url, '?')})" for url in
-                      sorted(urls)[:_SHOWN]]  # fmt: skip
+        for what, urls in (("missing", missing), ("in vain", strange), ("again", again)):
+            some = sorted(urls)[:_SHOWN]
+            lines += [f"  {what}: {url} (from {should.source.get(url, '?')})" for url in some]
         return "\n".join([*lines, f"  of {len(should.must)}", ""])
-
-    def _too_often(self, again: list[str], should: Expected) -> bool:
-        return False
 
     def _leg(self, *, disturbed: bool) -> RunReport | None:
         """None: it was killed."""
@@ -174,9 +174,7 @@ class _Leg(NullWatcher):
         assert self._task is not None
         self._task.cancel()
 
-    def _fleet(
-        self, parts: NodeParts
-    ) -> Callable[[NodeJob, Callable[[str], float], int], AbstractAsyncContextManager[MeasuredFleet]]:
+    def _fleet(self, parts: NodeParts) -> OpenFleet:
         dice = self._crawl.dice
 
         @asynccontextmanager

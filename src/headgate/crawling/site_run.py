@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ from headgate.frontier.events import (
 )
 from headgate.frontier.frontier import Frontier
 from headgate.frontier.priority_queue import score_of
-from headgate.frontier.scope import Mine, Scope, all_mine, urls_of
+from headgate.frontier.scope import Mine, all_mine, urls_of
 from headgate.model.fetch import Fetched
 from headgate.model.page import Links, Page
 from headgate.model.run_report import MAX_TIME, merged
@@ -64,7 +64,7 @@ from headgate.model.task import SitePart, Task
 if TYPE_CHECKING:
     from headgate.crawling.common_queue import CommonQueue
 
-__all__ = ["RequisiteRules", "SiteRun", "Tools"]
+__all__ = ["SiteRun", "Tools"]
 
 _FIT_SLOTS_EVERY = 16
 """Fetches between two adjustments of the concurrency; at first, it is adjusted after each."""
@@ -90,8 +90,6 @@ class Tools(msgspec.Struct, frozen=True):
     """Commits the store together with others; None: it is committed by itself."""
     robots_cache: RobotsCache | None = None
     """If sites are visited often."""
-    requisites: RequisiteRules | None = None
-    """If page requisites are fetched, too."""
     queue: CommonQueue | None = None
     """If all sites share one queue; the frontier then waits for its turns."""
     choose: Choose | None = None
@@ -353,9 +351,8 @@ class SiteRun:
                 judged = await self._tools.focus.judge(fetch.url, read, score_of(fetch.level))
                 event = structs.replace(event, scores=judged.scores)
                 page = structs.replace(page, relevance=judged.relevance)
-            if read.requisites and self._tools.requisites is not None:
-                needed = self._tools.requisites.wanted(read.requisites)
-                await self._frontier_driver.tell_of(needed, fetch.depth, None, needed=True)
+            if read.requisites:
+                await self._frontier_driver.tell_of(read.requisites, fetch.depth, None, needed=True)
             if isinstance(event, PageFetched) and len(event.links) > LINKS_AT_ONCE:
                 event = await self._frontier_driver.tell_most(event, fetch.depth + 1)
             fetch = self._landed(event, page)
@@ -452,21 +449,3 @@ class PageMemoryLimit:
     def most(self) -> int:
         """Most pages at once; at least 1."""
         return max(int(_MOST_HELD_BYTES / self._large_bytes), 1)
-
-
-class RequisiteRules(msgspec.Struct, frozen=True):
-    """Page requisites: images, style sheets, scripts, fonts, media.
-
-    They are found like links, at the depth of their page, and fetched regardless of ``include`` and
-    ``depth``, because they are part of a wanted page; ``exclude``, robots.txt and the pace of each
-    host hold. With "page" they may be on any host, with "same-site" only on the site's own.
-
-    Of one site run.
-    """
-
-    scope: Scope
-    anywhere: bool
-
-    def wanted(self, urls: Sequence[str]) -> Sequence[str]:
-        """Those that are to be fetched; they are in scope from now on."""
-        return self.scope.needs(urls, anywhere=self.anywhere)

@@ -21,7 +21,7 @@ from headgate.crawling.page_writer import GroupCommit
 from headgate.crawling.ports import Clock, Fetcher
 from headgate.crawling.robots import RobotsCache
 from headgate.crawling.second_reader import SecondReader
-from headgate.crawling.site_run import RequisiteRules, SiteRun, Tools
+from headgate.crawling.site_run import SiteRun, Tools
 from headgate.crawling.url_sources import Handed
 from headgate.engine.scorers import OwnScorer, focus_of
 from headgate.fetching.client import FetcherSettings
@@ -31,8 +31,7 @@ from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.scope import Scope, all_mine, urls_of
 from headgate.frontier.traps import TrapRules
 from headgate.model.score_order import ScoreOrder
-from headgate.model.site import BREADTH_FIRST, Site
-from headgate.model.site import Requisites as WhichRequisites
+from headgate.model.site import BREADTH_FIRST, Requisites, Site
 from headgate.model.task import SurveyedServers, Task
 from headgate.model.timetable import Calendar
 from headgate.storage.collection import Collection, RunFolder
@@ -242,11 +241,11 @@ class _Runs:
         mine = all_mine if task.part is None else urls_of(task.part)
         spill = DiskSpill(job.run_of(task).spool)
         files.callback(spill.close)
-        needed = _requisites(site, scope)
+        needed = site.requisites is not Requisites.NONE
         reader = PageReader(
             site.access.robots_agent or ROBOTS_AGENT,
             with_words=focus is not None,
-            with_requisites=needed is not None,
+            with_requisites=needed,
             # A keeper asks whether pages changed, ignoring noise.
             ignore=None if task.kept is None else site.keeping.ignore,
         )
@@ -259,8 +258,7 @@ class _Runs:
             clock=clock,
             remember=partial(_remember, job, owner, spool, task, clock),
             focus=focus,
-            second_reader=self._second_reader if needed is None else None,  # it reads links only
-            requisites=needed,
+            second_reader=None if needed else self._second_reader,  # it reads links only
             commit=partial(_commit, self._together, spool),
             robots_cache=None if task.kept is None else self._robots,
             queue=self._queue,
@@ -320,12 +318,6 @@ def _handed(task: Task, run: RunFolder) -> Handed | None:
     if task.part is None or task.part.round == 1:
         return None
     return load_handout(handout_path(run, *task.whose))
-
-
-def _requisites(site: Site, scope: Scope) -> RequisiteRules | None:
-    if site.requisites is WhichRequisites.NONE:
-        return None
-    return RequisiteRules(scope, anywhere=site.requisites is WhichRequisites.PAGE)
 
 
 def _scope(task: Task, known: KnownPages) -> Scope:

@@ -16,6 +16,7 @@ __all__ = [
     "FINISHED",
     "NAMED_BY_INDEX",
     "NAMED_BY_SITE",
+    "NEEDED",
     "Asked",
     "Command",
     "Done",
@@ -79,7 +80,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     scores: Scores | None = None
     """With a focus: of the URLs, from 0 to 1."""
     needed: bool = False
-    """They are page requisites, which the scope has let in."""
+    """They are page requisites, for which the site has other bounds."""
 
 
 class SitemapsNamed(msgspec.Struct, frozen=True, gc=False):
@@ -310,6 +311,10 @@ class UrlOutcome(StrEnum):
     """The last try got no answer."""
 
 
+NEEDED = "page requisites"
+"""The detail of an entry that found some."""
+
+
 class JournalEntry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """How a URL ended, and the URLs found there."""
 
@@ -322,7 +327,8 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Of the URLs found; of a redirect, an error or a failure, its own."""
     digest: bytes = b""
     detail: str = ""
-    """For people: the status, the failure, or why a redirect or a page was not followed."""
+    """For people: the status, the failure, or why a redirect or a page was not followed. Of page
+    requisites `NEEDED`, which a replay goes by."""
     levels: bytes = b""
     """With a focus: levels of the URLs found, a byte each."""
     raised: Sequence[str] = ()

@@ -39,6 +39,7 @@ from headgate.frontier.dispatch import Dispatch, DispatchRules, Flight
 from headgate.frontier.events import (
     NAMED_BY_INDEX,
     NAMED_BY_SITE,
+    NEEDED,
     Asked,
     Command,
     ErrorStatus,
@@ -173,8 +174,8 @@ class Frontier:
         self._filter.recall_settled(self._settled(read()))
         for entry in read():
             self._filter.refused.recall(entry.refused)
-            found = self._filter.recall(entry.found, entry.depth) if entry.found else []
-            mine = self._mine(found)
+            needed = entry.detail == NEEDED
+            mine = self._mine(self._filter.recall(entry.found, entry.depth, needed=needed))
             self._dispatch.waiting.recall(mine, entry)
             self._accepted += len(mine)
 
@@ -247,6 +248,8 @@ class Frontier:
         return []
 
     def _find(self, event: Found) -> list[Command]:
+        if event.needed:
+            return self._bring(self._filter.needed(event.urls), event.depth, None, detail=NEEDED)
         if self._filter.scope.has(event.depth):
             fresh = self._filter.needed if event.needed else self._filter.links
             return self._bring(fresh(event.urls), event.depth, event.scores)
@@ -267,7 +270,13 @@ class Frontier:
             self._accept(found, event.depth, event.scores)
 
     def _bring(
-        self, found: list[str], depth: int, scores: Scores | None, *, seeds: bool = False
+        self,
+        found: list[str],
+        depth: int,
+        scores: Scores | None,
+        *,
+        seeds: bool = False,
+        detail: str = "",
     ) -> list[Command]:
         if not found:
             return []
@@ -276,6 +285,7 @@ class Frontier:
             UrlOutcome.FOUND,
             found=found,
             depth=depth,
+            detail=detail,
             levels=placed.levels,
             raised=placed.raised,
             raised_levels=placed.raised_levels,
@@ -356,9 +366,12 @@ class Frontier:
         entry = JournalEntry(UrlOutcome.REDIRECT, event.url, depth=fetch.depth)
         if fetch.hops >= self._rules.hops:
             return [self._settle(replace(entry, detail=Reason.HOPS))]
-        found = self._filter.redirect(event.target, fetch.depth)
+        needed = event.url in self._filter.shown
+        found = self._filter.redirect(event.target, fetch.depth, needed=needed)
         if not found:
             return [self._settle(replace(entry, detail=_KNOWN_TARGET))]
+        if needed:
+            entry = replace(entry, detail=NEEDED)
         if not self._mine(found):
             return [self._settle(replace(entry, found=found))]
         self._accepted += 1

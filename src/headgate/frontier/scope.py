@@ -9,7 +9,7 @@ from typing import Self, TypeAlias
 from xxhash import xxh3_64_intdigest
 
 from headgate.model.errors import UserMistake
-from headgate.model.site import Site
+from headgate.model.site import Requisites, Site
 from headgate.model.task import SitePart
 
 __all__ = [
@@ -47,6 +47,9 @@ class Scope:
     ``depth`` bounds the links followed from a seed; pages at that depth are fetched, their links
     are not followed.
 
+    ``requisites`` of pages are in scope on hosts of the site, or on any, whatever ``include`` and
+    ``depth`` say, because they are part of a wanted page; ``exclude`` holds.
+
     The bounds of one site.
     """
 
@@ -56,8 +59,10 @@ class Scope:
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
         depth: int | None = None,
+        requisites: Requisites = Requisites.NONE,
     ) -> None:
         self.depth = depth
+        self.requisites = requisites
         self._include = [_search(pattern, "include") for pattern in include]
         self._include_anywhere = [
             search
@@ -65,15 +70,13 @@ class Scope:
             if names_host(pattern)
         ]
         self._exclude = [_search(pattern, "exclude") for pattern in exclude]
-        self._needed: set[str] = set()
-        """Page requisites that would be out of scope otherwise."""
         self._prefixes: tuple[str, ...] = ()
         for seed in seeds:
             self._add_host(seed)
 
     @classmethod
     def of(cls, site: Site) -> Self:
-        return cls(site.seeds, site.include, site.exclude, site.depth)
+        return cls(site.seeds, site.include, site.exclude, site.depth, site.requisites)
 
     def candidates(self, urls: Sequence[str]) -> list[str]:
         """The URLs that may be in scope by their host: the cheap test, for all links of a page.
@@ -83,30 +86,27 @@ class Scope:
         ['http://www.example.org/x']
         """
         prefixes = _SCHEMES if self._include_anywhere else self._prefixes
-        if self._needed:
-            return [url for url in urls if url.startswith(prefixes) or url in self._needed]
         return [url for url in urls if url.startswith(prefixes)]
 
     def elsewhere(self, urls: Sequence[str]) -> list[str]:
         """The URLs that are out of scope by their host."""
         prefixes = _SCHEMES if self._include_anywhere else self._prefixes
-        needed = self._needed
-        return [url for url in urls if not url.startswith(prefixes) and url not in needed]
+        return [url for url in urls if not url.startswith(prefixes)]
 
-    def needs(self, urls: Sequence[str], *, anywhere: bool) -> list[str]:
-        """Accept page requisites, on hosts of the site or on any, regardless of ``include``; return
-        those accepted. The ones that would be out of scope otherwise are kept in memory.
+    def needed(self, urls: Sequence[str]) -> list[str]:
+        """The page requisites that may be fetched by their host.
 
-        >>> scope = Scope(["http://a.org/"], include=["/docs/"])
-        >>> scope.needs(["http://a.org/a.css", "http://b.org/b.png"], anywhere=False)
-        ['http://a.org/a.css']
-        >>> scope.inside(scope.candidates(["http://a.org/a.css", "http://a.org/c"]))
+        >>> scope = Scope(["http://a.org/"], ["/docs/"], requisites=Requisites.SAME_SITE)
+        >>> scope.needed(["http://a.org/a.css", "http://b.org/b.png"])
         ['http://a.org/a.css']
         """
-        let_in = [url for url in urls if url.startswith(_SCHEMES if anywhere else self._prefixes)]
-        inside = set(self.inside(self.candidates(let_in)))
-        self._needed.update(url for url in let_in if url not in inside)
-        return let_in
+        if self.requisites is Requisites.NONE:
+            return []
+        anywhere = self.requisites is Requisites.PAGE
+        return [url for url in urls if url.startswith(_SCHEMES if anywhere else self._prefixes)]
+
+    def not_excluded(self, urls: Sequence[str]) -> list[str]:
+        return [url for url in urls if not any(search(url) for search in self._exclude)]
 
     def inside(self, candidates: Sequence[str]) -> list[str]:
         """The candidates that are in scope: the expensive test, for new URLs.
@@ -120,9 +120,7 @@ class Scope:
         inside = list(candidates)
         if self._include:
             inside = [url for url in inside if self._included(url)]
-        for search in self._exclude:
-            inside = [url for url in inside if not search(url)]
-        return inside
+        return self.not_excluded(inside) if self._exclude else inside
 
     def own(self, urls: Sequence[str]) -> list[str]:
         """The URLs on hosts of the site, regardless of ``include``, but not of ``exclude``.
@@ -131,7 +129,7 @@ class Scope:
         ['http://a.org/x']
         """
         own = [url for url in urls if url.startswith(self._prefixes) or self._included(url)]
-        return [url for url in own if not any(search(url) for search in self._exclude)]
+        return self.not_excluded(own)
 
     def follows_seed(self, target: str) -> bool:
         """Whether a seed may redirect there; without ``include``, the host joins the site."""
@@ -146,8 +144,6 @@ class Scope:
         return self.depth is None or depth <= self.depth
 
     def _included(self, url: str) -> bool:
-        if url in self._needed:
-            return True
         at_home = url.startswith(self._prefixes)
         return any(search(url) for search in (self._include if at_home else self._include_anywhere))
 

@@ -28,6 +28,7 @@ from headgate.frontier.scope import Scope, is_web_url
 from headgate.frontier.seen_urls import UrlSeen, url_hashes
 from headgate.frontier.traps import TrapRules, Traps
 from headgate.model.run_report import MOST_EXAMPLES, LeftOut, Reason
+from headgate.model.site import Requisites
 
 __all__ = [
     "MOST_SITEMAPS",
@@ -54,6 +55,8 @@ class UrlFilter:
         """A URL of another host counts once while it is in the cache."""
         self._closed = False
         self._traps = Traps(trap_rules)
+        self.shown = UrlSeen()
+        """Accepted as page requisites."""
         self._lately: set[str] = set()
         self._sitemaps: set[str] = set()
         self._passed_over: set[str] = set()
@@ -79,15 +82,22 @@ class UrlFilter:
             return candidates
         if may_carry_session(candidates):
             candidates = [without_session(url) for url in candidates]
-        fresh = self.seen.meet(candidates)
         self._remember(candidates)
-        return self._judged(fresh) if fresh else fresh
+        if self.scope.requisites is not Requisites.NONE:
+            # What is out of scope as a link may be needed by a page, so it is not yet seen.
+            return self._harmless(self.seen.meet(self._inside(candidates)))
+        return self._harmless(self._inside(self.seen.meet(candidates)))
 
     def needed(self, urls: Sequence[str]) -> list[str]:
-        """The same for page requisites, which the scope has just let in: of late it may have
-        refused links to them."""
-        self._lately.difference_update(urls)
-        return self.links(urls)
+        """The page requisites that are new and to be fetched, in order; they may have been refused
+        as links."""
+        needed = [] if self._closed else self.scope.needed(urls)
+        if may_carry_session(needed):
+            needed = [without_session(url) for url in needed]
+        fresh = self.seen.meet(needed)
+        wanted = self.scope.not_excluded(fresh)
+        self.refused.note(Reason.OUT_OF_SCOPE, _without(fresh, wanted))
+        return self.shown.meet(self._harmless(wanted))
 
     def pass_over(self, urls: Sequence[str], reason: Reason) -> None:
         """Count links that are not followed where they were found, if they are new and may be in
@@ -124,16 +134,22 @@ class UrlFilter:
             return [] if self._closed else self.seen.meet(self._following_seeds(urls))
         return self.recalled(urls)
 
-    def redirect(self, target: str, depth: int) -> list[str]:
-        """The target of a redirect of a page at this depth, if it is to be fetched."""
+    def redirect(self, target: str, depth: int, *, needed: bool = False) -> list[str]:
+        """The target of a redirect of a page at this depth, if it is to be fetched; of one that is
+        ``needed`` by a page, wherever a requisite may be."""
+        if needed:
+            return self.needed([target]) or self.shown.meet(self.links([target]))
         if depth == 0 and not self._closed and self.scope.follows_seed(target):
             self._lately.clear()  # may contain links to a host that has just joined the site
             return self.seen.meet([without_session(target)])
         return self.links([target])
 
-    def recall(self, urls: Sequence[str], depth: int) -> list[str]:
-        """Accept again what was accepted before a crash; return those not yet recalled."""
-        if depth == 0:
+    def recall(self, urls: Sequence[str], depth: int, *, needed: bool = False) -> list[str]:
+        """Accept again what was accepted before a crash, as page requisites or not; return those
+        not yet recalled."""
+        if needed:
+            self.shown.meet(urls)
+        elif depth == 0:
             self._following_seeds(urls)
         self._traps.count(urls)
         return self.seen.meet(urls)
@@ -148,10 +164,17 @@ class UrlFilter:
         self._lately.clear()  # may contain links to a host that joins now
         return [url for url in urls if self.scope.follows_seed(url)]
 
-    def _judged(self, fresh: list[str]) -> list[str]:
-        inside = self.scope.inside(fresh)
-        if len(inside) < len(fresh):
-            self.refused.note(Reason.OUT_OF_SCOPE, _without(fresh, inside))
+    def _inside(self, candidates: list[str]) -> list[str]:
+        if not candidates:
+            return candidates
+        inside = self.scope.inside(candidates)
+        if len(inside) < len(candidates):
+            self.refused.note(Reason.OUT_OF_SCOPE, _without(candidates, inside))
+        return inside
+
+    def _harmless(self, inside: list[str]) -> list[str]:
+        if not inside:
+            return inside
         harmless, traps = self._traps.sift(inside)
         if traps:
             for trap, url in zip(traps, _without(inside, harmless), strict=True):

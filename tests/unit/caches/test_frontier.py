@@ -11,6 +11,7 @@ from headgate.frontier.events import Found, PageFetched, Seeds
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.frontier.url_filter import UrlFilter, without_session
+from headgate.model.site import Requisites
 
 HERE, THERE = "http://a.org/x", "http://b.org/x"
 
@@ -21,20 +22,18 @@ def a_filter() -> UrlFilter:
 
 def test_a_link_elsewhere_is_looked_at_again_when_a_page_needs_it() -> None:
     """A page linked to a picture of another host; the next one shows it."""
-    made = a_filter()
+    made = UrlFilter(Scope(["http://a.org/"], requisites=Requisites.PAGE), TrapRules(2026))
     assert made.links([HERE, THERE]) == [HERE]
-    assert made.scope.needs([THERE], anywhere=True) == [THERE]
     assert made.needed([HERE, THERE]) == [THERE]
     assert made.needed([HERE, THERE]) == []
 
 
 def test_a_frontier_is_told_what_a_page_needs() -> None:
-    scope = Scope(["http://a.org/"])
-    driver = Driver(scope)
+    driver = Driver(Scope(["http://a.org/"], requisites=Requisites.PAGE))
     driver.send(Seeds(["http://a.org/"]))
     driver.send(PageFetched("http://a.org/", [THERE], b"1"))
     assert driver.in_flight == []
-    driver.send(Found(scope.needs([THERE], anywhere=True), 1, needed=True))
+    driver.send(Found([THERE], 1, needed=True))
     assert driver.in_flight == [THERE]
 
 
