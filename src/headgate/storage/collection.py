@@ -50,6 +50,7 @@ _NUMBER = re.compile(rf"{_SHARED}(\d{{1,9}})(?:\.journal|-\d{{5}}\.warc\.gz)$")
 _LONGEST_PATH = 3800
 """Of the collection's path: those of its files are longer, and Linux allows 4096 bytes."""
 _MOST_STATE_BYTES = 1 << 30
+_FOLDERS = ("runs", "spool", "sites", "arriving", "links", "notices", "keep-wishes")
 
 Kind = TypeVar("Kind")
 
@@ -153,7 +154,8 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     def refuse_links(self) -> None:
         """Called before anything is written or deleted: refuses symbolic links."""
-        refuse_links(self.path, self.warc, self.spool)
+        refuse_links(self.path.parent, self.path, self.warc)
+        refuse_links(self.spool.parent, self.spool, self.spool / "arriving")
 
     def state_file(self, name: str) -> Path:
         """The file of a saved state."""
@@ -191,7 +193,7 @@ class Collection(msgspec.Struct, frozen=True):
         """Create the folder if needed and lock it: one crawl at a time may write to it."""
         with opening_collection(self.path):
             self._refuse_name()
-            refuse_links(*(self.path / name for name in ("runs", "spool", "sites")))
+            refuse_links(*(self.path / name for name in _FOLDERS))
             for folder in (self.path, self.path / "runs", self.path / "spool"):
                 folder.mkdir(parents=True, exist_ok=True)
             fd = open_own(self.path / ".lock", os.O_RDWR | os.O_CREAT)

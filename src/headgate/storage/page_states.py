@@ -18,7 +18,7 @@ from headgate.model.fetch import Fetched
 from headgate.storage.collection import RunFolder
 from headgate.storage.journals.run_journals import site_journals
 from headgate.storage.page import PageRow
-from headgate.storage.safe_files import opened, reading
+from headgate.storage.safe_files import archived_file, opened, reading
 from headgate.storage.warc.records import read_response
 
 __all__ = ["GONE", "THERE", "PageState", "page_states", "read_body", "state_of"]
@@ -122,7 +122,7 @@ class PageState(NamedTuple):
 
 def read_body(collection: Path, url: str, state: PageState) -> Fetched | None:
     """The archived response; None: it is not available."""
-    file = collection / state.file
-    if not file.resolve().is_relative_to(collection.resolve()):
+    file = archived_file(collection, state.file)
+    if file is None:
         return None
     return read_response(file, state.offset, url, state.digest)

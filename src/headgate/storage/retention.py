@@ -28,14 +28,14 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.model.errors import UserMistake
+from headgate.model.errors import DamagedFile, UserMistake
 from headgate.model.keeping import ALL_VERSIONS, KeepVersions
 from headgate.model.site import Site
 from headgate.storage.atomic_write import replacing, write_whole
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.journals.run_journals import site_journals
 from headgate.storage.memory.site import SiteMemory
-from headgate.storage.safe_files import opened, reading, writing
+from headgate.storage.safe_files import Amount, NameOf, is_name, opened, reading, writing
 from headgate.storage.tables.arrow_tables import Capture, filter_table, read_captures
 from headgate.storage.warc.blanking import Region, blank_out, member_end
 
@@ -59,7 +59,7 @@ Page = tuple[str, str]
 class _Note(msgspec.Struct):
     """What is removed from a run."""
 
-    offsets: dict[str, list[int]]
+    offsets: dict[str, list[Amount]]
     """Offsets of records in tables and index, by WARC file."""
     now: float
 
@@ -79,7 +79,6 @@ def apply_retention(collection: Collection, now: float) -> Freed:
     goes = _going(collection, list(tables.values()), rules, now)
     for stamp, offsets in goes.items():
         run = tables[stamp]
-        run.refuse_links()
         write_whole(run.path / _NOTE, msgspec.json.encode(_Note(offsets, now)))
         freed = freed.plus(_carry_out(run))
     return freed
@@ -97,7 +96,7 @@ def _going(
     for run in runs:
         for capture in read_captures(run.path / "pages.parquet"):
             cut = cuts.get((capture.site, capture.url))
-            if cut is not None and capture.at < cut:
+            if cut is not None and capture.at < cut and is_name(NameOf.WARC, capture.file):
                 old[f"{run.shelf}/{capture.file}", capture.offset] = None
             elif capture.original_file:
                 needed.add((capture.original_file, capture.original_offset))
@@ -168,8 +167,8 @@ def _needed_by_visits(collection: Collection) -> Iterator[Place]:
 def _carry_out(run: RunFolder) -> Freed:
     """Do what the note says; idempotent."""
     path = run.path / _NOTE
-    with reading(path), opened(path) as file:
-        note = msgspec.json.decode(file.read(_MOST_NOTE_BYTES), type=_Note)
+    note = _read_note(path)
+    run.refuse_links()
     goes = {file: set(offsets) for file, offsets in note.offsets.items()}
     _filter_index(run, goes)
     left = _filter_tables(run, goes)
@@ -187,6 +186,21 @@ def _carry_out(run: RunFolder) -> Freed:
     with writing(path):
         path.unlink()
     return Freed(sum(map(len, note.offsets.values())), max(before - after, 0))
+
+
+def _read_note(path: Path) -> _Note:
+    """Somebody else's may name any file."""
+    remedy = "move it away, and old versions of that run stay"
+    with reading(path), opened(path) as file:
+        data = file.read(_MOST_NOTE_BYTES)
+    try:
+        note = msgspec.json.decode(data, type=_Note)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise DamagedFile(path, str(error), remedy) from None
+    for name in note.offsets:
+        if not is_name(NameOf.WARC, name):
+            raise DamagedFile(path, "it names what is no WARC file of its run", remedy)
+    return note
 
 
 def _filter_index(run: RunFolder, goes: Mapping[str, set[int]]) -> None:

@@ -1,14 +1,17 @@
-"""Files that a stranger may have made: opened safely, numbers bounded, faults put in words."""
+"""Files that a stranger may have made: opened safely, names and numbers bounded, faults put in
+words."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -20,12 +23,17 @@ __all__ = [
     "Amount",
     "Count",
     "Moment",
+    "NameOf",
     "Span",
     "Status",
+    "archived_file",
+    "is_name",
     "make_own",
+    "make_own_folder",
     "open_own",
     "opened",
     "opening_collection",
+    "own_files",
     "reading",
     "refuse_links",
     "refuse_strange",
@@ -78,6 +86,66 @@ def refuse_strange(path: Path) -> None:
     refuse_links(path)
     if path.exists():
         os.close(open_own(path, os.O_RDONLY))
+
+
+def make_own_folder(path: Path) -> None:
+    """A folder to write into; its parent is there."""
+    refuse_links(path)
+    path.mkdir(exist_ok=True)
+
+
+# Names that files of a collection have for others: tables, memories, journals and notes name WARC
+# files; messages between processes are found by their names. A stranger's name leads nowhere else.
+
+
+class NameOf(Enum):
+    """What a name stands for, and how it looks."""
+
+    WARC = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._~-]*-[0-9]{5,}\.warc\.gz")
+    """A WARC file, in the folder of its run."""
+    ARCHIVED = re.compile(rf"runs/(?!\.)[^/\0]+/warc/{WARC.pattern}")
+    """The same within the collection."""
+    OF_VISIT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._~-]*\.json")
+    """What a visit leaves for others."""
+    WISH = re.compile(r"[0-9]{1,9}\.json")
+
+
+_LONGEST_NAME = 1000
+
+
+def is_name(kind: NameOf, name: str) -> bool:
+    """Whether a name that was read from a collection is one of this kind.
+
+    >>> is_name(NameOf.WARC, "docs-00001.warc.gz"), is_name(NameOf.WARC, "../docs-00001.warc.gz")
+    (True, False)
+    >>> is_name(NameOf.ARCHIVED, "runs/2026-11-15T19-20-03/warc/docs~2-00001.warc.gz")
+    True
+    """
+    return len(name) <= _LONGEST_NAME and kind.value.fullmatch(name) is not None
+
+
+def own_files(folder: Path, kind: NameOf) -> list[Path]:
+    """The files of a folder that have such names, by name; the folder may be missing, but it must
+    not be a link: whoever asks reads them and deletes them."""
+    refuse_links(folder)
+    try:
+        with os.scandir(folder) as entries:
+            names = [
+                entry.name
+                for entry in entries
+                if is_name(kind, entry.name) and entry.is_file(follow_symlinks=False)
+            ]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [folder / name for name in sorted(names)]
+
+
+def archived_file(collection: Path, name: str) -> Path | None:
+    """A WARC file by its name within the collection; None: it is none of the collection's."""
+    path = collection / name
+    if not is_name(NameOf.ARCHIVED, name):
+        return None
+    return path if path.resolve().is_relative_to(collection.resolve()) else None
 
 
 def _plain(path: Path, fd: int) -> int:

@@ -4,6 +4,7 @@ posted to or deleted, and the site of the reader's own file is kept as anywhere.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,3 +69,83 @@ def test_no_notice_of_theirs_names_what_is_run(
     assert not web.asked["/posted"]
     if site != "honest":
         assert not told.exists()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A folder of the reader's, with files as a keeper's folders have."""
+    folder = tmp_path / "elsewhere"
+    for name in ("1.json", "honest~1.json", "precious-00001.warc.gz", "1.1.0.part"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("precious")
+    return folder
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["../../../../elsewhere/precious-00001.warc.gz", "absolute"])
+def test_no_note_of_theirs_deletes_a_file_elsewhere(
+    web: ChangingWeb, site_file: Path, theirs: Path, elsewhere: Path, name: str
+) -> None:
+    keep_once(site_file, theirs, web)
+    (run,) = (theirs / "runs").iterdir()
+    if name == "absolute":
+        name = str(elsewhere / "precious-00001.warc.gz")
+    assert (run / "warc" / name).is_file(), "the name leads there"
+    note = {"offsets": {name: [0]}, "now": 1.0}
+    (run / "removing.json").write_text(json.dumps(note))
+    web.asked.clear()
+    assert headgate("keep", "--visit", "honest", "--out", theirs).returncode == 0
+    before = contents(elsewhere)
+    status = keep_once(site_file, theirs, web)
+    assert contents(elsewhere) == before
+    (trouble,) = status["troubles"]
+    assert "removing.json is damaged (it names what is no WARC file" in trouble["what"]
+    assert "move it away" in trouble["what"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["keep-wishes", "links", "notices", "arriving", "spool/STAMP/arriving", "runs/STAMP/warc"],
+)
+def test_no_folder_of_theirs_leads_elsewhere(
+    web: ChangingWeb, site_file: Path, theirs: Path, elsewhere: Path, name: str
+) -> None:
+    """A keeper deletes what it has read there."""
+    keep_once(site_file, theirs, web)
+    (run,) = (theirs / "runs").iterdir()
+    if "spool" in name:  # as a kill leaves it
+        (theirs / "spool" / run.name).mkdir()
+        (theirs / "spool" / run.name / "keep.state").write_text("{}")
+    if "warc" in name:
+        shutil.rmtree(run / "warc")
+        (run / "removing.json").write_text('{"offsets": {"precious-00001.warc.gz": [0]}, "now": 1}')
+        headgate("keep", "--visit", "honest", "--out", theirs)  # what is removed, is so after it
+    place = theirs / name.replace("STAMP", run.name)
+    place.symlink_to(elsewhere)
+    before = contents(elsewhere)
+    done = headgate("keep", site_file, "--out", theirs, "--once", "--quiet")
+    assert contents(elsewhere) == before
+    if "warc" in name:  # of a sealed run nothing is needed to go on
+        status = json.loads(headgate("keep", "--status", theirs, "--json").stdout)
+        assert f"{place} is a symbolic link" in status["troubles"][0]["what"]
+    else:
+        assert done.returncode == 2
+        assert f"{place} is a symbolic link" in done.stderr
+        assert "remove it" in done.stderr
+    if name == "keep-wishes":
+        done = headgate("keep", "--visit", "honest", "--out", theirs)
+        assert done.returncode == 2
+        assert f"{place} is a symbolic link" in done.stderr
+    assert contents(elsewhere) == before
+
+
+def test_the_folder_itself_may_be_a_link(
+    web: ChangingWeb, site_file: Path, theirs: Path, tmp_path: Path
+) -> None:
+    """The reader named it."""
+    (tmp_path / "link").symlink_to(theirs)
+    keep_once(site_file, tmp_path / "link", web)
+    assert list(theirs.glob("runs/*/warc/*.warc.gz"))

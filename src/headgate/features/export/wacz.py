@@ -18,9 +18,11 @@ import msgspec
 import pyarrow as pa
 from isal import isal_zlib
 
+from headgate.model.errors import UserMistake
 from headgate.reading.http_head import read_head
 from headgate.storage.collection import RunFolder
 from headgate.storage.page_states import THERE
+from headgate.storage.safe_files import archived_file, opened
 from headgate.storage.warc.index import IndexFields, index_line, mime, writing_index
 
 __all__ = ["write_wacz"]
@@ -234,12 +236,12 @@ class RecordCopying:
         self._length += len(member)
 
     def _read(self, file: str, offset: int) -> _Record | None:
-        path = self._collection / file
-        if not path.resolve().is_relative_to(self._collection.resolve()):
+        path = archived_file(self._collection, file)
+        if path is None:
             return None
         try:
             return _record(path, offset)
-        except (OSError, zlib.error):
+        except (OSError, zlib.error, UserMistake):
             return None
 
 
@@ -249,7 +251,7 @@ def _record(path: Path, offset: int) -> _Record | None:
     text: list[bytes] = []
     total = 0
     unpacking = zlib.decompressobj(_GZIP_WINDOW_BITS)
-    with path.open("rb", buffering=0) as file:
+    with opened(path) as file:
         file.seek(offset)
         while not unpacking.eof:
             data = file.read(_READ_BYTES)

@@ -22,7 +22,7 @@ from headgate.storage.memory.file import DamagedMemory
 from headgate.storage.memory.merging import merge
 from headgate.storage.memory.page import Sighting
 from headgate.storage.memory.site import SiteMemory
-from headgate.storage.safe_files import opened
+from headgate.storage.safe_files import NameOf, make_own_folder, opened, own_files
 from headgate.storage.warc.writer import file_safe
 
 __all__ = [
@@ -159,17 +159,17 @@ def leave_links(
     if not urls:
         return
     folder = run.collection / _FOLDER
-    folder.mkdir(exist_ok=True)
+    make_own_folder(folder)
     found = msgspec.json.encode(FoundLinks(owner.site, tuple(urls)))
     write_soon(folder / f"{file_safe(owner.site)}~{owner.visit}.json", found)
-    collection.memories.mkdir(exist_ok=True)
+    make_own_folder(collection.memories)
     write_soon(digests, known.to_bytes())
 
 
 def take_links(collection: Path) -> Iterator[FoundLinks]:
     """All saved links; each file is deleted when the next is requested."""
-    for path in sorted((collection / _FOLDER).glob("[!.]*.json")):
-        with contextlib.suppress(msgspec.MsgspecError):
+    for path in own_files(collection / _FOLDER, NameOf.OF_VISIT):
+        with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
             yield msgspec.json.decode(_read(path), type=FoundLinks)
         path.unlink(missing_ok=True)
 

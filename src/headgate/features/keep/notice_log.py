@@ -20,7 +20,14 @@ from headgate.storage.memory.merging import Files
 from headgate.storage.memory.page import PageMemory, after
 from headgate.storage.memory.remembering import sightings
 from headgate.storage.memory.site import SiteMemory
-from headgate.storage.safe_files import open_own, opened, writing
+from headgate.storage.safe_files import (
+    NameOf,
+    make_own_folder,
+    open_own,
+    opened,
+    own_files,
+    writing,
+)
 from headgate.storage.warc.writer import file_safe
 
 __all__ = ["NoticeLog", "leave_news", "take_news"]
@@ -150,21 +157,20 @@ def leave_news(
     titles = {row.url: row.title for _, rows, _ in read() for row in rows if row.url in wanted}
     notices = [_notice(site, titles.get(one[2].url, ""), files, *one) for one in found]
     folder = run.collection / _FOLDER
-    folder.mkdir(exist_ok=True)
+    make_own_folder(folder)
     write_soon(folder / _name(owner), msgspec.json.encode(notices))
 
 
 def take_news(collection: Path, owner: Owner | None = None) -> Iterator[ChangeNotice]:
     """Saved news of a visit, or of all; each file is deleted when the next is requested. A visit
     that is not merged yet may leave its news again."""
-    folder = collection / _FOLDER
-    if not folder.is_dir():
-        return
-    name = "[!.]*.json" if owner is None else _name(owner)
-    for path in sorted(folder.glob(name)):
+    for path in own_files(collection / _FOLDER, NameOf.OF_VISIT):
+        if owner is not None and path.name != _name(owner):
+            continue
         try:
-            notices = msgspec.json.decode(path.read_bytes(), type=list[ChangeNotice])
-        except (OSError, msgspec.MsgspecError):
+            with opened(path) as file:
+                notices = msgspec.json.decode(file.read(_MOST_BYTES), type=list[ChangeNotice])
+        except (OSError, UserMistake, msgspec.MsgspecError, ValueError, RecursionError):
             notices = []
         yield from notices
         path.unlink(missing_ok=True)

@@ -15,12 +15,18 @@ from headgate.crawling.ports import Clock
 from headgate.features.keep.status_log import KeeperStatus
 from headgate.features.keep.visit_planning import VisitPlanner
 from headgate.features.keep.visits import KeepVisits
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import HeadgateError, UserMistake
 from headgate.site_file.parsing import SiteFile
 from headgate.storage.atomic_write import write_whole
 from headgate.storage.collection import Collection
 from headgate.storage.memory.remembering import mend
-from headgate.storage.safe_files import opened, writing
+from headgate.storage.safe_files import (
+    NameOf,
+    make_own_folder,
+    opened,
+    own_files,
+    writing,
+)
 
 __all__ = ["UserCommands", "Wish", "WishKind", "leave_wish"]
 
@@ -118,24 +124,21 @@ class Wish(msgspec.Struct, frozen=True):
 def leave_wish(collection: Path, wish: Wish) -> None:
     folder = collection / _FOLDER
     with writing(folder):
-        folder.mkdir(exist_ok=True)
+        make_own_folder(folder)
     names = (folder / f"{number}.json" for number in count(1))
     write_whole(next(path for path in names if not path.exists()), msgspec.json.encode(wish))
 
 
 def take_wishes(collection: Path) -> list[Wish]:
     """Oldest first; files that cannot be read are deleted."""
-    folder = collection / _FOLDER
-    try:
-        paths = sorted(folder.glob("*.json"), key=lambda path: (len(path.name), path.name))
-    except OSError:
-        return []
+    paths = own_files(collection / _FOLDER, NameOf.WISH)
+    paths.sort(key=lambda path: (len(path.name), path.name))
     wishes = []
     for path in paths[:_MOST_AT_ONCE]:
         try:
             with opened(path) as file:
                 wishes.append(msgspec.json.decode(file.read(_MOST_BYTES), type=Wish))
-        except (OSError, msgspec.MsgspecError, ValueError):
+        except (OSError, UserMistake, msgspec.MsgspecError, ValueError, RecursionError):
             pass
         path.unlink(missing_ok=True)
     return wishes

@@ -403,6 +403,7 @@ def staging(collection: Path) -> RunFolder:
 
 def prepare_staging(collection: Path) -> RunFolder:
     run = staging(collection)
+    run.refuse_links()
     with writing(run.path):
         run.warc.mkdir(parents=True, exist_ok=True)
         run.spool.mkdir(parents=True, exist_ok=True)
@@ -428,6 +429,7 @@ def move_visit(volume: RunFolder, owner: Owner) -> None:
 
 def staged_visits(collection: Path) -> list[Owner]:
     """Visits that were not moved because of a crash."""
-    spool = staging(collection).spool
-    found = [read_owner(path) for path in sorted(spool.glob("*.journal"))]
+    run = staging(collection)
+    run.refuse_links()
+    found = [read_owner(path) for path in sorted(run.spool.glob("*.journal"))]
     return [owner for owner in found if owner is not None]

@@ -165,6 +165,7 @@ def recover_files(run: RunFolder) -> list[str]:
 
     Returns why some could not be recovered, a sentence each; those stay as they are.
     """
+    run.refuse_links()
     faults: list[str] = []
     told_of = {path.stem for path in run.shared_journals()}
     for number in run.shared_numbers():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,13 +17,13 @@ from headgate.model.page import Earlier
 from headgate.storage.collection import Collection
 from headgate.storage.memory.page import PageMemory, earlier_of
 from headgate.storage.memory.site import SiteMemory
+from headgate.storage.safe_files import archived_file
 from headgate.storage.warc.records import read_response
 
 __all__ = ["KnownPages", "LentPages", "VisitedPages"]
 
 _BATCH_PAGES = 1000
 _GZIP_MAGIC = b"\x1f\x8b"
-_WARC_FILE = re.compile(r"runs/[^/]+/warc/[^/]+")
 
 
 class KnownPages:
@@ -56,8 +55,8 @@ class KnownPages:
 
     def _is_there(self, file: str) -> bool:
         """Nothing outside the collection is read as part of its archive."""
-        within = _WARC_FILE.fullmatch(file) is not None and ".." not in file.split("/")
-        return within and (self._folder / file).is_file()
+        path = archived_file(self._folder, file)
+        return path is not None and path.is_file()
 
     def stored(self, url: str, earlier: Earlier) -> Fetched | None:
         return read_response(self._folder / earlier.file, earlier.offset, url, earlier.digest)

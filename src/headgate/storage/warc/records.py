@@ -20,9 +20,11 @@ from hashlib import sha1
 from http import HTTPStatus
 from pathlib import Path
 
+from headgate.model.errors import UserMistake
 from headgate.model.fetch import Fetched, FetchFailure
 from headgate.model.page import Earlier, payload_digest
 from headgate.reading.http_head import read_head
+from headgate.storage.safe_files import opened
 
 __all__ = [
     "digest_text",
@@ -236,7 +238,7 @@ def read_response(file: Path, offset: int, url: str, digest: bytes) -> Fetched |
     """
     try:
         record = _read_member(file, offset)
-    except (OSError, zlib.error):
+    except (OSError, zlib.error, UserMistake):
         return None
     head, found, block = record.partition(_END_OF_HEAD)
     if not found or _RESPONSE not in head:
@@ -266,10 +268,10 @@ def _read_member(file: Path, offset: int) -> bytes:
     """One gzip member; empty if it is cut off or too large."""
     pieces, total = [], 0
     member = zlib.decompressobj(_GZIP_WINDOW_BITS)
-    with file.open("rb", buffering=0) as opened:
-        opened.seek(offset)
+    with opened(file) as warc:
+        warc.seek(offset)
         while not member.eof and total <= _MOST_BYTES:
-            data = opened.read(_READ_BYTES)
+            data = warc.read(_READ_BYTES)
             if not data:
                 return b""
             pieces.append(member.decompress(data, _MOST_BYTES + 1 - total))
