@@ -13,9 +13,9 @@ from headgate.features.grid.protocol import (
     Manifest,
     Orders,
     Put,
+    ResultVerdict,
     SourceAway,
     TaskDesk,
-    Verdict,
 )
 
 __all__ = ["CutLine"]
@@ -44,11 +44,11 @@ class CutLine:
     async def known(self, known: Known) -> bytes:
         return await self._open.known(self.node, known)
 
-    async def put(self, put: Put) -> Verdict:
+    async def put(self, put: Put) -> ResultVerdict:
         return await self._open.put(self.node, put)
 
     async def chunk(self, chunk: Chunk, data: bytes) -> bool:
         return await self._open.chunk(self.node, chunk, data)
 
-    async def done(self, manifest: Manifest) -> Verdict:
+    async def done(self, manifest: Manifest) -> ResultVerdict:
         return await self._open.done(self.node, manifest)

@@ -38,7 +38,7 @@ from rich.table import Table
 from headgate.control.forecast import forecast
 from headgate.control.size_estimate import LOOK_BYTES, SizeRange, SizeWatch
 from headgate.crawling.page_reader import PageReader
-from headgate.crawling.ports import StoredPage
+from headgate.crawling.ports import ReplayedPage
 from headgate.crawling.progress import TaskState
 from headgate.crawling.site_run import SiteRun, Tools
 from headgate.engine.clock import SystemClock
@@ -108,7 +108,7 @@ class Listening:
     def entries(self) -> Iterator[JournalEntry]:
         return iter(())
 
-    def pages(self) -> Sequence[StoredPage]:
+    def pages(self) -> Sequence[ReplayedPage]:
         return ()
 
     def close(self) -> None: ...

@@ -39,7 +39,7 @@ from headgate.features.demo.changing_sites import (
     Law,
     drawn_changes,
 )
-from headgate.features.demo.sites import Asked, Response
+from headgate.features.demo.sites import DemoRequest, Response
 from headgate.features.demo.web import DemoWeb
 
 _PYWB = "pywb==2.10.0"
@@ -129,7 +129,7 @@ def _body(web: ChangingWeb, page: ChangingPage, version: int) -> bytes:
     try:
         for site, served in zip(web.sites, web.served(), strict=True):
             if page in site.pages:
-                answer = served.answering(Asked(page.path))
+                answer = served.answering(DemoRequest(page.path))
                 assert isinstance(answer, Response)
                 return answer.body
     finally:

@@ -28,20 +28,19 @@ from bench.survey_graphs import FRESH, TUNED, Answer, LinkGraph, documents
 from headgate.features.survey.strategy.entries import RequestEnding, SurveyEntry
 from headgate.features.survey.strategy.events import (
     Command,
-    Done,
     Event,
-    Fetch,
-    LearnRobots,
+    FetchPage,
+    FetchRobots,
     PageCame,
-    Redirected,
-    Refused,
+    PageMoved,
+    PageRefused,
     RobotsAnswer,
-    RobotsLearned,
-    Tick,
+    RobotsCame,
 )
 from headgate.features.survey.strategy.facts import LogDepths
 from headgate.features.survey.strategy.rules import SurveyRules
 from headgate.features.survey.strategy.surveyor import Surveyor
+from headgate.frontier.events import Done, Tick
 from headgate.frontier.politeness import PolitenessRules
 from headgate.reading.urls import host
 
@@ -77,10 +76,10 @@ def walk(graphs: Sequence[LinkGraph], *, breadth_first: bool) -> Walk:
     commands: list[Command] = surveyor.handle(Tick(), 0.0).commands
     while True:
         match commands[0]:
-            case LearnRobots(server=server, origin=place):
-                learned = RobotsLearned(server, place, _ALL_ALLOWED)
+            case FetchRobots(server=server, origin=place):
+                learned = RobotsCame(server, place, _ALL_ALLOWED)
                 commands = surveyor.handle(learned, 0.0).commands
-            case Fetch() as fetch:
+            case FetchPage() as fetch:
                 answer = by_host[host(fetch.asked.url)].answer(fetch.asked.url)
                 commands = _answered(surveyor, fetch, answer, walked)
             case Done():
@@ -89,7 +88,7 @@ def walk(graphs: Sequence[LinkGraph], *, breadth_first: bool) -> Walk:
                 raise AssertionError(f"nothing to wait for, yet: {other}")
 
 
-def _answered(surveyor: Surveyor, fetch: Fetch, answer: Answer, walked: Walk) -> list[Command]:
+def _answered(surveyor: Surveyor, fetch: FetchPage, answer: Answer, walked: Walk) -> list[Command]:
     server, asked = fetch.server, fetch.asked
     tree = surveyor.trees[server]
     entry = SurveyEntry(
@@ -107,10 +106,10 @@ def _answered(surveyor: Surveyor, fetch: Fetch, answer: Answer, walked: Walk) ->
     event: Event
     if isinstance(answer, int):
         walked.log.append(_changed(entry, ending=RequestEnding.STATUS, status=answer))
-        event = Refused(server, asked, 1, answer)
+        event = PageRefused(server, asked, 1, answer)
     elif isinstance(answer, str):
         walked.log.append(_changed(entry, ending=RequestEnding.REDIRECT, detail=answer))
-        event = Redirected(server, asked, 1, answer)
+        event = PageMoved(server, asked, 1, answer)
     else:
         walked.log.append(_changed(entry, links=answer))
         event = PageCame(server, asked, 1, answer)

@@ -13,7 +13,7 @@ from headgate.features.demo.changing_sites import (
     demo_changing_sites,
     drawn_changes,
 )
-from headgate.features.demo.sites import Asked, Response
+from headgate.features.demo.sites import DemoRequest, Response
 
 
 class Hand:
@@ -30,7 +30,7 @@ def test_pages_change_when_they_should_and_looks_are_written_down() -> None:
     page = next(page for page in web.sites[0].pages if len(page.changes) > 2)
     bodies = []
     for now.time in (page.changes[0] - 0.1, page.changes[0] + 0.01, page.changes[1] + 0.01):
-        answer = site.answering(Asked(page.path))
+        answer = site.answering(DemoRequest(page.path))
         assert isinstance(answer, Response)
         bodies.append(answer.body)
     assert len(set(bodies)) == 3

@@ -102,9 +102,10 @@ def stored(out: Path) -> int:
 
 
 def crawling_children(pid: int) -> list[str]:
-    """Without the helper that Python itself starts."""
+    """Without those that make plans and tables."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [c for c in children if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()]
+    kind = b"headgate.engine.crawling_process"
+    return [c for c in children if kind in Path(f"/proc/{c}/cmdline").read_bytes()]
 
 
 def runs(pid: str) -> bool:

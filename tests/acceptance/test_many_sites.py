@@ -77,7 +77,7 @@ def _worker_of(pid: int) -> int:
     while time.monotonic() < until:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         for child in children:
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if b"engine.crawling_process" in Path(f"/proc/{child}/cmdline").read_bytes():
                 return int(child)
         time.sleep(0.1)
     raise AssertionError("no process was started")

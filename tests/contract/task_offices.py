@@ -20,8 +20,8 @@ from headgate.features.grid.protocol import (
     Manifest,
     Orders,
     Put,
+    ResultVerdict,
     TaskSource,
-    Verdict,
 )
 from headgate.model.site import Site
 from headgate.model.task import Task
@@ -85,7 +85,7 @@ class AskingTwice:
         await self.source.known(known)
         return await self.source.known(known)
 
-    async def put(self, put: Put) -> Verdict:
+    async def put(self, put: Put) -> ResultVerdict:
         await self.source.put(put)
         return await self.source.put(put)
 
@@ -93,7 +93,7 @@ class AskingTwice:
         await self.source.chunk(chunk, data)
         return await self.source.chunk(chunk, data)
 
-    async def done(self, manifest: Manifest) -> Verdict:
+    async def done(self, manifest: Manifest) -> ResultVerdict:
         await self.source.done(manifest)
         return await self.source.done(manifest)
 

@@ -32,8 +32,8 @@ from headgate.features.grid.protocol import (
     Orders,
     Put,
     Refused,
+    ResultVerdict,
     TaskSource,
-    Verdict,
     Word,
 )
 
@@ -118,7 +118,7 @@ class Result:
         ]
 
 
-async def settled(source: TaskSource, manifest: Manifest) -> Verdict:
+async def settled(source: TaskSource, manifest: Manifest) -> ResultVerdict:
     for _ in range(1000):
         verdict = await source.done(manifest)
         if verdict.word is not Word.RECEIVED:

@@ -17,7 +17,7 @@ import uvloop
 from tests.machine import Machine
 
 import headgate
-from headgate.features.demo.sites import Asked, demo_sites
+from headgate.features.demo.sites import DemoRequest, demo_sites
 from headgate.features.demo.web import DemoPlace, DemoWeb
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.model.fetch import FailureKind, Fetched, FetchFailure, FetchRequest
@@ -71,10 +71,10 @@ def links(page: Fetched) -> list[str]:
 
 def test_the_same_seed_gives_the_same_web() -> None:
     for one, other in zip(demo_sites(1, 2026), demo_sites(1, 2026), strict=True):
-        assert one.answering(Asked("/")) == other.answering(Asked("/"))
+        assert one.answering(DemoRequest("/")) == other.answering(DemoRequest("/"))
         assert one.bytes == other.bytes
     news, other_news = demo_sites(1, 2026)[0], demo_sites(2, 2026)[0]
-    story = Asked("/section-00/story-00.html")
+    story = DemoRequest("/section-00/story-00.html")
     assert news.answering(story) != other_news.answering(story)
 
 

@@ -33,7 +33,7 @@ from headgate.model.site import OnDeadline
 from headgate.storage.catalog.sqlite import SqliteCatalog
 from headgate.storage.collection import Collection
 from headgate.storage.run_state import SAVE_SECONDS
-from headgate.testing.simulated_web import Exchange
+from headgate.testing.simulated_web import SimulatedExchange
 
 __all__ = ["check"]
 
@@ -160,7 +160,7 @@ def _may_be_lost(world: FaultyWorld, seconds: float) -> _Loss:
     return _Loss(lost)
 
 
-def _with_a_worker(leg: Leg, exchange: Exchange) -> bool:
+def _with_a_worker(leg: Leg, exchange: SimulatedExchange) -> bool:
     """Whether nobody but a worker may have known of its bytes when it died."""
     return any(
         exchange.site in running and _lately(exchange, moment, _UNTOLD_SECONDS)
@@ -168,14 +168,14 @@ def _with_a_worker(leg: Leg, exchange: Exchange) -> bool:
     )
 
 
-def _untold_of_a_server(leg: Leg, exchange: Exchange) -> bool:
+def _untold_of_a_server(leg: Leg, exchange: SimulatedExchange) -> bool:
     return any(
         exchange.site in asked and _lately(exchange, moment, _UNTOLD_OF_SERVERS_SECONDS)
         for moment, _, asked in leg.deaths
     )
 
 
-def _lately(exchange: Exchange, moment: float, seconds: float) -> bool:
+def _lately(exchange: SimulatedExchange, moment: float, seconds: float) -> bool:
     ended = math.inf if exchange.ended is None else exchange.ended
     return exchange.at <= moment and ended > moment - seconds
 

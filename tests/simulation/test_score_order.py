@@ -23,7 +23,7 @@ from headgate.model.score_order import ScoreOrder
 from headgate.model.site import OnDeadline, Site
 from headgate.model.units import BytesPerSecond, Seconds
 from headgate.report.words import order_words
-from headgate.testing.simulated_web import Answer, Exchange, Line, ServerPace
+from headgate.testing.simulated_web import Answer, Line, ServerPace, SimulatedExchange
 from headgate.testing.virtual_parts import virtual_parts
 from headgate.testing.virtual_time import VirtualClock, VirtualLoop, run_virtually
 from headgate_lab.worlds.topical_web import TOPIC_WORDS, TopicalWeb
@@ -39,7 +39,7 @@ class Came:
     line: Line
 
     @property
-    def pages(self) -> list[Exchange]:
+    def pages(self) -> list[SimulatedExchange]:
         return [one for one in self.line.exchanges if not one.url.endswith((".txt", ".xml"))]
 
     @property

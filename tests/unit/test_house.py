@@ -27,7 +27,7 @@ WITH_ONE_IMPORTER = 89
 is kept apart for what it loads (numpy, Arrow, NATS): a plain `--help` must not bring it."""
 WRITES_THROUGH_ANOTHER = 91
 """Assignments to `self.other.field`: the other object is finished, or changed, by a stranger."""
-CLASS_NAMES_TWICE = 19
+CLASS_NAMES_TWICE = 1
 
 LARGE_MODULE = 350
 LARGE_FUNCTION = 60
@@ -65,7 +65,7 @@ SUITES = {
     "Scorer": "test_scorer",
     "SiteStore": "test_site_store",
     "Spill": "test_spill",
-    "StoredPage": "test_site_store",
+    "ReplayedPage": "test_site_store",
     "SurveyLog": "test_survey_log",
     "TaskDesk": "test_task_source",
     "TaskSource": "test_task_source",

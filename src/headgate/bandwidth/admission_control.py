@@ -48,7 +48,7 @@ __all__ = [
     "Download",
     "FetcherManager",
     "OnOff",
-    "Start",
+    "StartDownload",
     "Taking",
     "Way",
     "by_estimates",
@@ -132,7 +132,7 @@ class AdmissionRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartDownload:
     """Start this download now."""
 
     download: Download
@@ -150,7 +150,7 @@ class Admission:
         self._rules = rules
         self._estimate = estimate
         self._queue = ScoreQueue(rules.per_server)
-        self._running: dict[str, Start] = {}
+        self._running: dict[str, StartDownload] = {}
 
     @property
     def taken(self) -> float:
@@ -178,9 +178,9 @@ class Admission:
         """A download has ended, successfully or not; what it took is free again."""
         self._queue.ended(self._running.pop(key).download.server)
 
-    def starts(self, now: float) -> list[Start]:
+    def starts(self, now: float) -> list[StartDownload]:
         """The downloads to start now, in order; they count as running."""
-        started: list[Start] = []
+        started: list[StartDownload] = []
         while self.limit > 0 and len(self._running) < self._rules.fetchers:
             start = self._next(now)
             if start is None:
@@ -193,7 +193,7 @@ class Admission:
         self._queue.check()
         assert len(self._running) <= self._rules.fetchers
 
-    def _next(self, now: float) -> Start | None:
+    def _next(self, now: float) -> StartDownload | None:
         """The first of the best few that fits."""
         rules, left = self._rules, self.limit - self.taken
         best = self._queue.best(rules.look_ahead)
@@ -205,7 +205,7 @@ class Admission:
                 for passed in best[:place]:
                     passed.passed_over += 1
                     passed.since = now if passed.since is None else passed.since
-                return Start(self._queue.start(place), taken, place)
+                return StartDownload(self._queue.start(place), taken, place)
             if place == 0 and self._has_a_claim(waiting, now):
                 return None
         return None
@@ -269,7 +269,7 @@ class FetcherManager:
         self._rate = 0.0
         """Of the last while."""
         self._moment: LocalMoment
-        self._running: dict[str, Start] = {}
+        self._running: dict[str, StartDownload] = {}
         if way.taking is None:
             self._control: Admission | OnOff = OnOff(limit, per_server=per_server)
         else:
@@ -301,7 +301,7 @@ class FetcherManager:
         """One that waits is not wanted any more."""
         self._control.withdraw(key)
 
-    def starts(self, now: float, moment: LocalMoment) -> Sequence[Start]:
+    def starts(self, now: float, moment: LocalMoment) -> Sequence[StartDownload]:
         self._moment = moment
         started = self._control.starts(now)
         self._running |= {start.download.key: start for start in started}
@@ -377,13 +377,13 @@ class OnOff:
         """A download is over."""
         self._queue.ended(self._servers.pop(key))
 
-    def starts(self, _now: float) -> list[Start]:
+    def starts(self, _now: float) -> list[StartDownload]:
         """The best downloads that politeness allows, up to the number of fetchers."""
         started = []
         while self.limit > 0 and len(self._servers) < self.allowed and self._queue.best(1):
             download = self._queue.start(0)
             self._servers[download.key] = download.server
-            started.append(Start(download, Taken(0.0, math.inf), 0))
+            started.append(StartDownload(download, Taken(0.0, math.inf), 0))
         return started
 
 

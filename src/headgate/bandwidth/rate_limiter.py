@@ -32,14 +32,14 @@ from collections import deque
 from headgate.bandwidth.fair_queue import FairQueue
 from headgate.bandwidth.receive_window import FRAME_HEADERS, SEGMENT
 
-__all__ = ["Claim", "RateLimiter", "TokenBucket"]
+__all__ = ["CreditClaim", "RateLimiter", "TokenBucket"]
 
 _FRAME = SEGMENT + FRAME_HEADERS
 _IDLE_PART = 0.5
 """As a part of the root's burst: when so much is saved, no site wants it within its rate."""
 
 
-class Claim:
+class CreditClaim:
     """A request for credit. ``granted`` becomes true once; a withdrawn claim is never granted."""
 
     __slots__ = ("amount", "granted", "made_at", "site")
@@ -62,7 +62,7 @@ class _Site:
         """Limits the site to the most that it may take."""
         self.bound: TokenBucket | None = None
         """Limits what it takes beyond its rate when nobody else wants it; None: nothing."""
-        self.claims: deque[Claim] = deque()
+        self.claims: deque[CreditClaim] = deque()
 
     def ready_time(self) -> float:
         """The earliest time at which it may take of its own rate."""
@@ -143,16 +143,16 @@ class RateLimiter:
         self._turns.serve_at_once(name, self._seconds(name, amount))
         return True
 
-    def claim(self, name: str, amount: float, now: float) -> Claim:
+    def claim(self, name: str, amount: float, now: float) -> CreditClaim:
         """Queue a claim for an amount; `grant` returns it when it is granted."""
         site = self._site(name, now)
-        claim = Claim(name, amount, now)
+        claim = CreditClaim(name, amount, now)
         site.claims.append(claim)
         if len(site.claims) == 1:
             self._place(name, site, now)
         return claim
 
-    def withdraw(self, claim: Claim) -> None:
+    def withdraw(self, claim: CreditClaim) -> None:
         """Remove a claim from the queue; nothing was paid. A granted claim is out of it already."""
         if claim.granted:
             return
@@ -175,9 +175,9 @@ class RateLimiter:
         self._turns.settle(name, self._seconds(name, surplus))
         self._place(name, site, now)
 
-    def grant(self, now: float) -> list[Claim]:
+    def grant(self, now: float) -> list[CreditClaim]:
         """All claims that are granted now, in order of turns; they have paid."""
-        granted: list[Claim] = []
+        granted: list[CreditClaim] = []
         while self._total.ready_time() <= now:
             if (name := self._turns.first(now)) is not None:
                 site = self._sites[name]
@@ -213,12 +213,12 @@ class RateLimiter:
     def _idle_time(self) -> float:
         return self._total.saved_time(_IDLE_PART * self._total.burst)
 
-    def _next_claim(self, site: _Site) -> Claim:
+    def _next_claim(self, site: _Site) -> CreditClaim:
         claim = site.claims.popleft()
         claim.granted = True
         return claim
 
-    def _due_time(self, claim: Claim, ready: float, now: float) -> float:
+    def _due_time(self, claim: CreditClaim, ready: float, now: float) -> float:
         """When a punctual caller would have granted it, at most one frame of the line ago."""
         due = max(claim.made_at, ready, self._total.ready_time())
         return max(due, now - _FRAME / max(self._total.rate, 1.0)) if due < now else now

@@ -17,17 +17,8 @@ from functools import partial
 import msgspec
 
 from headgate.control.forecast import Forecast
-from headgate.control.manager import (
-    LOOK_SECONDS,
-    Command,
-    DropSite,
-    Manager,
-    SetRates,
-    SetTotal,
-    StartTask,
-    StopSite,
-)
-from headgate.crawling.ports import Clock, Fleet
+from headgate.control.manager import LOOK_SECONDS, Command, DropSite, Manager, StartTask
+from headgate.crawling.ports import Clock, Fleet, SetRates, SetTotal, StopSite
 from headgate.crawling.progress import Progress, TaskState
 from headgate.model.task import Task
 from headgate.scheduling.capacity import Capacity

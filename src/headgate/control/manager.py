@@ -23,6 +23,7 @@ from headgate.control.active_sites import ActiveSites, PolicyPort
 from headgate.control.forecast import Forecast
 from headgate.control.rate_setting import RateSetting
 from headgate.control.site_estimate import SiteWatch
+from headgate.crawling.ports import SetRates, SetTotal, StopSite
 from headgate.crawling.progress import Progress
 from headgate.model.site import Site
 from headgate.model.task import Task
@@ -34,10 +35,7 @@ __all__ = [
     "Command",
     "DropSite",
     "Manager",
-    "SetRates",
-    "SetTotal",
     "StartTask",
-    "StopSite",
 ]
 
 LOOK_SECONDS = 0.5
@@ -52,28 +50,11 @@ class StartTask(msgspec.Struct, frozen=True):
     task: Task
 
 
-class SetRates(msgspec.Struct, frozen=True):
-    """Bytes per second from now on; 0 parks a site."""
-
-    rates: Mapping[str, float]
-
-
-class StopSite(msgspec.Struct, frozen=True):
-    site: str
-    reason: str
-
-
 class DropSite(msgspec.Struct, frozen=True):
     """Give up a site that was never started."""
 
     site: str
     reason: str
-
-
-class SetTotal(msgspec.Struct, frozen=True):
-    """The present budget in bytes per second; infinity: unlimited."""
-
-    rate: float
 
 
 Command = StartTask | SetRates | SetTotal | StopSite | DropSite

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from headgate.bandwidth.admission_control import WAYS, Download, FetcherManager, Start
+from headgate.bandwidth.admission_control import WAYS, Download, FetcherManager, StartDownload
 from headgate.bandwidth.server_speed import Measure, ServerSpeed, ServerSpeeds
 from headgate.crawling.ports import Clock, Rates
 from headgate.frontier.events import Ready
@@ -61,7 +61,7 @@ class QueuePlace:
     _queue: CommonQueue
     tally: QueueTally = field(default_factory=QueueTally)
     waiting: Download | None = None
-    under_way: dict[str, Start] = field(default_factory=dict)
+    under_way: dict[str, StartDownload] = field(default_factory=dict)
     """By URL."""
 
     def ready(self, best: Ready | None) -> None:
@@ -146,7 +146,7 @@ class CommonQueue:
         self._look_soon()
 
     def landed(
-        self, place: QueuePlace, start: Start, outcome: Fetched | FetchFailure | None
+        self, place: QueuePlace, start: StartDownload, outcome: Fetched | FetchFailure | None
     ) -> None:
         key = start.download.key
         if isinstance(outcome, Fetched):

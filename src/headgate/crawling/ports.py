@@ -23,6 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+import msgspec
+
 from headgate.bandwidth.server_tally import ServerTally
 from headgate.crawling.progress import Progress
 from headgate.focus.signs import PageSigns
@@ -40,9 +42,12 @@ __all__ = [
     "MachineClock",
     "MeasuredFleet",
     "Rates",
+    "ReplayedPage",
     "Scorer",
+    "SetRates",
+    "SetTotal",
     "SiteStore",
-    "StoredPage",
+    "StopSite",
 ]
 
 
@@ -117,7 +122,7 @@ class Fetcher(Protocol):
         ...
 
 
-class StoredPage(Protocol):
+class ReplayedPage(Protocol):
     """A page that an interrupted run had stored, with what the counters need."""
 
     @property
@@ -174,7 +179,7 @@ class SiteStore(Protocol):
 
     def entries(self) -> Iterator[JournalEntry]: ...
 
-    def pages(self) -> Iterable[StoredPage]: ...
+    def pages(self) -> Iterable[ReplayedPage]: ...
 
     def close(self) -> None: ...
 
@@ -236,6 +241,24 @@ class Fleet(Protocol):
     async def close(self, reason: str) -> None:
         """Stop all tasks, with their state durable."""
         ...
+
+
+class SetRates(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """Bytes per second from now on; 0 parks a site. The manager's command, and the message of it
+    to a process, like the next two."""
+
+    rates: Mapping[str, float]
+
+
+class SetTotal(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """The present budget in bytes per second; infinity: unlimited."""
+
+    rate: float
+
+
+class StopSite(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    site: str
+    reason: str
 
 
 class MeasuredFleet(Fleet, Protocol):

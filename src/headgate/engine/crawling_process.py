@@ -15,6 +15,7 @@ import uvloop
 
 from headgate.crawling.child_process import Pipe
 from headgate.crawling.node import Node
+from headgate.crawling.ports import SetRates, SetTotal, StopSite
 from headgate.crawling.progress import Progress
 from headgate.crawling.second_reader import SecondReader
 from headgate.engine.clock import SystemClock
@@ -25,10 +26,7 @@ from headgate.engine.process_messages import (
     Hello,
     News,
     Order,
-    SetRates,
-    SetTotal,
     Start,
-    Stop,
     Stream,
     UseCores,
     encoded,
@@ -97,7 +95,7 @@ async def _obey(node: Node, stream: Stream[Order]) -> None:
                 node.set_total(rate)
             case UseCores(count=count):
                 node.use_cores(count)
-            case Stop(site=site, reason=reason):
+            case StopSite(site=site, reason=reason):
                 node.stop(site, reason)
             case Close() | None:
                 return

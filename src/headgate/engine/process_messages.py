@@ -14,6 +14,7 @@ import msgspec
 
 from headgate.bandwidth.server_tally import ServerTally
 from headgate.crawling.child_process import AsyncPipe, Child, Pipe
+from headgate.crawling.ports import SetRates, SetTotal, StopSite
 from headgate.crawling.progress import Progress
 from headgate.model.task import Task
 
@@ -28,10 +29,7 @@ __all__ = [
     "News",
     "Order",
     "Process",
-    "SetRates",
-    "SetTotal",
     "Start",
-    "Stop",
     "Stream",
     "UseCores",
     "Word",
@@ -61,30 +59,17 @@ class Start(msgspec.Struct, frozen=True, tag=True, array_like=True):
     share."""
 
 
-class SetRates(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    rates: dict[str, float]
-
-
-class SetTotal(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    rate: float
-
-
 class UseCores(msgspec.Struct, frozen=True, tag=True, array_like=True):
     """Number of cores to use until the next such message; one at first."""
 
     count: int
 
 
-class Stop(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    site: str
-    reason: str
-
-
 class Close(msgspec.Struct, frozen=True, tag=True, array_like=True):
     """Stop all tasks, report them and end."""
 
 
-Order = Start | SetRates | SetTotal | UseCores | Stop | Close
+Order = Start | SetRates | SetTotal | UseCores | StopSite | Close
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True, array_like=True):

@@ -18,7 +18,7 @@ from functools import partial
 from msgspec import structs
 
 from headgate.bandwidth.server_tally import ServerTally
-from headgate.crawling.ports import Clock
+from headgate.crawling.ports import Clock, SetRates, SetTotal, StopSite
 from headgate.crawling.progress import HANDED_OVER, Progress, TaskState
 from headgate.engine.process_messages import (
     Begin,
@@ -26,9 +26,6 @@ from headgate.engine.process_messages import (
     Fault,
     Hello,
     News,
-    SetRates,
-    SetTotal,
-    Stop,
     UseCores,
     Word,
     version,
@@ -153,7 +150,7 @@ class ProcessFleet:
         """Move a site as soon as its process has released it."""
         running = self._running[site]
         running.target = target
-        running.worker.stream.send(Stop(site, HANDED_OVER))
+        running.worker.stream.send(StopSite(site, HANDED_OVER))
 
     def _place(self, worker: WorkerProcess) -> ProcessLoad:
         left = {site: self._left(site) for site in worker.sites}
@@ -203,7 +200,7 @@ class ProcessFleet:
         self._give_out()
         if (running := self._running.get(site)) is not None:
             running.stop = reason
-            running.worker.stream.send(Stop(site, reason))
+            running.worker.stream.send(StopSite(site, reason))
 
     def progress(self) -> Sequence[Progress]:
         running = self._running.values()
@@ -292,7 +289,7 @@ class ProcessFleet:
         worker.stream.send(SetRates({running.task.name: running.rate for running in sites}))
         for running in sites:
             if running.stop is not None:
-                worker.stream.send(Stop(running.task.name, running.stop))
+                worker.stream.send(StopSite(running.task.name, running.stop))
         self.set_total(self._total)
 
     def _running_in(self, worker: WorkerProcess) -> list[Running]:

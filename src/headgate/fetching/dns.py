@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AddressGuard",
-    "Answer",
     "CachedResolver",
+    "DnsAnswer",
     "FixedResolver",
     "NetworkResolver",
     "Resolver",
@@ -47,7 +47,7 @@ FAILURE_LIFETIME_SECONDS = 60.0
 REMEMBERED_NAMES = 20_000
 
 
-class Answer(msgspec.Struct, frozen=True):
+class DnsAnswer(msgspec.Struct, frozen=True):
     """The addresses of a name."""
 
     addresses: tuple[str, ...]
@@ -58,7 +58,7 @@ class Resolver(Protocol):
     """Finds a name's addresses or raises a FetchFault of kind DNS; an OSError if this machine is
     at fault (`limits`)."""
 
-    async def resolve(self, host: str) -> Answer: ...
+    async def resolve(self, host: str) -> DnsAnswer: ...
 
     async def close(self) -> None: ...
 
@@ -71,7 +71,7 @@ class NetworkResolver:
         self._tries = tries
         self._resolver: aiodns.DNSResolver | None = None
 
-    async def resolve(self, host: str) -> Answer:
+    async def resolve(self, host: str) -> DnsAnswer:
         if self._resolver is None:
             try_one()  # c-ares would never learn its name servers
         import aiodns
@@ -95,7 +95,7 @@ class NetworkResolver:
         )
         if not addresses:
             raise FetchFault(FailureKind.DNS, f"{host}: the name has no address")
-        return Answer(addresses, float(min(node.ttl for node in nodes)))
+        return DnsAnswer(addresses, float(min(node.ttl for node in nodes)))
 
     async def close(self) -> None:
         if self._resolver is not None:
@@ -109,12 +109,12 @@ class FixedResolver:
         self._table = dict(table)
         self.asked: list[str] = []
 
-    async def resolve(self, host: str) -> Answer:
+    async def resolve(self, host: str) -> DnsAnswer:
         self.asked.append(host)
         address = self._table.get(host) or self._table.get("*")
         if address is None:
             raise FetchFault(FailureKind.DNS, f"{host}: Domain name not found")
-        return Answer((address,), 0.0)
+        return DnsAnswer((address,), 0.0)
 
     async def close(self) -> None:
         pass
@@ -122,7 +122,7 @@ class FixedResolver:
 
 class _Remembered(msgspec.Struct, frozen=True):
     until: float
-    answer: Answer | FetchFault
+    answer: DnsAnswer | FetchFault
 
 
 class CachedResolver:
@@ -132,9 +132,9 @@ class CachedResolver:
         self._resolver = resolver
         self._clock = clock
         self._known: OrderedDict[str, _Remembered] = OrderedDict()
-        self._asking: dict[str, asyncio.Task[Answer | FetchFault | OSError]] = {}
+        self._asking: dict[str, asyncio.Task[DnsAnswer | FetchFault | OSError]] = {}
 
-    async def resolve(self, host: str) -> Answer:
+    async def resolve(self, host: str) -> DnsAnswer:
         known = self._known.get(host)
         if known is not None and known.until > self._clock():
             self._known.move_to_end(host)
@@ -151,10 +151,10 @@ class CachedResolver:
             task.cancel()
         await self._resolver.close()
 
-    async def _ask(self, host: str) -> Answer | FetchFault | OSError:
+    async def _ask(self, host: str) -> DnsAnswer | FetchFault | OSError:
         """Errors are returned: perhaps nobody waits for them any more."""
         try:
-            answer: Answer | FetchFault = await self._resolver.resolve(host)
+            answer: DnsAnswer | FetchFault = await self._resolver.resolve(host)
         except FetchFault as fault:
             answer = fault
         except OSError as error:  # nothing was learned about the name
@@ -166,7 +166,7 @@ class CachedResolver:
         return answer
 
 
-def _told(answer: Answer | FetchFault | OSError) -> Answer:
+def _told(answer: DnsAnswer | FetchFault | OSError) -> DnsAnswer:
     if isinstance(answer, FetchFault):
         raise FetchFault(answer.kind, answer.detail)
     if isinstance(answer, OSError):
@@ -174,7 +174,7 @@ def _told(answer: Answer | FetchFault | OSError) -> Answer:
     return answer
 
 
-def _lifetime(answer: Answer | FetchFault) -> float:
+def _lifetime(answer: DnsAnswer | FetchFault) -> float:
     if isinstance(answer, FetchFault):
         return FAILURE_LIFETIME_SECONDS
     return min(max(answer.lifetime_seconds, LEAST_LIFETIME_SECONDS), GREATEST_LIFETIME_SECONDS)

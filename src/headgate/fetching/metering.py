@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from headgate.bandwidth import receive_window
 from headgate.bandwidth.credit import Credit
-from headgate.bandwidth.rate_limiter import Claim, RateLimiter
+from headgate.bandwidth.rate_limiter import CreditClaim, RateLimiter
 from headgate.bandwidth.receive_window import ConnectionDemand
 from headgate.fetching.tcp import TcpConnection
 
@@ -43,7 +43,7 @@ class Meter:
         self.under_way: Counter[str] = Counter()
         """Responses requested and not complete, by site."""
         self._clock = clock
-        self._waiters: dict[Claim, Callable[[], None]] = {}
+        self._waiters: dict[CreditClaim, Callable[[], None]] = {}
         self._timer: asyncio.Handle | None = None
         self._timer_at = math.inf
 
@@ -73,7 +73,7 @@ class Meter:
             limiter.total, share, rtt=rtt, response=response, most=most, smooth=limiter.smooth
         )
 
-    def claim(self, site: str, amount: float, then: Callable[[], None]) -> Claim | None:
+    def claim(self, site: str, amount: float, then: Callable[[], None]) -> CreditClaim | None:
         """Ask for credit: None if it is granted at once, else ``then`` is called with it later."""
         now = self._clock()
         if self.limiter.take_at_once(site, amount, now):
@@ -82,14 +82,14 @@ class Meter:
 
     def _wait_in_line(
         self, site: str, amount: float, then: Callable[[], None], now: float
-    ) -> Claim | None:
+    ) -> CreditClaim | None:
         claim = self.limiter.claim(site, amount, now)
         self._waiters[claim] = then
         self._grant(silent=claim)
         self._set_timer()
         return None if claim.granted else claim
 
-    def withdraw(self, claim: Claim) -> None:
+    def withdraw(self, claim: CreditClaim) -> None:
         """Withdraw a claim; harmless if it was granted already."""
         if self._waiters.pop(claim, None) is not None:
             self.limiter.withdraw(claim)
@@ -134,7 +134,7 @@ class Meter:
         if self._waiters:
             self._set_timer()
 
-    def _grant(self, silent: Claim | None = None) -> None:
+    def _grant(self, silent: CreditClaim | None = None) -> None:
         for claim in self.limiter.grant(self._clock()):
             waiter = self._waiters.pop(claim)
             if claim is not silent:
@@ -214,7 +214,7 @@ class ResponseMeter:
         self._credit = Credit(expected, line.window or _GROWN_WINDOW, carried=line.read)
         self._base = line.read
         """Stream bytes of earlier responses."""
-        self._claim: Claim | None = None
+        self._claim: CreditClaim | None = None
         self._then: Callable[[int], None] = _nobody
         self._due = 0.0
         self._put_right_at = 0

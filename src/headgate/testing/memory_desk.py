@@ -24,8 +24,8 @@ from headgate.features.grid.protocol import (
     Put,
     Question,
     Refused,
-    Stop,
-    Verdict,
+    ResultVerdict,
+    StopTask,
     Word,
 )
 from headgate.model.task import Task
@@ -106,7 +106,7 @@ class MemoryDesk:
         for held in beat.tasks:
             row = self._rows.get(held.lease.task)
             if row is None or not self._holds(node, held.lease, row):
-                stop.append(Stop(lease=held.lease, why="lost"))
+                stop.append(StopTask(lease=held.lease, why="lost"))
             elif beat.leaving or held.lease in beat.back:
                 row.holder = ""
             else:
@@ -126,7 +126,7 @@ class MemoryDesk:
         data = row.handed if known.handed else row.memory
         return data[known.offset : known.offset + known.most]
 
-    async def put(self, node: str, put: Put) -> Verdict:
+    async def put(self, node: str, put: Put) -> ResultVerdict:
         self._let_in(node, put)
         settled = self._settled(node, put.lease)
         if settled is not None:
@@ -135,11 +135,11 @@ class MemoryDesk:
         if size > self.most_bytes or not any(f.name.endswith(".journal") for f in put.files):
             return self._refuse(put.lease)
         if size > self.room():
-            return Verdict(word=Word.WAIT, wait=self.lease_seconds)
+            return ResultVerdict(word=Word.WAIT, wait=self.lease_seconds)
         before = self._parts.get(put.lease)
         if before is None or before[0] != put:
             self._parts[put.lease] = put, [bytearray(file.size) for file in put.files]
-        return Verdict(word=Word.SEND)
+        return ResultVerdict(word=Word.SEND)
 
     async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool:
         self._let_in(node)
@@ -152,25 +152,25 @@ class MemoryDesk:
         parts[chunk.file][chunk.offset : end] = data
         return True
 
-    async def done(self, node: str, manifest: Manifest) -> Verdict:
+    async def done(self, node: str, manifest: Manifest) -> ResultVerdict:
         self._let_in(node, manifest)
         settled = self._settled(node, manifest.lease)
         if settled is not None:
             return settled
         put, parts = self._parts.get(manifest.lease, (None, []))
         if put is None or [f.name for f in put.files] != [f.name for f in manifest.files]:
-            return Verdict(word=Word.RESEND, files=tuple(range(len(manifest.files))))
+            return ResultVerdict(word=Word.RESEND, files=tuple(range(len(manifest.files))))
         wrong = [
             number
             for number, (file, part) in enumerate(zip(manifest.files, parts, strict=True))
             if len(part) != file.size or sha256(part).hexdigest() != file.sha256
         ]
         if wrong:
-            return Verdict(word=Word.RESEND, files=tuple(wrong))
+            return ResultVerdict(word=Word.RESEND, files=tuple(wrong))
         row = self._rows[manifest.lease.task]
         row.winner, row.holder = manifest.lease.epoch, ""
         row.result = {f.name: bytes(part) for f, part in zip(manifest.files, parts, strict=True)}
-        return Verdict(word=Word.COMMITTED)
+        return ResultVerdict(word=Word.COMMITTED)
 
     def _let_in(self, node: str, question: Question | None = None) -> None:
         if node in self.revoked:
@@ -193,21 +193,21 @@ class MemoryDesk:
             handed_bytes=len(row.handed), most_bytes=self.most_bytes,
         )  # fmt: skip
 
-    def _refuse(self, lease: Lease) -> Verdict:
+    def _refuse(self, lease: Lease) -> ResultVerdict:
         """The task is given to another."""
         row = self._rows[lease.task]
         if row.epoch == lease.epoch:
             row.holder = ""
-        return Verdict(word=Word.REFUSED, why="it is not what was asked for")
+        return ResultVerdict(word=Word.REFUSED, why="it is not what was asked for")
 
     def _holds(self, node: str, lease: Lease, row: _Row) -> bool:
         return row.holder == node and row.epoch == lease.epoch and row.winner is None
 
-    def _settled(self, node: str, lease: Lease) -> Verdict | None:
+    def _settled(self, node: str, lease: Lease) -> ResultVerdict | None:
         """The final verdict on a lease; None: its result would count."""
         if self._leases.get(lease) != node:
-            return Verdict(word=Word.NEVER_YOURS)
+            return ResultVerdict(word=Word.NEVER_YOURS)
         winner = self._rows[lease.task].winner
         if winner is None:
             return None
-        return Verdict(word=Word.COMMITTED if winner == lease.epoch else Word.SUPERSEDED)
+        return ResultVerdict(word=Word.COMMITTED if winner == lease.epoch else Word.SUPERSEDED)

@@ -21,7 +21,7 @@ Note = tuple[str, float, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class ShelvedPage:
-    """A `headgate.crawling.ports.StoredPage`."""
+    """A `headgate.crawling.ports.ReplayedPage`."""
 
     page: Page
 

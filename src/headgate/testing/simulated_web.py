@@ -34,7 +34,7 @@ from headgate.model.fetch import (
     FetchRequest,
 )
 
-__all__ = ["Answer", "Answering", "Exchange", "Line", "ServerPace", "SimulatedWeb"]
+__all__ = ["Answer", "Answering", "Line", "ServerPace", "SimulatedExchange", "SimulatedWeb"]
 
 _ROUND_TRIP_SECONDS = 0.03
 _LUMP_SECONDS = 0.5
@@ -85,7 +85,7 @@ Answering = Callable[[FetchRequest, float], Answer]
 
 
 @dataclass(slots=True)
-class Exchange:
+class SimulatedExchange:
     """One request, as the server's own log would have it."""
 
     url: str
@@ -105,7 +105,7 @@ class Exchange:
 class Line:
     """All traffic of a web, by any fetcher: the truth for tests."""
 
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[SimulatedExchange] = field(default_factory=list)
     arrivals: list[tuple[float, int]] = field(default_factory=list)
     """(loop's time, wire bytes), in order."""
 
@@ -130,7 +130,7 @@ class SimulatedWeb:
         self._answering = answering
         self._clock = clock
         self._line = line
-        self._under_way: dict[str, dict[int, Exchange]] = {}
+        self._under_way: dict[str, dict[int, SimulatedExchange]] = {}
         """By site."""
         self._carried = 0
         self._cut_off: Counter[str] = Counter()
@@ -149,7 +149,7 @@ class SimulatedWeb:
     async def fetch(self, request: FetchRequest) -> Fetched | FetchFailure:
         left, asked = self._clock.wall(), self._loop.time()
         answer = self._answering(request, left)
-        exchange = Exchange(request.url, request.site, asked, answer)
+        exchange = SimulatedExchange(request.url, request.site, asked, answer)
         self._line.exchanges.append(exchange)
         coming = _coming(request, answer)
         fault, held = coming.fault, 0.0
@@ -222,7 +222,7 @@ class SimulatedWeb:
         by_windows = receive_window.connections(demand)
         return min(fetches_at_once(by_windows, demand.share, expected_bytes, tally), most)
 
-    async def _bring(self, exchange: Exchange, whole: int) -> float:
+    async def _bring(self, exchange: SimulatedExchange, whole: int) -> float:
         """Returns the seconds spent waiting for credit."""
         site, rate, held = exchange.site, exchange.answer.bytes_per_second, 0.0
         limiter = self.meter.limiter
@@ -242,7 +242,7 @@ class SimulatedWeb:
             self._line.arrivals.append((self._loop.time(), piece))
         return held
 
-    def _count(self, exchange: Exchange, now: float, held: float) -> None:
+    def _count(self, exchange: SimulatedExchange, now: float, held: float) -> None:
         answer = exchange.answer
         host = urlsplit(exchange.url).hostname or ""
         tally = self.servers.setdefault(answer.address, ServerTally())

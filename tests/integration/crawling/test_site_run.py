@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from tests.idle_fetcher import IdleFetcher
 
 from headgate.crawling.page_reader import PageReader
-from headgate.crawling.ports import StoredPage
+from headgate.crawling.ports import ReplayedPage
 from headgate.crawling.progress import Progress, TaskState
 from headgate.crawling.site_run import SiteRun, Tools
 from headgate.engine.clock import SystemClock
@@ -98,7 +98,7 @@ class SlowDisk:
     def entries(self) -> Iterator[JournalEntry]:
         return iter(())
 
-    def pages(self) -> Sequence[StoredPage]:
+    def pages(self) -> Sequence[ReplayedPage]:
         return ()
 
     def close(self) -> None: ...

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from headgate.fetching.dns import Answer, CachedResolver, FixedResolver, NetworkResolver
+from headgate.fetching.dns import CachedResolver, DnsAnswer, FixedResolver, NetworkResolver
 from headgate.fetching.errors import FetchFault
 from headgate.model.fetch import FailureKind
 
@@ -26,10 +26,10 @@ class _Slow:
         self.asked = 0
         self._lifetime = lifetime
 
-    async def resolve(self, host: str) -> Answer:
+    async def resolve(self, host: str) -> DnsAnswer:
         self.asked += 1
         await asyncio.sleep(0.01)
-        return Answer((f"192.0.2.{len(host)}",), self._lifetime)
+        return DnsAnswer((f"192.0.2.{len(host)}",), self._lifetime)
 
     async def close(self) -> None:
         pass

@@ -31,8 +31,8 @@ from headgate.features.grid.protocol import (
     Known,
     Lease,
     Put,
+    ResultVerdict,
     TaskSource,
-    Verdict,
     Word,
 )
 from headgate.features.grid.scheduler.records import Changes, LeaseEnding
@@ -116,7 +116,7 @@ def test_a_manager_that_ends_while_it_stores_a_result_loses_nothing(
 
                 patch.setattr(SqlBoard, "save", second)
             (answer,) = await asyncio.gather(source.done(result.manifest), return_exceptions=True)
-            assert not isinstance(answer, Verdict) or answer.word is Word.RECEIVED
+            assert not isinstance(answer, ResultVerdict) or answer.word is Word.RECEIVED
             assert store.winner(result.lease.task) == result.lease.epoch, "it counts already"
         office = await managers.start()
         assert (await settled(office.source("n1"), result.manifest)).word is Word.COMMITTED

@@ -32,7 +32,7 @@ from headgate.features.grid.protocol import (
     Known,
     Lease,
     Refused,
-    Verdict,
+    ResultVerdict,
     Word,
     decoded,
     encoded,
@@ -144,7 +144,7 @@ def test_a_result_that_is_not_its_tasks_goes_to_another(field: str, value: objec
     async def scene(office: DeskOffice) -> None:
         answer = await told_otherwise(office, field, value)
         assert answer is not None
-        assert decoded(answer, Verdict).word is Word.REFUSED
+        assert decoded(answer, ResultVerdict).word is Word.REFUSED
         await goes_on(office)
 
     at_the_desk(scene)

@@ -22,7 +22,15 @@ from headgate.features.grid.node.crawl import WorkerLeg
 from headgate.features.grid.node.leased_tasks import LeasedTask
 from headgate.features.grid.node.owner_limits import GuestRules, Hours, Idleness
 from headgate.features.grid.node.worker import Worker, WorkerJob, work
-from headgate.features.grid.protocol import Known, Manifest, Put, Refused, SourceAway, Verdict, Word
+from headgate.features.grid.protocol import (
+    Known,
+    Manifest,
+    Put,
+    Refused,
+    ResultVerdict,
+    SourceAway,
+    Word,
+)
 from headgate.frontier.seen_urls import url_hashes
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
@@ -514,9 +522,9 @@ def test_a_part_that_comes_damaged_is_left_to_others(tmp_path: Path) -> None:
 class StrictDesk(MemoryDesk):
     """Accepts no result of its first task."""
 
-    async def put(self, node: str, put: Put) -> Verdict:
+    async def put(self, node: str, put: Put) -> ResultVerdict:
         if put.lease.task == 1:
-            return Verdict(word=Word.REFUSED, why="no reason")
+            return ResultVerdict(word=Word.REFUSED, why="no reason")
         return await super().put(node, put)
 
 
@@ -579,7 +587,7 @@ def _reasons(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Why results ended, as told to the desk."""
     told, done = list[str](), MemoryDesk.done
 
-    async def noting(self: MemoryDesk, node: str, manifest: Manifest) -> Verdict:
+    async def noting(self: MemoryDesk, node: str, manifest: Manifest) -> ResultVerdict:
         told.append(manifest.progress.reason)
         return await done(self, node, manifest)
 
@@ -661,7 +669,7 @@ def test_a_result_that_cannot_be_read_costs_its_task_only(
     desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
     put, damaged = MemoryDesk.put, list[str]()
 
-    async def damage_once(self: MemoryDesk, node: str, offer: Put) -> Verdict:
+    async def damage_once(self: MemoryDesk, node: str, offer: Put) -> ResultVerdict:
         if not damaged:
             damaged.append(offer.files[-1].name)
             (archive,) = (tmp_path / "anna" / "leases").glob(f"*/runs/*/warc/{damaged[0]}")
@@ -700,10 +708,10 @@ def test_a_result_that_is_wanted_later_keeps_no_other_waiting(
     desk = MemoryDesk(time.monotonic, LEASE_SECONDS)
     put, asked = MemoryDesk.put, list[int]()
 
-    async def later(self: MemoryDesk, node: str, offer: Put) -> Verdict:
+    async def later(self: MemoryDesk, node: str, offer: Put) -> ResultVerdict:
         asked.append(offer.lease.task)
         if offer.lease.task == 1 and len(self.results()) < 1:
-            return Verdict(word=Word.WAIT, wait=0.5, why="not yet")
+            return ResultVerdict(word=Word.WAIT, wait=0.5, why="not yet")
         return await put(self, node, offer)
 
     monkeypatch.setattr(MemoryDesk, "put", later)

@@ -15,7 +15,7 @@ from headgate.bandwidth.admission_control import (
     AdmissionRules,
     Download,
     OnOff,
-    Start,
+    StartDownload,
     Taking,
     by_estimates,
     by_shares,
@@ -44,7 +44,7 @@ def _admission(*estimates: float, **rules: object) -> Admission:
     return admission
 
 
-def _keys(starts: list[Start]) -> list[str]:
+def _keys(starts: list[StartDownload]) -> list[str]:
     return [start.download.key for start in starts]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headgate.bandwidth.rate_limiter import Claim, RateLimiter
+from headgate.bandwidth.rate_limiter import CreditClaim, RateLimiter
 
 _SITES = ("a", "b", "c", "d")
 _RATES = st.one_of(st.floats(1e3, 1e7), st.just(math.inf))
@@ -72,7 +72,7 @@ class GovernorMachine(RuleBasedStateMachine):
         self.limiter = RateLimiter(1e5, self.now)
         self.total = _Ledger(1e5, _root_burst(1e5))
         self.sites = {name: _Ledger(math.inf, 0.0) for name in _SITES}
-        self.waiting: list[Claim] = []
+        self.waiting: list[CreditClaim] = []
 
     @rule(site=st.sampled_from(_SITES), amount=_AMOUNTS)
     def claim(self, site: str, amount: float) -> None:
@@ -89,7 +89,7 @@ class GovernorMachine(RuleBasedStateMachine):
         promised = self.limiter.wake_time() <= self.now
         granted = self.limiter.grant(self.now)
         assert bool(granted) == promised
-        order: dict[str, list[Claim]] = defaultdict(list)
+        order: dict[str, list[CreditClaim]] = defaultdict(list)
         for claim in granted:
             self.total.let(claim.amount)
             self.sites[claim.site].let(claim.amount)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from headgate.control.manager import LOOK_SECONDS, Command, DropSite, Manager, StartTask, StopSite
+from headgate.control.manager import LOOK_SECONDS, Command, DropSite, Manager, StartTask
+from headgate.crawling.ports import StopSite
 from headgate.crawling.progress import Growth, Progress
 
 __all__ = ["MadeUpSite", "crawl", "of_bytes"]

@@ -8,16 +8,9 @@ from collections.abc import Mapping
 import pytest
 
 from headgate.control.forecast import Forecast, Source, forecast
-from headgate.control.manager import (
-    Command,
-    DropSite,
-    Manager,
-    SetRates,
-    SetTotal,
-    StartTask,
-    StopSite,
-)
+from headgate.control.manager import Command, DropSite, Manager, StartTask
 from headgate.control.site_estimate import SiteWatch
+from headgate.crawling.ports import SetRates, SetTotal, StopSite
 from headgate.crawling.progress import Progress, TaskState
 from headgate.model.site import OnDeadline, Site
 from headgate.model.task import Task

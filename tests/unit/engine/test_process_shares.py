@@ -10,20 +10,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from headgate.bandwidth.server_tally import ServerTally
+from headgate.crawling.ports import SetRates, SetTotal, StopSite
 from headgate.crawling.progress import HANDED_OVER, Progress, TaskState
 from headgate.engine.clock import SystemClock
-from headgate.engine.process_messages import (
-    Close,
-    Hello,
-    News,
-    SetRates,
-    SetTotal,
-    Start,
-    Stop,
-    UseCores,
-    Word,
-    version,
-)
+from headgate.engine.process_messages import Close, Hello, News, Start, UseCores, Word, version
 from headgate.engine.processes import ProcessFleet
 from headgate.engine.workers import Running, WorkerProcess
 from headgate.model.errors import WorldFault
@@ -192,7 +182,7 @@ class Busy:
         self.tell(1, "c", "")
         assert [progress.site for progress in await self.fleet.wait(0.0)] == ["c"]
         await self.fleet.wait(0.0)
-        assert Stop("a", HANDED_OVER) in self.streams[0].orders
+        assert StopSite("a", HANDED_OVER) in self.streams[0].orders
 
     def tell(self, worker: int, site: str, reason: str) -> None:
         """Of a site's end."""
@@ -246,7 +236,7 @@ def test_a_stop_is_heard_wherever_the_site_is() -> None:
         await busy.begin()
         busy.fleet.stop("a", "deadline")
         busy.tell(0, "a", HANDED_OVER)
-        assert busy.streams[1].orders.count(Stop("a", "deadline")) == 1
+        assert busy.streams[1].orders.count(StopSite("a", "deadline")) == 1
 
     asyncio.run(play())
 
@@ -287,8 +277,8 @@ def test_a_site_that_ended_leaves_its_share_to_others_and_hears_no_more() -> Non
 
     one, two = divided(play)
     assert (one.total, two.total) == (0.0, 1000.0)
-    assert not any(isinstance(order, Stop) for order in one.orders)
-    assert any(isinstance(order, Stop) for order in two.orders)
+    assert not any(isinstance(order, StopSite) for order in one.orders)
+    assert any(isinstance(order, StopSite) for order in two.orders)
 
 
 def test_what_two_processes_asked_of_one_server_is_added_up_and_only_once() -> None:
@@ -409,7 +399,7 @@ def test_what_a_process_did_before_it_died_stays_done_and_its_sites_go_on() -> N
     assert task.visit == 3
     assert task.site.max_time is not None
     assert task.site.max_time < 60.0, "its time goes on"
-    assert Stop("b", "deadline") in reborn.orders
+    assert StopSite("b", "deadline") in reborn.orders
     assert reborn.total == 1000.0
     assert reborn.cores == [2], "whatever the one that died was told meanwhile"
     assert fleet.carried() == 75

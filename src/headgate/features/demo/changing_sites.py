@@ -17,7 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from headgate.features.demo.sites import Answer, Asked, DemoSite, document, missing
+from headgate.features.demo.sites import Answer, DemoRequest, DemoSite, document, missing
 
 __all__ = [
     "ChangingPage",
@@ -118,7 +118,7 @@ class ChangingWeb:
         own = {page.path: page for page in site.pages}
         links = [(path, path[1:-5]) for path in own]
 
-        def answer(asked: Asked) -> Answer:
+        def answer(asked: DemoRequest) -> Answer:
             if asked.path == "/":
                 return document(f"The {site.name}", links, size=300)
             return self._answer(own[asked.path]) if asked.path in own else missing()

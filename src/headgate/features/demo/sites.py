@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 __all__ = [
     "Answer",
-    "Asked",
+    "DemoRequest",
     "DemoSite",
     "Failing",
     "Prose",
@@ -61,7 +61,7 @@ class Failing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DemoRequest:
     """A GET, as far as answers depend on it."""
 
     path: str
@@ -73,7 +73,7 @@ class Asked:
 
 
 Answer: TypeAlias = Response | Failing
-Answering: TypeAlias = Callable[[Asked], Answer]
+Answering: TypeAlias = Callable[[DemoRequest], Answer]
 
 
 def document(
@@ -163,7 +163,7 @@ def _news(seed: int) -> DemoSite:
     return DemoSite("fast-news", about, partial(_gazette, shelf), size, 20.0)
 
 
-def _gazette(shelf: Mapping[str, Answer], asked: Asked) -> Answer:
+def _gazette(shelf: Mapping[str, Answer], asked: DemoRequest) -> Answer:
     """Its sitemap needs whole URLs."""
     if asked.path == "/robots.txt":
         return text(f"User-agent: *\nAllow: /\n\nSitemap: {asked.origin}/sitemap.xml\n")
@@ -252,7 +252,7 @@ def _broken(seed: int) -> DemoSite:
     return DemoSite("broken", "everything that can go wrong", partial(_ruin, shelf), size)
 
 
-def _ruin(shelf: Mapping[str, Answer], asked: Asked) -> Answer:
+def _ruin(shelf: Mapping[str, Answer], asked: DemoRequest) -> Answer:
     """Three pages recover: after an error, after Retry-After, after an aborted response."""
     page = document(f"Well again: {asked.path[1:]}", [("/", "Home")])
     if asked.path == "/second-try.html":
@@ -271,12 +271,12 @@ def _calendar(seed: int, year: int) -> DemoSite:
         "Dates and tides", [(f"/calendar/{year}/01/", "Calendar"), ("/guide/more/", "Guide")]
     )
     answering = partial(_tides, seed, start)
-    followed = [answering(Asked(f"/calendar/{year}/01/"))] * (12 * _CALENDAR_YEARS)
+    followed = [answering(DemoRequest(f"/calendar/{year}/01/"))] * (12 * _CALENDAR_YEARS)
     about = "a calendar without end and a path that repeats itself"
     return DemoSite("endless-calendar", about, answering, _wire_bytes(followed), 24.0)
 
 
-def _tides(seed: int, start: Response, asked: Asked) -> Answer:
+def _tides(seed: int, start: Response, asked: DemoRequest) -> Answer:
     if asked.path == "/":
         return start
     match asked.path.strip("/").split("/"):

@@ -20,7 +20,7 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import Self
 
-from headgate.features.demo.sites import Asked, DemoSite, Failing, Response, demo_sites
+from headgate.features.demo.sites import DemoRequest, DemoSite, Failing, Response, demo_sites
 
 __all__ = ["DemoPlace", "DemoWeb"]
 
@@ -157,7 +157,7 @@ class DemoServer:
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
             method, path = _request_line(head)
-            asked = Asked(path, self.asked[path], self._origin)
+            asked = DemoRequest(path, self.asked[path], self._origin)
             self.asked[path] += 1
             self.moved += len(head)
             await asyncio.sleep(self.site.latency)

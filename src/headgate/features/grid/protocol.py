@@ -5,9 +5,9 @@
 | `Claim`    | `Grant` or `Idle` | same ``id``: the same task, as long as its lease is open       |
 | `Beat`     | `Orders`          | harmless; ``number`` keeps differences from being counted twice |
 | `Known`    | bytes             | harmless                                                       |
-| `Put`      | `Verdict`         | harmless                                                       |
+| `Put`      | `ResultVerdict`   | harmless                                                       |
 | `Chunk`    | yes or no         | harmless: bytes are written where they belong                  |
-| `Manifest` | `Verdict`         | until it is not `Word.RECEIVED`                                |
+| `Manifest` | `ResultVerdict`   | until it is not `Word.RECEIVED`                                |
 
 All times are durations, counted by the receiver from the time of its request, by its own monotonic
 clock: the clocks of two machines are never compared. A question does not name its sender, which is
@@ -54,11 +54,11 @@ __all__ = [
     "Put",
     "Question",
     "Refused",
+    "ResultVerdict",
     "SourceAway",
-    "Stop",
+    "StopTask",
     "TaskDesk",
     "TaskSource",
-    "Verdict",
     "Word",
     "claim_answer",
     "decoded",
@@ -187,7 +187,7 @@ class Beat(Question, frozen=True, kw_only=True):
     """The node ends, and gives back all leases whose result it does not deliver."""
 
 
-class Stop(msgspec.Struct, frozen=True, kw_only=True):
+class StopTask(msgspec.Struct, frozen=True, kw_only=True):
     lease: Lease
     why: str
 
@@ -195,9 +195,9 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
 class Orders(msgspec.Struct, frozen=True, kw_only=True):
     good: tuple[Lease, ...] = ()
     """Leases that are extended."""
-    stop: tuple[Stop, ...] = ()
+    stop: tuple[StopTask, ...] = ()
     """Leases that were lost; their results may still be offered by `Put`."""
-    end: tuple[Stop, ...] = ()
+    end: tuple[StopTask, ...] = ()
     """Extended leases whose task is to end: the node delivers what it has."""
     seconds: Amount = 60.0
     """Extended leases end this long after the heartbeat was sent."""
@@ -276,7 +276,7 @@ class Word(StrEnum):
     """This result is not accepted, and its lease has ended; the node may go on with others."""
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class ResultVerdict(msgspec.Struct, frozen=True, kw_only=True):
     word: Word
     wait: Amount = 0.0
     """Seconds, with `Word.WAIT`."""
@@ -333,7 +333,7 @@ class SourceAway(WorldFault):
 
 class Refused(UserMistake):
     """A final refusal of the node: revoked, not understood, another version. A result that is not
-    accepted is a `Verdict`."""
+    accepted is a `ResultVerdict`."""
 
 
 class TaskSource(Protocol):
@@ -357,13 +357,13 @@ class TaskSource(Protocol):
         """Empty at the end of the memory, and for a lease that is not this node's."""
         ...
 
-    async def put(self, put: Put) -> Verdict: ...
+    async def put(self, put: Put) -> ResultVerdict: ...
 
     async def chunk(self, chunk: Chunk, data: bytes) -> bool:
         """False: it is not expected. `put` says why, and may be answered `Word.SEND` again."""
         ...
 
-    async def done(self, manifest: Manifest) -> Verdict: ...
+    async def done(self, manifest: Manifest) -> ResultVerdict: ...
 
 
 class TaskDesk(Protocol):
@@ -375,8 +375,8 @@ class TaskDesk(Protocol):
 
     async def known(self, node: str, known: Known) -> bytes: ...
 
-    async def put(self, node: str, put: Put) -> Verdict: ...
+    async def put(self, node: str, put: Put) -> ResultVerdict: ...
 
     async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool: ...
 
-    async def done(self, node: str, manifest: Manifest) -> Verdict: ...
+    async def done(self, node: str, manifest: Manifest) -> ResultVerdict: ...

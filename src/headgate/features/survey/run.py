@@ -34,20 +34,18 @@ from headgate.features.survey.log import SurveyLog
 from headgate.features.survey.strategy.entries import Memory, RequestEnding, SurveyEntry
 from headgate.features.survey.strategy.events import (
     Command,
-    Done,
     Event,
-    Failed,
-    Fetch,
-    LearnRobots,
+    FetchPage,
+    FetchRobots,
     PageCame,
-    Redirected,
-    Refused,
+    PageFailed,
+    PageMoved,
+    PageRefused,
     RobotsAnswer,
-    RobotsLearned,
-    Tick,
-    Wait,
+    RobotsCame,
 )
 from headgate.features.survey.strategy.surveyor import Decision, Surveyor
+from headgate.frontier.events import Done, Tick, Wait
 from headgate.model.fetch import Fetched, FetchFailure, FetchRequest
 
 __all__ = ["SurveyRun", "SurveyTools"]
@@ -119,18 +117,18 @@ class SurveyRun:
     def _perform(self, commands: Sequence[Command]) -> None:
         for command in commands:
             match command:
-                case Fetch() | LearnRobots() if self._held:
+                case FetchPage() | FetchRobots() if self._held:
                     self._waiting.append(command)
-                case Fetch():
+                case FetchPage():
                     self._tasks.spawn(self._fetch(command))
-                case LearnRobots():
+                case FetchRobots():
                     self._tasks.spawn(self._learn_robots(command))
                 case Wait(until=until):
                     self._set_timer(until)
                 case Done(reason=reason):
                     self.stop(reason)
 
-    async def _learn_robots(self, command: LearnRobots) -> None:
+    async def _learn_robots(self, command: FetchRobots) -> None:
         found = await learn_robots(
             command.origin,
             self._tools.site,
@@ -149,9 +147,9 @@ class SurveyRun:
             last.kind.value if isinstance(last, FetchFailure) else found.trouble,
         )
         self._tools.log.put(entry)
-        self._tell(RobotsLearned(command.server, command.origin, answer))
+        self._tell(RobotsCame(command.server, command.origin, answer))
 
-    async def _fetch(self, command: Fetch) -> None:
+    async def _fetch(self, command: FetchPage) -> None:
         url = command.asked.url
         earlier = self._tools.earlier.find(url)
         request = FetchRequest(
@@ -164,7 +162,7 @@ class SurveyRun:
         self._perform(commands)
 
     async def _landed(
-        self, command: Fetch, outcome: Fetched | FetchFailure, earlier: SurveyEntry | None
+        self, command: FetchPage, outcome: Fetched | FetchFailure, earlier: SurveyEntry | None
     ) -> tuple[SurveyEntry, Sequence[Command]]:
         come = command.server, command.asked, outcome.wire_bytes
         tree = self.surveyor.trees[command.server]
@@ -174,7 +172,7 @@ class SurveyRun:
             return entry_of(tree, asked.url, asked.kind.depth, outcome, ending)
 
         if isinstance(outcome, FetchFailure):
-            decided = self._decide(Failed(*come, outcome.kind))
+            decided = self._decide(PageFailed(*come, outcome.kind))
             return entry(RequestEnding.FAILURE), decided.commands
         if outcome.status == _NOT_MODIFIED and earlier is not None:
             decided = self._decide(PageCame(*come, earlier.links))
@@ -182,14 +180,14 @@ class SurveyRun:
             return unchanged, decided.commands
         if outcome.status in _REDIRECTS:
             target = self._tools.reader.redirect_target(outcome)
-            decided = self._decide(Redirected(*come, target))
+            decided = self._decide(PageMoved(*come, target))
             hosts = decided.harvest.new_hosts
             return changed(
                 entry(RequestEnding.REDIRECT), detail=target, new_hosts=hosts
             ), decided.commands
         if outcome.status >= 400:
             patience = self._tools.reader.retry_after(outcome, self._tools.clock.wall())
-            decided = self._decide(Refused(*come, outcome.status, patience))
+            decided = self._decide(PageRefused(*come, outcome.status, patience))
             return entry(RequestEnding.STATUS), decided.commands
         read = partial(read_surveyed, agent=self._tools.reader.agent)
         try:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import uvloop
 
-from headgate.bandwidth.admission_control import Start
+from headgate.bandwidth.admission_control import StartDownload
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.limits import Limits
 from headgate.fetching.metering import Meter
@@ -97,7 +97,7 @@ class _Crawl:
             task.add_done_callback(self._tasks.discard)
         self.report.predicted.append((now, self._steering.predicted))
 
-    async def _download(self, start: Start) -> None:
+    async def _download(self, start: StartDownload) -> None:
         key = start.download.key
         document = self._world.documents[int(key)]
         site = key if self._form.enforced else _TOGETHER

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from headgate.bandwidth.admission_control import Start
+from headgate.bandwidth.admission_control import StartDownload
 from headgate_lab.bed.readings import BIN_SECONDS
 from headgate_lab.papers.diligenti2004.forms import Form
 from headgate_lab.papers.diligenti2004.steering import Steering
@@ -31,7 +31,7 @@ class _Stream:
 
     __slots__ = ("first_byte", "key", "left", "rate", "size", "started")
 
-    def __init__(self, start: Start, world: World, now: float) -> None:
+    def __init__(self, start: StartDownload, world: World, now: float) -> None:
         document = world.documents[int(start.download.key)]
         server = world.servers[document.server]
         self.key = start.download.key

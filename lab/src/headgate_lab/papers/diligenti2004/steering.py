@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headgate.bandwidth.admission_control import FetcherManager, Start
+from headgate.bandwidth.admission_control import FetcherManager, StartDownload
 from headgate.bandwidth.server_speed import Measure, ServerSpeeds
 from headgate.model.timetable import DayKind, LocalMoment
 from headgate_lab.papers.diligenti2004.forms import Form
@@ -35,7 +35,7 @@ class Steering:
     def predicted(self) -> float:
         return self._manager.predicted
 
-    def starts(self, now: float) -> Sequence[Start]:
+    def starts(self, now: float) -> Sequence[StartDownload]:
         """What to start, ``now`` seconds into the run."""
         return self._manager.starts(now, _moment(now))
 

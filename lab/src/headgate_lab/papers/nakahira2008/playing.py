@@ -12,18 +12,17 @@ from msgspec.structs import replace
 from headgate.features.survey.strategy.entries import RequestEnding, SurveyEntry
 from headgate.features.survey.strategy.events import (
     Command,
-    Done,
-    Fetch,
+    FetchPage,
+    FetchRobots,
     Harvest,
-    LearnRobots,
     PageCame,
     RobotsAnswer,
-    RobotsLearned,
-    Tick,
+    RobotsCame,
 )
 from headgate.features.survey.strategy.rules import SurveyRules
 from headgate.features.survey.strategy.server_tree import ChosenPage, ServerTree
 from headgate.features.survey.strategy.surveyor import Surveyor
+from headgate.frontier.events import Done, Tick
 from headgate.frontier.politeness import PolitenessRules
 from headgate_lab.worlds.virtual_web import VirtualWeb
 
@@ -77,10 +76,10 @@ def play(
     while True:
         command = commands[0]
         match command:
-            case LearnRobots(server=server, origin=place):
-                learned = RobotsLearned(server, place, _ALL_ALLOWED)
+            case FetchRobots(server=server, origin=place):
+                learned = RobotsCame(server, place, _ALL_ALLOWED)
                 commands = surveyor.handle(learned, 0.0).commands
-            case Fetch(server=server, asked=asked):
+            case FetchPage(server=server, asked=asked):
                 page = web.page_of(asked.url)
                 assert page is not None
                 links = [(outside[number], "") for number in web.external(page)]

@@ -30,8 +30,8 @@ from headgate.features.grid.protocol import (
     Put,
     Question,
     Refused,
-    Stop,
-    Verdict,
+    ResultVerdict,
+    StopTask,
 )
 from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.leases import LeasedTotals
@@ -294,7 +294,7 @@ class RequestDesk:
             held.moved = self.clock.now()
         return piece
 
-    async def put(self, node: str, put: Put) -> Verdict:
+    async def put(self, node: str, put: Put) -> ResultVerdict:
         self._let_in(node, put)
         return await self.receiving.put(node, put)
 
@@ -302,7 +302,7 @@ class RequestDesk:
         self._let_in(node)
         return await self.receiving.chunk(node, chunk, data)
 
-    async def done(self, node: str, manifest: Manifest) -> Verdict:
+    async def done(self, node: str, manifest: Manifest) -> ResultVerdict:
         self._let_in(node, manifest)
         return await self.receiving.done(node, manifest)
 
@@ -394,7 +394,7 @@ class EndingTasks:
             elif task.state is BoardState.READY:
                 self.board.drop(task)
 
-    def orders(self, leases: Sequence[Lease]) -> tuple[Stop, ...]:
+    def orders(self, leases: Sequence[Lease]) -> tuple[StopTask, ...]:
         """Those of the given leases that should end, with the reason."""
         reasons = ((lease, self._why.get(lease.task, self._leases.get(lease))) for lease in leases)
-        return tuple(Stop(lease=lease, why=why) for lease, why in reasons if why is not None)
+        return tuple(StopTask(lease=lease, why=why) for lease, why in reasons if why is not None)

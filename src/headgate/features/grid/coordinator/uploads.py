@@ -28,7 +28,7 @@ from headgate.features.grid.protocol import (
     Lease,
     Manifest,
     Put,
-    Verdict,
+    ResultVerdict,
     Word,
     decoded,
     encoded,
@@ -84,26 +84,26 @@ class Uploads:
         while self._checked or not self.committing.idle:
             await asyncio.sleep(_CHECKED_SECONDS)
 
-    async def put(self, node: str, put: Put) -> Verdict:
+    async def put(self, node: str, put: Put) -> ResultVerdict:
         lease = put.lease
         self.board.movement.brings(node, self.clock.now())
         row = await self.given.lease(node, lease)
         if row is None:
-            return Verdict(word=Word.NEVER_YOURS)
+            return ResultVerdict(word=Word.NEVER_YOURS)
         settled = await self._settled(row)
         if settled is not None:
             return settled
         if lease in self._checked:  # its node was started again meanwhile
-            return Verdict(word=Word.RECEIVED)
+            return ResultVerdict(word=Word.RECEIVED)
         spec = await self.given.spec(lease.task)
         try:
             check_announced(put, spec.owner, self.given.most_bytes(lease.task, spec))
         except Unfit as unfit:
             return await self._refuse(node, lease, str(unfit))
         if sum(file.size for file in put.files) > self.free_bytes():
-            return Verdict(word=Word.WAIT, wait=self.board.terms.lease_seconds)
+            return ResultVerdict(word=Word.WAIT, wait=self.board.terms.lease_seconds)
         self.arrivals.expect(lease, put.files)
-        return Verdict(word=Word.SEND)
+        return ResultVerdict(word=Word.SEND)
 
     async def chunk(self, node: str, chunk: Chunk, data: bytes) -> bool:
         self.board.movement.brings(node, self.clock.now())
@@ -111,17 +111,17 @@ class Uploads:
             return False
         return self.arrivals.write(chunk, data)
 
-    async def done(self, node: str, manifest: Manifest) -> Verdict:
+    async def done(self, node: str, manifest: Manifest) -> ResultVerdict:
         lease = manifest.lease
         self.board.movement.brings(node, self.clock.now())
         row = await self.given.lease(node, lease)
         if row is None:
-            return Verdict(word=Word.NEVER_YOURS)
+            return ResultVerdict(word=Word.NEVER_YOURS)
         settled = await self._settled(row)
         if settled is not None:
             return settled
         if lease in self._checked:
-            return Verdict(word=Word.RECEIVED)
+            return ResultVerdict(word=Word.RECEIVED)
         self._checked.add(lease)
         try:
             check_told(manifest.progress, (await self.given.spec(lease.task)).task)
@@ -131,37 +131,37 @@ class Uploads:
         finally:
             self._checked.discard(lease)
 
-    async def _refuse(self, node: str, lease: Lease, why: str) -> Verdict:
+    async def _refuse(self, node: str, lease: Lease, why: str) -> ResultVerdict:
         """Others get the task, unless it was lost too often."""
         self.arrivals.drop(lease)
         self.board.give_back(node, LeaseEnding.REFUSED, self.clock.wall(), {lease})
         await self.saving.stored()
-        return Verdict(word=Word.REFUSED, why=why)
+        return ResultVerdict(word=Word.REFUSED, why=why)
 
-    async def _check(self, row: LeaseRow, manifest: Manifest) -> Verdict:
+    async def _check(self, row: LeaseRow, manifest: Manifest) -> ResultVerdict:
         """Whether the result is complete, which may take a while; nothing is written meanwhile."""
         lease = manifest.lease
         announced = self.arrivals.expected(lease)
         if [file.name for file in announced] != [file.name for file in manifest.files]:
-            return Verdict(word=Word.RESEND, files=tuple(range(len(manifest.files))))
+            return ResultVerdict(word=Word.RESEND, files=tuple(range(len(manifest.files))))
         self.arrivals.close(lease)
         owner = (await self.given.spec(lease.task)).owner
         wrong = await self.checking.take(manifest, owner)
         if wrong:
             self.arrivals.reopen(lease, announced)
-            return Verdict(word=Word.RESEND, files=wrong)
+            return ResultVerdict(word=Word.RESEND, files=wrong)
         return await self._receive(row, manifest, owner)
 
-    async def _receive(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> Verdict:
+    async def _receive(self, row: LeaseRow, manifest: Manifest, owner: Owner) -> ResultVerdict:
         if not self.over and self.board.receive(row, encoded(manifest), self.clock.wall()):
             await self.saving.stored()
             stored = self._begin_storing(row, manifest, owner)
             await asyncio.wait([stored], timeout=_COMMIT_PATIENCE_SECONDS)
-            return Verdict(word=self._stored_word(manifest.lease.task))
+            return ResultVerdict(word=self._stored_word(manifest.lease.task))
         settled = await self._settled(row)
         if settled is not None and settled.word is Word.SUPERSEDED:
             self.arrivals.drop(manifest.lease, len(manifest.files))
-        return settled or Verdict(word=Word.RECEIVED)
+        return settled or ResultVerdict(word=Word.RECEIVED)
 
     def _stored_word(self, task: int) -> Word:
         """The answer for the result that counts."""
@@ -188,21 +188,21 @@ class Uploads:
     def close(self) -> None:
         self.checking.close()
 
-    async def _settled(self, row: LeaseRow) -> Verdict | None:
+    async def _settled(self, row: LeaseRow) -> ResultVerdict | None:
         """None: its result would count."""
         lease = row.lease
         standing = self.board.tasks.standing(lease)
         if standing is None:
             if await self._is_of_another_run(row):
                 wait = self.board.terms.lease_seconds
-                return Verdict(word=Word.WAIT, wait=wait, why=_ANOTHER_RUN)
+                return ResultVerdict(word=Word.WAIT, wait=wait, why=_ANOTHER_RUN)
             winner = await asyncio.to_thread(self.store.winner, lease.task)
             if winner != lease.epoch:
-                return Verdict(word=Word.SUPERSEDED)
-            return Verdict(word=self._stored_word(lease.task))
+                return ResultVerdict(word=Word.SUPERSEDED)
+            return ResultVerdict(word=self._stored_word(lease.task))
         if standing.state is BoardState.RECEIVED:
-            return Verdict(word=Word.RECEIVED if standing.wins else Word.SUPERSEDED)
-        return Verdict(word=Word.SUPERSEDED) if self.over else None
+            return ResultVerdict(word=Word.RECEIVED if standing.wins else Word.SUPERSEDED)
+        return ResultVerdict(word=Word.SUPERSEDED) if self.over else None
 
     async def _is_of_another_run(self, row: LeaseRow) -> bool:
         """Whether the manager of another run may come back for it, such as a keeper."""

@@ -26,9 +26,9 @@ from headgate.features.grid.protocol import (
     Manifest,
     Put,
     Refused,
+    ResultVerdict,
     SourceAway,
     TaskSource,
-    Verdict,
     Word,
 )
 from headgate.model.errors import HeadgateError, WorldFault
@@ -78,7 +78,7 @@ class Delivery:
     progress: Progress
     pace: Pace
 
-    async def bring(self) -> Verdict:
+    async def bring(self) -> ResultVerdict:
         """Deliver it; return the outcome, one of `_FINAL`. After `Word.WAIT` it may be offered
         again."""
         put = Put(lease=self.lease, files=await asyncio.to_thread(_sizes, self.files))
@@ -103,7 +103,7 @@ class Delivery:
                 raise LostResult(f"{file.name} has another size than before")
         return Manifest(lease=self.lease, files=files, progress=fitting(self.progress))
 
-    async def _stored(self, manifest: Manifest) -> Verdict:
+    async def _stored(self, manifest: Manifest) -> ResultVerdict:
         while True:
             verdict = await until_answered(lambda: self.source.done(manifest))
             if verdict.word is Word.RESEND and verdict.files:
@@ -236,7 +236,7 @@ class DeliveryQueue:
         self.backoff.all_well()
         self.wakeups.wake()
 
-    def _wait(self, work: LeasedTask, verdict: Verdict) -> None:
+    def _wait(self, work: LeasedTask, verdict: ResultVerdict) -> None:
         if verdict.why and not work.of_another_run:
             work.of_another_run = True
             self.tell(f"{work.site}: the result waits here ({verdict.why})")
@@ -262,7 +262,7 @@ class DeliveryQueue:
             self.leased_tasks.forget(work)
 
 
-def _in_words(work: LeasedTask, verdict: Verdict) -> str:
+def _in_words(work: LeasedTask, verdict: ResultVerdict) -> str:
     if verdict.word is Word.COMMITTED:
         return f"{work.progress.pages:,} pages delivered"
     if verdict.word is Word.REFUSED:

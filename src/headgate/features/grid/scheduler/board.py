@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from headgate.crawling.progress import Progress, TaskState
-from headgate.features.grid.protocol import Held, Lease, Stop
+from headgate.features.grid.protocol import Held, Lease, StopTask
 from headgate.features.grid.scheduler.records import (
     BoardState,
     BoardTask,
@@ -119,11 +119,11 @@ class Board:
     def beat(
         self, node: str, held: Sequence[Held], now: float, wall: float, *, new_life: bool = False,
         paused: bool = False,
-    ) -> tuple[list[Lease], list[Stop]]:  # fmt: skip
+    ) -> tuple[list[Lease], list[StopTask]]:  # fmt: skip
         """Return leases that are extended, and those that have ended. ``new_life``: the node was
         restarted; ``paused``: the budget allows no fetches now."""
         good: list[Lease] = []
-        stop: list[Stop] = []
+        stop: list[StopTask] = []
         for word in held:
             found = self.leases.get(word.lease, node)
             if found is None:
@@ -131,7 +131,7 @@ class Board:
                 if again is not None:
                     self.losses.lost = max(self.losses.lost - 1, 0)
                     self._failures.came_back(again)
-                stop.append(Stop(lease=word.lease, why=self.tasks.why_over(word.lease)))
+                stop.append(StopTask(lease=word.lease, why=self.tasks.why_over(word.lease)))
                 continue
             self.losses.lost += new_life  # back in time, but the machine had vanished
             told = word.progress
@@ -140,7 +140,7 @@ class Board:
                 blamed = self.movement.is_to_blame(found, told, now, alone=len(held) == 1)
                 self._end(found, LeaseEnding.STUCK, wall, blamed=blamed)
                 still = f"stuck: nothing moved for {self.terms.stuck_seconds:.0f} s"
-                stop.append(Stop(lease=word.lease, why=still))
+                stop.append(StopTask(lease=word.lease, why=still))
                 continue
             found.heard, found.until = now, now + self.terms.lease_seconds
             good.append(word.lease)

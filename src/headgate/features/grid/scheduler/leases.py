@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from headgate.features.grid.protocol import Lease, Orders, Stop
+from headgate.features.grid.protocol import Lease, Orders, StopTask
 
 __all__ = ["LeaseBook", "LeasedTotals"]
 
@@ -37,7 +37,7 @@ class LeaseBook:
         """Remove a lease that was given back, delivered or lost."""
         self._until.pop(lease, None)
 
-    def obey(self, orders: Orders, asked: float) -> tuple[Stop, ...]:
+    def obey(self, orders: Orders, asked: float) -> tuple[StopTask, ...]:
         """Apply the answer to a heartbeat; return the leases that were lost. Answers may come out
         of order: an older one shortens nothing."""
         for lease in orders.good:

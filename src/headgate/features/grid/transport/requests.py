@@ -27,8 +27,8 @@ from headgate.features.grid.protocol import (
     Put,
     Question,
     Refused,
+    ResultVerdict,
     TaskDesk,
-    Verdict,
     claim_answer,
     decoded,
     encoded,
@@ -209,14 +209,14 @@ class NatsTasks:
     async def known(self, known: Known) -> bytes:
         return await self._request(subject(self.node, "known"), encoded(known))
 
-    async def put(self, put: Put) -> Verdict:
-        return await self._ask("put", put, partial(decoded, kind=Verdict))
+    async def put(self, put: Put) -> ResultVerdict:
+        return await self._ask("put", put, partial(decoded, kind=ResultVerdict))
 
     async def chunk(self, chunk: Chunk, data: bytes) -> bool:
         return await self._request(subject(self.node, "chunk", chunk), data) == b"true"
 
-    async def done(self, manifest: Manifest) -> Verdict:
-        return await self._ask("done", manifest, partial(decoded, kind=Verdict))
+    async def done(self, manifest: Manifest) -> ResultVerdict:
+        return await self._ask("done", manifest, partial(decoded, kind=ResultVerdict))
 
     async def _ask(self, verb: str, question: Question, read: Callable[[bytes], Kind]) -> Kind:
         answer = await self._request(subject(self.node, verb), encoded(question))

@@ -6,25 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from headgate.features.survey.strategy.server_tree import ChosenPage
+from headgate.frontier.events import Done, Tick, Wait
 from headgate.model.fetch import FailureKind
 
 __all__ = [
     "Allows",
     "Command",
-    "Done",
     "Event",
-    "Failed",
-    "Fetch",
+    "FetchPage",
+    "FetchRobots",
     "Harvest",
     "Landed",
-    "LearnRobots",
     "PageCame",
-    "Redirected",
-    "Refused",
+    "PageFailed",
+    "PageMoved",
+    "PageRefused",
     "RobotsAnswer",
-    "RobotsLearned",
-    "Tick",
-    "Wait",
+    "RobotsCame",
 ]
 
 
@@ -32,12 +30,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
-    """Time has passed, if nothing else."""
-
-
-@dataclass(frozen=True, slots=True)
-class RobotsLearned:
+class RobotsCame:
     """The rules in robots.txt of an origin, or that it is unavailable."""
 
     server: int
@@ -55,7 +48,7 @@ class PageCame:
 
 
 @dataclass(frozen=True, slots=True)
-class Redirected:
+class PageMoved:
     server: int
     asked: ChosenPage
     wire_bytes: int
@@ -64,7 +57,7 @@ class Redirected:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class PageRefused:
     """An error status."""
 
     server: int
@@ -76,7 +69,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class PageFailed:
     """No answer."""
 
     server: int
@@ -85,8 +78,8 @@ class Failed:
     kind: FailureKind
 
 
-Landed = PageCame | Redirected | Refused | Failed
-Event = Tick | RobotsLearned | Landed
+Landed = PageCame | PageMoved | PageRefused | PageFailed
+Event = Tick | RobotsCame | Landed
 
 
 # Results of fetching robots.txt and pages in a survey.
@@ -121,7 +114,7 @@ class Harvest:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetch:
+class FetchPage:
     """Fetch this page now. Ends with exactly one of the surveyor's events."""
 
     server: int
@@ -131,8 +124,8 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnRobots:
-    """Fetch robots.txt of this origin; the server waits for `RobotsLearned`."""
+class FetchRobots:
+    """Fetch robots.txt of this origin; the server waits for `RobotsCame`."""
 
     server: int
     origin: str
@@ -141,16 +134,4 @@ class LearnRobots:
     most_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Nothing can start before this time unless an event comes first."""
-
-    until: float
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    reason: str
-
-
-Command = Fetch | LearnRobots | Wait | Done
+Command = FetchPage | FetchRobots | Wait | Done

@@ -18,17 +18,14 @@ from dataclasses import dataclass, field
 from headgate.features.survey.strategy.entries import NO_MEMORY, Memory, RequestEnding, SurveyEntry
 from headgate.features.survey.strategy.events import (
     Command,
-    Done,
     Event,
-    Failed,
     Harvest,
     Landed,
     PageCame,
-    Redirected,
-    Refused,
-    RobotsLearned,
-    Tick,
-    Wait,
+    PageFailed,
+    PageMoved,
+    PageRefused,
+    RobotsCame,
 )
 from headgate.features.survey.strategy.gathering import (
     Level,
@@ -41,6 +38,7 @@ from headgate.features.survey.strategy.server_tree import ServerState, ServerTre
 from headgate.features.survey.strategy.territory import Territory
 from headgate.features.survey.strategy.turns import Asking, Later, ServerSlots, ServerTurns
 from headgate.features.survey.strategy.yields import BreadthFirst, PageValues, YieldModel
+from headgate.frontier.events import Done, Tick, Wait
 from headgate.reading.urls import host, origin
 
 __all__ = ["Decision", "Surveyor"]
@@ -124,7 +122,7 @@ class Surveyor:
         tree = self.trees[event.server]
         began = self._under_way.end(event.server)
         harvest = Harvest()
-        if isinstance(event, RobotsLearned):
+        if isinstance(event, RobotsCame):
             self._learned(tree, event)
         else:
             self._cost(tree, 1, event.wire_bytes)
@@ -176,7 +174,7 @@ class Surveyor:
         else:
             self._turns.ready(tree)
 
-    def _learned(self, tree: ServerTree, event: RobotsLearned) -> None:
+    def _learned(self, tree: ServerTree, event: RobotsCame) -> None:
         rules = event.rules
         self._asking.learned(event.origin, rules.allows)
         tree.pace.excused()
@@ -194,14 +192,14 @@ class Surveyor:
                 if self.outlook.enough():
                     self.stop(f"{self.rules.until:.0%} of the hosts found")
                 return harvest
-            case Redirected(target=target):
+            case PageMoved(target=target):
                 return self._gathering.redirect(tree, event.asked, target)
-            case Refused(status=status):
+            case PageRefused(status=status):
                 if is_gone(status):
                     self._gathering.nothing(tree, event.asked)
                 if first:
                     tree.reason = f"status {status}"
-            case Failed(kind=kind) if first:
+            case PageFailed(kind=kind) if first:
                 tree.close(ServerState.GIVEN_UP, kind.value)
         return Harvest()
 
@@ -287,11 +285,11 @@ class Surveyor:
 def _keep_pace(tree: ServerTree, event: Landed, began: float, now: float) -> None:
     """Adapt the pace to an answer."""
     match event:
-        case Failed(kind=kind):
+        case PageFailed(kind=kind):
             tree.pace.failed(kind.value, began, now)
-        case Refused(status=429 | 503 as status, retry_after=retry_after):
+        case PageRefused(status=429 | 503 as status, retry_after=retry_after):
             tree.pace.busy(str(status), began, now, retry_after)
-        case Refused(status=status) if status >= 500:
+        case PageRefused(status=status) if status >= 500:
             tree.pace.erred(str(status))
         case _:
             tree.pace.answered()

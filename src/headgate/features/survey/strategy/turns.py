@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headgate.features.survey.strategy.events import Allows, Fetch, LearnRobots
+from headgate.features.survey.strategy.events import Allows, FetchPage, FetchRobots
 from headgate.features.survey.strategy.rules import SurveyRules
 from headgate.features.survey.strategy.server_tree import ServerState, ServerTree
 from headgate.features.survey.strategy.yields import PageValues
@@ -184,7 +184,7 @@ class Asking:
         """What robots.txt of an origin allows."""
         self._robots[place] = allows
 
-    def next(self, tree: ServerTree) -> Fetch | LearnRobots | Later | None:
+    def next(self, tree: ServerTree) -> FetchPage | FetchRobots | Later | None:
         """The next request; None: nothing is left that may be requested."""
         refusals = 0
         while tree.waiting and not self.spent(tree):
@@ -200,11 +200,11 @@ class Asking:
                     continue
                 tree.queue.put_back(asked)
                 left = self._rules.most_requests - tree.requests
-                return LearnRobots(tree.number, place, left - 1, self._bytes_left(tree))
+                return FetchRobots(tree.number, place, left - 1, self._bytes_left(tree))
             if allows(asked.url):
                 tree.rule.fetched(asked.url)
                 most = min(self._bytes_left(tree), self._rules.most_page_bytes)
-                return Fetch(tree.number, asked, most)
+                return FetchPage(tree.number, asked, most)
             refusals += 1
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headgate.features.grid.coordinator.requests import EndingTasks
-from headgate.features.grid.protocol import Stop
+from headgate.features.grid.protocol import StopTask
 from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.records import BoardState, BoardTask, BoardTerms, LeaseEnding
 from headgate.features.grid.scheduler.task_choice import Asker
@@ -46,7 +46,7 @@ def test_who_has_one_hears_of_it_until_it_is_given_back() -> None:
     assert not ending.orders([held.row.lease])
     ending.end(1, "enough")
     for _ in range(2):
-        assert ending.orders([held.row.lease]) == (Stop(lease=held.row.lease, why="enough"),)
+        assert ending.orders([held.row.lease]) == (StopTask(lease=held.row.lease, why="enough"),)
     board.give_back("anna", LeaseEnding.LEFT, 1.0)
     ending.drop_waiting()
     assert board.claim(Asker("bert", "c2"), 1.0, 1.0) is None

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.features.grid.protocol import Lease, Orders, Stop
+from headgate.features.grid.protocol import Lease, Orders, StopTask
 from headgate.features.grid.scheduler.leases import LeaseBook, LeasedTotals
 
 ONE, TWO = Lease(1, 1), Lease(2, 1)
@@ -26,7 +26,9 @@ def test_what_was_left_by_an_earlier_life_is_good_only_once_a_beat_says_so() -> 
     book = LeaseBook()
     book.take(ONE, 0.0, 0.0)
     assert not book.is_good(ONE, 0.0)
-    stops = book.obey(Orders(stop=(Stop(lease=ONE, why="lost"), Stop(lease=TWO, why="lost"))), 10.0)
+    stops = book.obey(
+        Orders(stop=(StopTask(lease=ONE, why="lost"), StopTask(lease=TWO, why="lost"))), 10.0
+    )
     assert [stop.lease for stop in stops] == [ONE], "of others nothing is to be done"
     book.obey(Orders(good=(ONE, TWO)), 20.0)
     assert book.is_good(ONE, 30.0)

@@ -8,20 +8,18 @@ from dataclasses import dataclass, field
 from headgate.features.survey.strategy.entries import RequestEnding, SurveyEntry
 from headgate.features.survey.strategy.events import (
     Command,
-    Done,
     Event,
-    Failed,
-    Fetch,
-    LearnRobots,
+    FetchPage,
+    FetchRobots,
     PageCame,
-    Redirected,
-    Refused,
+    PageFailed,
+    PageMoved,
+    PageRefused,
     RobotsAnswer,
-    RobotsLearned,
-    Tick,
-    Wait,
+    RobotsCame,
 )
 from headgate.features.survey.strategy.surveyor import Surveyor
+from headgate.frontier.events import Done, Tick, Wait
 from headgate.model.fetch import FailureKind
 
 Links = Sequence[tuple[str, str]]
@@ -61,11 +59,11 @@ def play(
             todo = surveyor.handle(Tick(), now).commands
             continue
         match todo.pop(0):
-            case LearnRobots(server=server, origin=place):
+            case FetchRobots(server=server, origin=place):
                 played.robots.append(place)
                 rules = RobotsAnswer(allows, wire_bytes=100)
-                todo += surveyor.handle(RobotsLearned(server, place, rules), now).commands
-            case Fetch() as fetch:
+                todo += surveyor.handle(RobotsCame(server, place, rules), now).commands
+            case FetchPage() as fetch:
                 played.fetched.append(fetch.asked.url)
                 played.times.append(now)
                 answer = web.get(fetch.asked.url, 404)
@@ -78,18 +76,18 @@ def play(
     return played
 
 
-def _event(fetch: Fetch, answer: Answer, page_bytes: int) -> Event:
+def _event(fetch: FetchPage, answer: Answer, page_bytes: int) -> Event:
     come = fetch.server, fetch.asked, page_bytes
     if isinstance(answer, FailureKind):
-        return Failed(*come, answer)
+        return PageFailed(*come, answer)
     if isinstance(answer, int):
-        return Refused(*come, answer)
+        return PageRefused(*come, answer)
     if isinstance(answer, str):
-        return Redirected(*come, answer)
+        return PageMoved(*come, answer)
     return PageCame(*come, answer)
 
 
-def _entry(surveyor: Surveyor, fetch: Fetch, answer: Answer, page_bytes: int) -> SurveyEntry:
+def _entry(surveyor: Surveyor, fetch: FetchPage, answer: Answer, page_bytes: int) -> SurveyEntry:
     tree, asked = surveyor.trees[fetch.server], fetch.asked
     ending, status, detail = RequestEnding.PAGE, 200, ""
     links: Links = ()

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from tests.unit.features.survey.strategy.playing import Answer, play
 
 from headgate.features.survey.strategy.entries import RequestEnding, ServerRecord, SurveyEntry
-from headgate.features.survey.strategy.events import Command, LearnRobots, Tick, Wait
+from headgate.features.survey.strategy.events import Command, FetchRobots
 from headgate.features.survey.strategy.rules import ALL, SurveyRules, SurveyScope
 from headgate.features.survey.strategy.server_tree import ServerState
 from headgate.features.survey.strategy.surveyor import Surveyor
+from headgate.frontier.events import Tick, Wait
 from headgate.frontier.politeness import PolitenessRules
 from headgate.model.fetch import FailureKind
 from headgate.reading.urls import host
@@ -123,7 +124,7 @@ def test_servers_that_hang_make_room_for_others() -> None:
     surveyor.start(f"http://s{number}.ke/" for number in range(20))
 
     def asked(commands: Sequence[Command]) -> int:
-        return sum(isinstance(command, LearnRobots) for command in commands)
+        return sum(isinstance(command, FetchRobots) for command in commands)
 
     first = surveyor.handle(Tick(), 0.0).commands
     assert asked(first) == 2
@@ -488,7 +489,7 @@ def test_a_cap_is_used_to_the_last_request_and_robots_txt_leaves_room_for_a_page
         surveyor = Surveyor(SurveyRules(most_requests=cap, depth=60, pace=_AT_ONCE))
         surveyor.start(["http://a.ke/"])
         (command,) = (
-            c for c in surveyor.handle(Tick(), 0.0).commands if isinstance(c, LearnRobots)
+            c for c in surveyor.handle(Tick(), 0.0).commands if isinstance(c, FetchRobots)
         )
         assert command.most_requests == cap - 1
         surveyor = Surveyor(SurveyRules(most_requests=cap, depth=60, pace=_AT_ONCE))
