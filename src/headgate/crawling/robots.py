@@ -239,7 +239,7 @@ class Discovery(msgspec.Struct):
         cached = None if self.cache is None else self.cache.find(of, wall)
         if cached is not None:
             rules = self._obeyed(cached.rules, origin)
-            self.tell(RobotsLearned(origin, rules.allows, rules.crawl_delay, cached.public))
+            self._tell_of(origin, rules, public=cached.public)
             return ""
         with self._patience(origin):
             found = await self._robots(origin)
@@ -250,10 +250,22 @@ class Discovery(msgspec.Struct):
         public = isinstance(first, Fetched) and first.public
         if self.cache is not None:
             self.cache.keep(of, found.rules, public=public, wall=wall)
-        self.tell(RobotsLearned(origin, rules.allows, rules.crawl_delay, public, rules.unreachable))
+        self._tell_of(origin, rules, public=public)
         if self.reads_sitemaps(origin):
             self.tell(SitemapsNamed(sitemaps_of(rules, origin)))
         return found.trouble if rules.unreachable else ""
+
+    def _tell_of(self, origin: str, rules: RobotsRules, *, public: bool) -> None:
+        self.tell(
+            RobotsLearned(
+                origin,
+                rules.allows,
+                rules.crawl_delay,
+                public,
+                rules.unreachable,
+                rules.paths.held_bytes,
+            )
+        )
 
     def _obeyed(self, rules: RobotsRules, origin: str) -> RobotsRules:
         ignored = urlsplit(origin).hostname in self.ignored

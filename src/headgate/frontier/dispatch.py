@@ -7,7 +7,7 @@ each in exactly one of the three.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -34,6 +34,14 @@ __all__ = ["Dispatch", "DispatchRules", "Flight"]
 _DROPS_AT_A_TIME = 25
 """Most URLs dropped at once, so that a site closed by robots.txt does not block everything else:
 hostile rules take milliseconds to check."""
+
+
+_MOST_ROBOTS_BYTES = 64 << 20
+_LEAST_ROBOTS_BYTES = 1_000
+
+
+def _size(robots: RobotsLearned) -> int:
+    return max(robots.held_bytes, _LEAST_ROBOTS_BYTES)
 
 
 class DispatchRules(msgspec.Struct, frozen=True):
@@ -89,9 +97,9 @@ class Dispatch:
         self.sitemaps = 0
         """Sitemaps on the bench and in flight."""
         self._flights: dict[str, Flight] = {}
-        self._robots: dict[str, Callable[[str], bool]] = {}
-        self._unreachable: set[str] = set()
-        """Origins whose robots.txt could not be fetched; nothing of them is."""
+        self._robots: OrderedDict[str, RobotsLearned] = OrderedDict()
+        """By origin, the least recently used first."""
+        self._robots_bytes = 0
         self._robots_first = rules.robots
 
     def __len__(self) -> int:
@@ -140,9 +148,7 @@ class Dispatch:
         self.sitemaps += len(sitemaps)
 
     def learn(self, event: RobotsLearned) -> None:
-        self._robots[event.origin] = event.allows
-        if event.unreachable:
-            self._unreachable.add(event.origin)
+        self._keep_robots(event)
         self._host_queues.release(event.origin)
         pace = self._host_queues.pace(event.origin)
         if event.public:
@@ -189,6 +195,14 @@ class Dispatch:
         for flight in self._flights.values():
             assert flight.pace.in_flight == by_host[id(flight.pace)]
 
+    def _keep_robots(self, event: RobotsLearned) -> None:
+        """Of very many origins, or with large files, the least recently used is learned again."""
+        before = self._robots.pop(event.origin, None)
+        self._robots[event.origin] = event
+        self._robots_bytes += _size(event) - (0 if before is None else _size(before))
+        while self._robots_bytes > _MOST_ROBOTS_BYTES and len(self._robots) > 1:
+            self._robots_bytes -= _size(self._robots.popitem(last=False)[1])
+
     def _ready(self, now: float, commands: list[Command], pages_left: int | None) -> Ready | None:
         """What could be fetched next. URLs before it that must be dropped, or need robots.txt
         first, are handled."""
@@ -212,12 +226,13 @@ class Dispatch:
         origin = origin_of(fetch.url)
         if self._host_queues.pace(origin).given_up:
             return Reason.HOST_GIVEN_UP
-        allows = self._robots.get(origin)
-        if allows is None:
+        robots = self._robots.get(origin)
+        if robots is None:
             return LearnRobots(origin) if self._robots_first else None
-        if allows(fetch.url):
+        self._robots.move_to_end(origin)
+        if robots.allows(fetch.url):
             return None
-        return Reason.HOST_GIVEN_UP if origin in self._unreachable else Reason.ROBOTS
+        return Reason.HOST_GIVEN_UP if robots.unreachable else Reason.ROBOTS
 
     def _launch(self, fetch: Fetch, now: float) -> Command | None:
         obstacle = self._obstacle(fetch)

@@ -166,6 +166,8 @@ class RobotsLearned(msgspec.Struct, frozen=True, gc=False):
     """The host is at a public address, so most likely not the user's own."""
     unreachable: bool = False
     """robots.txt could not be fetched, which forbids everything."""
+    held_bytes: int = 0
+    """Rough memory size of ``allows``."""
 
 
 class Slots(msgspec.Struct, frozen=True, gc=False):

@@ -4,13 +4,22 @@ fixed."""
 from __future__ import annotations
 
 import pytest
-from tests.unit.frontier.driving import Driver
+from tests.unit.frontier.driving import Driver, rules
 
 from headgate.frontier import url_filter
-from headgate.frontier.events import Found, PageFetched, Seeds
+from headgate.frontier.events import (
+    Done,
+    Found,
+    LearnRobots,
+    PageFetched,
+    RobotsLearned,
+    Seeds,
+    Tick,
+)
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.frontier.url_filter import UrlFilter, without_session
+from headgate.model.run_report import Reason
 from headgate.model.site import Requisites
 
 HERE, THERE = "http://a.org/x", "http://b.org/x"
@@ -66,3 +75,40 @@ def test_patterns_of_sessions_are_each_compiled_for_itself() -> None:
     assert without_session("http://a/x.jsp;jsessionid=0A1?p=1&PHPSESSID=7") == "http://a/x.jsp?p=1"
     assert without_session("http://a/(S(4f8a60c1b2d97e354f8a60c1))/x") == "http://a/x"
     assert url_filter._compiled.cache_info().currsize <= 3
+
+
+def test_robots_txt_is_that_of_an_origin_as_last_learned() -> None:
+    driver = Driver(Scope(["http://a.org/", "http://a.org:81/"]), rules(robots=True))
+    forbidden, allowed = ["http://a.org/x", "http://a.org:81/y"], ["http://a.org/y"]
+    driver.send(Seeds([*forbidden, *allowed]))
+    driver.send(RobotsLearned("http://a.org", lambda url: not url.endswith("x")))
+    driver.send(RobotsLearned("http://a.org:81", lambda _: False, unreachable=True))
+    assert driver.in_flight == allowed
+    tally = driver.frontier.tally
+    assert tally.dropped == {Reason.ROBOTS: 1, Reason.HOST_GIVEN_UP: 1}
+    driver.send(RobotsLearned("http://a.org:81", lambda _: True))
+    driver.send(PageFetched("http://a.org/y", ["http://a.org:81/z"], b"1"))
+    assert driver.in_flight == ["http://a.org:81/z"]
+
+
+def test_large_robots_txt_are_kept_of_few_origins_and_learned_again() -> None:
+    """Every page of every origin is fetched all the same."""
+    origins = [f"http://a.org:{port}" for port in range(81, 91)]
+    driver = Driver(Scope(origins), rules(robots=True))
+    commands = driver.send(Seeds([f"{origin}/{page}" for origin in origins for page in "xy"]))
+    learned: list[str] = []
+    fetched: list[str] = []
+    while not any(isinstance(command, Done) for command in commands):
+        asked = [command.origin for command in commands if isinstance(command, LearnRobots)]
+        commands = []
+        for origin in asked:
+            learned.append(origin)
+            commands += driver.send(RobotsLearned(origin, lambda _: True, held_bytes=14 << 20))
+        for url in driver.in_flight:
+            fetched.append(url)
+            commands += driver.send(PageFetched(url, [], url.encode()))
+        driver.now += 10.0
+        commands += driver.send(Tick())
+        assert len(driver.frontier._dispatch._robots) <= 5
+    assert len(set(fetched)) == len(fetched) == 20
+    assert len(learned) <= 20

@@ -176,7 +176,7 @@ class Surveyor:
 
     def _learned(self, tree: ServerTree, event: RobotsCame) -> None:
         rules = event.rules
-        self._asking.learned(event.origin, rules.allows)
+        self._asking.learned(tree, event.origin, rules.allows)
         tree.pace.excused()
         tree.pace.crawl_delay(rules.crawl_delay)
         self._cost(tree, rules.requests, rules.wire_bytes)
@@ -211,8 +211,12 @@ class Surveyor:
 
     def _go_on(self, tree: ServerTree, now: float) -> None:
         self._turns.answered(tree)
+        if tree.state is ServerState.OPEN:
+            self._rest_or_end(tree, now)
         if tree.state is not ServerState.OPEN:
-            return
+            self._asking.forget(tree)
+
+    def _rest_or_end(self, tree: ServerTree, now: float) -> None:
         if tree.pace.given_up:
             tree.close(ServerState.GIVEN_UP, tree.pace.given_up)
         elif not tree.waiting:
@@ -256,6 +260,7 @@ class Surveyor:
             done = self._asking.room_for_an_origin(tree)
             state = ServerState.DONE if done else ServerState.CAPPED
             tree.close(state, "" if tree.pages else "robots.txt")
+        self._asking.forget(tree)
         return None
 
     def _replay(self, tree: ServerTree, stored: Memory) -> dict[str, list[str]]:

@@ -172,17 +172,22 @@ class Asking:
     The load on a server is bounded by ``most_requests`` and ``most_bytes``, including robots.txt
     and redirects. robots.txt is fetched before the first page of an origin.
 
-    Remembers the rules of each origin.
+    Remembers the rules of each origin of a server until that is closed.
     """
 
     def __init__(self, rules: SurveyRules, values: PageValues) -> None:
         self._rules = rules
         self._values = values
-        self._robots: dict[str, Allows] = {}
+        self._robots: dict[int, dict[str, Allows]] = {}
+        """By server and origin."""
 
-    def learned(self, place: str, allows: Allows) -> None:
+    def learned(self, tree: ServerTree, place: str, allows: Allows) -> None:
         """What robots.txt of an origin allows."""
-        self._robots[place] = allows
+        self._robots.setdefault(tree.number, {})[place] = allows
+
+    def forget(self, tree: ServerTree) -> None:
+        """Nothing more is requested of this server."""
+        self._robots.pop(tree.number, None)
 
     def next(self, tree: ServerTree) -> FetchPage | FetchRobots | Later | None:
         """The next request; None: nothing is left that may be requested."""
@@ -194,7 +199,7 @@ class Asking:
             if tree.rule.used_up(asked.url):
                 continue
             place = origin(asked.url)
-            allows = self._robots.get(place)
+            allows = self._robots.get(tree.number, {}).get(place)
             if allows is None:
                 if not self.room_for_an_origin(tree):
                     continue
