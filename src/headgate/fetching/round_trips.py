@@ -23,6 +23,8 @@ MOST_SERVERS = 4
 ECHO_SECONDS = 0.2
 HANDSHAKE_SECONDS = 0.5
 _LOST_SECONDS = 2.0
+_MOST_REMEMBERED = 4_096
+"""Servers beside those that are aimed at."""
 _MUTE_AFTER = 5
 """Probes to a server that never replied."""
 _GONE_AFTER = 50
@@ -79,6 +81,10 @@ class LineProbe:
         """Set the servers to probe from now on."""
         known = {target.address: target for target in targets}
         self._candidates = list(known.values())
+        for found in (self._trips, self._unanswered):
+            for address in [*found] if len(found) > _MOST_REMEMBERED else ():
+                if address not in known:
+                    del found[address]
 
     async def run(self) -> None:
         """Probe until cancelled."""

@@ -276,6 +276,9 @@ class CoordinateSpace:
         }
 
 
+_FEW_OWNERS = 1_000
+
+
 @dataclass(slots=True)
 class ByZone:
     """SARSS 2010: a host's tasks go to the node whose zone it is in, or to a neighbour if five wait
@@ -289,9 +292,11 @@ class ByZone:
     _numbers: dict[str, int] = field(default_factory=dict)
     _lots: dict[str, FloatArray] = field(default_factory=dict)
     _owners: dict[int, str] = field(default_factory=dict)
+    _most_owners: int = _FEW_OWNERS
 
     def choose(self, node: str, tasks: Iterable[BoardTask]) -> BoardTask | None:
         tasks = list(tasks)
+        self._forget_done()
         self.space.distances()
         names, can = sorted(self.grid.here()), self._can
         if can is None or self._measured is not self.space.places:
@@ -305,6 +310,13 @@ class ByZone:
                 self._owners[task.id] = owner
                 waiting[owner] = waiting.get(owner, 0) + 1
         return next((task for task in tasks if self._owners[task.id] == node), None)
+
+    def _forget_done(self) -> None:
+        """A keeper's tasks come without an end."""
+        if len(self._owners) > self._most_owners:
+            waits = self.grid.waits
+            self._owners = {task: owner for task, owner in self._owners.items() if waits(task)}
+            self._most_owners = max(2 * len(self._owners), _FEW_OWNERS)
 
     def _begin(self, names: Sequence[str]) -> Can:
         """Zones of a space that contains all coordinates and the present nodes."""
