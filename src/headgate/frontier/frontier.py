@@ -251,8 +251,7 @@ class Frontier:
         if event.needed:
             return self._bring(self._filter.needed(event.urls), event.depth, None, detail=NEEDED)
         if self._filter.scope.has(event.depth):
-            fresh = self._filter.needed if event.needed else self._filter.links
-            return self._bring(fresh(event.urls), event.depth, event.scores)
+            return self._bring(self._filter.links(event.urls), event.depth, event.scores)
         self._filter.pass_over(event.urls, Reason.BEYOND_DEPTH)
         return []
 
