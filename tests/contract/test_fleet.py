@@ -39,7 +39,7 @@ Open = Callable[[NodeJob], contextlib.AbstractAsyncContextManager[Fleet]]
 
 @contextlib.asynccontextmanager
 async def _node(job: NodeJob) -> AsyncIterator[Fleet]:
-    async with open_node(job, real_parts().node) as node:
+    async with open_node(job, real_parts()) as node:
         yield node
         await node.close("interrupted")
 
@@ -53,7 +53,7 @@ async def _processes(job: NodeJob) -> AsyncIterator[Fleet]:
 
 @contextlib.asynccontextmanager
 async def _making_way(job: NodeJob) -> AsyncIterator[Fleet]:
-    async with open_node(job, real_parts().node) as node:
+    async with open_node(job, real_parts()) as node:
         fleet = YieldingFleet(node, SiteProbe)
         async with fleet.at_work(lambda *_: None):
             yield fleet

@@ -197,7 +197,7 @@ class _Play:
         parts = virtual_parts(self.clock, self._answer, world.line)
         parts = replace(parts, open_catalog=self._catalog, make_plan=_plan)
         if world.workers > 1:
-            parts = replace(parts, open_fleet=self._mortal(loop, parts.node).open_fleet)
+            parts = replace(parts, open_fleet=self._mortal(loop, parts).open_fleet)
         self._task = asyncio.ensure_future(crawl(job, parts, self))
         if self._disturbed:
             self._disturb(loop)

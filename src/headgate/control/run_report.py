@@ -62,11 +62,12 @@ class RunLog:
     interrupted: bool = False
     quota: QuotaUse | None = None
     """Its use at the last look; None: there is no quota."""
-    stalls: Sequence[Stall] = ()
-    """In this leg."""
+    stalls: list[Stall] = field(default_factory=list)
+    """In this leg; whoever detects them adds them."""
     policy: str = ""
     """The policy that the user chose; empty: none."""
     policy_fault: str = ""
+    """Why that policy was given up; empty: it was not."""
     order: ScoreOrder | None = None
     """The order of the common queue; None: there is none."""
     zone: str | None = None
@@ -80,23 +81,34 @@ class RunLog:
         )
 
     @classmethod
-    def of(cls, stamp: str, wall: float, earlier: RunReport | None, elapsed: float) -> Self:
+    def of(
+        cls,
+        stamp: str,
+        wall: float,
+        earlier: RunReport | None,
+        elapsed: float,
+        *,
+        policy: str = "",
+        order: ScoreOrder | None = None,
+        zone: str | None = None,
+    ) -> Self:
         """For a leg that begins at ``wall``, after ``elapsed`` seconds of crawling."""
-        leg = Leg(wall, elapsed)
-        if earlier is None:
-            return cls(stamp, (leg,), samples=Samples(start=elapsed), seconds=elapsed)
-        samples = Samples(earlier.timeline, elapsed, earlier.peak_rate_1s or 0.0)
+        leg, before = Leg(wall, elapsed), () if earlier is None else earlier.sites
+        samples = Samples(start=elapsed)
+        if earlier is not None:
+            samples = Samples(earlier.timeline, elapsed, earlier.peak_rate_1s or 0.0)
         return cls(
             stamp,
-            (*earlier.legs, leg),
+            (leg,) if earlier is None else (*earlier.legs, leg),
             earlier,
             samples,
-            budget_changes=list(earlier.budget_changes),
-            started={s.name: s.started for s in earlier.sites if s.started is not None},
-            finished={
-                s.name: s.finished for s in earlier.sites if s.settled and s.finished is not None
-            },
+            budget_changes=[] if earlier is None else list(earlier.budget_changes),
+            started={s.name: s.started for s in before if s.started is not None},
+            finished={s.name: s.finished for s in before if s.settled and s.finished is not None},
             seconds=elapsed,
+            policy=policy,
+            order=order,
+            zone=zone,
         )
 
     @property
@@ -118,10 +130,21 @@ class RunLog:
         self.seconds = now
         return self.samples.take(now, reports, self.left_to_others)
 
-    def budget_is(self, now: float, rate: float | None) -> None:
-        """Record the budget, if it has changed."""
+    def budget_is(self, now: float, rate: float | None, quota: QuotaUse | None = None) -> None:
+        """Record the budget, if it has changed, and the use of the quota."""
+        self.quota = quota
         if not self.budget_changes or self.budget_changes[-1][1] != rate:
             self.budget_changes.append((now, rate))
+
+    def made_way(self, seconds: float, bytes_: float) -> None:
+        """Since the start of this leg; recorded before the look whose bytes it explains."""
+        self.made_way_seconds, self.left_to_others = seconds, bytes_
+
+    def policy_failed(self, fault: str) -> None:
+        self.policy_fault = fault
+
+    def end(self, now: float, *, interrupted: bool) -> None:
+        self.seconds, self.interrupted = now, interrupted
 
 
 def make_report(sites: Sequence[Site], crawlers: int, plan: Plan | None, log: RunLog) -> RunReport:
@@ -280,11 +303,7 @@ def _queue(before: SiteReport | None, progress: Progress) -> QueueTally | None:
     earlier, now = None if before is None else before.queue, progress.queue
     if earlier is None or now is None:
         return now or earlier
-    return QueueTally(
-        earlier.begun + now.begun,
-        earlier.out_of_order + now.out_of_order,
-        earlier.places + now.places,
-    )
+    return earlier + now
 
 
 def _quota(use: QuotaUse | None) -> QuotaReport | None:

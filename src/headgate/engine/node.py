@@ -18,7 +18,7 @@ from headgate.crawling.frontier_driver import Choose
 from headgate.crawling.node import Node, NodeRun
 from headgate.crawling.page_reader import ROBOTS_AGENT, PageReader
 from headgate.crawling.page_writer import GroupCommit
-from headgate.crawling.ports import Clock, Fetcher
+from headgate.crawling.ports import Clock, Fetcher, MachineClock
 from headgate.crawling.robots import RobotsCache
 from headgate.crawling.second_reader import SecondReader
 from headgate.crawling.site_run import SiteRun, Tools
@@ -98,7 +98,6 @@ class NodeJob(msgspec.Struct, frozen=True):
     stamp: str
     """Of the run; empty for a keeper, whose tasks name theirs."""
     fetcher: FetcherSettings
-    warcinfo: tuple[tuple[str, str], ...] = ()
     many_sites: bool = False
     """Whether there are so many sites that small ones share files."""
     borrowing: bool = True
@@ -112,6 +111,10 @@ class NodeJob(msgspec.Struct, frozen=True):
     remembering: bool = True
     """Whether a site's memory is written as the site ends, not when the run is sealed."""
     kinds: TaskKinds = TaskKinds()
+
+    @property
+    def warcinfo(self) -> tuple[tuple[str, str], ...]:
+        return (("software", self.fetcher.user_agent),)
 
     @property
     def run(self) -> RunFolder:
@@ -152,7 +155,7 @@ class Listening(msgspec.Struct, frozen=True):
 class NodeParts(msgspec.Struct, frozen=True):
     """What a node is given: clock, fetcher, a process that helps to read."""
 
-    clock: Clock
+    clock: MachineClock
     open_fetcher: OpenFetcher
     second_reader: Callable[[], SecondReader | None] = lambda: None
     listening: Listening = Listening()

@@ -51,5 +51,5 @@ async def _open_fleet(
         ) as fleet:
             yield fleet
     else:
-        async with open_node(job, real_parts(listening).node) as node:
+        async with open_node(job, real_parts(listening)) as node:
             yield node

@@ -1,104 +1,133 @@
-"""One leg of a run: a fleet under the current budget, what is learned, and what is saved."""
+"""One leg of whatever runs: its time, its budget, what it learns and saves, and what conducts it.
+
+    RunRecord    the run's time, log, stalls and report so far    a crawl, a grid's manager
+    SavedTime    the run's time alone                             a survey, here or by nodes
+    Accounting   bytes against the budget, speeds of servers      all of them, a keeper, a node
+    Session      a fleet under a control loop                     a crawl, a keeper, a node
+
+A feature keeps what is its own: which sites, what happens at a look, and what the end is.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from types import MappingProxyType
 
 import msgspec
 from msgspec import structs
 
 from headgate.bandwidth.make_way import MakingWay
+from headgate.bandwidth.server_tally import ServerTally
 from headgate.control.catalog import Catalog
-from headgate.control.control_loop import ControlLoop
+from headgate.control.control_loop import ControlLoop, Observe
 from headgate.control.learning import Learning
-from headgate.control.run_report import ReportMaking
+from headgate.control.manager import LOOK_SECONDS, Manager
+from headgate.control.run_report import ReportMaking, RunLog, standing
+from headgate.control.snapshots import Moment
 from headgate.crawling.background_tasks import Pieces, at_one_go, metered
-from headgate.crawling.ports import Fleet
+from headgate.crawling.ports import Clock, Fleet, MachineClock
 from headgate.crawling.progress import Progress
 from headgate.engine.background_fleet import YieldingFleet
 from headgate.engine.budget import BudgetKeeping
-from headgate.engine.node import NodeJob, TaskKinds
+from headgate.engine.clock import RunTime
+from headgate.engine.node import NodeJob
 from headgate.engine.parts import Parts
-from headgate.fetching.client import FetcherSettings
-from headgate.model.budget import Budget
-from headgate.model.run_report import RunReport
+from headgate.engine.stall_detection import beating
+from headgate.model.budget import Budget, QuotaUse
+from headgate.model.errors import HeadgateError, WorldFault
+from headgate.model.plan import Plan
+from headgate.model.run_report import RunReport, SiteReport
+from headgate.model.score_order import ScoreOrder
 from headgate.model.site import Site
+from headgate.scheduling.capacity import Capacity
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.memory.remembering import mend_memories
-from headgate.storage.run_state import SAVE_SECONDS, RunState, encoded_report
+from headgate.storage.run_state import (
+    SAVE_SECONDS,
+    RunState,
+    encoded_report,
+    load_budget,
+    load_elapsed,
+)
 
-if TYPE_CHECKING:
-    from headgate.crawling.common_queue import KnownSpeed
+__all__ = [
+    "Accounting",
+    "ReportSaving",
+    "RunRecord",
+    "SavedTime",
+    "Session",
+    "conducting",
+    "mend_crawl_memories",
+    "open_session",
+    "saved_time",
+]
 
-__all__ = ["FleetTerms", "ReportSaving", "Session", "mend_crawl_memories", "open_working_fleet"]
-
-
-class FleetTerms(msgspec.Struct, frozen=True):
-    """What a fleet needs to know of its run."""
-
-    collection: Path
-    stamp: str
-    """Of the run; empty: tasks name theirs."""
-    fetcher: FetcherSettings
-    many_sites: bool = False
-    processes: int = 1
-    borrowing: bool = True
-    """Whether a site may use a little more than its rate where others use less."""
-    one_queue: bool = False
-    """Whether the budget's order over all sites applies."""
-    servers: tuple[KnownSpeed, ...] = ()
-    """Speeds of servers from earlier runs."""
-    remembering: bool = True
-    """Whether a site's memory is written as the site ends."""
-    kinds: TaskKinds = TaskKinds()
+_NO_RATES: Mapping[str, float] = MappingProxyType({})
 
 
-@contextlib.asynccontextmanager
-async def open_working_fleet(
-    parts: Parts,
-    terms: FleetTerms,
-    budget: Budget,
-    bytes_left: Callable[[str], float],
-    tell_line: Callable[[float, bool], None],
-) -> AsyncIterator[Fleet]:
-    """A fleet that yields to others on the line if the budget says so. Then ``tell_line`` is called
-    with the rate that the line has for us, and whether we are held below it at the moment."""
-    node = NodeJob(
-        terms.collection,
-        terms.stamp,
-        structs.replace(terms.fetcher, smooth=budget.make_way),
-        (("software", terms.fetcher.user_agent),),
-        many_sites=terms.many_sites,
-        borrowing=terms.borrowing,
-        order=budget.order if terms.one_queue else None,
-        calendar=budget.calendar,
-        servers=terms.servers,
-        remembering=terms.remembering,
-        kinds=terms.kinds,
-    )
-    async with parts.open_fleet(node, bytes_left, terms.processes) as fleet:
-        if not budget.make_way:
-            yield fleet
-            return
-        yielding = YieldingFleet(fleet, parts.open_prober, floor=budget.make_way_floor)
-        async with yielding.at_work(tell_line):
-            yield yielding
+class Accounting:
+    """What one leg did with its budget, and what it learned: bytes that arrived, and the speeds of
+    the servers that they came from.
+
+    Times are seconds since the leg began.
+    """
+
+    def __init__(
+        self,
+        run: RunFolder,
+        catalog: Catalog,
+        budget: Budget,
+        time: RunTime | MachineClock,
+        tell: Callable[[Sequence[str]], None],
+        sites: Sequence[Site] = (),
+    ) -> None:
+        """``time`` is the run's; of what is no run, the clock. ``run``: where `headgate budget`
+        leaves a rate. ``sites``: those whose visits are compared with their servers' speeds."""
+        self.time = time if isinstance(time, RunTime) else RunTime(time, 0.0)
+        self.keeping = BudgetKeeping(budget, run, catalog, self.time.clock, tell)
+        self._learning = Learning.of(catalog, budget.calendar, sites)
+
+    def observe(
+        self,
+        now: float,
+        servers: Mapping[str, ServerTally],
+        reports: Sequence[Progress],
+        granted: Mapping[str, float] = _NO_RATES,
+    ) -> bool:
+        """Count what arrived, and learn from it; whether the budget has changed."""
+        changed = self.keeping.look(now, reports)
+        self.keeping.save(now)
+        self._learning.look(servers, reports, granted, self.time.awake(now), self._wall)
+        return changed
+
+    def finish(self, now: float, servers: Mapping[str, ServerTally]) -> None:
+        """The leg is over: save what was counted and learned."""
+        self.keeping.save_use()
+        self._learning.finish(servers, self.time.awake(now), self._wall)
+
+    def least_rate(self, seconds: float) -> float | None:
+        """The lowest rate of the budget in the next ``seconds``; None: unlimited."""
+        return self.keeping.least_rate(self.time.leg_now, seconds)
+
+    def alpha(self, site: str) -> float | None:
+        """How much longer this visit of a site took than its bytes; None: not known."""
+        return self._learning.alphas.alpha(site)
+
+    @property
+    def _wall(self) -> float:
+        return self.time.clock.wall()
 
 
 class Session(msgspec.Struct, frozen=True):
-    """What a crawl and a keeper do alike while sites are visited: apply the current budget, learn
-    the speeds of servers, and yield to others on the line.
-
-    One leg, from its first fetch to its last.
-    """
+    """A fleet under a control loop, from its first fetch to its last, within its budget."""
 
     control_loop: ControlLoop
-    keeping: BudgetKeeping
-    learning: Learning
+    accounting: Accounting
+    _capacity: Callable[[], Capacity | None]
 
     async def conduct(self) -> None:
         """Run to the end of the leg; after a fault the fleet is closed first."""
@@ -109,6 +138,23 @@ class Session(msgspec.Struct, frozen=True):
                 await self.control_loop.fleet.close("a fault")
             raise
 
+    def observe(
+        self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]
+    ) -> None:
+        """Account for what arrived, and pass on the budget if it has changed."""
+        servers = self.control_loop.fleet.servers()
+        if self.accounting.observe(now, servers, reports, granted):
+            self.renew_budget()
+
+    def renew_budget(self) -> None:
+        """What may pass has changed."""
+        if not self.over:
+            self.control_loop.set_budget(self._capacity())
+
+    @property
+    def keeping(self) -> BudgetKeeping:
+        return self.accounting.keeping
+
     @property
     def way(self) -> MakingWay | None:
         fleet = self.control_loop.fleet
@@ -118,43 +164,240 @@ class Session(msgspec.Struct, frozen=True):
     def making_way(self) -> bool:
         return self.way is not None and self.way.making_way
 
-    def keep_budget(self, now: float, reports: Sequence[Progress]) -> None:
-        """Count what arrived, and pass on the budget if it has changed."""
-        if self.keeping.look(now, reports) and not self.over:
-            self.control_loop.set_budget(self.keeping.capacity)
-
-    def learn(
-        self, reports: Sequence[Progress], granted: Mapping[str, float], awake: float, wall: float
-    ) -> None:
-        """``awake``: seconds since the start, without those that the machine was suspended."""
-        self.learning.look(self.control_loop.fleet.servers(), reports, granted, awake, wall)
-
-    def tell_line(self, rate: float, held_back: bool) -> None:
-        if not self.over:
-            self.control_loop.set_line(rate, held_back=held_back)
-
     @property
     def over(self) -> bool:
         """Whether the leg has ended, so that nothing can be passed on."""
         done = self.control_loop.manager.done and not self.control_loop.endless
         return done or bool(self.control_loop.interrupted)
 
+    def tell_line(self, rate: float, held_back: bool) -> None:
+        """What the line has for us, and whether we are held below it at the moment."""
+        if not self.over:
+            self.control_loop.set_line(rate, held_back=held_back)
 
-def mend_crawl_memories(
-    collection: Collection, run: RunFolder, catalog: Catalog, sites: Sequence[Site]
-) -> list[str]:
-    """Repairs the memories of sites before a crawl relies on them.
 
-    What was repaired, a sentence each. Without a catalog, any site may have been visited.
+SessionObserve = Callable[[Session, float, Sequence[Progress], Mapping[str, float]], None]
+"""As `headgate.control.control_loop.Observe`, of a session."""
+
+
+@contextlib.asynccontextmanager
+async def open_session(
+    accounting: Accounting,
+    manager: Manager,
+    job: NodeJob,
+    parts: Parts,
+    observe: SessionObserve,
+    *,
+    capacity: Callable[[], Capacity | None] | None = None,
+    processes: int = 1,
+    endless: bool = False,
+    look_seconds: float = LOOK_SECONDS,
+) -> AsyncIterator[Session]:
+    """A fleet and its control loop, which the caller runs. If the budget says so, the fleet yields
+    to others on the line. ``capacity``: what may pass from now on, if it is not the budget alone.
+
+    However it ends, what was counted and learned is saved."""
+    budget = accounting.keeping.budget
+    fetcher = structs.replace(job.fetcher, smooth=budget.make_way)
+    job = structs.replace(job, fetcher=fetcher, calendar=budget.calendar)
+    async with contextlib.AsyncExitStack() as stack:
+        opened = parts.open_fleet(job, manager.sites.bytes_left, processes)
+        measured = await stack.enter_async_context(opened)
+        floor, yielding = budget.make_way_floor, None
+        if budget.make_way:
+            yielding = YieldingFleet(measured, parts.open_prober, floor=floor)
+
+        def look(now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
+            observe(session, now, reports, granted)
+
+        control_loop = conducting(
+            manager,
+            yielding or measured,
+            parts.clock,
+            look,
+            endless=endless,
+            look_seconds=look_seconds,
+        )
+        capacity = capacity or (lambda: accounting.keeping.capacity)
+        session = Session(control_loop, accounting, capacity)
+        if yielding is not None:
+            await stack.enter_async_context(yielding.at_work(session.tell_line))
+        try:
+            yield session
+        except BaseException:
+            with contextlib.suppress(HeadgateError):  # the first fault is the one to tell
+                accounting.finish(control_loop.now, control_loop.fleet.servers())
+            raise
+        accounting.finish(control_loop.now, control_loop.fleet.servers())
+
+
+def conducting(
+    manager: Manager,
+    fleet: Fleet,
+    clock: Clock,
+    observe: Observe,
+    *,
+    endless: bool = False,
+    look_seconds: float = LOOK_SECONDS,
+) -> ControlLoop:
+    """A control loop that decides in a thread, beside the event loop."""
+    return ControlLoop(
+        manager,
+        fleet,
+        clock=clock,
+        observe=observe,
+        look_seconds=look_seconds,
+        beside=asyncio.to_thread,
+        endless=endless,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTime:
+    """The time of a run without a report so far."""
+
+    time: RunTime
+    state: RunState
+
+    def save(self) -> None:
+        self.state.save(self.time.now)
+
+
+@contextlib.asynccontextmanager
+async def saved_time(run: RunFolder, clock: MachineClock) -> AsyncIterator[SavedTime]:
+    """Refuses a damaged budget before anything is fetched."""
+    load_budget(run)
+    saved = SavedTime(RunTime(clock, load_elapsed(run)), RunState(run))
+    saved.save()
+    try:
+        yield saved
+    finally:
+        with contextlib.suppress(WorldFault):  # the first fault is the one to tell
+            await saved.state.end(saved.time.now)
+
+
+class RunRecord:
+    """The course of one leg of a run: its time, its log with the stalls of the machine, and the
+    report so far, which is saved while it runs.
+
+    Times are those of the run, earlier legs included.
     """
-    known = any(known.stamp != run.stamp for known in catalog.runs())
-    others = len(collection.runs()) > 1
 
-    def visited(site: str) -> bool:
-        visits = catalog.history(site, limit=2)
-        return any(visit.run != run.stamp for visit in visits) if known else others
+    def __init__(
+        self,
+        run: RunFolder,
+        clock: MachineClock,
+        sites: Sequence[Site],
+        budget: Budget,
+        earlier: RunReport | None,
+        *,
+        policy: str = "",
+        order: ScoreOrder | None = None,
+    ) -> None:
+        """``earlier``: the report of the legs before. ``order``: that of a queue over all sites.
 
-    return mend_memories(collection, [site.name for site in sites], visited)
+        Refuses a damaged budget before anything is fetched."""
+        self.time = RunTime(clock, load_elapsed(run))
+        load_budget(run)
+        self.log = RunLog.of(
+            run.stamp,
+            clock.wall(),
+            earlier,
+            self.time.earlier,
+            policy=policy,
+            order=order,
+            zone=budget.timetable_zone,
+        )
+        self._sites = sites
+        self._named: dict[str, Site] = {}
+        """All sites by name; filled on first use."""
+        self._crawlers = budget.crawlers
+        self._plan: Plan | None = None
+        self._state = RunState(run)
+        self._saving = ReportSaving(self._state, self.report, clock.cpu)
+        self._ended = False
+
+    @contextlib.asynccontextmanager
+    async def under_way(self) -> AsyncIterator[None]:
+        """Within the context stalls are detected. The caller says `end`; after a fault, the leg
+        ends as interrupted."""
+        try:
+            async with beating(self.time.clocks, self.log.stalls):
+                yield
+        except BaseException:
+            with contextlib.suppress(WorldFault):  # the first fault is the one to tell
+                await self.end(interrupted=True)
+            raise
+
+    def save_time(self) -> None:
+        self._state.save(self.time.now)
+
+    def begin(self, rate: float | None) -> None:
+        """Before the first byte. ``rate``: of the budget; None: unlimited."""
+        self.log.budget_is(self.time.now, rate)
+        self._saving.begin(self.time.now)
+
+    def promise(self, plan: Plan) -> None:
+        """The plan that the report compares with."""
+        self._plan = plan
+
+    def observe(
+        self,
+        reports: Sequence[Progress],
+        begun: Mapping[str, float],
+        rate: float | None,
+        quota: QuotaUse | None,
+    ) -> dict[str, float]:
+        """Record a look; returns the rates of sites since the last one. ``begun``: when their tasks
+        were started. ``rate``, ``quota``: the budget now."""
+        now = self.time.now
+        self.log.budget_is(now, rate, quota)
+        return self.log.look(now, reports, begun)
+
+    def saving(self) -> Pieces[None]:
+        """Save what is due, in pieces, between which nothing may change that is recorded."""
+        log = self.log
+        return self._saving.looking(
+            log.seconds, len(log.started) + len(log.finished), log.samples.came
+        )
+
+    def moment(
+        self,
+        reports: Sequence[Progress],
+        measured: Mapping[str, float],
+        granted: Mapping[str, float] = _NO_RATES,
+        ends: Mapping[str, float] = _NO_RATES,
+        *,
+        making_way: bool = False,
+    ) -> Moment:
+        """As of the last look."""
+        return Moment(
+            self.log.seconds,
+            reports,
+            granted=granted,
+            measured=measured,
+            budget=self.log.budget_changes[-1][1],
+            making_way=making_way,
+            quota=self.log.quota,
+            standing=self._standing,
+            ends=ends,
+        )
+
+    async def end(self, *, interrupted: bool) -> None:
+        """The leg is over; saved when this returns. Only the first end counts."""
+        if not self._ended:
+            self._ended = True
+            self.log.end(self.time.now, interrupted=interrupted)
+            await self._saving.end(self.time.now)
+
+    def report(self) -> ReportMaking:
+        return ReportMaking(self._sites, self._crawlers, self._plan, self.log)
+
+    def _standing(self, names: Sequence[str] | None) -> Sequence[SiteReport]:
+        if names is None:
+            return standing(self._sites, self.log)
+        self._named = self._named or {site.name: site for site in self._sites}
+        return standing([self._named[name] for name in names], self.log)
 
 
 _SAVE_REPORT_SECONDS = 10.0
@@ -223,3 +466,20 @@ class ReportSaving(msgspec.Struct):
 
     def _spend(self, seconds: float) -> None:
         self._report_cost += seconds
+
+
+def mend_crawl_memories(
+    collection: Collection, run: RunFolder, catalog: Catalog, sites: Sequence[Site]
+) -> list[str]:
+    """Repairs the memories of sites before a crawl relies on them.
+
+    What was repaired, a sentence each. Without a catalog, any site may have been visited.
+    """
+    known = any(known.stamp != run.stamp for known in catalog.runs())
+    others = len(collection.runs()) > 1
+
+    def visited(site: str) -> bool:
+        visits = catalog.history(site, limit=2)
+        return any(visit.run != run.stamp for visit in visits) if known else others
+
+    return mend_memories(collection, [site.name for site in sites], visited)

@@ -46,8 +46,9 @@ class StallWatch:
     The stalls of one leg.
     """
 
-    def __init__(self, clocks: Clocks) -> None:
-        self.stalls: list[Stall] = []
+    def __init__(self, clocks: Clocks, stalls: list[Stall] | None = None) -> None:
+        """``stalls`` is filled."""
+        self.stalls: list[Stall] = [] if stalls is None else stalls
         """In order of time. Adjacent stalls with the same cause are merged."""
         self._last = clocks
 
@@ -90,12 +91,12 @@ def _joined(first: Stall, second: Stall) -> Stall:
 
 
 @contextlib.asynccontextmanager
-async def beating(clocks: Callable[[], Clocks]) -> AsyncIterator[StallWatch]:
+async def beating(clocks: Callable[[], Clocks], stalls: list[Stall]) -> AsyncIterator[None]:
     """A regular timer in the event loop, to detect stalls of the machine.
 
-    Yields a stall watch that is updated within this context.
+    Within this context they are added to ``stalls``.
     """
-    watch = StallWatch(clocks())
+    watch = StallWatch(clocks(), stalls)
     loop = asyncio.get_running_loop()
 
     timer: asyncio.TimerHandle
@@ -110,6 +111,6 @@ async def beating(clocks: Callable[[], Clocks]) -> AsyncIterator[StallWatch]:
 
     arm()
     try:
-        yield watch
+        yield
     finally:
         timer.cancel()

@@ -52,6 +52,14 @@ class QueueTally(msgspec.Struct, frozen=True):
     places: Tally = 0
     """Sum of the places by which they jumped the queue."""
 
+    def __add__(self, later: Self) -> Self:
+        """Of two legs together."""
+        return type(self)(
+            self.begun + later.begun,
+            self.out_of_order + later.out_of_order,
+            self.places + later.places,
+        )
+
 
 class ScoreOrderReport(msgspec.Struct, frozen=True):
     """The common queue of a run."""

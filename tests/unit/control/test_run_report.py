@@ -123,7 +123,7 @@ def played(sites: tuple[Site, ...], legs: tuple[Leg, ...]) -> RunReport:
                     log.budget_is(elapsed + begin, rate)
             last = moment
             log.look(elapsed + moment, looks, {script.name: elapsed for script in leg.sites})
-        log.interrupted, log.stalls, log.quota = leg.interrupted, leg.stalls, leg.quota
+        log.interrupted, log.stalls, log.quota = leg.interrupted, [*leg.stalls], leg.quota
         log.zone = leg.zone
         earlier = msgspec.json.decode(
             msgspec.json.encode(make_report(sites, 5, None, log)), type=RunReport

@@ -21,17 +21,13 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from headgate.control.catalog import Catalog
-from headgate.control.control_loop import ControlLoop
-from headgate.control.learning import Learning
 from headgate.control.manager import LOOK_SECONDS, Manager
 from headgate.crawling.ports import Clock
 from headgate.crawling.progress import Progress
-from headgate.engine.budget import BudgetKeeping
-from headgate.engine.clock import RunTime
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.node import TaskKinds
+from headgate.engine.node import NodeJob, TaskKinds
 from headgate.engine.parts import Parts
-from headgate.engine.session import FleetTerms, Session, open_working_fleet
+from headgate.engine.session import Accounting, Session, open_session
 from headgate.features.keep.job import KeepJob, KeepWatcher
 from headgate.features.keep.link_exchange import LinkExchange
 from headgate.features.keep.notices import ChangeNotices
@@ -323,10 +319,6 @@ class KeepLegs:
     """Called with the progress of visits."""
     now: Session | None = None
     """The current leg."""
-    _time: RunTime = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._time = RunTime(self.parts.clock, 0.0)
 
     def interrupt(self, reason: str) -> None:
         """Visits end with what they have."""
@@ -337,45 +329,38 @@ class KeepLegs:
         self, job: KeepJob, volume: RunFolder | None, tend: Callable[[Session], Awaitable[None]]
     ) -> None:
         """Run one leg; ``tend`` runs beside it, and its faults end the leg."""
-        budget, clock = job.budget, self.parts.clock
-        learning = Learning.of(self.catalog, budget.calendar, job.sites)
-        run = volume or RunFolder(self.collection.path, "")
-        keeping = BudgetKeeping(budget, run, self.catalog, clock, self.tell)
+        folder, budget = self.collection.path, job.budget
+        run = volume or RunFolder(folder, "")
+        accounting = Accounting(
+            run, self.catalog, budget, self.parts.clock, self.tell, sites=job.sites
+        )
         slots = budget.crawlers if job.crew is None else _MOST_OF_CREW
-        manager = Manager.of((), {}, keeping.capacity, slots)
+        manager = Manager.of((), {}, accounting.keeping.capacity, slots)
         settings = fetcher_settings(job.sites, job.contact)
         kinds = TaskKinds(keep=remember_kept)
-        terms = FleetTerms(self.collection.path, "", settings, many_sites=True, kinds=kinds)
-        async with open_working_fleet(
-            self.parts, terms, budget, manager.sites.bytes_left, self._tell_line
-        ) as fleet:
-            control_loop = ControlLoop(
-                manager, fleet, clock, self._look, beside=asyncio.to_thread, endless=True
-            )
-            leg = self.now = Session(control_loop, keeping, learning)
-            tending = asyncio.ensure_future(tend(leg))
+        visits = NodeJob(folder, "", settings, many_sites=True, kinds=kinds)
+        async with open_session(
+            accounting, manager, visits, self.parts, self._observe, endless=True
+        ) as session:
+            self.now = session
+            tending = asyncio.ensure_future(tend(session))
             try:
-                await leg.conduct()
+                await session.conduct()
             finally:
                 tending.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await tending
                 self.now = None
-                keeping.save_use()
-            learning.finish(fleet.servers(), self._time.awake(control_loop.now), clock.wall())
 
-    def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
-        leg = self.now
-        if leg is None:
-            return
-        leg.keep_budget(now, reports)
-        leg.keeping.save(now)
-        leg.learn(reports, granted, self._time.awake(now), self.parts.clock.wall())
+    def _observe(
+        self,
+        session: Session,
+        now: float,
+        reports: Sequence[Progress],
+        granted: Mapping[str, float],
+    ) -> None:
+        session.observe(now, reports, granted)
         self.heard(reports)
-
-    def _tell_line(self, rate: float, held_back: bool) -> None:
-        if self.now is not None:
-            self.now.tell_line(rate, held_back)
 
 
 _SET_BACK_SECONDS = 60.0

@@ -11,7 +11,6 @@ restart: tasks and leases are in the catalog.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
@@ -23,18 +22,12 @@ from typing import Protocol
 import msgspec
 
 from headgate.control.forecast import Forecast
-from headgate.control.learning import Learning
-from headgate.control.run_report import ReportMaking, RunLog, standing
 from headgate.control.snapshots import Moment
 from headgate.crawling.background_tasks import in_turns
 from headgate.crawling.ports import MachineClock
-from headgate.crawling.progress import Progress
-from headgate.engine.budget import BudgetKeeping
-from headgate.engine.clock import RunTime
 from headgate.engine.forecasting import forecast_sites
 from headgate.engine.runs import JobKind, open_run
-from headgate.engine.session import ReportSaving, mend_crawl_memories
-from headgate.engine.stall_detection import beating
+from headgate.engine.session import Accounting, RunRecord, mend_crawl_memories
 from headgate.engine.wrapping_up import Finished, wrap_up
 from headgate.features.grid.coordinator.board_store import SqlBoard
 from headgate.features.grid.coordinator.nodes import DoorKeeper, NodeConnections, grid_report
@@ -49,14 +42,13 @@ from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.placement_policies import ByDistance, GridView, Placing
 from headgate.features.grid.scheduler.records import BoardState, BoardTerms
 from headgate.model.budget import Budget, QuotaUse
-from headgate.model.errors import WorldFault
 from headgate.model.grid import GridTerms, Mode, Placement
-from headgate.model.run_report import RunReport, SiteReport
+from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.storage.catalog.sql_catalog import SqlCatalog
 from headgate.storage.collection import Collection, RunFolder
 from headgate.storage.ignore_rules import save_ignore_rules
-from headgate.storage.run_state import RunState, load_budget, load_elapsed, load_report
+from headgate.storage.run_state import load_report
 
 __all__ = ["Interruptible", "ManagerJob", "ManagerParts", "manage", "placing_of", "set_placing"]
 
@@ -146,20 +138,15 @@ class _Managing:
     ) -> None:
         self._job, self._run, self._catalog = job, run, catalog
         self._parts, self._watcher = parts, watcher
-        earlier = load_report(run)
-        self._time = RunTime(parts.clock, load_elapsed(run))
-        load_budget(run)
-        self._log = RunLog.of(run.stamp, parts.clock.wall(), earlier, self._time.earlier)
-        self._log.zone = job.budget.timetable_zone
-        self._saving = ReportSaving(RunState(run), self._make_report, parts.clock.cpu)
-        self._keeping = BudgetKeeping(job.budget, run, catalog, parts.clock, watcher.mended)
-        self._learning = Learning.of(catalog, job.budget.calendar, ())
+        self._record = RunRecord(run, parts.clock, job.sites, job.budget, load_report(run))
+        self._time = self._record.time
+        self._accounting = Accounting(run, catalog, job.budget, self._time, watcher.mended)
         self._board = Board(BoardTerms(job.grid.lease))
         self._store = SqlBoard(catalog.database)
         self._desk = RequestDesk(
             self._board, self._store, UploadFiles(run), parts.clock,
             DeskTerms(
-                lambda seconds: self._keeping.least_rate(self._time.leg_now, seconds),
+                self._accounting.least_rate,
                 lambda: free_bytes(run.collection),
                 job.grid.reference,
                 lambda: self._shared.pending,
@@ -172,8 +159,6 @@ class _Managing:
         self._sites = GridProgress(self._desk, self._now_of)
         self._shared = SharedSites(run, self._desk, self._sites)
         self._interrupted = False
-        self._named: dict[str, Site] = {}
-        """All sites by name; filled on first use."""
 
     def interrupt(self, reason: str) -> None:  # noqa: ARG002 - whoever asks has one
         """End in order; nodes continue their tasks while their leases last."""
@@ -181,18 +166,12 @@ class _Managing:
 
     async def run(self) -> RunReport:
         await self._open()
-        async with beating(self._time.clocks) as watch:
-            self._log.stalls = watch.stalls
-            try:
-                async with self._parts.open_door(
-                    self._desk, self._desk.registry.revoked_keys()
-                ) as door:
-                    report = await self._serve(door)
-                await self._desk.close()
-            except BaseException:
-                with contextlib.suppress(WorldFault):  # the first fault is the one to tell
-                    await self._end_leg(interrupted=True)
-                raise
+        async with self._record.under_way():
+            async with self._parts.open_door(
+                self._desk, self._desk.registry.revoked_keys()
+            ) as door:
+                report = await self._serve(door)
+            await self._desk.close()
         return report
 
     async def _open(self) -> None:
@@ -217,12 +196,12 @@ class _Managing:
         )
         self._sites.share(groups)
         await self._desk.open(far=looks_at_few(job.grid))
-        settled = {name for name, site in self._log.earlier_sites.items() if site.settled}
+        earlier = self._record.log.earlier_sites
+        settled = {name for name, site in earlier.items() if site.settled}
         await asyncio.to_thread(self._sites.take_up, self._store, self._run.stamp, settled)
         if making is not None:
             await asyncio.to_thread(self._shared.take_up, making, settled)
-        self._log.budget_is(self._time.now, self._keeping.rate_at(0.0))
-        self._saving.begin(self._time.now)
+        self._record.begin(self._accounting.keeping.rate_at(0.0))
         self._watcher.attach(self)
 
     async def _serve(self, door: DoorKeeper) -> RunReport:
@@ -237,7 +216,7 @@ class _Managing:
             self._board.give_up_audits()  # of results that came at the last moment
         await self._look(door)
         interrupted = _is_unfinished(self._board, self._shared)
-        await self._end_leg(interrupted=interrupted)
+        await self._record.end(interrupted=interrupted)
         report = await asyncio.to_thread(self._wrap_up)
         self._watcher.finished(report)
         if not interrupted:
@@ -254,10 +233,6 @@ class _Managing:
             self._watcher.mended(self._nodes.look(door))
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _end_leg(self, *, interrupted: bool) -> None:
-        self._log.seconds, self._log.interrupted = self._time.now, interrupted
-        await self._saving.end(self._time.now)
-
     async def _look(self, door: DoorKeeper) -> None:
         """The log changes here alone, so that a report made in turns is of one moment."""
         fault = self._desk.fault
@@ -265,47 +240,16 @@ class _Managing:
             raise fault
         self._watcher.mended(self._nodes.look(door))
         self._watcher.mended(self._sites.give_up_dropped())
-        log, now = self._log, self._time.now
-        reports = self._sites.reports()
-        measured = log.look(now, reports, self._sites.begun)
-        leg_now = self._time.leg_now
-        self._keep_budget(leg_now, reports)
-        self._keeping.save(now)
-        awake, wall = self._time.awake(leg_now), self._parts.clock.wall()
-        self._learning.look(self._desk.registry.servers, reports, {}, awake, wall)
-        rate = self._keeping.rate_at(leg_now)
-        log.budget_is(now, rate)
-        use = self._keeping.use
-        look = Moment(
-            now,
-            reports,
-            granted={},
-            measured=measured,
-            budget=rate,
-            making_way=False,
-            quota=use,
-            standing=self._standing,
-            ends={},
+        reports, record, keeping = self._sites.reports(), self._record, self._accounting.keeping
+        now = self._time.leg_now
+        self._accounting.observe(now, self._desk.registry.servers, reports)
+        measured = record.observe(
+            reports, self._sites.begun, rate=keeping.rate_at(now), quota=keeping.use
         )
-        self._watcher.look(look)
-        events = len(log.started) + len(log.finished)
-        await in_turns(self._saving.looking(now, events, log.samples.came))
-
-    def _keep_budget(self, now: float, reports: Sequence[Progress]) -> None:
-        self._keeping.look(now, reports)
-        self._log.quota = self._keeping.use
-        use = self._keeping.pause_began()
-        if use is not None:
+        if (use := keeping.pause_began()) is not None:
             self._watcher.paused(use, [])
-
-    def _standing(self, names: Sequence[str] | None) -> Sequence[SiteReport]:
-        if names is None:
-            return standing(self._job.sites, self._log)
-        self._named = self._named or {site.name: site for site in self._job.sites}
-        return standing([self._named[name] for name in names], self._log)
-
-    def _make_report(self) -> ReportMaking:
-        return ReportMaking(self._job.sites, self._job.budget.crawlers, None, self._log)
+        self._watcher.look(record.moment(reports, measured))
+        await in_turns(record.saving())
 
     def _stored(self, result: Received) -> None:
         if result.audit_of is not None:
@@ -325,21 +269,18 @@ class _Managing:
             UnreadPages,  # here: it reads pages
         )
 
-        wall = self._parts.clock.wall()
-        self._learning.finish(
-            self._desk.registry.servers, self._time.awake(self._time.leg_now), wall
-        )
+        self._accounting.finish(self._time.leg_now, self._desk.registry.servers)
         report = msgspec.structs.replace(
-            self._make_report().whole(), grid=grid_report(self._store, self._run.stamp)
+            self._record.report().whole(), grid=grid_report(self._store, self._run.stamp)
         )
-        finished = Finished(report, self._log.progress, self._learning.alphas.alpha)
+        finished = Finished(report, self._record.log.progress, self._accounting.alpha)
         unread = UnreadPages(Collection(self._run.collection))
         remarks = wrap_up(
             self._run,
             self._catalog,
             finished=finished,
-            wall=wall,
-            keeping=self._keeping,
+            wall=self._parts.clock.wall(),
+            keeping=self._accounting.keeping,
             complete=unread.read,
         )
         self._watcher.mended(remarks)

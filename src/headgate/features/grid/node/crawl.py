@@ -7,25 +7,23 @@ import contextlib
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 from msgspec import structs
 
 from headgate.bandwidth.server_tally import ServerTally
 from headgate.control.catalog import Catalog
-from headgate.control.control_loop import ControlLoop
 from headgate.control.forecast import Forecast, Source
-from headgate.control.learning import Learning
 from headgate.control.manager import Manager
 from headgate.crawling.ports import Fetcher, MeasuredFleet, Rates
 from headgate.crawling.progress import Progress, TaskState
 from headgate.engine.budget import BudgetKeeping
-from headgate.engine.clock import RunTime
 from headgate.engine.node import NodeJob, TaskKinds, open_node
 from headgate.engine.parts import Parts
-from headgate.engine.session import FleetTerms, Session, open_working_fleet
+from headgate.engine.session import Accounting, Session, open_session
 from headgate.features.grid.node.leased_tasks import LeasedTask, LeasedTasks, Stage
 from headgate.features.keep.visit_memory import remember_kept
 from headgate.features.survey.task import open_survey_task
@@ -71,45 +69,35 @@ class WorkerLeg:
     _total: float | None = None
     _shared: float = 1.0
     """`pages_share` as it was when the budget was last set."""
-    _time: RunTime = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._time = RunTime(self.parts.clock, 0.0)
 
     async def run(self, settings: FetcherSettings) -> None:
         """Until it is interrupted; raises faults of this machine."""
-        clock, home = self.parts.clock, self.leased_tasks.home
-        keeping = BudgetKeeping(
-            self.budget, RunFolder(home, ""), self.catalog, clock, self.tell
-        )  # fmt: skip
-        learning = Learning.of(self.catalog, self.budget.calendar, ())
+        home = self.leased_tasks.home
+        accounting = Accounting(
+            RunFolder(home, ""), self.catalog, self.budget, self.parts.clock, self.tell
+        )
         self._total, self.interrupted = self.leased_tasks.book.total, ""
         self._shared = self.pages_share
-        manager = Manager.of((), {}, self._capacity(keeping), self.budget.crawlers)
-        parts = structs.replace(self.parts, open_fleet=self._open_fleet)
+        capacity = partial(self._capacity, accounting.keeping)
+        manager = Manager.of((), {}, capacity(), self.budget.crawlers)
         kinds = TaskKinds(survey=open_survey_task, keep=remember_kept)
-        terms = FleetTerms(home, "", settings, kinds=kinds)
-        async with open_working_fleet(
-            parts, terms, self.budget, manager.sites.bytes_left, self._tell_line
-        ) as fleet:
-            control_loop = ControlLoop(
-                manager,
-                fleet,
-                clock=clock,
-                observe=self._look,
-                look_seconds=self.look_seconds,
-                beside=asyncio.to_thread,
-                endless=True,
-            )
-            self._session = Session(control_loop, keeping, learning)
-            control_loop.interrupted = self.interrupted
+        async with open_session(
+            accounting,
+            manager,
+            NodeJob(home, "", settings, kinds=kinds),
+            structs.replace(self.parts, open_fleet=self._open_fleet),
+            self._observe,
+            capacity=capacity,
+            endless=True,
+            look_seconds=self.look_seconds,
+        ) as session:
+            self._session = session
+            session.control_loop.interrupt(self.interrupted)
             try:
-                await self._session.conduct()
+                await session.conduct()
             finally:
                 _stand_still(self.leased_tasks)
                 self._session = None
-                keeping.save_use()
-                learning.finish(fleet.servers(), self._time.awake(control_loop.now), clock.wall())
 
     def own_rate(self) -> float | None:
         """Bytes per second that the owner allows now; None: no bound."""
@@ -129,7 +117,7 @@ class WorkerLeg:
         open_fetcher = leased(
             self.parts.open_fetcher, lambda site: leased_tasks.may_fetch(site, clock.now())
         )
-        node = structs.replace(self.parts.node, open_fetcher=open_fetcher)
+        node = structs.replace(self.parts, open_fetcher=open_fetcher)
         async with open_node(job, node) as fleet:
             yield fleet
 
@@ -158,51 +146,49 @@ class WorkerLeg:
     def servers(self) -> Mapping[str, ServerTally]:
         return {} if self._session is None else self._session.control_loop.fleet.servers()
 
-    def _look(self, now: float, reports: Sequence[Progress], granted: Mapping[str, float]) -> None:
-        leg = self._session
-        assert leg is not None
+    def _observe(
+        self,
+        session: Session,
+        now: float,
+        reports: Sequence[Progress],
+        granted: Mapping[str, float],
+    ) -> None:
         _note(self.leased_tasks, reports, granted)
         for report in reports:
             if report.ended is not None and (work := self.leased_tasks.crawled(report.site)):
-                self._end(work, report)
-        leg.learn(reports, granted, self._time.awake(now), self.parts.clock.wall())
-        self._keep_budget(leg, now, reports)
-        if not leg.control_loop.interrupted:
-            self._stop_and_begin(leg)
+                self._end(session, work, report)
+        session.observe(now, reports, granted)
+        bounds = self.leased_tasks.book.total, self.pages_share
+        if bounds != (self._total, self._shared):
+            self._total, self._shared = bounds
+            session.renew_budget()
+        if not session.over:
+            self._stop_and_begin(session)
 
-    def _end(self, work: LeasedTask, report: Progress) -> None:
+    def _end(self, session: Session, work: LeasedTask, report: Progress) -> None:
         """A task has ended by itself, or because we stopped it."""
-        assert self._session is not None
         if report.reason == MAX_BYTES and not work.has_own_bound:
             report = structs.replace(report, reason=OUTGROWN)
-        ours = (_STANDING_STILL, _LOST, self._session.control_loop.interrupted)
+        ours = (_STANDING_STILL, _LOST, session.control_loop.interrupted)
         if report.state is not TaskState.DONE and report.reason in ours:
             self.leased_tasks.set_back(work, report)
         else:
             self.leased_tasks.end(work, report)
         self.ended()
 
-    def _stop_and_begin(self, leg: Session) -> None:
+    def _stop_and_begin(self, session: Session) -> None:
         now, wall = self.parts.clock.now(), self.parts.clock.wall()
         leased_tasks = self.leased_tasks
         for work in leased_tasks.of(Stage.CRAWLING):
             if work.lost or not leased_tasks.book.is_good(work.lease, now):
-                leg.control_loop.fleet.stop(work.site, _LOST if work.lost else _STANDING_STILL)
+                session.control_loop.fleet.stop(work.site, _LOST if work.lost else _STANDING_STILL)
             elif work.ending:
-                leg.control_loop.fleet.stop(work.site, work.ending)
+                session.control_loop.fleet.stop(work.site, work.ending)
             elif work.is_enough():
-                leg.control_loop.fleet.stop(work.site, OUTGROWN)
+                session.control_loop.fleet.stop(work.site, OUTGROWN)
         for work in leased_tasks.startable(now):
             work.stage = Stage.CRAWLING
-            leg.control_loop.arrive(work.task(wall), _forecast(work))
-
-    def _keep_budget(self, leg: Session, now: float, reports: Sequence[Progress]) -> None:
-        changed = leg.keeping.look(now, reports)
-        leg.keeping.save(now)
-        terms = self.leased_tasks.book.total, self.pages_share
-        if (changed or terms != (self._total, self._shared)) and not leg.over:
-            self._total, self._shared = terms
-            leg.control_loop.set_budget(self._capacity(leg.keeping))
+            session.control_loop.arrive(work.task(wall), _forecast(work))
 
     def _capacity(self, keeping: BudgetKeeping) -> Capacity | None:
         own, total = keeping.capacity, self._total
@@ -212,10 +198,6 @@ class WorkerLeg:
             return own
         leased_part = max(total, _LITTLE)
         return Capacity.constant(leased_part) if own is None else own.at_most(leased_part)
-
-    def _tell_line(self, rate: float, held_back: bool) -> None:
-        if self._session is not None:
-            self._session.tell_line(rate, held_back)
 
 
 def line_rate(budget: Budget, wall: float) -> float | None:
