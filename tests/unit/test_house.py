@@ -52,6 +52,10 @@ VARIADIC = {
 CALLABLES = {"search", "self._parts.make_plan"}
 """Arguments typed as `Callable`, which has positions only."""
 
+OF_A_SESSION = {"BudgetKeeping", "ControlLoop", "Learning", "ReportSaving", "RunTime"}
+"""Clock, budget, learning, control loop and saving of a run: `engine/session.py` alone makes them,
+however a run is begun."""
+
 SUITES = {
     "Catalog": "test_catalog",
     "Clock": "test_clock",
@@ -230,6 +234,17 @@ def test_objects_are_not_finished_by_strangers() -> None:
         if re.fullmatch(r"(self|cls)(\.\w+){2,}", written)
     ]
     assert len(through) <= WRITES_THROUGH_ANOTHER, through
+
+
+def test_only_a_session_wires_what_every_run_has() -> None:
+    makers = {
+        (module.path, made)
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call)
+        and (made := ast.unparse(node.func).partition(".")[0]) in OF_A_SESSION
+    }
+    assert makers == {("engine/session.py", made) for made in OF_A_SESSION}
 
 
 def test_a_class_name_stands_for_one_thing() -> None:

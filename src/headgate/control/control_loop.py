@@ -95,6 +95,10 @@ class ControlLoop(msgspec.Struct):
         """End the crawl in order; it can be resumed."""
         self.interrupted = reason
 
+    def end_when_done(self) -> None:
+        """No further task arrives."""
+        self.endless = False
+
     def look_now(self) -> None:
         """Look at once: something happened that need not wait."""
         self._next_look = -math.inf

@@ -17,7 +17,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from msgspec.structs import replace
 
-from headgate.control.control_loop import ControlLoop
 from headgate.control.manager import Manager
 from headgate.control.run_report import RunLog, make_report
 from headgate.crawling.progress import Progress
@@ -25,6 +24,7 @@ from headgate.engine.budget import is_unlimited
 from headgate.engine.chosen_policy import followed_policy
 from headgate.engine.clock import SystemClock, time_left
 from headgate.engine.forecasting import forecast_sites
+from headgate.engine.session import conducting
 from headgate.features.survey.wrapping_up import registrable_domain
 from headgate.fetching.client import HttpFetcher
 from headgate.frontier.scope import Scope
@@ -93,13 +93,10 @@ class SharedSession:
             else budget_capacity(terms.budget, self._moment(), _WEEKS)
         )
         manager = Manager.of((), {}, self._capacity, terms.budget.crawlers, self._following())
-        self._control_loop = ControlLoop(
-            manager, self.fleet, self._clock, self._look, beside=asyncio.to_thread, endless=True
-        )
+        self._control_loop = conducting(manager, self.fleet, self._clock, self._look, endless=True)
         wall = self._clock.wall()
         stamp = datetime.fromtimestamp(wall, UTC).strftime("%Y%m%d-%H%M%S")
-        self._log = RunLog.of(stamp, wall, None, 0.0)
-        self._log.zone = terms.budget.timetable_zone
+        self._log = RunLog.of(stamp, wall, None, 0.0, zone=terms.budget.timetable_zone)
         self._began = self._clock.now()
         self.fleet.set_total(math.inf if self._capacity is None else self._capacity.rate_at(0.0))
         self.archive = self._opened_archive()
@@ -132,13 +129,13 @@ class SharedSession:
             return None
         _lines.pop(asyncio.get_running_loop(), None)
         self.fleet.finish(reason)
-        self._control_loop.endless = False
+        self._control_loop.end_when_done()
         try:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._running, _CLOSING_SECONDS)
         finally:
             await self.fetcher.close()
-        self._log.interrupted = bool(reason)
+        self._log.end(self._log.seconds, interrupted=bool(reason))
         report, page = self.report(), ""
         if self.archive is not None:
             try:

@@ -23,28 +23,25 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.bandwidth.make_way import MakingWay
-from headgate.control.catalog import Catalog
-from headgate.control.learning import Learning
 from headgate.crawling.ports import Fetcher
 from headgate.crawling.progress import Progress, TaskState
 from headgate.engine.background_fleet import STEP_SECONDS, Heard, Prober
-from headgate.engine.budget import BudgetKeeping
-from headgate.engine.clock import RunTime
 from headgate.engine.parts import Parts
 from headgate.engine.runs import JobKind, open_run
+from headgate.engine.session import Accounting, SavedTime, saved_time
 from headgate.features.survey.log import SurveyFile, SurveyIndex, read_survey
 from headgate.features.survey.report import SurveyReport
 from headgate.features.survey.run import SurveyRun, SurveyTools
-from headgate.features.survey.strategy.entries import NO_MEMORY, Memory
+from headgate.features.survey.strategy.entries import NO_MEMORY
 from headgate.features.survey.strategy.rules import SurveyRules
 from headgate.features.survey.strategy.surveyor import Surveyor
 from headgate.features.survey.wrapping_up import registrable_domain, wrap_up_survey
 from headgate.fetching.client import FetcherSettings
 from headgate.fetching.limits import Limits
 from headgate.model.budget import Budget, QuotaUse
-from headgate.model.errors import UserMistake, WorldFault
+from headgate.model.errors import UserMistake
 from headgate.storage.collection import SURVEY_LOG, Collection, RunFolder
-from headgate.storage.run_state import RunState, drop_budget, load_budget, load_elapsed
+from headgate.storage.run_state import drop_budget
 
 __all__ = ["BY_NODES", "SURVEY_LIMITS", "SurveyJob", "SurveyUnderWay", "SurveyWatcher", "survey"]
 
@@ -121,58 +118,49 @@ async def survey(job: SurveyJob, parts: Parts, watcher: SurveyWatcher) -> Survey
             drop_budget(run)
         with parts.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
-            return await _Survey(job, run, catalog, parts, watcher).run(before)
+            async with saved_time(run, parts.clock) as saved:
+                accounting = Accounting(run, catalog, job.budget, saved.time, watcher.mended)
+                surveyor, ending = await _Survey(job, run, parts, watcher, saved).run(
+                    accounting, before
+                )
+            return await asyncio.to_thread(
+                wrap_up_survey, run, catalog,
+                surveyor=surveyor, ending=ending, seconds=saved.time.now, wall=parts.clock.wall(),
+            )  # fmt: skip
 
 
 class _Survey:
     """One call of `survey`: holds what its steps share."""
 
     def __init__(
-        self, job: SurveyJob, run: RunFolder, catalog: Catalog, parts: Parts, watcher: SurveyWatcher
+        self, job: SurveyJob, run: RunFolder, parts: Parts, watcher: SurveyWatcher, saved: SavedTime
     ) -> None:
         self._job = job
-        self._folder = run
-        self._catalog = catalog
+        self._path = run.path / SURVEY_LOG
         self._parts = parts
         self._watcher = watcher
-        self._time = RunTime(parts.clock, load_elapsed(run))
-        self._state = RunState(run)
-        load_budget(run)  # refuses a damaged file before anything is fetched
-        self._keeping = BudgetKeeping(job.budget, run, catalog, parts.clock, watcher.mended)
+        self._saved = saved
 
-    async def run(self, before: Path | None) -> SurveyReport:
-        """``before``: the log of the previous survey."""
+    async def run(self, accounting: Accounting, before: Path | None) -> tuple[Surveyor, str]:
+        """``before``: the log of the previous survey. Returns why it ended, too."""
         earlier = NO_MEMORY if before is None else SurveyIndex(before)
-        path = self._folder.path / SURVEY_LOG
-        stored = SurveyIndex(path) if path.exists() else NO_MEMORY
+        stored = SurveyIndex(self._path) if self._path.exists() else NO_MEMORY
         surveyor = Surveyor(self._job.rules, registrable_domain(), stored, earlier)
         if before is not None:
             surveyor.remember(read_survey(before))
         surveyor.start(self._job.starts)
-        self._state.save(self._time.now)
-        with contextlib.closing(SurveyFile(path)) as log:
-            try:
-                ending = await self._walk(surveyor, log, earlier)
-            finally:
-                with contextlib.suppress(WorldFault):  # the first fault is the one to tell
-                    await self._state.end(self._time.now)
-        return await asyncio.to_thread(self._wrap_up, surveyor, ending)
-
-    async def _walk(self, surveyor: Surveyor, log: SurveyFile, earlier: Memory) -> str:
-        budget = self._job.budget
-        settings = replace(self._job.fetcher, smooth=budget.make_way)
-        learning = Learning.of(self._catalog, budget.calendar, ())
-        async with self._parts.open_fetcher(settings) as fetcher:
-            line = SurveyLine(fetcher, self._keeping, learning, self._time)
-            tools = SurveyTools(fetcher, log, self._parts.clock, earlier)
-            run = SurveyRun(surveyor, tools)
-            run.hold(line.held)
-            self._watcher.attach(run)
-            try:
-                async with self._yielding(line), self._looked_at(run, line):
-                    return await run.run()
-            finally:
-                line.finish()
+        settings = replace(self._job.fetcher, smooth=self._job.budget.make_way)
+        with contextlib.closing(SurveyFile(self._path)) as log:
+            async with self._parts.open_fetcher(settings) as fetcher:
+                line = SurveyLine(fetcher, accounting)
+                run = SurveyRun(surveyor, SurveyTools(fetcher, log, self._parts.clock, earlier))
+                run.hold(line.held)
+                self._watcher.attach(run)
+                try:
+                    async with self._yielding(line), self._looked_at(run, line):
+                        return surveyor, await run.run()
+                finally:
+                    line.finish()
 
     @contextlib.asynccontextmanager
     async def _yielding(self, line: SurveyLine) -> AsyncIterator[None]:
@@ -199,27 +187,15 @@ class _Survey:
             yield
         finally:
             looking.cancel()
-            self._watcher.look(self._time.now, run)
+            self._watcher.look(self._saved.time.now, run)
 
     def _look(self, run: SurveyRun, line: SurveyLine) -> None:
-        line.look()
+        use = line.look()
         run.hold(line.held)
-        use = self._keeping.pause_began()
         if use is not None:
             self._watcher.paused(use)
-        self._state.save(self._time.now)
-        self._watcher.look(self._time.now, run)
-
-    def _wrap_up(self, surveyor: Surveyor, ending: str) -> SurveyReport:
-        wall = self._parts.clock.wall()
-        return wrap_up_survey(
-            self._folder,
-            self._catalog,
-            surveyor=surveyor,
-            ending=ending,
-            seconds=self._time.now,
-            wall=wall,
-        )
+        self._saved.save()
+        self._watcher.look(self._saved.time.now, run)
 
 
 def _earlier_log(collection: Collection) -> Path | None:
@@ -239,7 +215,7 @@ _PROBED = 8
 class SurveyLine:
     """What a survey may use of the line: the same allowance as a crawl's, for all servers together.
 
-        timetable, quota, `headgate budget` ──► BudgetKeeping ──ceiling──► MakingWay ──► total rate
+        timetable, quota, `headgate budget` ──► Accounting ──ceiling──► MakingWay ──► total rate
         bytes that arrived ──► quota        responses of servers ──► server speeds
 
     Where others use the line too, the total follows its delay twenty times a second, as a crawl's
@@ -248,36 +224,29 @@ class SurveyLine:
     The line of one leg. Invariant: the fetcher's total never exceeds what the budget allows.
     """
 
-    def __init__(
-        self, fetcher: Fetcher, keeping: BudgetKeeping, learning: Learning, time: RunTime
-    ) -> None:
+    def __init__(self, fetcher: Fetcher, accounting: Accounting) -> None:
         self._fetcher = fetcher
-        self._keeping = keeping
-        self._learning = learning
-        self._time = time
+        self._accounting = accounting
         self._way: MakingWay | None = None
         self._set_total()
 
     @property
     def held(self) -> bool:
         """Whether nothing may pass at the moment."""
-        return self._keeping.rate_at(self._time.leg_now) == 0.0
+        return self._rate == 0.0
 
-    def look(self) -> None:
-        """Count what arrived, and set the total rate anew."""
-        now, wall = self._time.leg_now, self._time.clock.wall()
+    def look(self) -> QuotaUse | None:
+        """Count what arrived, and set the total rate anew; the quota, if it was used up since."""
         came = Progress(_SITE, TaskState.CRAWLING, wire_bytes=self._fetcher.carried())
-        self._keeping.look(now, [came])
-        self._keeping.save(now)
-        self._learning.look(self._fetcher.servers, (), {}, self._time.awake(now), wall)
+        now = self._accounting.time.leg_now
+        self._accounting.observe(now, self._fetcher.servers, [came])
         self._set_total()
+        return self._accounting.keeping.pause_began()
 
     def finish(self) -> None:
         """At the end of the leg: save the use of the line and what was learned."""
         self.look()
-        self._keeping.save_use()
-        awake = self._time.awake(self._time.leg_now)
-        self._learning.finish(self._fetcher.servers, awake, self._time.clock.wall())
+        self._accounting.finish(self._accounting.time.leg_now, self._fetcher.servers)
 
     @contextlib.asynccontextmanager
     async def making_way(
@@ -303,8 +272,13 @@ class SurveyLine:
             way.step(asyncio.get_running_loop().time(), self._fetcher.carried())
             self._fetcher.meter.set_total(way.rate)
 
+    @property
+    def _rate(self) -> float | None:
+        """Of the budget now; None: unlimited."""
+        return self._accounting.keeping.rate_at(self._accounting.time.leg_now)
+
     def _set_total(self) -> None:
-        rate = self._keeping.rate_at(self._time.leg_now)
+        rate = self._rate
         total = math.inf if rate is None else rate
         if self._way is not None:
             self._way.set_ceiling(total)

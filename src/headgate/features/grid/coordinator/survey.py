@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from headgate.control.learning import Learning
 from headgate.crawling.progress import Progress
-from headgate.engine.budget import BudgetKeeping
-from headgate.engine.clock import RunTime
 from headgate.engine.runs import JobKind, open_run
+from headgate.engine.session import Accounting, SavedTime, saved_time
 from headgate.features.grid.coordinator.board_store import SqlBoard
 from headgate.features.grid.coordinator.coordinator import ManagerParts, set_placing
 from headgate.features.grid.coordinator.nodes import DoorKeeper, NodeConnections, grid_report
@@ -34,7 +32,7 @@ from headgate.features.survey.strategy.rules import is_internal
 from headgate.features.survey.strategy.server_tree import ServerState, ServerTree
 from headgate.features.survey.strategy.surveyor import Surveyor
 from headgate.features.survey.wrapping_up import registrable_domain, wrap_up_survey
-from headgate.model.errors import HeadgateError, UserMistake, WorldFault
+from headgate.model.errors import HeadgateError, UserMistake
 from headgate.model.grid import GridTerms
 from headgate.model.site import Site
 from headgate.model.task import SurveyedServers, Task
@@ -42,7 +40,6 @@ from headgate.reading.urls import host
 from headgate.storage.catalog.sql_catalog import SqlCatalog
 from headgate.storage.collection import SURVEY_LOG, Collection, RunFolder
 from headgate.storage.journals.journal import Owner
-from headgate.storage.run_state import RunState, load_budget, load_elapsed
 
 __all__ = ["survey_by_nodes"]
 
@@ -79,9 +76,12 @@ async def survey_by_nodes(
         run.save(BY_NODES, b"{}")
         with grid.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
-            return await _SurveyByNodes(
-                job, terms, folder=run, catalog=catalog, grid=grid, watcher=watcher
-            ).run()
+            async with saved_time(run, grid.clock) as saved:
+                accounting = Accounting(run, catalog, job.budget, saved.time, watcher.mended)
+                return await _SurveyByNodes(
+                    job, terms, run, catalog, grid,
+                    watcher=watcher, saved=saved, accounting=accounting,
+                ).run()  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -94,27 +94,20 @@ class _SurveyByNodes:
     catalog: SqlCatalog
     grid: ManagerParts
     watcher: SurveyWatcher
+    saved: SavedTime
+    accounting: Accounting
     surveyor: Surveyor = field(init=False)
     desk: RequestDesk = field(init=False)
     store: SqlBoard = field(init=False)
     tasks: SurveyTasks = field(init=False)
-    _time: RunTime = field(init=False)
-    _keeping: BudgetKeeping = field(init=False)
-    _learning: Learning = field(init=False)
     _sites: GridProgress = field(init=False)
     _nodes: NodeConnections = field(init=False)
-    _state: RunState = field(init=False)
     _brought: list[tuple[str, Progress]] = field(default_factory=list)
     """Tasks whose log was delivered and is not merged yet."""
     _interrupted: str = ""
 
     def __post_init__(self) -> None:
         job, run, clock = self.job, self.folder, self.grid.clock
-        self._time = RunTime(clock, load_elapsed(run))
-        self._state = RunState(run)
-        load_budget(run)
-        self._keeping = BudgetKeeping(job.budget, run, self.catalog, clock, self.watcher.mended)
-        self._learning = Learning.of(self.catalog, job.budget.calendar, ())
         self.surveyor = Surveyor(job.rules, registrable_domain())
         self.tasks = SurveyTasks(self.surveyor, run.stamp, job.fetcher.contact)
         self.store = SqlBoard(self.catalog.database)
@@ -124,14 +117,14 @@ class _SurveyByNodes:
             UploadFiles(run, self.tasks.believable),
             clock,
             DeskTerms(
-                lambda seconds: self._keeping.least_rate(self._time.leg_now, seconds),
+                self.accounting.least_rate,
                 lambda: free_bytes(run.collection), self.terms.reference,
                 lambda: not self.surveyor.ending,  # what was brought may lead to new servers
             ),
         )  # fmt: skip
         set_placing(self.desk, self.terms)
         self.desk.committing.tell = self._stored
-        self._sites = GridProgress(self.desk, lambda _: self._time.now)
+        self._sites = GridProgress(self.desk, lambda _: self.saved.time.now)
         self._nodes = NodeConnections(self.desk, run)
 
     def stop(self, reason: str) -> None:
@@ -145,28 +138,21 @@ class _SurveyByNodes:
     async def run(self) -> SurveyReport:
         path = self.folder.path / SURVEY_LOG
         path.unlink(missing_ok=True)
-        self._state.save(self._time.now)
         self._nodes.begin()
         with contextlib.closing(SurveyFile(path)) as log:
-            try:
-                await asyncio.to_thread(self._take_up)
-                await self._gather_all(log)
-                await asyncio.to_thread(self.store.add_tasks, self.tasks.new())
-                await self.desk.open()
-                self.watcher.attach(self)
-                async with self.grid.open_door(
-                    self.desk, self.desk.registry.revoked_keys()
-                ) as door:
-                    ending = await self._serve(door, log)
-                    if not self._interrupted:
-                        await self.desk.receiving.take_no_more()
-                    report = await asyncio.to_thread(self._wrap_up, ending, log)
-                    if not report.interrupted:
-                        await self._linger(door)
-                await self.desk.close()
-            finally:
-                with contextlib.suppress(WorldFault):  # the first fault is the one to tell
-                    await self._state.end(self._time.now)
+            await asyncio.to_thread(self._take_up)
+            await self._gather_all(log)
+            await asyncio.to_thread(self.store.add_tasks, self.tasks.new())
+            await self.desk.open()
+            self.watcher.attach(self)
+            async with self.grid.open_door(self.desk, self.desk.registry.revoked_keys()) as door:
+                ending = await self._serve(door, log)
+                if not self._interrupted:
+                    await self.desk.receiving.take_no_more()
+                report = await asyncio.to_thread(self._wrap_up, ending, log)
+                if not report.interrupted:
+                    await self._linger(door)
+            await self.desk.close()
         return report
 
     def _take_up(self) -> None:
@@ -227,36 +213,30 @@ class _SurveyByNodes:
         if not self.surveyor.ending:
             remarks += self._sites.give_up_dropped()
         self.watcher.mended(remarks)
-        now, wall = self._time.leg_now, self.grid.clock.wall()
-        self._keeping.look(now, self._sites.reports())
-        self._keeping.save(now)
-        self._learning.look(self.desk.registry.servers, (), {}, self._time.awake(now), wall)
-        use = self._keeping.pause_began()
+        now, servers = self.saved.time.leg_now, self.desk.registry.servers
+        self.accounting.observe(now, servers, self._sites.reports())
+        use = self.accounting.keeping.pause_began()
         if use is not None:
             self.watcher.paused(use)
-        self._state.save(self._time.now)
-        self.watcher.look(self._time.now, self)
+        self.saved.save()
+        self.watcher.look(self.saved.time.now, self)
 
     async def _linger(self, door: DoorKeeper) -> None:
-        until = self._time.now + _LINGER_SECONDS
-        while self.desk.not_told_of_the_end() and self._time.now < until:
+        until = self.saved.time.now + _LINGER_SECONDS
+        while self.desk.not_told_of_the_end() and self.saved.time.now < until:
             self.watcher.mended(self._nodes.look(door))
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _wrap_up(self, ending: str, log: SurveyFile) -> SurveyReport:
         log.commit()
-        wall = self.grid.clock.wall()
-        self._keeping.save_use()
-        self._learning.finish(
-            self.desk.registry.servers, self._time.awake(self._time.leg_now), wall
-        )
+        self.accounting.finish(self.saved.time.leg_now, self.desk.registry.servers)
         return wrap_up_survey(
             self.folder,
             self.catalog,
             surveyor=self.surveyor,
             ending=ending,
-            seconds=self._time.now,
-            wall=wall,
+            seconds=self.saved.time.now,
+            wall=self.grid.clock.wall(),
             grid=grid_report(self.store, self.folder.stamp),
         )
 
