@@ -31,6 +31,7 @@ import numpy as np
 from bench.arguments import parser
 from bench.cut_line import CutLine
 
+from headgate.engine.watcher import Watcher
 from headgate.features.grid.coordinator.board_store import SqlBoard
 from headgate.features.grid.coordinator.coordinator import set_placing
 from headgate.features.grid.coordinator.requests import RequestDesk
@@ -168,14 +169,10 @@ class Way(CutLine):
         return answer
 
 
-class Nobody:
+class Nobody(Watcher[Worker, NodeStatus]):
     """Looks on."""
 
     def told(self, words: Sequence[str]) -> None: ...
-
-    def state(self, status: NodeStatus) -> None: ...
-
-    def attach(self, worker: Worker) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from headgate.engine.watcher import Watcher
 from headgate.features.keep.job import KeepJob, Stoppable
 from headgate.features.keep.keeper import keep
 from headgate.features.keep.recrawl.policies import keep_policy
@@ -109,7 +110,7 @@ class _Sample:
 
 
 @dataclass(slots=True)
-class _Onlooker:
+class _Onlooker(Watcher[Stoppable, KeepStatus]):
     web: _Web
     samples: list[_Sample] = field(default_factory=list)
     visits: int = 0
@@ -117,12 +118,6 @@ class _Onlooker:
     def told(self, words: Sequence[str]) -> None:
         for word in words:
             print(f"  {word}", file=sys.stderr)
-
-    def state(self, status: KeepStatus) -> None:
-        pass
-
-    def attach(self, keeper: Stoppable) -> None:
-        """Nobody stops it."""
 
     async def watch(self, clock: VirtualClock, out: Path) -> None:
         while True:

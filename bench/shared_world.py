@@ -19,18 +19,17 @@ import pyarrow.parquet as pq
 from bench.cut_line import CutLine
 from bench.grid_churn import Nobody
 
-from headgate.control.forecast import Forecast
 from headgate.control.snapshots import Moment
 from headgate.features.grid.coordinator.coordinator import (
-    Interruptible,
     ManagerJob,
     ManagerParts,
+    ManagerWatcher,
     manage,
 )
 from headgate.features.grid.node.owner_limits import GuestRules
 from headgate.features.grid.node.worker import WorkerJob, work
 from headgate.features.grid.protocol import Claim, ClaimAnswer, Idle, SourceAway, TaskDesk
-from headgate.model.budget import Budget, QuotaUse
+from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.grid import GridTerms
 from headgate.model.run_report import RunReport
@@ -88,26 +87,18 @@ class LinkedWeb:
         return found
 
 
-class LookingOn:
+class LookingOn(ManagerWatcher):
     """At a manager."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.reports: list[RunReport] = []
 
-    def opened(self) -> None: ...
+    def look(self, seen: Moment) -> None:
+        seen.standing(None)
 
-    def planned(self, plan: None, forecasts: Mapping[str, Forecast]) -> None: ...
-
-    def look(self, look: Moment) -> None:
-        look.standing(None)
-
-    def mended(self, remarks: Sequence[str]) -> None:
-        self.words += remarks
-
-    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None: ...
-
-    def attach(self, control_loop: Interruptible) -> None: ...
+    def told(self, words: Sequence[str]) -> None:
+        self.words += words
 
     def finished(self, report: RunReport) -> None:
         if not report.interrupted:

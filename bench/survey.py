@@ -28,13 +28,13 @@ import uvloop
 from msgspec.structs import replace
 
 from headgate.engine.real_parts import real_parts
-from headgate.features.survey.job import SURVEY_LIMITS, SurveyJob, SurveyUnderWay, survey
+from headgate.features.survey.job import SURVEY_LIMITS, SurveyJob, SurveyWatcher, survey
 from headgate.features.survey.report import SurveyReport
 from headgate.features.survey.strategy.rules import SurveyRules
 from headgate.fetching.client import FetcherSettings, HttpFetcher
 from headgate.fetching.dns import FixedResolver
 from headgate.frontier.politeness import PolitenessRules
-from headgate.model.budget import Budget, QuotaUse
+from headgate.model.budget import Budget
 from headgate.model.units import UNLIMITED
 from headgate_lab.worlds.virtual_server import addresses, manner_of, starts
 from headgate_lab.worlds.virtual_web import make_web
@@ -51,17 +51,8 @@ class Outcome:
     """What each server counted."""
 
 
-class Nobody:
-    def attach(self, run: SurveyUnderWay) -> None:
-        pass
-
-    def look(self, seconds: float, run: SurveyUnderWay) -> None:
-        pass
-
-    def mended(self, remarks: Sequence[str]) -> None:
-        pass
-
-    def paused(self, use: QuotaUse) -> None:
+class Nobody(SurveyWatcher):
+    def told(self, words: Sequence[str]) -> None:
         pass
 
 

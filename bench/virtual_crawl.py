@@ -22,7 +22,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.watcher import NullWatcher
+from headgate.engine.watcher import Watcher
 from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget, Quota
 from headgate.model.run_report import RunReport
@@ -84,7 +84,7 @@ def crawl_virtually(
     async def run(loop: VirtualLoop) -> tuple[RunReport, float]:
         clock = VirtualClock(loop, begin)
         job = CrawlJob(asked, budget, out, fetcher_settings(asked, "bench"))
-        report = await crawl(job, virtual_parts(clock, servers.answer, line), NullWatcher())
+        report = await crawl(job, virtual_parts(clock, servers.answer, line), Watcher())
         return report, asyncio.get_running_loop().time()
 
     began = time.process_time()

@@ -24,8 +24,7 @@ from bench.promises import RTT_SECONDS, SCENARIOS, Trial, hindsight
 
 from headgate.control.control_loop import ControlLoop
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.watcher import NullWatcher
-from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.features.crawl.job import CrawlJob, CrawlWatcher, crawl
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
 from headgate.scheduling.arrays import FloatArray
@@ -42,7 +41,7 @@ PAUSE_SECONDS = 20.0
 VIRTUAL = [name for name in SCENARIOS if name != "timetable"]
 
 
-class Interference(NullWatcher):
+class Interference(CrawlWatcher):
     """Who changes the budget or breaks off, as the trial has it."""
 
     def __init__(self, trial: Trial, *, resumed: bool) -> None:

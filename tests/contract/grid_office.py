@@ -12,6 +12,7 @@ from msgspec import structs
 from headgate.engine.clock import SystemClock
 from headgate.engine.node import NodeJob
 from headgate.engine.real_parts import real_parts
+from headgate.engine.watcher import Watcher
 from headgate.features.grid.coordinator.board_store import SqlBoard
 from headgate.features.grid.coordinator.fleet import GridFleet
 from headgate.features.grid.coordinator.requests import DeskTerms, RequestDesk
@@ -35,12 +36,8 @@ __all__ = ["grid_in_one_process"]
 _LEASE_SECONDS = 1.5
 
 
-class _Nobody:
+class _Nobody(Watcher[Worker, NodeStatus]):
     def told(self, words: Sequence[str]) -> None: ...
-
-    def state(self, status: NodeStatus) -> None: ...
-
-    def attach(self, worker: Worker) -> None: ...
 
 
 def _new_task(task: Task) -> NewTask:

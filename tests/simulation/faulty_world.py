@@ -30,11 +30,10 @@ from headgate.control.catalog import Catalog
 from headgate.control.completion_forecast import plan_the_rest
 from headgate.control.control_loop import ControlLoop
 from headgate.control.forecast import Forecast
-from headgate.control.snapshots import Moment
 from headgate.engine.fetcher_settings import fetcher_settings
 from headgate.engine.node import NodeParts
-from headgate.features.crawl.job import CrawlJob, crawl
-from headgate.model.budget import Budget, Period, Quota, QuotaUse
+from headgate.features.crawl.job import CrawlJob, CrawlWatcher, crawl
+from headgate.model.budget import Budget, Period, Quota
 from headgate.model.errors import HeadgateError, WorldFault
 from headgate.model.fetch import FetchRequest
 from headgate.model.plan import Plan
@@ -172,7 +171,7 @@ class FaultyWorld:
         return float(self.rng.exponential(0.004))
 
 
-class _Play:
+class _Play(CrawlWatcher):
     """One leg under way; also the watcher of its crawl."""
 
     def __init__(self, world: FaultyWorld, leg: Leg, *, disturbed: bool) -> None:
@@ -294,19 +293,11 @@ class _Play:
         with SqliteCatalog(path) as catalog:
             yield _OfALivingMachine(catalog, self.disk)
 
-    def opened(self) -> None: ...
+    def told(self, words: Sequence[str]) -> None:
+        self._world.said += words
 
-    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None: ...
-
-    def look(self, look: Moment) -> None: ...
-
-    def mended(self, remarks: Sequence[str]) -> None:
-        self._world.said += remarks
-
-    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None: ...
-
-    def attach(self, control_loop: ControlLoop) -> None:
-        self._control_loop = control_loop
+    def attach(self, running: ControlLoop) -> None:
+        self._control_loop = running
 
 
 class _OfALivingMachine:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from headgate.engine.watcher import Watcher
 from headgate.features.keep.job import KeepJob, Stoppable
 from headgate.features.keep.keeper import Keeper, keep
 from headgate.features.keep.recrawl.policies import keep_policy
@@ -89,7 +90,7 @@ class ChangingPages:
 
 
 @dataclass(slots=True)
-class Onlooker:
+class Onlooker(Watcher[Stoppable, KeepStatus]):
     words: list[str] = field(default_factory=list)
     states: list[KeepStatus] = field(default_factory=list)
     keeper: Keeper | None = None
@@ -97,12 +98,12 @@ class Onlooker:
     def told(self, words: Sequence[str]) -> None:
         self.words += words
 
-    def state(self, status: KeepStatus) -> None:
-        self.states.append(status)
+    def look(self, seen: KeepStatus) -> None:
+        self.states.append(seen)
 
-    def attach(self, keeper: Stoppable) -> None:
-        assert isinstance(keeper, Keeper)
-        self.keeper = keeper
+    def attach(self, running: Stoppable) -> None:
+        assert isinstance(running, Keeper)
+        self.keeper = running
 
 
 def site(host: str, **keeping: Any) -> Site:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.watcher import NullWatcher
+from headgate.engine.watcher import Watcher
 from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
@@ -38,7 +38,7 @@ def crawled(out: Path, budget: Budget, *sites: Site) -> dict[str, SiteReport]:
     async def run(loop: VirtualLoop) -> dict[str, SiteReport]:
         clock = VirtualClock(loop, 1_794_751_200.0)
         job = CrawlJob(sites, budget, out, fetcher_settings(sites, "test"))
-        report = await crawl(job, virtual_parts(clock, answer, Line()), NullWatcher())
+        report = await crawl(job, virtual_parts(clock, answer, Line()), Watcher())
         return {site.name: site for site in report.sites}
 
     return run_virtually(run)

@@ -13,12 +13,12 @@ import asyncio, sys
 from pathlib import Path
 from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.watcher import NullWatcher
+from headgate.engine.watcher import Watcher
 from headgate.engine.real_parts import real_parts
 from headgate.model.budget import Budget
 from headgate.model.site import Site
 
-class Opened(NullWatcher):
+class Opened(Watcher):
     def opened(self):
         planning = ("order_repair", "deadline_guard")
         weighing = {*(f"headgate.scheduling.{name}" for name in planning), "numpy"}

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from headgate.engine.fetcher_settings import fetcher_settings
 from headgate.engine.parts import MakePlan
-from headgate.engine.watcher import NullWatcher
-from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.features.crawl.job import CrawlJob, CrawlWatcher, crawl
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import FetchRequest
@@ -51,14 +50,14 @@ async def killed(*_: Any) -> Plan:
     raise WorldFault("the process that makes it ended without an answer")
 
 
-class Reader(NullWatcher):
+class Reader(CrawlWatcher):
     """Of what the user is told."""
 
     def __init__(self) -> None:
         self.remarks: list[str] = []
 
-    def mended(self, remarks: Sequence[str]) -> None:
-        self.remarks += remarks
+    def told(self, words: Sequence[str]) -> None:
+        self.remarks += words
 
 
 def crawled(
@@ -66,13 +65,13 @@ def crawled(
     out: Path,
     bandwidth: BytesPerSecond,
     make_plan: MakePlan = never,
-    watcher: NullWatcher | None = None,
+    watcher: CrawlWatcher | None = None,
 ) -> RunReport:
     async def run(loop: VirtualLoop) -> RunReport:
         clock = VirtualClock(loop, 1_794_751_200.0)
         job = CrawlJob((site,), Budget(bandwidth), out, fetcher_settings((site,), "test"))
         parts = replace(virtual_parts(clock, answer, Line()), make_plan=make_plan)
-        return await crawl(job, parts, watcher or NullWatcher())
+        return await crawl(job, parts, watcher or CrawlWatcher())
 
     return run_virtually(run)
 

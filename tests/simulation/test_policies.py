@@ -12,8 +12,7 @@ import pytest
 from headgate.control.control_loop import ControlLoop
 from headgate.crawling.progress import Progress
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.watcher import NullWatcher
-from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.features.crawl.job import CrawlJob, CrawlWatcher, crawl
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
 from headgate.report.words import policy_words
@@ -62,7 +61,7 @@ def answering(request: FetchRequest, at: float) -> Answer:  # noqa: ARG001 - not
     return Answer(200, headers, body, first_byte_seconds=0.01, address=address)
 
 
-class Rates(NullWatcher):
+class Rates(CrawlWatcher):
     """Notes which rates were in force when."""
 
     def __init__(self) -> None:

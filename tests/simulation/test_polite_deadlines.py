@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.watcher import NullWatcher
+from headgate.engine.watcher import Watcher
 from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
@@ -106,7 +106,7 @@ def crawled(out: Path, servers: list[Server], deadlines: list[float]) -> RunRepo
     async def run(loop: VirtualLoop) -> RunReport:
         clock = VirtualClock(loop, 1_794_751_200.0)
         job = CrawlJob(sites, Budget(BytesPerSecond(BUDGET)), out, fetcher_settings(sites, "test"))
-        return await crawl(job, virtual_parts(clock, answer, Line()), NullWatcher())
+        return await crawl(job, virtual_parts(clock, answer, Line()), Watcher())
 
     return run_virtually(run)
 

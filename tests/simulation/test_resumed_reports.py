@@ -14,8 +14,7 @@ import pytest
 
 from headgate.control.control_loop import ControlLoop
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.watcher import NullWatcher
-from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.features.crawl.job import CrawlJob, CrawlWatcher, crawl
 from headgate.model.budget import Budget
 from headgate.model.errors import WorldFault
 from headgate.model.fetch import FetchRequest
@@ -36,7 +35,7 @@ SITES = tuple(
 )
 
 
-class Dying(NullWatcher):
+class Dying(CrawlWatcher):
     def attach(self, control_loop: ControlLoop) -> None:
         asyncio.get_running_loop().call_later(DEATH, control_loop.interrupt, "interrupted")
 
@@ -52,7 +51,7 @@ def answer(request: FetchRequest, _wall: float) -> Answer:
     return Answer(200, (("content-type", "text/html"),), links.encode())
 
 
-def leg(out: Path, watcher: NullWatcher, crawlers: int, *, resume: bool) -> RunReport:
+def leg(out: Path, watcher: CrawlWatcher, crawlers: int, *, resume: bool) -> RunReport:
     async def run(loop: VirtualLoop) -> RunReport:
         clock = VirtualClock(loop, 1_794_751_200.0)
         settings = fetcher_settings(SITES, "test")
@@ -79,7 +78,7 @@ def test_a_site_dropped_at_its_deadline_is_told_as_stored(
     saved = load_report(run)
     assert saved is not None
 
-    report = leg(tmp_path, NullWatcher(), 1, resume=True)
+    report = leg(tmp_path, CrawlWatcher(), 1, resume=True)
     rows = pq.read_table(run.path / "pages.parquet").to_pylist()
     for site, before in zip(report.sites, saved.sites, strict=True):
         own = [row for row in rows if row["site"] == site.name]

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.watcher import NullWatcher
+from headgate.engine.watcher import Watcher
 from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.focus.topic import RELEVANT
 from headgate.model.budget import Budget
@@ -82,7 +82,7 @@ def crawled(
     async def run(loop: VirtualLoop) -> RunReport:
         job = CrawlJob(sites, budget, out, fetcher_settings(sites, "test"))
         return await crawl(
-            job, virtual_parts(VirtualClock(loop, BEGIN), answering, line), NullWatcher()
+            job, virtual_parts(VirtualClock(loop, BEGIN), answering, line), Watcher()
         )
 
     return Came(run_virtually(run), line)

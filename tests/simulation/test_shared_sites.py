@@ -20,7 +20,7 @@ from bench.shared_world import (
 )
 
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.watcher import NullWatcher
+from headgate.engine.watcher import Watcher
 from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.features.grid.coordinator.progress import LOST
 from headgate.features.grid.scheduler import site_splitting
@@ -99,7 +99,7 @@ def alone(folder: Path, web: LinkedWeb, site: Site) -> Counter[str]:
         await crawl(
             CrawlJob((site,), Budget(UNLIMITED, 5), folder / "alone", settings),
             parts,
-            NullWatcher(),
+            Watcher(),
         )
 
     run_virtually(played)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from headgate.crawling.progress import Progress
 from headgate.engine.fetcher_settings import fetcher_settings
 from headgate.engine.tables_beside import TablesBeside
-from headgate.engine.watcher import NullWatcher
+from headgate.engine.watcher import Watcher
 from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
@@ -73,7 +73,7 @@ def test_it_is_told_in_order(tmp_path: Path, crawlers: int) -> None:
         budget = Budget(UNLIMITED, crawlers=crawlers)
         job = CrawlJob(SITES, budget, tmp_path, fetcher_settings(SITES, "test"))
         parts = replace(virtual_parts(clock, answer, Line()), tables_beside=beside)
-        return await crawl(job, parts, NullWatcher())
+        return await crawl(job, parts, Watcher())
 
     report = run_virtually(run)
     told = noting[0]

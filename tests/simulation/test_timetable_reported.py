@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from headgate.engine.fetcher_settings import fetcher_settings
-from headgate.engine.watcher import NullWatcher
+from headgate.engine.watcher import Watcher
 from headgate.features.crawl.job import CrawlJob, crawl
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
@@ -49,7 +49,7 @@ def crawled(out: Path, line: Line) -> RunReport:
     async def run(loop: VirtualLoop) -> RunReport:
         job = CrawlJob(sites, budget, out, fetcher_settings(sites, "test"))
         parts = virtual_parts(VirtualClock(loop, BEGAN), answer, line)
-        return await crawl(job, parts, NullWatcher())
+        return await crawl(job, parts, Watcher())
 
     return run_virtually(run)
 

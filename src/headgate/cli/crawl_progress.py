@@ -15,6 +15,7 @@ from headgate.cli.terminal import OpeningWords, on_interrupt, say, show, show_js
 from headgate.control.snapshots import Moment, Snapshots
 from headgate.engine.budget import is_unlimited
 from headgate.engine.report_pages import PAGE
+from headgate.engine.watcher import Watcher
 from headgate.features.plan.view.words import what_is_missed
 from headgate.model.run_report import RunReport
 from headgate.report.phrases import foreseen_end, plural
@@ -84,10 +85,10 @@ def conclude(report: RunReport, out: Path, *, as_json: bool, strict: bool = Fals
 _INTERRUPTED_TEXT = 130
 
 
-class CrawlWatch:
+class CrawlWatch(Watcher["Interruptible", Moment]):
     """Watches a crawl: shows snapshots, and turns Ctrl-C into an orderly end.
 
-    The adapter of `headgate.features.crawl.job.Watcher` for a person at a terminal.
+    For a person at a terminal.
     """
 
     def __init__(
@@ -130,10 +131,9 @@ class CrawlWatch:
             missed = what_is_missed(plan)
             say(f"{missed}, by guessed sizes" if plan.guessed else missed)
 
-    def mended(self, remarks: Sequence[str]) -> None:
-        """Repairs of the collection, one remark each."""
-        for remark in remarks:
-            say(remark)
+    def told(self, words: Sequence[str]) -> None:
+        for word in words:
+            say(word)
 
     def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
         """Also printed with --quiet: a crawl that pauses for weeks must say why."""
@@ -142,18 +142,18 @@ class CrawlWatch:
             words += f"; deadlines before that: {', '.join(too_late)}"
         say(words)
 
-    def attach(self, control_loop: Interruptible) -> None:
+    def attach(self, running: Interruptible) -> None:
         self._opening.clear()
-        self._control_loop = control_loop
+        self._control_loop = running
         if self._interrupts:
-            control_loop.interrupt("interrupted")
+            running.interrupt("interrupted")
         if self._view is not None:
             self._view.start()
 
-    def look(self, look: Moment) -> None:
+    def look(self, seen: Moment) -> None:
         if self._view is None:
             return
-        self._view.show(self._snapshots.of(look))
+        self._view.show(self._snapshots.of(seen))
 
     def interrupt(self, loop: asyncio.AbstractEventLoop) -> None:
         """First time: save and end. Second time: end at once; what is stored stays stored."""

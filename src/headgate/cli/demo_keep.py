@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.cli.terminal import on_interrupt, show
+from headgate.engine.watcher import Watcher
 from headgate.model.budget import Budget
 from headgate.model.errors import UserMistake
 from headgate.model.keeping import Keeping
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from headgate.features.demo.keep_page import Kept
     from headgate.features.demo.web import DemoWeb
     from headgate.features.keep.job import Stoppable
-    from headgate.features.keep.status import KeepStatus
 
 __all__ = ["run_keep_demo"]
 
@@ -153,7 +153,7 @@ def _kept(name: str, pages: ChangingWeb, samples: Sequence[tuple[float, int]]) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Watch:
+class _Watch(Watcher["Stoppable", "KeepStatus"]):
     """Prints problems only."""
 
     policy: str
@@ -171,9 +171,6 @@ class _Watch:
         for keeper in self.own:
             keeper.stop()
 
-    def state(self, status: KeepStatus) -> None:
-        pass
-
-    def attach(self, keeper: Stoppable) -> None:
-        self.keepers.append(keeper)
-        self.own.append(keeper)
+    def attach(self, running: Stoppable) -> None:
+        self.keepers.append(running)
+        self.own.append(running)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from headgate.cli.terminal import say
 from headgate.engine.real_parts import real_parts
+from headgate.engine.watcher import Watcher
 from headgate.features.keep.job import KeepJob, Stoppable
 from headgate.features.keep.keeper import keep
 from headgate.features.keep.status import KeepStatus
@@ -19,8 +20,8 @@ __all__ = ["KeepWatch", "heeding_signals", "keep_watched"]
 _ENDED_AT_ONCE = 130
 
 
-class KeepWatch:
-    """The adapter of `headgate.features.keep.keeper.KeepWatcher` for a person, or a log."""
+class KeepWatch(Watcher[Stoppable, KeepStatus]):
+    """For a person, or a log."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -32,15 +33,15 @@ class KeepWatch:
         for word in words:
             say(word)
 
-    def state(self, status: KeepStatus) -> None:
+    def look(self, seen: KeepStatus) -> None:
         if self._quiet:
             return
-        say(status_line(status))
+        say(status_line(seen))
 
-    def attach(self, keeper: Stoppable) -> None:
-        self._keeper = keeper
+    def attach(self, running: Stoppable) -> None:
+        self._keeper = running
         if self._stops:
-            keeper.stop()
+            running.stop()
 
     @property
     def stopped(self) -> bool:

@@ -33,8 +33,7 @@ _MOST_WAIT_SECONDS = 60.0
 
 
 class ManagerWatch(CrawlWatch):
-    """The adapter of `headgate.features.grid.coordinator.coordinator.ManagerWatcher` for a person
-    at a terminal."""
+    """For a person at a terminal."""
 
     goes_on = False
 

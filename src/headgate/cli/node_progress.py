@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from headgate.cli.terminal import on_interrupt, say
 from headgate.engine.real_parts import real_parts
+from headgate.engine.watcher import Watcher
 from headgate.features.grid.node.worker import Worker, WorkerJob, work
 from headgate.features.grid.transport.connection import connected
 from headgate.features.grid.transport.credentials import Token
@@ -23,8 +24,8 @@ _ENDED_AT_ONCE = 130
 _WIDTH = 120
 
 
-class NodeWatch:
-    """The adapter of `headgate.features.grid.node.worker.WorkerWatcher` for a person, or a log."""
+class NodeWatch(Watcher[Worker, NodeStatus]):
+    """For a person, or a log."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -43,20 +44,20 @@ class NodeWatch:
         for word in words:
             say(word)
 
-    def state(self, status: NodeStatus) -> None:
+    def look(self, seen: NodeStatus) -> None:
         if self._quiet:
             return
         if not self._live:
-            say(node_line(status))
+            say(node_line(seen))
             return
         self._clear()
         with suppress(OSError, ValueError):
-            sys.stderr.write(node_line(status)[:_WIDTH])
+            sys.stderr.write(node_line(seen)[:_WIDTH])
             sys.stderr.flush()
         self._shown = True
 
-    def attach(self, worker: Worker) -> None:
-        self._worker = worker
+    def attach(self, running: Worker) -> None:
+        self._worker = running
 
     def begin(self, node: asyncio.Task[NodeStatus]) -> None:
         self._waiting = node

@@ -12,7 +12,8 @@ from pathlib import Path
 from headgate.cli.terminal import on_interrupt, say
 from headgate.engine.real_parts import real_parts
 from headgate.engine.site_inputs import read_text
-from headgate.features.survey.job import SurveyJob, SurveyUnderWay, survey
+from headgate.engine.watcher import Watcher
+from headgate.features.survey.job import SurveyJob, SurveyMoment, SurveyUnderWay, survey
 from headgate.features.survey.report import SurveyReport
 from headgate.features.survey.strategy.rules import StartList, start_url
 from headgate.features.survey.view.text import survey_line
@@ -37,7 +38,7 @@ async def survey_watched(job: SurveyJob, *, quiet: bool) -> SurveyReport:
         watch.close()
 
 
-class SurveyWatch:
+class SurveyWatch(Watcher[SurveyUnderWay, SurveyMoment]):
     """One line, updated in place on a terminal; elsewhere a new line now and then."""
 
     def __init__(self, *, quiet: bool) -> None:
@@ -49,14 +50,14 @@ class SurveyWatch:
         self.goes_on = True
         """It was not interrupted."""
 
-    def attach(self, run: SurveyUnderWay) -> None:
-        self._run = run
+    def attach(self, running: SurveyUnderWay) -> None:
+        self._run = running
 
-    def look(self, seconds: float, run: SurveyUnderWay) -> None:
+    def look(self, seen: SurveyMoment) -> None:
+        seconds, surveyor = seen.seconds, seen.run.surveyor
         if self._quiet or (not self._terminal and seconds - self._said < _LINE_SECONDS):
             return
         self._said = seconds
-        surveyor = run.surveyor
         waiting = sum(tree.waiting for tree in surveyor.trees)
         line = survey_line(
             seconds,
@@ -69,11 +70,11 @@ class SurveyWatch:
         )
         self._write(f"\r\x1b[2K{line}" if self._terminal else f"{line}\n")
 
-    def mended(self, remarks: Sequence[str]) -> None:
-        for remark in remarks:
-            say(remark)
+    def told(self, words: Sequence[str]) -> None:
+        for word in words:
+            say(word)
 
-    def paused(self, use: QuotaUse) -> None:
+    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:  # noqa: ARG002 - none
         """Also printed with --quiet: a survey that pauses for weeks must say why."""
         say(quota_is_used_up(use))
 

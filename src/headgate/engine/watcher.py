@@ -1,39 +1,52 @@
-"""The watcher of a crawl that nobody watches."""
+"""Who looks on while something runs: a terminal, a log, a user's callbacks, a test."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from headgate.control.control_loop import ControlLoop
-from headgate.control.forecast import Forecast
-from headgate.control.snapshots import Moment
-from headgate.model.budget import QuotaUse
-from headgate.model.plan import Plan
+if TYPE_CHECKING:
+    from headgate.control.forecast import Forecast
+    from headgate.model.budget import QuotaUse
+    from headgate.model.plan import Plan
+    from headgate.model.run_report import RunReport
 
-__all__ = ["NullWatcher"]
+__all__ = ["Watcher"]
 
 _log = logging.getLogger("headgate")
 
+Running = TypeVar("Running", contravariant=True)
+Seen = TypeVar("Seen", contravariant=True)
 
-class NullWatcher:
-    """A `headgate.features.crawl.job.Watcher` that only logs repairs."""
+
+class Watcher(Generic[Running, Seen]):
+    """Does nothing but log what it is told; a watcher has the methods that it wants.
+
+    Of what is ``Running`` (a crawl, a survey, a keeper, a node), and of what is ``Seen`` of it from
+    time to time. Called from the event loop, so each method must return quickly.
+    """
 
     def opened(self) -> None:
-        pass
+        """The collection is locked; next come forecasts and the crawl."""
 
     def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
-        pass
+        """``plan`` is None for a crawl without a limit, one that ended before it was made, and one
+        by nodes."""
 
-    def look(self, look: Moment) -> None:
-        pass
+    def attach(self, running: Running) -> None:
+        """It has begun, and can be stopped from now on."""
 
-    def mended(self, remarks: Sequence[str]) -> None:
-        for remark in remarks:
-            _log.warning("%s", remark)
+    def look(self, seen: Seen) -> None:
+        """Its present state: a crawl's and a survey's twice a second, a keeper's every minute."""
+
+    def told(self, words: Sequence[str]) -> None:
+        """Messages for the user, a sentence each: what was repaired, what went wrong."""
+        for word in words:
+            _log.warning("%s", word)
 
     def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
-        pass
+        """The quota is used up; ``too_late`` are sites with deadlines before the next period."""
 
-    def attach(self, control_loop: ControlLoop) -> None:
-        pass
+    def finished(self, report: RunReport) -> None:
+        """The run is over; its manager may continue to answer nodes."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,9 +17,8 @@ import msgspec
 import uvloop
 from tests.machine import peak_bytes
 
-from headgate.control.control_loop import ControlLoop
 from headgate.engine.real_parts import real_parts
-from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.features.crawl.job import CrawlJob, CrawlWatcher, crawl
 from headgate.fetching.client import FetcherSettings
 from headgate.fetching.limits import Limits
 from headgate.model.budget import Budget
@@ -28,18 +28,8 @@ from headgate.model.units import UNLIMITED
 LIMITS = Limits(connect_seconds=3.0, first_byte_seconds=1.5, stall_seconds=1.0, total_seconds=4.0)
 
 
-class Nobody:
-    def opened(self) -> None: ...
-
-    def planned(self, *_: object) -> None: ...
-
-    def look(self, *_: object, **__: object) -> None: ...
-
-    def mended(self, *_: object) -> None: ...
-
-    def paused(self, *_: object) -> None: ...
-
-    def attach(self, control_loop: ControlLoop) -> None: ...
+class Nobody(CrawlWatcher):
+    def told(self, words: Sequence[str]) -> None: ...
 
 
 def main() -> None:

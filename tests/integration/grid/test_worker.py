@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from tests.acceptance.small_web import SmallWeb, serving
 
 from headgate.engine.real_parts import real_parts
+from headgate.engine.watcher import Watcher
 from headgate.features.crawl.from_python import crawl
 from headgate.features.grid.node.crawl import WorkerLeg
 from headgate.features.grid.node.leased_tasks import LeasedTask
@@ -49,18 +50,15 @@ LEASE_SECONDS = 3.0
 
 
 @dataclass
-class LookingOn:
+class LookingOn(Watcher[Worker, NodeStatus]):
     words: list[str] = field(default_factory=list)
     worker: Worker | None = None
 
     def told(self, words: Sequence[str]) -> None:
         self.words += words
 
-    def state(self, status: NodeStatus) -> None:
-        pass
-
-    def attach(self, worker: Worker) -> None:
-        self.worker = worker
+    def attach(self, running: Worker) -> None:
+        self.worker = running
 
 
 @dataclass

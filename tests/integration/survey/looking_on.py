@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from headgate.engine.parts import Parts
 from headgate.engine.real_parts import real_parts
-from headgate.features.survey.job import SurveyUnderWay
+from headgate.features.survey.job import SurveyMoment, SurveyUnderWay, SurveyWatcher
 from headgate.fetching.client import HttpFetcher
 from headgate.fetching.dns import FixedResolver
 from headgate.model.budget import QuotaUse
 
 
 @dataclass
-class Nobody:
+class Nobody(SurveyWatcher):
     """Interrupts once so many requests are stored, or at a pause if asked to."""
 
     most: float = math.inf
@@ -27,17 +27,17 @@ class Nobody:
     said: list[str] = field(default_factory=list)
     run: SurveyUnderWay | None = None
 
-    def attach(self, run: SurveyUnderWay) -> None:
-        self.run = run
+    def attach(self, running: SurveyUnderWay) -> None:
+        self.run = running
 
-    def look(self, seconds: float, run: SurveyUnderWay) -> None:  # noqa: ARG002 - a port's
-        if run.stored >= self.most:
-            run.stop("interrupted")
+    def look(self, seen: SurveyMoment) -> None:
+        if seen.run.stored >= self.most:
+            seen.run.stop("interrupted")
 
-    def mended(self, remarks: Sequence[str]) -> None:
-        self.said += remarks
+    def told(self, words: Sequence[str]) -> None:
+        self.said += words
 
-    def paused(self, use: QuotaUse) -> None:
+    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:  # noqa: ARG002
         self.pauses.append(use)
         if self.stop_at_pause and self.run is not None:
             self.run.stop("interrupted")

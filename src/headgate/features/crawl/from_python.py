@@ -18,7 +18,7 @@ from headgate.engine.fetcher_settings import fetcher_settings
 from headgate.engine.node import Listening
 from headgate.engine.real_parts import real_parts
 from headgate.engine.site_inputs import ready_sites
-from headgate.engine.watcher import NullWatcher
+from headgate.engine.watcher import Watcher
 from headgate.features.crawl.job import CrawlJob
 from headgate.features.crawl.job import crawl as crawl_job
 from headgate.features.crawl.request import sites_of_urls
@@ -58,9 +58,8 @@ class Callbacks(TypedDict, total=False):
     """Called with the state of the crawl a few times a second; a slow callback misses some."""
 
 
-class Participant(NullWatcher):
-    """The `headgate.features.crawl.job.Watcher` that calls a user's callbacks; used for one
-    crawl."""
+class Participant(Watcher[ControlLoop, Moment]):
+    """Calls a user's callbacks; used for one crawl."""
 
     def __init__(self, callbacks: Callbacks) -> None:
         self._follow = callbacks.get("follow")

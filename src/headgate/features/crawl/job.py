@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -45,12 +45,12 @@ from headgate.engine.session import (
     mend_crawl_memories,
     open_session,
 )
+from headgate.engine.watcher import Watcher
 from headgate.engine.wrapping_up import Finished, wrap_up
 from headgate.fetching.client import FetcherSettings
 from headgate.frontier.scope import host_of
 from headgate.model.budget import Budget, QuotaUse
 from headgate.model.errors import HeadgateError
-from headgate.model.plan import Plan
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.storage.collection import Collection, RunFolder
@@ -61,7 +61,7 @@ from headgate.storage.run_state import drop_budget
 if TYPE_CHECKING:  # few crawls have one queue
     from headgate.crawling.common_queue import KnownSpeed
 
-__all__ = ["CrawlJob", "Watcher", "crawl"]
+__all__ = ["CrawlJob", "CrawlWatcher", "crawl"]
 
 _FEW_SITES = 100
 """Up to so many sites have journal and WARC files of their own; among more, small ones share."""
@@ -84,33 +84,10 @@ class CrawlJob(msgspec.Struct, frozen=True):
     """With ``resume``: the bandwidth was given anew, and replaces what `headgate budget` set."""
 
 
-class Watcher(Protocol):
-    """An observer of a crawl. Called from the event loop, so it must return quickly."""
-
-    def opened(self) -> None:
-        """The collection is locked; next come forecasts and the crawl."""
-        ...
-
-    def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
-        """``plan`` is None for a crawl without a limit, or one that ended before it was made."""
-        ...
-
-    def look(self, look: Moment) -> None: ...
-
-    def mended(self, remarks: Sequence[str]) -> None:
-        """Something in the collection was lost or damaged and was repaired; a sentence each."""
-        ...
-
-    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:
-        """The quota is used up; ``too_late`` are sites with deadlines before the next period."""
-        ...
-
-    def attach(self, control_loop: ControlLoop) -> None:
-        """The crawl starts; it can be interrupted from now on."""
-        ...
+CrawlWatcher: TypeAlias = Watcher[ControlLoop, Moment]
 
 
-async def crawl(job: CrawlJob, parts: Parts, watcher: Watcher) -> RunReport:
+async def crawl(job: CrawlJob, parts: Parts, watcher: CrawlWatcher) -> RunReport:
     """Crawl; the report is also in the run's folder."""
     collection = Collection(job.out)
     clock = parts.clock
@@ -124,7 +101,7 @@ async def crawl(job: CrawlJob, parts: Parts, watcher: Watcher) -> RunReport:
         save_ignore_rules(collection.path, job.sites)
         watcher.opened()
         with parts.open_catalog(collection.catalog) as catalog:
-            watcher.mended(mend_crawl_memories(collection, run, catalog, job.sites))
+            watcher.told(mend_crawl_memories(collection, run, catalog, job.sites))
             catalog.begin_run(run.stamp, clock.wall(), job.request.decode() or "{}")
             return await _Crawl(
                 job, run, catalog=catalog, parts=parts, watcher=watcher, following=following
@@ -140,7 +117,7 @@ class _Crawl:
         run: RunFolder,
         catalog: Catalog,
         parts: Parts,
-        watcher: Watcher,
+        watcher: CrawlWatcher,
         following: PolicyPort | None,
     ) -> None:
         self._job = job
@@ -176,7 +153,7 @@ class _Crawl:
             sites, job.budget, self._catalog, Collection(job.out), _moment(parts.clock)
         )
         accounting = Accounting(
-            self._run, self._catalog, job.budget, record.time, self._watcher.mended, sites=sites
+            self._run, self._catalog, job.budget, record.time, self._watcher.told, sites=sites
         )
         manager = Manager.of(
             _by_deadline(self._with_time_left(record.time.now)),
@@ -248,7 +225,7 @@ class _Crawl:
                 self._job.sites, self._job.budget, known, start, now, used
             )
         except (HeadgateError, OSError) as fault:  # no reason to lose what is being crawled
-            self._watcher.mended([f"There is no plan to compare with: {fault}."])
+            self._watcher.told([f"There is no plan to compare with: {fault}."])
             return
         self._record.promise(plan)
         if not manager.done:
@@ -309,7 +286,7 @@ class _Crawl:
             self._run, self._catalog, finished, self._parts.clock.wall(), session.keeping,
             tables_written=tables_written,
         )  # fmt: skip
-        self._watcher.mended(remarks)
+        self._watcher.told(remarks)
         return report
 
 

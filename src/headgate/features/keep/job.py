@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from headgate.engine.site_inputs import access_beside, asked_bandwidth, ready_sites
+from headgate.engine.watcher import Watcher
 from headgate.features.keep.recrawl.policies import DEFAULT_POLICY, KeepPolicy, keep_policy
 from headgate.features.keep.status import KeepStatus
 from headgate.frontier.scope import Scope, host_key, is_web_url
@@ -79,20 +80,8 @@ class Stoppable(Protocol):
         ...
 
 
-class KeepWatcher(Protocol):
-    """An observer of a keeper. Called from the event loop, so it must return quickly."""
-
-    def told(self, words: Sequence[str]) -> None:
-        """Messages for the user, a sentence each."""
-        ...
-
-    def state(self, status: KeepStatus) -> None:
-        """Called every minute, and at the end."""
-        ...
-
-    def attach(self, keeper: Stoppable) -> None:
-        """It can be stopped from now on."""
-        ...
+KeepWatcher: TypeAlias = Watcher[Stoppable, KeepStatus]
+"""It sees the status every minute, and at the end."""
 
 
 @dataclass(slots=True)

@@ -252,7 +252,7 @@ class Keeper:
         status = self.state.save(
             self._clock.wall(), self._visits.shown, keeping, self._notices, running=running
         )
-        self._watcher.state(status)
+        self._watcher.look(status)
         return status
 
     def _take_file(self) -> None:

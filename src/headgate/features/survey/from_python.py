@@ -8,7 +8,8 @@ from pathlib import Path
 
 from headgate.engine.event_loop import run_blocking
 from headgate.engine.real_parts import real_parts
-from headgate.features.survey.job import SURVEY_LIMITS, SurveyJob, SurveyUnderWay
+from headgate.engine.watcher import Watcher
+from headgate.features.survey.job import SURVEY_LIMITS, SurveyJob, SurveyMoment, SurveyUnderWay
 from headgate.features.survey.job import survey as survey_job
 from headgate.features.survey.report import SurveyReport
 from headgate.features.survey.strategy.rules import SurveyRules, start_url
@@ -65,18 +66,8 @@ def _start(word: str) -> str:
     return url
 
 
-class _Nobody:
-    """A watcher that only logs repairs and pauses."""
+class _Nobody(Watcher[SurveyUnderWay, SurveyMoment]):
+    """Logs pauses, too."""
 
-    def attach(self, run: SurveyUnderWay) -> None:
-        pass
-
-    def look(self, seconds: float, run: SurveyUnderWay) -> None:
-        pass
-
-    def mended(self, remarks: Sequence[str]) -> None:
-        for remark in remarks:
-            _log.warning("%s", remark)
-
-    def paused(self, use: QuotaUse) -> None:
+    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None:  # noqa: ARG002 - it has no deadlines
         _log.warning("%s", quota_is_used_up(use))

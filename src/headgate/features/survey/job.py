@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -29,6 +29,7 @@ from headgate.engine.background_fleet import STEP_SECONDS, Heard, Prober
 from headgate.engine.parts import Parts
 from headgate.engine.runs import JobKind, open_run
 from headgate.engine.session import Accounting, SavedTime, saved_time
+from headgate.engine.watcher import Watcher
 from headgate.features.survey.log import SurveyFile, SurveyIndex, read_survey
 from headgate.features.survey.report import SurveyReport
 from headgate.features.survey.run import SurveyRun, SurveyTools
@@ -43,7 +44,15 @@ from headgate.model.errors import UserMistake
 from headgate.storage.collection import SURVEY_LOG, Collection, RunFolder
 from headgate.storage.run_state import drop_budget
 
-__all__ = ["BY_NODES", "SURVEY_LIMITS", "SurveyJob", "SurveyUnderWay", "SurveyWatcher", "survey"]
+__all__ = [
+    "BY_NODES",
+    "SURVEY_LIMITS",
+    "SurveyJob",
+    "SurveyMoment",
+    "SurveyUnderWay",
+    "SurveyWatcher",
+    "survey",
+]
 
 SURVEY_LIMITS = Limits(connect_seconds=10.0, first_byte_seconds=20.0, total_seconds=120.0)
 """A survey need not wait longer for a server."""
@@ -83,22 +92,15 @@ class SurveyUnderWay(Protocol):
         ...
 
 
-class SurveyWatcher(Protocol):
-    """An observer of a survey; called from the event loop."""
+class SurveyMoment(msgspec.Struct, frozen=True):
+    """A running survey at one moment."""
 
-    def attach(self, run: SurveyUnderWay) -> None: ...
+    seconds: float
+    """Those of the run, its earlier legs included."""
+    run: SurveyUnderWay
 
-    def look(self, seconds: float, run: SurveyUnderWay) -> None:
-        """``seconds`` are those of the run, its earlier legs included."""
-        ...
 
-    def mended(self, remarks: Sequence[str]) -> None:
-        """Remarks for the user, one sentence each."""
-        ...
-
-    def paused(self, use: QuotaUse) -> None:
-        """The quota is used up."""
-        ...
+SurveyWatcher: TypeAlias = Watcher[SurveyUnderWay, SurveyMoment]
 
 
 async def survey(job: SurveyJob, parts: Parts, watcher: SurveyWatcher) -> SurveyReport:
@@ -119,7 +121,7 @@ async def survey(job: SurveyJob, parts: Parts, watcher: SurveyWatcher) -> Survey
         with parts.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
             async with saved_time(run, parts.clock) as saved:
-                accounting = Accounting(run, catalog, job.budget, saved.time, watcher.mended)
+                accounting = Accounting(run, catalog, job.budget, saved.time, watcher.told)
                 surveyor, ending = await _Survey(job, run, parts, watcher, saved).run(
                     accounting, before
                 )
@@ -187,15 +189,15 @@ class _Survey:
             yield
         finally:
             looking.cancel()
-            self._watcher.look(self._saved.time.now, run)
+            self._watcher.look(SurveyMoment(self._saved.time.now, run))
 
     def _look(self, run: SurveyRun, line: SurveyLine) -> None:
         use = line.look()
         run.hold(line.held)
         if use is not None:
-            self._watcher.paused(use)
+            self._watcher.paused(use, ())
         self._saved.save()
-        self._watcher.look(self._saved.time.now, run)
+        self._watcher.look(SurveyMoment(self._saved.time.now, run))
 
 
 def _earlier_log(collection: Collection) -> Path | None:

@@ -11,23 +11,23 @@ restart: tasks and leases are in the catalog.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 
-from headgate.control.forecast import Forecast
 from headgate.control.snapshots import Moment
 from headgate.crawling.background_tasks import in_turns
 from headgate.crawling.ports import MachineClock
 from headgate.engine.forecasting import forecast_sites
 from headgate.engine.runs import JobKind, open_run
 from headgate.engine.session import Accounting, RunRecord, mend_crawl_memories
+from headgate.engine.watcher import Watcher
 from headgate.engine.wrapping_up import Finished, wrap_up
 from headgate.features.grid.coordinator.board_store import SqlBoard
 from headgate.features.grid.coordinator.nodes import DoorKeeper, NodeConnections, grid_report
@@ -41,7 +41,7 @@ from headgate.features.grid.protocol import TaskDesk
 from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.placement_policies import ByDistance, GridView, Placing
 from headgate.features.grid.scheduler.records import BoardState, BoardTerms
-from headgate.model.budget import Budget, QuotaUse
+from headgate.model.budget import Budget
 from headgate.model.grid import GridTerms, Mode, Placement
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
@@ -88,26 +88,7 @@ class Interruptible(Protocol):
         ...
 
 
-class ManagerWatcher(Protocol):
-    """An observer of a manager. Called from the event loop, so it must return quickly."""
-
-    def opened(self) -> None: ...
-
-    def planned(self, plan: None, forecasts: Mapping[str, Forecast]) -> None: ...
-
-    def look(self, look: Moment) -> None: ...
-
-    def mended(self, remarks: Sequence[str]) -> None:
-        """Messages for the user, a sentence each."""
-        ...
-
-    def paused(self, use: QuotaUse, too_late: Sequence[str]) -> None: ...
-
-    def attach(self, manager: Interruptible) -> None: ...
-
-    def finished(self, report: RunReport) -> None:
-        """The run is over; the manager may continue to answer nodes."""
-        ...
+ManagerWatcher: TypeAlias = Watcher[Interruptible, Moment]
 
 
 async def manage(job: ManagerJob, parts: ManagerParts, watcher: ManagerWatcher) -> RunReport:
@@ -120,7 +101,7 @@ async def manage(job: ManagerJob, parts: ManagerParts, watcher: ManagerWatcher) 
         save_ignore_rules(collection.path, job.sites)
         watcher.opened()
         with parts.open_catalog(collection.catalog) as catalog:
-            watcher.mended(mend_crawl_memories(collection, run, catalog, job.sites))
+            watcher.told(mend_crawl_memories(collection, run, catalog, job.sites))
             catalog.begin_run(run.stamp, clock.wall(), job.request.decode())
             return await _Managing(job, run, catalog, parts, watcher).run()
 
@@ -140,7 +121,7 @@ class _Managing:
         self._parts, self._watcher = parts, watcher
         self._record = RunRecord(run, parts.clock, job.sites, job.budget, load_report(run))
         self._time = self._record.time
-        self._accounting = Accounting(run, catalog, job.budget, self._time, watcher.mended)
+        self._accounting = Accounting(run, catalog, job.budget, self._time, watcher.told)
         self._board = Board(BoardTerms(job.grid.lease))
         self._store = SqlBoard(catalog.database)
         self._desk = RequestDesk(
@@ -206,7 +187,7 @@ class _Managing:
 
     async def _serve(self, door: DoorKeeper) -> RunReport:
         while not (self._interrupted or _over(self._desk, self._shared)):
-            self._watcher.mended(await self._shared.look())
+            self._watcher.told(await self._shared.look())
             await self._look(door)
             await asyncio.sleep(_LOOK_SECONDS)
         if not self._interrupted:
@@ -230,7 +211,7 @@ class _Managing:
             told = not self._desk.not_told_of_the_end()
             if self._job.once and (told or self._time.now > until):
                 return
-            self._watcher.mended(self._nodes.look(door))
+            self._watcher.told(self._nodes.look(door))
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _look(self, door: DoorKeeper) -> None:
@@ -238,8 +219,8 @@ class _Managing:
         fault = self._desk.fault
         if fault is not None:
             raise fault
-        self._watcher.mended(self._nodes.look(door))
-        self._watcher.mended(self._sites.give_up_dropped())
+        self._watcher.told(self._nodes.look(door))
+        self._watcher.told(self._sites.give_up_dropped())
         reports, record, keeping = self._sites.reports(), self._record, self._accounting.keeping
         now = self._time.leg_now
         self._accounting.observe(now, self._desk.registry.servers, reports)
@@ -283,7 +264,7 @@ class _Managing:
             keeping=self._accounting.keeping,
             complete=unread.read,
         )
-        self._watcher.mended(remarks)
+        self._watcher.told(remarks)
         return report
 
 

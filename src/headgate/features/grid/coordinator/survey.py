@@ -25,7 +25,7 @@ from headgate.features.grid.protocol import Manifest, decoded, encoded
 from headgate.features.grid.scheduler.board import Board
 from headgate.features.grid.scheduler.records import BoardState, BoardTerms, NewTask
 from headgate.features.survey.entries import changed
-from headgate.features.survey.job import BY_NODES, SurveyJob, SurveyWatcher
+from headgate.features.survey.job import BY_NODES, SurveyJob, SurveyMoment, SurveyWatcher
 from headgate.features.survey.log import SurveyFile, SurveyIndex, read_survey
 from headgate.features.survey.report import SurveyReport
 from headgate.features.survey.strategy.rules import is_internal
@@ -77,7 +77,7 @@ async def survey_by_nodes(
         with grid.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
             async with saved_time(run, grid.clock) as saved:
-                accounting = Accounting(run, catalog, job.budget, saved.time, watcher.mended)
+                accounting = Accounting(run, catalog, job.budget, saved.time, watcher.told)
                 return await _SurveyByNodes(
                     job, terms, run, catalog, grid,
                     watcher=watcher, saved=saved, accounting=accounting,
@@ -212,19 +212,19 @@ class _SurveyByNodes:
         remarks = self._nodes.look(door)
         if not self.surveyor.ending:
             remarks += self._sites.give_up_dropped()
-        self.watcher.mended(remarks)
+        self.watcher.told(remarks)
         now, servers = self.saved.time.leg_now, self.desk.registry.servers
         self.accounting.observe(now, servers, self._sites.reports())
         use = self.accounting.keeping.pause_began()
         if use is not None:
-            self.watcher.paused(use)
+            self.watcher.paused(use, ())
         self.saved.save()
-        self.watcher.look(self.saved.time.now, self)
+        self.watcher.look(SurveyMoment(self.saved.time.now, self))
 
     async def _linger(self, door: DoorKeeper) -> None:
         until = self.saved.time.now + _LINGER_SECONDS
         while self.desk.not_told_of_the_end() and self.saved.time.now < until:
-            self.watcher.mended(self._nodes.look(door))
+            self.watcher.told(self._nodes.look(door))
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _wrap_up(self, ending: str, log: SurveyFile) -> SurveyReport:

@@ -19,10 +19,10 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from headgate.control.catalog import Catalog
 from headgate.engine.parts import Parts
+from headgate.engine.watcher import Watcher
 from headgate.features.grid.node.backoff import Backoff, Wakeups
 from headgate.features.grid.node.bandwidth import CoordinatorBandwidth
 from headgate.features.grid.node.claims import ClaimLoop, TaskClaim
@@ -40,7 +40,7 @@ from headgate.model.grid import NodeStatus
 from headgate.model.units import format_duration
 from headgate.storage.collection import Collection
 
-__all__ = ["Worker", "WorkerJob", "WorkerWatcher", "work"]
+__all__ = ["Worker", "WorkerJob", "work"]
 
 _LOOK_SECONDS = 1.0
 _DISK_LOOKS = 5
@@ -68,23 +68,11 @@ class WorkerJob:
     """End when no task is left for any node."""
 
 
-class WorkerWatcher(Protocol):
-    """An observer of a node. Called from the event loop, so it must return quickly."""
-
-    def told(self, words: Sequence[str]) -> None: ...
-
-    def state(self, status: NodeStatus) -> None: ...
-
-    def attach(self, worker: Worker) -> None:
-        """It can be stopped from now on."""
-        ...
-
-
 async def work(
     job: WorkerJob,
     parts: Parts,
     source: TaskSource,
-    watcher: WorkerWatcher,
+    watcher: Watcher[Worker, NodeStatus],
     state_seconds: float = _STATE_SECONDS,
     look_seconds: float = _LOOK_SECONDS,
 ) -> NodeStatus:
@@ -115,7 +103,7 @@ class Worker:
     job: WorkerJob
     parts: Parts
     source: TaskSource
-    watcher: WorkerWatcher
+    watcher: Watcher[Worker, NodeStatus]
     catalog: Catalog
     state_seconds: float
     look_seconds: float
@@ -318,7 +306,7 @@ class Worker:
 
     async def _show(self) -> None:
         while True:
-            self.watcher.state(self._status())
+            self.watcher.look(self._status())
             await asyncio.sleep(self.state_seconds)
 
     def _status(self, state: str = "") -> NodeStatus:
