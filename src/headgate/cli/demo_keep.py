@@ -153,7 +153,7 @@ def _kept(name: str, pages: ChangingWeb, samples: Sequence[tuple[float, int]]) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Watch(Watcher["Stoppable", "KeepStatus"]):
+class _Watch(Watcher["Stoppable", object]):
     """Prints problems only."""
 
     policy: str

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from headgate.cli.keep_progress import KeepWatch, heeding_signals
-from headgate.cli.manager_progress import grid_parts
-from headgate.cli.terminal import say
+from headgate.cli.manager_progress import grid_parts, managed
 from headgate.engine.real_parts import real_parts
 from headgate.engine.site_inputs import read_text
-from headgate.features.grid.coordinator.catalog import only_manager
 from headgate.features.grid.coordinator.endpoint import DoorPlace
 from headgate.features.grid.coordinator.keep import keep_by_nodes
 from headgate.features.keep.job import KeepJob, KeepRequest
 from headgate.features.keep.status import KeepStatus
 from headgate.model.budget import Budget
-from headgate.model.errors import WorldFault
 from headgate.model.grid import GridTerms
 from headgate.site_file.parsing import SiteFile
 
 __all__ = ["keep_request", "keep_with_nodes"]
-
-_MOST_WAIT_SECONDS = 60.0
 
 
 def keep_request(args: argparse.Namespace) -> KeepRequest:
@@ -39,21 +33,14 @@ def keep_request(args: argparse.Namespace) -> KeepRequest:
 async def keep_with_nodes(
     job: KeepJob, terms: GridTerms, place: DoorPlace, catalog: str, *, quiet: bool
 ) -> KeepStatus:
-    """If the catalog fails, wait for it: nodes keep their results and retry."""
     watch = heeding_signals(KeepWatch(quiet=quiet))
     job, parts = _without_making_way(job), real_parts()
-    wait = 1.0
-    while True:
-        try:
-            async with only_manager(catalog, say) as waited:
-                grid = await grid_parts(place, job.out, catalog, took_over=waited)
-                return await keep_by_nodes(job, terms, parts, grid, watch)
-        except WorldFault as fault:
-            if watch.stopped:
-                raise
-            say(f"{fault}; trying again in {wait:g} s")
-        await asyncio.sleep(wait)
-        wait = min(2 * wait, _MOST_WAIT_SECONDS)
+
+    async def once(waited: bool) -> KeepStatus:
+        grid = await grid_parts(place, job.out, catalog, took_over=waited)
+        return await keep_by_nodes(job, terms, parts, grid, watch)
+
+    return await managed(catalog, once, lambda: not watch.stopped)
 
 
 def _without_making_way(job: KeepJob) -> KeepJob:

@@ -6,7 +6,7 @@ import asyncio
 import signal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from headgate.cli.crawl_progress import CrawlWatch, progress_view
 from headgate.cli.terminal import OpeningWords, on_interrupt, say
@@ -22,14 +22,19 @@ from headgate.storage.collection import Collection
 from headgate.storage.runs import read_report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
     from contextlib import AbstractAsyncContextManager
 
+    from headgate.crawling.ports import Clock
     from headgate.features.grid.coordinator.nodes import DoorKeeper
 
-__all__ = ["grid_parts", "manage_watched"]
+__all__ = ["grid_parts", "manage_watched", "managed"]
 
-_MOST_WAIT_SECONDS = 60.0
+_FIRST_WAIT_SECONDS, _MOST_WAIT_SECONDS = 1.0, 60.0
+_WELL_SECONDS = 60.0
+"""After a manager of this length a fault is the first again."""
+
+Ended = TypeVar("Ended")
 
 
 class ManagerWatch(CrawlWatch):
@@ -43,28 +48,48 @@ class ManagerWatch(CrawlWatch):
             say("the run is over; nodes are answered until you end this (Ctrl-C)")
 
 
-async def manage_watched(
-    job: ManagerJob, place: DoorPlace, catalog: str, *, quiet: bool
-) -> RunReport:
-    """If a catalog in PostgreSQL fails, wait for it: nodes go on meanwhile, and retry."""
-    wait = 1.0
+async def managed(
+    catalog: str,
+    once: Callable[[bool], Awaitable[Ended]],
+    may_go_on: Callable[[], bool] = lambda: True,
+    clock: Clock | None = None,
+) -> Ended:
+    """Run ``once`` as the only manager of its catalog; it is told whether another manager had to
+    end before. If a catalog in PostgreSQL fails, wait for it and run again: nodes go on meanwhile.
+    One in the collection fails with its disk, which does not come back by waiting."""
+    clock = clock or SystemClock()
+    wait = _FIRST_WAIT_SECONDS
     while True:
+        began = clock.now()
         try:
             async with only_manager(catalog, say) as waited:
-                done = _last_report(job.out) if waited else None
-                if done is not None:
-                    say("the other manager has finished the run")
-                    return done
-                parts = await grid_parts(place, job.out, catalog, took_over=waited)
-                return await _manage_once(job, parts, quiet=quiet)
-        except asyncio.CancelledError:  # interrupted before any node connected
-            raise KeyboardInterrupt from None
+                began = clock.now()
+                return await once(waited)
         except WorldFault as fault:
-            if not catalog:
+            if not (catalog and may_go_on()):
                 raise
+            if clock.now() - began >= _WELL_SECONDS:
+                wait = _FIRST_WAIT_SECONDS
             say(f"{fault}; trying again in {wait:g} s")
         await asyncio.sleep(wait)
         wait = min(2 * wait, _MOST_WAIT_SECONDS)
+
+
+async def manage_watched(
+    job: ManagerJob, place: DoorPlace, catalog: str, *, quiet: bool
+) -> RunReport:
+    async def once(waited: bool) -> RunReport:
+        done = _last_report(job.out) if waited else None
+        if done is not None:
+            say("the other manager has finished the run")
+            return done
+        parts = await grid_parts(place, job.out, catalog, took_over=waited)
+        return await _manage_once(job, parts, quiet=quiet)
+
+    try:
+        return await managed(catalog, once)
+    except asyncio.CancelledError:  # interrupted before any node connected
+        raise KeyboardInterrupt from None
 
 
 def _last_report(out: Path) -> RunReport | None:

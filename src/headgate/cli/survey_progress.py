@@ -49,6 +49,11 @@ class SurveyWatch(Watcher[SurveyUnderWay, SurveyMoment]):
         self._interrupts = 0
         self.goes_on = True
         """It was not interrupted."""
+        self.begun = False
+        """It has a run, which can be resumed."""
+
+    def opened(self) -> None:
+        self.begun = True
 
     def attach(self, running: SurveyUnderWay) -> None:
         self._run = running

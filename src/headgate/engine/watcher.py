@@ -28,7 +28,7 @@ class Watcher(Generic[Running, Seen]):
     """
 
     def opened(self) -> None:
-        """The collection is locked; next come forecasts and the crawl."""
+        """The collection is locked, and has the run; next come forecasts and the crawl."""
 
     def planned(self, plan: Plan | None, forecasts: Mapping[str, Forecast]) -> None:
         """``plan`` is None for a crawl without a limit, one that ended before it was made, and one

@@ -118,6 +118,7 @@ async def survey(job: SurveyJob, parts: Parts, watcher: SurveyWatcher) -> Survey
             )
         if job.new_bandwidth:
             drop_budget(run)
+        watcher.opened()
         with parts.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
             async with saved_time(run, parts.clock) as saved:

@@ -74,6 +74,7 @@ async def survey_by_nodes(
                 f"{job.out}: the unfinished survey was begun without nodes; go on without them"
             )
         run.save(BY_NODES, b"{}")
+        watcher.opened()
         with grid.open_catalog(collection.catalog) as catalog:
             catalog.begin_run(run.stamp, wall, job.request.decode() or "{}")
             async with saved_time(run, grid.clock) as saved:
