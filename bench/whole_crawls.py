@@ -39,8 +39,7 @@ from headgate.crawling.ports import MeasuredFleet
 from headgate.engine.fetcher_settings import fetcher_settings
 from headgate.engine.node import NodeJob, NodeParts, open_node
 from headgate.engine.parts import OpenFleet
-from headgate.engine.watcher import NullWatcher
-from headgate.features.crawl.job import CrawlJob, crawl
+from headgate.features.crawl.job import CrawlJob, CrawlWatcher, crawl
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
@@ -129,7 +128,7 @@ class Crawl:
         return self._wall
 
 
-class _Leg(NullWatcher):
+class _Leg(CrawlWatcher):
     """One call of `crawl`, which may be interrupted or killed."""
 
     def __init__(self, crawl: Crawl, *, disturbed: bool) -> None:
@@ -154,7 +153,7 @@ class _Leg(NullWatcher):
         )  # fmt: skip
         parts = virtual_parts(self.clock, self._answer, Line())
         parts = replace(parts, second_reader=partial(PassingReader, 1))
-        parts = replace(parts, open_fleet=self._fleet(parts.node))
+        parts = replace(parts, open_fleet=self._fleet(parts))
         self._task = asyncio.ensure_future(crawl(job, parts, self))
         if self._disturbed:
             kill = dice.chance(0.4)
