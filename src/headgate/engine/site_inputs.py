@@ -16,7 +16,7 @@ from headgate.model.errors import SiteFileError, UserMistake
 from headgate.model.site import BREADTH_FIRST, Access, OnDeadline, Requisites, Site
 from headgate.model.store_rule import StoreRule
 from headgate.model.units import BytesPerSecond, parse_rate
-from headgate.reading.urls import normalise
+from headgate.reading.urls import normalise, resolve
 from headgate.site_file.keys import SITE_READERS
 from headgate.site_file.site_values import ACCESS_READERS
 
@@ -27,6 +27,7 @@ __all__ = [
     "asked_bandwidth",
     "read_text",
     "ready_sites",
+    "refuse_password",
     "shown",
     "with_defaults",
 ]
@@ -218,12 +219,16 @@ def _seed(name: str, seed: str) -> str:
     url = normalise(seed)
     if url is None or not is_web_url(url):
         raise UserMistake(f"site {name!r}: {seed!r} is not a URL of http or https")
-    parts = urlsplit(url)
-    if parts.port == 0:
+    if urlsplit(url).port == 0:
         raise UserMistake(f"site {name!r}: {seed!r} has port 0, which no server can have")
-    if parts.username is not None:
+    refuse_password(name, seed)
+    return url
+
+
+def refuse_password(name: str, seed: str) -> None:
+    """A user or a password in a site's seed: the normal form has none, and none is sent."""
+    if urlsplit(resolve(seed) or "").username is not None:
         raise UserMistake(
             f"site {name!r}: a URL is no place for a password; drop what is before the @ and write"
             ' auth = "basic env:NAME"'
         )
-    return url

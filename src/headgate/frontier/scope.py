@@ -170,11 +170,16 @@ def is_web_url(url: str) -> bool:
 def origin_of(url: str) -> str:
     """Scheme, host and port: what a robots.txt is valid for.
 
+    A URL that was stored before they lost users and passwords, or by a stranger, may have some.
+
     >>> origin_of("http://example.org:8080/a/b"), origin_of("https://example.org/")
     ('http://example.org:8080', 'https://example.org')
+    >>> origin_of("https://me@example.org/@b"), host_of("https://me@example.org/@b")
+    ('https://example.org', 'example.org')
     """
     end = url.find("/", 8)
-    return url if end < 0 else url[:end]
+    origin = url if end < 0 else url[:end]
+    return f"{origin[: origin.index('/')]}//{host_of(origin)}" if "@" in origin else origin
 
 
 def host_of(url: str) -> str:
@@ -183,7 +188,8 @@ def host_of(url: str) -> str:
     >>> host_of("http://example.org:8080/a/b")
     'example.org:8080'
     """
-    return url.split("/", 3)[2]
+    host = url.split("/", 3)[2]
+    return host.rpartition("@")[2] if "@" in host else host
 
 
 def _names(host: str) -> tuple[str, ...]:

@@ -33,8 +33,6 @@ from urllib.parse import unquote_plus
 import msgspec
 from xxhash import xxh3_64_intdigest
 
-from headgate.frontier.scope import origin_of
-
 __all__ = ["LONGEST_URL", "Trap", "TrapRules", "Traps"]
 
 LONGEST_URL = 2000
@@ -141,7 +139,8 @@ class Traps:
 
 def _behind_host(url: str) -> str:
     """Numbers in addresses and ports are not years."""
-    return url[len(origin_of(url)) :]
+    end = url.find("/", len("https://"))
+    return "" if end < 0 else url[end:]
 
 
 def _repeats(segments: list[str]) -> bool:

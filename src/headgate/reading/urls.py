@@ -3,9 +3,12 @@
 Parsing is WHATWG's, by ada, so a reference leads where a browser would go. On top of it stands one
 normal form for http and https; docs/urls.md tells it in full. What WHATWG's own serialisation
 already does: scheme and host in lower case, IDNA, default port dropped, dot segments resolved, an
-empty path made ``/``. What is added: the fragment dropped, and percent escapes written one way
-(upper-case digits, unreserved characters bare). Nothing is guessed: the order of the query, a
-trailing slash, ``index.html`` and ``www.`` all stay.
+empty path made ``/``. What is added: the fragment dropped, user and password dropped, and percent
+escapes written one way (upper-case digits, unreserved characters bare). Nothing is guessed: the
+order of the query, a trailing slash, ``index.html`` and ``www.`` all stay.
+
+User and password go because no request sends them, while manners and caches go by the host: with
+a user of its own for each link, a page could have one host asked as if it were hundreds.
 
 Invariants: ``normalise(normalise(u)) == normalise(u)``; no function here raises, whatever the text.
 
@@ -232,7 +235,7 @@ def resolve(ref: str, base: str | None = None) -> str | None:
 def origin(url: str) -> str:
     """Scheme, host and port of a URL in normal form: what shares robots.txt and connections.
 
-    >>> origin("https://user@example.org:8443/a")
+    >>> origin("https://example.org:8443/a")
     'https://example.org:8443'
     """
     scheme, _, rest = url.partition("://")
@@ -290,9 +293,18 @@ def _normal(href: str | None) -> str | None:
         return None
     if "#" in href:
         href = href.partition("#")[0]
+    if "@" in href:
+        href = _without_user(href)
     if "%" in href:
         href = _with_normal_escapes(href)
     return href if len(href) <= MAX_LENGTH else None
+
+
+def _without_user(href: str) -> str:
+    """``href`` as ada writes it, with a path; an ``@`` within a user's name is escaped there."""
+    scheme, _, rest = href.partition("://")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"
 
 
 def _with_normal_escapes(href: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -81,6 +82,43 @@ def test_own_sitemaps_are_paced_allowed_and_not_without_end(tmp_path: Path) -> N
     assert len(set(sitemaps)) == len(sitemaps)
     gaps = [later - earlier for (_, earlier), (_, later) in pairwise(asked)]
     assert sum(gaps) / len(gaps) >= 0.045
+
+
+def test_one_host_is_one_host_whoever_is_named_before_it(tmp_path: Path) -> None:
+    """Four hundred pictures, each with a user of its own, were eight hundred requests at once: a
+    robots.txt and a pace for each."""
+    stranger, victim, honest = Recorder(), Recorder(), Recorder()
+    victim.robots = b"User-agent: *\nDisallow: /private\n"
+
+    async def session() -> None:
+        async with (
+            serving(stranger.script) as bad,
+            serving(victim.script) as other,
+            serving(honest.script) as good,
+        ):
+            places = [f"private/{k}" if k % 2 else f"{k}.png" for k in range(40)]
+            pictures = [
+                f"<img src='http://u{k}:{k}@127.0.0.1:{other.port}/{place}'>"
+                for k, place in enumerate(places)
+            ]
+            stranger.body = f"<!doctype html>{''.join(pictures)}".encode()
+            honest.body = b"".join(b"<a href='/%d'>x</a>" % k for k in range(10))
+            file = tmp_path / "sites.toml"
+            file.write_text(
+                f"[site.bad]\nseeds = ['{bad.url()}']\nrequisites = 'page'\ndelay = '50ms'\n"
+                f"[site.good]\nseeds = ['{good.url()}']\ndelay = '0s'\n"
+            )
+            child = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "headgate", "crawl", file, "--quiet", "--out", tmp_path / "x"
+            )
+            assert await child.wait() == 0
+
+    uvloop.run(session())
+    assert victim.paths[0] == "/robots.txt"
+    assert sorted(victim.paths[1:]) == sorted(f"/{k}.png" for k in range(0, 40, 2))
+    gaps = [later - earlier for (_, earlier), (_, later) in pairwise(victim.asked[1:])]
+    assert sum(gaps) / len(gaps) >= 0.045
+    assert len(honest.paths) == 13, "robots.txt, sitemap.xml, the first and ten others"
 
 
 def test_robots_txt_leads_to_no_host_that_is_named_for_another_site(tmp_path: Path) -> None:

@@ -60,7 +60,11 @@ def test_join_is_whatwg_plus_the_normal_form(case: dict[str, Any]) -> None:
         ("http://[::FFFF:1.2.3.4]:80/", "http://[::ffff:102:304]/"),
         ("http://example.org/a;b=c/@d", "http://example.org/a;b=c/@d"),
         ("http://example.org/index.html/", "http://example.org/index.html/"),
-        ("https://user:pw@example.org/", "https://user:pw@example.org/"),
+        ("https://user:pw@example.org/", "https://example.org/"),
+        ("http://u1@example.org:8080/@a?b@c#d@e", "http://example.org:8080/@a?b@c"),
+        ("http://a@b@example.org", "http://example.org/"),
+        ("http://:@[::1]:81/", "http://[::1]:81/"),
+        ("http:\\\\u@example.org\\a", "http://example.org/a"),
         ("http://example.org/\ud800", "http://example.org/%EF%BF%BD"),
     ],
 )
@@ -139,6 +143,17 @@ def test_join_all_keeps_order_and_drops_repeats() -> None:
         "http://example.org/c",
         "http://example.org/a",
     ]
+
+
+def test_no_reference_leads_to_a_user() -> None:
+    """Whatever a page writes, and wherever it seems to be."""
+    for base in ("http://u@example.org/a/b", "http://example.org/"):
+        joiner = UrlJoiner(base)
+        refs = ["c", "/c", "?c", "", "//v@h.org/", "http://w@h.org", "http:x@h.org/", "./d"]
+        joined = joiner.join_each(refs)
+        assert [url for url in joined if url is None or "@" in origin(url + "/")] == []
+        assert {host(url) for url in joined if url} <= {"example.org", "h.org"}
+        assert not any("u@" in url or "v@" in url or "w@" in url for url in joined if url)
 
 
 def test_base_that_is_no_url_still_joins_absolute_ones() -> None:

@@ -12,6 +12,7 @@ from headgate.engine.site_inputs import (
     access_beside,
     asked_bandwidth,
     read_text,
+    refuse_password,
     with_defaults,
 )
 from headgate.model.budget import Budget, Objective, Quota
@@ -169,11 +170,13 @@ def sites_of_urls(urls: tuple[str, ...]) -> tuple[Site, ...]:
 
     sites: dict[str, Site] = {}
     for url in urls:
-        seed = normalise(url if "://" in url else f"https://{url}")
+        written = url if "://" in url else f"https://{url}"
+        seed = normalise(written)
         if seed is None or not seed.startswith(("http://", "https://")):
             known = " (there is no such file, either)" if not Path(url).exists() else ""
             raise UserMistake(f"{url!r} is not a URL of http or https{known}")
         name = origin(seed).partition("://")[2]
+        refuse_password(name, written)
         before = sites.get(name)
         sites[name] = Site(name, seeds=(*(before.seeds if before else ()), seed))
     return tuple(sites.values())
