@@ -3,20 +3,27 @@ others fixed."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import ssl
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 from tests.unit.features.grid.scheduler.test_board import task
 from tests.unit.features.grid.scheduler.test_placement_policies import MadeUpGrid, nodes
+from tests.unit.features.survey.strategy.playing import Answer, play
 
 from headgate.features.grid import protocol
+from headgate.features.grid.coordinator.task_data import GivenTasks, TaskSpec
 from headgate.features.grid.protocol import Lease, decoded, encoded
 from headgate.features.grid.scheduler import placement_policies
 from headgate.features.grid.scheduler.placement_policies import ByZone, CoordinateSpace
 from headgate.features.grid.transport.credentials import Key, Whose
+from headgate.features.keep import notice_delivery
 from headgate.features.keep.kept_memory import basis_of, decode_outlook, encode_outlook
 from headgate.features.keep.recrawl import look_value, page_histories, rates
 from headgate.features.keep.recrawl.policies import POLICY_NAMES, keep_policy
@@ -26,11 +33,21 @@ from headgate.features.keep.status_log import HOUR, KeepLog
 from headgate.features.survey import log as log_module
 from headgate.features.survey.log import SurveyFile, SurveyIndex
 from headgate.features.survey.strategy.entries import RequestEnding, SurveyEntry
+from headgate.features.survey.strategy.events import FetchPage, FetchRobots
+from headgate.features.survey.strategy.rules import SurveyRules
 from headgate.features.survey.strategy.server_tree import ChosenPage, KindQueue
+from headgate.features.survey.strategy.surveyor import Surveyor
+from headgate.features.survey.strategy.territory import Territory
+from headgate.features.survey.strategy.turns import Asking
 from headgate.features.survey.strategy.yields import PageKind, YieldModel
+from headgate.features.survey.wrapping_up import registrable_domain
+from headgate.fetching.tls import trusting_context
 from headgate.model.keeping import Keeping, Staleness
 from headgate.model.site import Site
+from headgate.model.task import Task
 from headgate.model.units import Seconds
+from headgate.scrapy.shared_session import SiteNames
+from headgate.storage.collection import Collection
 
 
 def test_grids_of_rates_go_by_the_speed_and_are_few() -> None:
@@ -221,3 +238,88 @@ def test_owners_of_tasks_that_are_done_are_forgotten(monkeypatch: pytest.MonkeyP
         grid.tasks = [task(number)]
         assert placing.choose("a", grid.tasks) is grid.tasks[0]
         assert len(placing._owners) <= 12
+
+
+def test_a_spec_goes_by_its_task_and_is_forgotten_with_it(tmp_path: Path) -> None:
+    tasks = [
+        TaskSpec(task=Task(Site(str(number), seeds=("http://a.org/",)))) for number in range(500)
+    ]
+    asked: list[int] = []
+
+    def stored(number: int) -> bytes:
+        asked.append(number)
+        return encoded(tasks[number])
+
+    open_tasks: Any = {0: "open", 1: "open"}
+    board: Any = SimpleNamespace(tasks=open_tasks)
+    store: Any = SimpleNamespace(spec=stored)
+    nothing: Any = None
+    given = GivenTasks(board, store, nothing, Collection(tmp_path), nothing)
+    for number in (0, 1, 0, 1):
+        assert asyncio.run(given.spec(number)) == tasks[number]
+    assert asked == [0, 1]
+    changed = TaskSpec(task=Task(Site("0", seeds=("http://b.org/",))))
+    given.know(0, encoded(changed))
+    assert asyncio.run(given.spec(0)) == changed, "as it was given out last"
+    for number in range(2, 500):
+        asyncio.run(given.spec(number))
+        assert len(given._specs) <= 70
+    assert {0, 1} <= given._specs.keys()
+
+
+def test_the_site_of_a_url_goes_by_the_file_and_the_url() -> None:
+    docs = Site("docs", seeds=("https://docs.example.org/",))
+    with_file, without = SiteNames([docs]), SiteNames([])
+    for url, of_file, of_none in (
+        ("https://docs.example.org/a", "docs", "example.org"),
+        ("https://www.example.org/a", "example.org", "example.org"),
+        ("https://docs.example.com/a", "example.com", "example.com"),
+    ) * 2:
+        assert with_file.of(url, {}) == of_file
+        assert without.of(url, {}) == of_none
+        assert with_file.of(url, {"headgate_site": "mine"}) == "mine"
+    known: Any = with_file._of_url
+    before = known.cache_info()
+    assert with_file.of("https://docs.example.org/" + "x" * 1_000, {}) == "docs"
+    assert known.cache_info() == before
+    assert before.maxsize == 4_096
+
+
+def test_authorities_that_a_notice_goes_by_are_those_of_this_machine() -> None:
+    """As they were when the first was sent; a keeper that is started again reads them again."""
+    context = notice_delivery._context()
+    assert context is notice_delivery._context()
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert len(context.get_ca_certs()) == len(trusting_context().get_ca_certs())
+
+
+def test_robots_txt_is_that_of_an_origin_until_its_server_is_closed() -> None:
+    rules = SurveyRules()
+    values = YieldModel()
+    territory = Territory(rules, registrable_domain())
+    asking = Asking(rules, values)
+    servers = [territory.plant(f"http://{name}.ke/", 0) for name in "ab"]
+    for tree in servers:
+        tree.meet(f"{tree.start}x", 0, "", values)
+        asked = asking.next(tree)
+        assert isinstance(asked, FetchRobots)
+        assert asked.origin == tree.start.rstrip("/")
+    asking.learned(servers[0], "http://a.ke", lambda _: True)
+    assert isinstance(asking.next(servers[1]), FetchRobots)
+    asking.learned(servers[1], "https://b.ke", lambda _: True)
+    assert isinstance(asking.next(servers[1]), FetchRobots), "another scheme"
+    asking.learned(servers[1], "http://b.ke", lambda _: False)
+    assert isinstance(asking.next(servers[0]), FetchPage)
+    assert asking.next(servers[1]) is None, "forbidden"
+    for tree in servers:
+        asking.forget(tree)
+    assert not asking._robots
+
+
+def test_a_survey_that_has_ended_remembers_no_robots_txt() -> None:
+    surveyor = Surveyor(SurveyRules())
+    surveyor.start([f"http://{name}.ke/" for name in "abc"])
+    web: dict[str, Answer] = {"http://a.ke/": [], "http://b.ke/": 404}
+    played = play(surveyor, web, allows=lambda url: "c" not in url)
+    assert len(played.robots) == 3
+    assert not surveyor._asking._robots

@@ -16,6 +16,8 @@ from headgate.frontier.events import (
     Seeds,
     Tick,
 )
+from headgate.frontier.host_queues import HostQueues
+from headgate.frontier.politeness import PolitenessRules
 from headgate.frontier.scope import Scope
 from headgate.frontier.traps import TrapRules
 from headgate.frontier.url_filter import UrlFilter, without_session
@@ -112,3 +114,13 @@ def test_large_robots_txt_are_kept_of_few_origins_and_learned_again() -> None:
         assert len(driver.frontier._dispatch._robots) <= 5
     assert len(set(fetched)) == len(fetched) == 20
     assert len(learned) <= 20
+
+
+def test_origins_of_one_host_have_one_pace() -> None:
+    queues = HostQueues(PolitenessRules())
+    origins = ["http://a.org", "https://a.org", "http://a.org:81", "http://b.org"]
+    paces = [queues.pace(origin) for origin in origins]
+    assert [queues.pace(origin) for origin in origins] == paces
+    assert paces[0] is paces[1]
+    assert len({id(pace) for pace in paces}) == 3
+    assert HostQueues(PolitenessRules()).pace(origins[0]) is not paces[0]

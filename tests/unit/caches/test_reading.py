@@ -196,3 +196,13 @@ def test_words_of_a_topic_are_few_and_short(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(forms) <= 10
     assert max(map(len, forms)) <= 40
     assert made.relevance("house " * 3 + "x" * 50) > 0
+
+
+def test_a_letter_in_a_query_goes_by_letter_and_charset() -> None:
+    for codec in ("latin-1", "cp932", "gbk", "cp1252", "latin-1"):
+        for char in ("é", "表", "№", "é"):
+            own = urls._escaped.__wrapped__(char, codec)
+            assert urls._escaped(char, codec) == own
+    assert urls._escaped("é", "latin-1") != urls._escaped("é", "gbk")
+    assert urls._ibm_rows() == urls._ibm_rows.__wrapped__()
+    assert urls._escaped.cache_info().maxsize == 4_096
