@@ -134,7 +134,7 @@ class _LaterPeriods(msgspec.Struct, frozen=True):
         then = QuotaUse(use.quota, 0.0, use.resets)
         pieces = base.from_time(begin).pieces
         later = Capacity.of(within_quota(pieces, then, _LOOK_AHEAD_SECONDS))
-        return cls(base, begin, use.quota, use.resets, later)
+        return cls(base, begin, quota=use.quota, resets=use.resets, capacity=later)
 
     def holds(self, base: Capacity, begin: float, use: QuotaUse) -> bool:
         same_clock = base is self.base and abs(begin - self.begin) < _JUMP_SECONDS

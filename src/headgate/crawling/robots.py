@@ -261,9 +261,9 @@ class Discovery(msgspec.Struct):
                 origin,
                 rules.allows,
                 rules.crawl_delay,
-                public,
-                rules.unreachable,
-                rules.paths.held_bytes,
+                public=public,
+                unreachable=rules.unreachable,
+                held_bytes=rules.paths.held_bytes,
             )
         )
 
