@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from urllib.parse import quote
 
@@ -75,6 +75,8 @@ class _Thing:
     kind: str
     leads: list[Place]
     shows: list[Place]
+    menu: list[str] = field(default_factory=list)
+    """References as they stand on many pages of a site, wherever those are."""
 
 
 class MadeWeb:
@@ -87,6 +89,7 @@ class MadeWeb:
         """By URL without query: whatever is asked of them, they answer."""
         self._serial = 0
         self.sites: list[Wanted] = []
+        self._pages: list[_Thing] = []
         drafts = [self._draft(number) for number in range(dice.one_of((1, 1, 2, 3)))]
         strangers = [
             _Thing(Place("http", "stranger.example", (name,)), "html", [], [])
@@ -101,6 +104,16 @@ class MadeWeb:
             stranger.leads = [dice.one_of(every).place, dice.one_of(strangers).place]
         for thing in every + strangers + [asset for _, assets in drafts for asset in assets]:
             self._publish(thing)
+        self._pages = [thing for thing in every if thing.kind in ("html", "feed", "atom", "moved")]
+
+    def change(self) -> None:
+        """Some time later: pages link to others, and no longer to some."""
+        for thing in self._pages:
+            if self._dice.chance(0.4):
+                if len(thing.leads) > 1:
+                    thing.leads.pop(self._dice.below(len(thing.leads)))
+                thing.leads.append(self._target(self._pages))
+                self._publish(thing)
 
     def get(self, url: str) -> Reply:
         reply = self.replies.get(url)
@@ -153,10 +166,12 @@ class MadeWeb:
         strangers: list[_Thing],
     ) -> None:
         dice = self._dice
+        menu = self._menu(things)
         for number, thing in enumerate(things[1:], 1):
             if dice.chance(0.9):  # others are in a sitemap, or nowhere
                 things[dice.below(number)].leads.append(thing.place)
         for thing in things:
+            thing.menu = menu if dice.chance(0.5) else []
             thing.leads += [self._target(things) for _ in range(dice.between(1, 5))]
             if dice.chance(0.3):
                 thing.leads.append(dice.one_of(every).place)
@@ -171,6 +186,11 @@ class MadeWeb:
         for asset in assets:
             asset.shows = [dice.one_of(assets).place for _ in range(2)]
             asset.leads = [dice.one_of(assets + strangers).place]
+
+    def _menu(self, things: list[_Thing]) -> list[str]:
+        dice, names = self._dice, [quote(thing.place.path[-1]) for thing in things[:3]]
+        menu = [dice.one_of(("{}", "{}", "./{}", "../{}")).format(name) for name in names]
+        return [*menu, dice.one_of(("?p=1", "?p=2&q=1", "#top", "sub/", "index.html", "//x"))]
 
     def _target(self, things: list[_Thing]) -> Place:
         thing = self._dice.one_of(things)
@@ -299,6 +319,7 @@ class MadeWeb:
         dice = self._dice
         base, base_tag = self._base(thing)
         parts = [self._anchor(dice, reference(dice, base, place)) for place in thing.leads]
+        parts += [f"<a href={_quoted(ref)}>x</a>" for ref in thing.menu]
         parts += [self._shown(dice, reference(dice, base, place)) for place in thing.shows]
         parts += [self._trick(dice) for _ in range(dice.below(4))]
         if dice.chance(0.04):

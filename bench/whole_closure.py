@@ -101,6 +101,8 @@ class Expected:
     """Where each URL was met."""
     repeated: set[str]
     """What redirects to itself is tried again, since it may want its cookie."""
+    belongs: Callable[[str], bool]
+    """Whether a URL is in scope as a link."""
 
 
 def expected(wanted: Wanted, get: Get) -> Expected:
@@ -109,7 +111,9 @@ def expected(wanted: Wanted, get: Get) -> Expected:
     widest.follow()
     least = Closure(wanted, get, linked=widest.linked)
     least.follow()
-    return Expected(least.asked, widest.asked | least.asked, widest.source, widest.repeated)
+    return Expected(
+        least.asked, widest.asked | least.asked, widest.source, widest.repeated, widest.scope.has
+    )
 
 
 def normal(base: str | None, text: str, encoding: str = "utf-8") -> str | None:
@@ -240,7 +244,7 @@ class Closure:
         self.repeated: set[str] = set()
         self._wanted = wanted
         self._get = get
-        self._scope = _Scope(wanted)
+        self.scope = _Scope(wanted)
         self._others = linked
         self._numbers = count()
         self._waiting: list[_Met] = []
@@ -271,11 +275,11 @@ class Closure:
         page = read(met.url, reply)
         links = [] if page.no_follow else [url for url in page.links if url not in page.unendorsed]
         for url in links:
-            if self._scope.has(url):
+            if self.scope.has(url):
                 self.linked.add(url)
                 self._meet(url, met.depth + 1, met.url)
         for url in page.needed:
-            if self._scope.needs(url):
+            if self.scope.needs(url):
                 self._meet(url, met.depth, met.url, needed=True)
 
     def _redirected(self, met: _Met, target: str | None) -> None:
@@ -286,16 +290,16 @@ class Closure:
         hops = met.hops + 1
         if met.seed:
             if not self._wanted.include:
-                self._scope.join(target)
-            if self._scope.at_home(target) or self._scope.has(target):
+                self.scope.join(target)
+            if self.scope.at_home(target) or self.scope.has(target):
                 self._meet(target, 0, met.url, seed=True, hops=hops)
             return
         first = self._others is None or met.url not in self._others
-        if self._scope.has(target):
+        if self.scope.has(target):
             late = self._others is not None and met.depth != self._wanted.depth
             self.linked.add(target)
             self._meet(target, met.depth + late, met.url, needed=met.needed, hops=hops)
-        elif met.needed and first and self._scope.needs(target):
+        elif met.needed and first and self.scope.needs(target):
             self._meet(target, met.depth, met.url, needed=True, hops=hops)
 
     def _meet(
@@ -334,7 +338,7 @@ class Closure:
                 self._read_sitemap(_normal(f"{origin}/", place), robots, nested=False)
 
     def _read_sitemap(self, url: str | None, source: str, *, nested: bool) -> None:
-        if url is None or url in self._sitemaps or not self._scope.lists(url):
+        if url is None or url in self._sitemaps or not self.scope.lists(url):
             return
         self._sitemaps.add(url)
         if not self._may_ask(url):
@@ -352,7 +356,7 @@ class Closure:
         for target, is_sitemap in _listed(url, _body(reply)):
             if is_sitemap and not nested:
                 self._read_sitemap(target, url, nested=True)
-            elif not is_sitemap and self._scope.has(target):
+            elif not is_sitemap and self.scope.has(target):
                 # Read late, it names pages whose depth was settled by a link before.
                 depth = 1 if self._others is None or limit is None else limit
                 self._meet(target, depth, url)

@@ -21,13 +21,15 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 from bench.made_web import MadeWeb
+from bench.planted_faults import LANDED, MISSED, OTHERS, Fault, planted
 from bench.reading_loop import PassingReader, ReadingLoop
 from bench.spellings import Dice
 from bench.whole_closure import Wanted, expected
@@ -35,28 +37,33 @@ from msgspec.structs import replace
 from tests.simulation.mortal_workers import MortalWorkers
 
 from headgate.control.control_loop import ControlLoop
+from headgate.crawling import frontier_driver, site_run
 from headgate.crawling.ports import MeasuredFleet
 from headgate.engine.fetcher_settings import fetcher_settings
 from headgate.engine.node import NodeJob, NodeParts, open_node
 from headgate.engine.parts import OpenFleet
 from headgate.features.crawl.job import CrawlJob, CrawlWatcher, crawl
+from headgate.frontier import url_filter
 from headgate.model.budget import Budget
 from headgate.model.fetch import FetchRequest
 from headgate.model.run_report import RunReport
 from headgate.model.site import Site
 from headgate.model.units import UNLIMITED, Seconds
+from headgate.reading import urls
 from headgate.storage.collection import Collection
 from headgate.testing.simulated_web import Answer, Line
 from headgate.testing.virtual_parts import virtual_parts
 from headgate.testing.virtual_time import VirtualClock, VirtualLoop
 
-__all__ = ["play"]
+__all__ = ["MOST_SEEDS", "SEEDS_FOR_LANDED", "play", "seeds_to_find"]
 
 BEGIN = 1_794_751_200.0
 """2026-11-15 14:00 UTC."""
 MOST_SECONDS = 7200.0
 """Of a leg, in virtual time."""
-MOST_LEGS = 6
+SEEDS_FOR_LANDED = 50
+MOST_SEEDS = 300
+"""In which a planted fault is looked for."""
 _SHOWN = 6
 
 
@@ -72,7 +79,11 @@ class Crawl:
     legs: list[str] = field(default_factory=list)
     asked: dict[str, Counter[str]] = field(default_factory=dict)
     """By site, in this crawl: how often each URL."""
-    _wall: float = BEGIN
+    known: dict[str, set[str]] = field(default_factory=dict)
+    """By site, what an earlier crawl asked for ..."""
+    there: dict[str, set[str]] = field(default_factory=dict)
+    """... and got."""
+    wall: float = BEGIN
 
     def __post_init__(self) -> None:
         self.web = MadeWeb(self.seed)
@@ -81,10 +92,20 @@ class Crawl:
 
     def play(self) -> str:
         """What is wrong; empty: nothing."""
-        trouble = self._crawl(self.dice.one_of((0, 0, 1, 2, 3)))
-        if not trouble and self.dice.chance(0.3):
-            trouble = self._crawl(self.dice.one_of((0, 0, 1)))
+        with _small_limits() if self.dice.chance(0.3) else nullcontext():
+            trouble = self._crawl(self.dice.one_of((0, 0, 1, 2, 3)))
+            if not trouble and self.dice.chance(0.35):
+                self._remember()
+                trouble = self._crawl(self.dice.one_of((0, 0, 1)))
         return trouble
+
+    def _remember(self) -> None:
+        get = self.web.get
+        for site, asked in self.asked.items():
+            self.known[site] = set(asked)
+            self.there[site] = {url for url in asked if get(url).status < 400}
+        if self.dice.chance(0.7):
+            self.web.change()
 
     def _crawl(self, disturbances: int) -> str:
         self.legs.append("crawl")
@@ -100,6 +121,10 @@ class Crawl:
 
     def _compared(self, wanted: Wanted) -> str:
         should, asked = expected(wanted, self.web.get), self.asked[wanted.name]
+        should.may |= self.known.get(wanted.name, set())
+        there = self.there.get(wanted.name, set())
+        if wanted.depth is None:  # pages that nobody links to any more come last
+            should.must |= {url for url in there - _files(there) if should.belongs(url)}
         missing, strange = should.must - asked.keys(), asked.keys() - should.may
         again = set[str]()
         if self.legs[-1] == "crawl" and self.processes == 1:
@@ -107,8 +132,8 @@ class Crawl:
         if not (missing or strange or again):
             return ""
         lines = [f"{wanted}", f"legs: {' '.join(self.legs)}, {self.processes} processes"]
-        for what, urls in (("missing", missing), ("in vain", strange), ("again", again)):
-            some = sorted(urls)[:_SHOWN]
+        for what, which in (("missing", missing), ("in vain", strange), ("again", again)):
+            some = sorted(which)[:_SHOWN]
             lines += [f"  {what}: {url} (from {should.source.get(url, '?')})" for url in some]
         return "\n".join([*lines, f"  of {len(should.must)}", ""])
 
@@ -121,11 +146,7 @@ class Crawl:
             except asyncio.CancelledError:
                 return None
             finally:
-                self._wall = leg.clock.wall() + 60.0
-
-    @property
-    def wall(self) -> float:
-        return self._wall
+                self.wall = leg.clock.wall() + 60.0
 
 
 class _Leg(CrawlWatcher):
@@ -219,6 +240,25 @@ def _site(wanted: Wanted) -> Site:
     )
 
 
+def _files(known: set[str]) -> set[str]:
+    """robots.txt and sitemaps, which are asked for as such."""
+    return {url for url in known if url.endswith((".txt", ".xml"))}
+
+
+@contextmanager
+def _small_limits() -> Iterator[None]:
+    """Caches are cleared and parts are passed on as on sites of many thousand pages."""
+    with ExitStack() as limits:
+        for module, name, limit in (
+            (frontier_driver, "LINKS_AT_ONCE", 4),
+            (site_run, "LINKS_AT_ONCE", 4),
+            (url_filter, "_MOST_LATELY", 5),
+            (urls, "_MOST_KNOWN", 8),
+        ):
+            limits.enter_context(patch.object(module, name, limit))
+        yield
+
+
 def play(seed: int) -> str:
     """What is wrong with a seed, and how to see it again; empty: nothing."""
     with _folder() as folder:
@@ -241,6 +281,26 @@ def _folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def seeds_to_find(fault: Fault, seeds: Iterable[int]) -> int | None:
+    """How many seeds it takes until a planted fault is found; None: it is not found."""
+    with planted(fault):
+        return next((number for number, seed in enumerate(seeds, 1) if play(seed)), None)
+
+
+def _find_planted(processes: int) -> int:
+    """1: too many are missed."""
+    faults = (LANDED, *OTHERS, *MISSED)
+    with multiprocessing.Pool(processes) as pool:
+        tried = partial(seeds_to_find, seeds=range(MOST_SEEDS))
+        found = pool.map(tried, faults, chunksize=1)
+    for fault, seeds in zip(faults, found, strict=True):
+        _say(f"{seeds or '-':>4}  {fault.__name__.replace('_', ' ')}")
+    missed = found[1:].count(None)
+    others = len(faults) - 1
+    _say(f"{others - missed} of {others} found, and the one that landed with {found[0]} seeds")
+    return int(found[0] is None or found[0] > SEEDS_FOR_LANDED or missed > others // 10)
+
+
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
@@ -251,7 +311,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--seeds", default="0-20000", help="from-to")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--planted", action="store_true")
     args = parser.parse_args()
+    if args.planted:
+        return _find_planted(args.processes)
     if args.seed is not None:
         wrong = play(args.seed)
         _say(wrong or f"seed {args.seed}: all is well")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 import whatwg_url
-from bench.whole_crawls import play
+from bench.planted_faults import LANDED, OTHERS, Fault
+from bench.whole_crawls import MOST_SEEDS, SEEDS_FOR_LANDED, play, seeds_to_find
 
 SEEDS_OF_A_TEST = 20
 CASES = Path(__file__).parents[1] / "data" / "wpt-url" / "urltestdata.json"
@@ -20,6 +21,15 @@ CASES = Path(__file__).parents[1] / "data" / "wpt-url" / "urltestdata.json"
 def test_what_is_linked_is_asked_for_and_nothing_else(first: int) -> None:
     wrong = "".join(play(seed) for seed in range(first, first + SEEDS_OF_A_TEST))
     assert not wrong, wrong
+
+
+def test_the_fault_that_landed_is_found_soon() -> None:
+    assert seeds_to_find(LANDED, range(SEEDS_FOR_LANDED))
+
+
+@pytest.mark.parametrize("fault", OTHERS)
+def test_faults_planted_into_the_product_are_found(fault: Fault) -> None:
+    assert seeds_to_find(fault, range(MOST_SEEDS))
 
 
 def test_the_resolver_it_is_held_against_follows_the_standard() -> None:
