@@ -25,7 +25,7 @@ MODULES = 400
 WITH_ONE_IMPORTER = 89
 """A module that one other imports is a section of that one, unless it is an idea of its own, or
 is kept apart for what it loads (numpy, Arrow, NATS): a plain `--help` must not bring it."""
-WRITES_THROUGH_ANOTHER = 76
+WRITES_THROUGH_ANOTHER = 27
 """Assignments to `self.other.field`: the other object is finished, or changed, by a stranger."""
 CLASS_NAMES_TWICE = 1
 

@@ -71,6 +71,20 @@ class Credit:
         self._owed = 0.0
         """Bytes that arrived unpaid since the last payment."""
 
+    def foresee(self, length: float) -> bool:
+        """The head is known: the whole response has so many stream bytes. Returns whether that is
+        far more than expected."""
+        self.length = length
+        return length > 2 * self.expected
+
+    def foresee_at_least(self, length: float) -> None:
+        """The head cannot be read yet, but so many stream bytes will come."""
+        self.at_least = length
+
+    def widen(self, window: float) -> None:
+        """The receive window has another size now."""
+        self.window = window
+
     def due_before_request(self) -> float:
         """What the server may send before the next payment: the window.
 

@@ -93,7 +93,7 @@ class Yielding:
 
     def __init__(self, ceiling: float, floor: float | None = None) -> None:
         self.delay = LineDelay()
-        self.ceiling = ceiling
+        self._ceiling = ceiling
         self.phase = Phase.FOLLOW
         self._floor = floor
         self._share = self._rate = FIRST_RATE
@@ -114,8 +114,8 @@ class Yielding:
     def floor(self) -> float:
         """Least rate, whatever others do."""
         if self._floor is not None:
-            return min(self._floor, self.ceiling)
-        return FLOOR_PART * min(self.ceiling, self._full.most)
+            return min(self._floor, self._ceiling)
+        return FLOOR_PART * min(self._ceiling, self._full.most)
 
     @property
     def rate(self) -> float:
@@ -131,7 +131,11 @@ class Yielding:
         """Bytes per second that we leave to others."""
         if not self.making_way:
             return 0.0
-        return max(min(self._full.rate, self._full.most, self.ceiling) - self.rate, 0.0)
+        return max(min(self._full.rate, self._full.most, self._ceiling) - self.rate, 0.0)
+
+    def set_ceiling(self, rate: float) -> None:
+        """The budget, which holds however free the line is."""
+        self._ceiling = rate
 
     def step(self, now: float, came: float) -> float:
         """The rate from now on; ``came``: our own rate over the last half second or so."""
@@ -139,7 +143,7 @@ class Yielding:
         if self._now == -math.inf:
             seconds, self._empty_at = 0.0, now
         self._now = max(now, self._now)
-        self._full.most = max(self._full.most, came)
+        self._full.carried(came)
         queueing = self.delay.queueing(now)
         if queueing is None:
             self._rate = self._share = self._bounded(
@@ -183,8 +187,8 @@ class Yielding:
             if self._now - self._empty_at > DIP_EVERY_SECONDS:
                 self._dip_until = self._now + DIP_SECONDS
                 self._empty_at = self._now
-            if standing > self._target and self._full.known:
-                self._full.rate += (came - self._full.rate) * seconds
+            if standing > self._target:
+                self._full.drift(came, seconds)
             self._share = self._drifted(standing, came, seconds)
 
     def _drifted(self, standing: float, came: float, seconds: float) -> float:
@@ -205,7 +209,7 @@ class Yielding:
         before = min(self._full.rate, self._share)
         others = self._full.known and came < LESS_THAN_BEFORE * before
         if not others or self._soon:
-            self._full.rate = min(self._share, came)
+            self._full.reach(min(self._share, came))
         self._busy_since = self._idle_since = math.inf
         if others:
             self._begin_stepping_back()
@@ -266,12 +270,12 @@ class Yielding:
         self._standing.clear()
 
     def _bounded(self, rate: float) -> float:
-        return min(max(rate, self.floor), self.ceiling)
+        return min(max(rate, self.floor), self._ceiling)
 
     def check(self) -> None:
         self.delay.check()
-        assert self.floor <= self.rate <= self.ceiling
-        assert self.floor <= self._bounded(self._share) <= self.ceiling
+        assert self.floor <= self.rate <= self._ceiling
+        assert self.floor <= self._bounded(self._share) <= self._ceiling
         assert SHORTEST_WAIT_SECONDS <= self._wait <= LONGEST_WAIT_SECONDS
 
 
@@ -300,6 +304,19 @@ class FullLine(msgspec.Struct):
     """Highest rate ever seen."""
     rate: float = math.inf
     """Our rate when the line was last full; infinite: it never was."""
+
+    def carried(self, rate: float) -> None:
+        """So much came over the line, full or not."""
+        self.most = max(self.most, rate)
+
+    def reach(self, rate: float) -> None:
+        """The line is full at this rate of ours."""
+        self.rate = rate
+
+    def drift(self, rate: float, seconds: float) -> None:
+        """The line has been full at this rate for so long."""
+        if self.known:
+            self.rate += (rate - self.rate) * seconds
 
     @property
     def known(self) -> bool:
@@ -356,7 +373,7 @@ class MakingWay:
 
     def set_ceiling(self, rate: float) -> None:
         """The budget, which holds however free the line is."""
-        self._yielding.ceiling = rate
+        self._yielding.set_ceiling(rate)
 
     def step(self, now: float, carried: int) -> tuple[float, bool] | None:
         """Compute the rate, from the bytes ``carried`` for us so far. Returns news for the plan:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
@@ -223,13 +222,7 @@ class ActiveSites(msgspec.Struct):
 
     def follow(self, order: Sequence[str]) -> None:
         """Serve sites in this order from now on."""
-        places = {name: place for place, name in enumerate(order)}
-
-        def place(name: str) -> int:
-            return places.get(name, len(places))
-
-        self.state.running.sort(key=place)
-        self.state.waiting = deque(sorted(self.state.waiting, key=place))
+        self.state.follow(order)
 
     def look(
         self,
@@ -291,7 +284,7 @@ class ActiveSites(msgspec.Struct):
 
     def _with_looks(self, rates: dict[str, float], budget: float, now: float) -> dict[str, float]:
         """First looks share a part of the budget while other sites run, else all of it."""
-        self.setting.loans = {}
+        self.setting.lend_nothing()
         busy = sum(rate > 0 and not self.state.sites[site].idle for site, rate in rates.items())
         self.looks.begin(max(self.state.slots - busy, 1), now)
         if not self.looks.under_way:

@@ -129,13 +129,11 @@ class Manager(msgspec.Struct):
 
     def set_budget(self, capacity: Capacity | None, now: float) -> list[Command]:
         """The user changed the budget."""
-        self.budget.capacity = capacity
-        return self._rates_after(self.budget.changed(now))
+        return self._rates_after(self.budget.set_capacity(capacity, now))
 
     def set_line(self, rate: float, now: float, *, held_back: bool) -> list[Command]:
         """The line has another rate for us; the total is enforced where the line is measured."""
-        self.budget.line, self.budget.held_back = rate, held_back
-        return self._rates_after(self.budget.changed(now))
+        return self._rates_after(self.budget.set_line(rate, now, held_back=held_back))
 
     def follow(self, order: Sequence[str], now: float) -> list[Command]:
         """Serve sites in the order of a new plan."""
@@ -209,6 +207,16 @@ class BudgetNow(msgspec.Struct):
     told: float | None = None
     """The total that nodes were last told."""
 
+    def set_capacity(self, capacity: Capacity | None, now: float) -> BudgetChanged:
+        """The event for the planner."""
+        self.capacity = capacity
+        return self._changed(now)
+
+    def set_line(self, rate: float, now: float, *, held_back: bool) -> BudgetChanged:
+        """The same."""
+        self.line, self.held_back = rate, held_back
+        return self._changed(now)
+
     def rate(self, now: float) -> float:
         """Bytes per second to plan for; only with a limited budget."""
         assert self.capacity is not None
@@ -228,11 +236,6 @@ class BudgetNow(msgspec.Struct):
         """When the budget changes by itself; infinity: never."""
         return math.inf if self.capacity is None else self.capacity.next_turn(now)
 
-    def changed(self, now: float) -> BudgetChanged:
-        """The event for the planner."""
-        capacity = self.capacity or Capacity.constant(1.0)
-        return BudgetChanged(now, capacity.at_most(self.line))
-
     def news(self, now: float) -> float | None:
         """The total if nodes do not know it yet; they are taken to know it from now on. To be asked
         at any event, since the budget may have changed in the meantime."""
@@ -241,6 +244,10 @@ class BudgetNow(msgspec.Struct):
             return None
         self.told = total
         return total
+
+    def _changed(self, now: float) -> BudgetChanged:
+        capacity = self.capacity or Capacity.constant(1.0)
+        return BudgetChanged(now, capacity.at_most(self.line))
 
 
 class SiteStops:

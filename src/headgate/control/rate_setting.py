@@ -88,6 +88,9 @@ class RateSetting(msgspec.Struct):
         self.ends, self.loans = {}, {}
         return dict.fromkeys(self.state.running, math.inf)
 
+    def lend_nothing(self) -> None:
+        self.loans = {}
+
     def with_loans(self, rates: dict[str, float], budget: float) -> dict[str, float]:
         """Lend what some sites left unused at the last look to others."""
         busy = self._busy(rates)

@@ -61,8 +61,8 @@ class FrontierDriver:
         tasks: RunTasks,
         perform: Callable[[list[Command]], object],
     ) -> None:
-        self.news = True
-        """Whether the frontier got an event since this was last set to False."""
+        self._news = True
+        """The frontier got an event since `take_news` was last called."""
         self._frontier = frontier
         self._clock = clock
         self._focus = focus
@@ -88,9 +88,14 @@ class FrontierDriver:
         """Whether the frontier only waits for a time that is not near."""
         return self._wakes > self._clock.now() + _SHORTEST_PAUSE_SECONDS
 
+    def take_news(self) -> bool:
+        """Whether the frontier got an event since the last call."""
+        news, self._news = self._news, False
+        return news
+
     def ask(self, event: Event) -> list[Command]:
         """The frontier's commands, for the caller to perform."""
-        self.news = True
+        self._news = True
         clock = self._clock
         began = clock.now()
         commands = self._frontier.handle(event, began)

@@ -53,7 +53,7 @@ class SiteRequests:
     async def request(self, request: FetchRequest) -> Fetched | FetchFailure:
         """Send a request, also for robots.txt, and count its bytes."""
         outcome = await self._fetcher.fetch(request)
-        self._progress.wire_bytes += outcome.wire_bytes
+        self._progress.received(outcome.wire_bytes)
         return outcome
 
     async def page(self, url: str, earlier: Earlier | None) -> Fetched | FetchFailure:

@@ -212,6 +212,20 @@ class Progress(msgspec.Struct):
     unchanged: Tally = 0
     """Durable pages that are as an earlier run archived them."""
 
+    def begin(self, now: float) -> None:
+        """``now`` and the end: seconds since its task was started."""
+        self.state, self.reason = TaskState.CRAWLING, ""
+        self.started, self.ended = now, None
+
+    def end(self, now: float, reason: str, *, done: bool) -> None:
+        """``done``: nothing is left."""
+        self.state = TaskState.DONE if done else TaskState.STOPPED
+        self.reason, self.ended = reason, now
+
+    def received(self, wire_bytes: int) -> None:
+        """Bytes came, of whatever fetch; they are not under way any more."""
+        self.wire_bytes += wire_bytes
+
     def keep(self, landed: FetchCounts) -> None:
         """Take over counters of what is durable now."""
         self.pages = landed.pages

@@ -185,12 +185,10 @@ class SiteRun:
             await self._tasks.wind_down()
             if self._place is not None:
                 self._place.leave()
-        self.progress.wire_bytes += self._tools.fetcher.take_cut_off(self._site.name)
+        self.progress.received(self._tools.fetcher.take_cut_off(self._site.name))
         await self._commits.commit()
         self.look()
-        self.progress.state = TaskState.DONE if reason == FINISHED else TaskState.STOPPED
-        self.progress.reason = reason
-        self.progress.ended = ended
+        self.progress.end(ended, reason, done=reason == FINISHED)
         if reason == FINISHED or self._kept:
             self.progress.remembered = await asyncio.to_thread(self._tools.remember)
         return self.progress
@@ -208,8 +206,7 @@ class SiteRun:
     def look(self) -> Progress:
         """The counters, brought up to date."""
         progress, fetcher, name = self.progress, self._tools.fetcher, self._site.name
-        if self._frontier_driver.news:
-            self._frontier_driver.news = False
+        if self._frontier_driver.take_news():
             tally = self._tools.frontier.tally
             progress.to_do = tally.to_do + tally.in_flight
             progress.seen = tally.seen
@@ -259,8 +256,7 @@ class SiteRun:
 
     def _take_up(self) -> None:
         """Start, or continue from the store."""
-        self.progress.state = TaskState.CRAWLING
-        self.progress.started = self._seconds
+        self.progress.begin(self._seconds)
         self._page_writer.recount(self._tools.focus)
         self._tools.frontier.replay(self._tools.store.entries)
         resumed = landed = False

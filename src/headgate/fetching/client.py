@@ -104,9 +104,8 @@ class HttpFetcher:
         """Counters for each server address; they only grow."""
         self._limits = settings.limits
         idle = settings.limits.idle_connections
-        self._around = Surroundings(settings.limits, self.meter)
         self._pool = Pool(replace(settings.limits, idle_connections=most_idle(idle)))
-        self._around.dropped = self._pool.forget
+        self._around = Surroundings(settings.limits, self.meter, self._pool.forget)
         self._resolver = resolver or CachedResolver(NetworkResolver())
         tls = Tls(verify=settings.verify_tls, authorities=settings.authorities)
         guard = AddressGuard(settings.named, settings.named_for)
@@ -247,14 +246,13 @@ class HttpFetcher:
             left = time.time()
             began = time.monotonic()
             await connection.start(head + request.body, exchange)
-        except BaseException as error:
+        except FetchFault as fault:
             self._supply.drop(connection)
-            if isinstance(error, FetchFault):
-                error.wire_bytes = exchange.wire_bytes
-                if connection.proxied:
-                    error.detail = f"through the proxy at {connection.address}: {error.detail}"
-            else:
-                self._ledger.cut_off(request.site, exchange.wire_bytes)
+            where = f"through the proxy at {connection.address}: " if connection.proxied else ""
+            raise fault.on(where, exchange.wire_bytes) from fault
+        except BaseException:
+            self._supply.drop(connection)
+            self._ledger.cut_off(request.site, exchange.wire_bytes)
             raise
         finally:
             self.meter.under_way[request.site] -= 1

@@ -40,13 +40,13 @@ _LOOKS = 6
 class Surroundings:
     """What all connections of a loop share."""
 
-    def __init__(self, limits: Limits, meter: Meter) -> None:
+    def __init__(self, limits: Limits, meter: Meter, dropped: Callable[[Connection], None]) -> None:
+        """``dropped`` is called with idle connections that ended."""
         self.limits = limits
         self.meter = meter
         self.crumbs = TinySegmentLimiter(meter)
         self.buffers = Buffers()
-        self.dropped: Callable[[Connection], None] = lambda _: None
-        """Called with idle connections that ended."""
+        self.dropped = dropped
 
 
 class Connection:
@@ -366,7 +366,7 @@ class Channel:
             size = self._sock.recv_into(received, min(most, len(received)))
         except (BlockingIOError, InterruptedError):
             return -1
-        self.line.read += size
+        self.line.has_read(size)
         return size
 
     def stirs(self) -> bool:

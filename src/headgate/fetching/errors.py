@@ -12,7 +12,13 @@ class FetchFault(WorldFault):
     """Why there is no response."""
 
     def __init__(
-        self, kind: FailureKind, detail: str, *, untouched: bool = False, later: bool = False
+        self,
+        kind: FailureKind,
+        detail: str,
+        *,
+        untouched: bool = False,
+        later: bool = False,
+        wire_bytes: int = 0,
     ) -> None:
         super().__init__(f"{kind}: {detail}")
         self.kind = kind
@@ -22,5 +28,16 @@ class FetchFault(WorldFault):
         work."""
         self.later = later
         """Whether we aborted it ourselves, to request it again in its turn."""
-        self.wire_bytes = 0
+        self.wire_bytes = wire_bytes
         """Wire bytes received in vain."""
+
+    def on(self, connection: str, wire_bytes: int) -> FetchFault:
+        """The same fault as whoever sent the request knows it: on which connection, in words, and
+        after how many wire bytes."""
+        return FetchFault(
+            self.kind,
+            connection + self.detail,
+            untouched=self.untouched,
+            later=self.later,
+            wire_bytes=wire_bytes,
+        )

@@ -252,15 +252,14 @@ class ResponseMeter:
 
         Now that the length is known, what reading the head opened of the window is owed."""
         coming = awaited * _TLS_OVERHEAD if self._sealed else awaited
-        self._credit.length = self._line.read - self._base + coming
-        if self._credit.length > 2 * self._credit.expected:
+        if self._credit.foresee(self._line.read - self._base + coming):
             self._changes = -1  # its window will change
         self._put_right(*self._line.arrivals())
 
     def foresee_record(self, awaited: int) -> None:
         """For a response over TLS whose head cannot be read yet: so many bytes are still to come,
         and it seems to end with them."""
-        self._credit.at_least = self._line.read - self._base + awaited
+        self._credit.foresee_at_least(self._line.read - self._base + awaited)
 
     def allowance(self, then: Callable[[int], None]) -> int:
         """The number of bytes that may be read now; 0: none, and ``then`` is called with it later.
@@ -359,7 +358,7 @@ class ResponseMeter:
             wanted = receive_window.opening(replace(demand, under_way=under_way))
             if wanted is not None and self._line.window is not None:
                 self._line.widen(wanted)
-                self._credit.window = self._line.window
+                self._credit.widen(self._line.window)
         return self._quantum
 
 

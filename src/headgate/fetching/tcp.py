@@ -109,6 +109,9 @@ class TcpConnection:
         wire = stream + FRAME_HEADERS * segments + _HANDSHAKE_OPTIONS
         return stream, wire + self._dropped_bytes
 
+    def has_read(self, size: int) -> None:
+        self.read += size
+
     def settle(self) -> int:
         """The wire bytes since the last call."""
         _, wire = self.arrivals()

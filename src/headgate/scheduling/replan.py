@@ -137,6 +137,16 @@ class CrawlState:
         assert sum(site.rate for site in busy) <= budget * (1 + 1e-9)
         assert all(site.rate <= site.cap * (1 + 1e-9) for site in self.sites.values())
 
+    def follow(self, order: Sequence[str]) -> None:
+        """Serve sites in this order from now on, and those it does not name after them."""
+        places = {name: place for place, name in enumerate(order)}
+
+        def place(name: str) -> int:
+            return places.get(name, len(places))
+
+        self.running.sort(key=place)
+        self.waiting = deque(sorted(self.waiting, key=place))
+
     @property
     def free_crawlers(self) -> int:
         running = (self.sites[name] for name in self.running)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from headgate.bandwidth.server_tally import ResponseSize, ServerTally
 from headgate.crawling.ports import Clock, Fetcher
-from headgate.crawling.progress import FetchCounts, Progress, TaskState
+from headgate.crawling.progress import FetchCounts, Progress
 from headgate.model.fetch import Fetched, FetchFailure
 from headgate.model.page import Role
 from headgate.model.site import Site
@@ -200,16 +200,13 @@ class SpiderSite:
         self.active = max(self.active, now)
         progress.earlier_wire_bytes = progress.wire_bytes
         progress.visit = visit
-        progress.started, progress.ended = 0.0, None
-        progress.state, progress.reason = TaskState.CRAWLING, ""
+        progress.begin(0.0)
 
     def end(self, now: float, reason: str) -> Progress:
         """``now``: when it did. Empty: it has nothing left to do."""
         self.wanted = False
         progress = self.progress
-        progress.ended = max(now - self.started, 0.0)
-        progress.state = TaskState.STOPPED if reason else TaskState.DONE
-        progress.reason = reason or "finished"
+        progress.end(max(now - self.started, 0.0), reason or "finished", done=not reason)
         return copy(progress)
 
     def landed(self, outcome: Fetched | FetchFailure, depth: int) -> None:

@@ -79,6 +79,15 @@ class Shelf:
     notes: list[Note] = field(default_factory=list)
     finished: bool = False
 
+    def finish(self) -> None:
+        self.finished = True
+
+    def add(self, other: Shelf) -> None:
+        self.pages += other.pages
+        self.entries += other.entries
+        self.notes += other.notes
+        self.finished = self.finished or other.finished
+
 
 class MemoryStore:
     """An in-memory store of a site: the twin of the one on disk.
@@ -115,14 +124,11 @@ class MemoryStore:
         self._waiting.notes.append((url, wall_time, tuple(fields)))
 
     def finish(self) -> None:
-        self._waiting.finished = True
+        self._waiting.finish()
 
     def commit(self) -> int:
         taken, self._waiting, self.waiting_bytes = self._waiting, Shelf(), 0
-        self._shelf.pages += taken.pages
-        self._shelf.entries += taken.entries
-        self._shelf.notes += taken.notes
-        self._shelf.finished = self._shelf.finished or taken.finished
+        self._shelf.add(taken)
         self._stored += len(taken.pages)
         return self._stored
 

@@ -89,10 +89,18 @@ class NoticeQueue:
     _listeners: dict[str, _Listener] = field(default_factory=dict)
     _busy: int = 0
 
+    @property
+    def full(self) -> bool:
+        return self.waiting >= MOST_WAITING
+
+    def drop(self) -> None:
+        """Count a notice that nobody will get."""
+        self.dropped += 1
+
     def add(self, number: int, to: str) -> bool:
         """Whether it was queued; False: it was dropped."""
-        if self.waiting >= MOST_WAITING:
-            self.dropped += 1
+        if self.full:
+            self.drop()
             return False
         self._listeners.setdefault(to, _Listener()).waiting.append(number)
         self.waiting += 1
@@ -259,7 +267,7 @@ class ChangeNotices:
         to = self._receiver(notice)
         if not to:
             return
-        if self._queue.waiting >= MOST_WAITING:
+        if self._queue.full:
             self._drop()
             return
         try:
@@ -313,7 +321,7 @@ class ChangeNotices:
     def _drop(self) -> None:
         if not self._queue.dropped:
             self._dropped_since = self.clock.wall()
-        self._queue.dropped += 1
+        self._queue.drop()
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headgate.control.catalog import Catalog
@@ -168,7 +167,7 @@ class KeeperStatus:
             if before is not None:
                 self._since, self._promises = before.since, before.promises
                 freed = Freed(before.volumes.removed, before.volumes.freed_bytes)
-                self._volumes.freed = self._volumes.freed.plus(freed)
+                self._volumes.has_freed(freed)
                 if before.hour is not None:
                     hours.append(before.hour)
             self._since = self._since or now
@@ -235,47 +234,6 @@ _MOST_SITES = 20
 """Sites listed by name in an hour."""
 
 
-@dataclass(slots=True)
-class _OpenHour:
-    start: float
-    counts: KeepCounts = field(default_factory=KeepCounts)
-    by_site: Counter[str] = field(default_factory=Counter)
-    fresh: Fresh | None = None
-    looks: list[int] = field(default_factory=lambda: [0] * CHECK_BINS)
-    said: list[float] = field(default_factory=lambda: [0.0] * CHECK_BINS)
-    found: list[int] = field(default_factory=lambda: [0] * CHECK_BINS)
-    kept: int = 0
-    late: int = 0
-
-    @classmethod
-    def of(cls, hour: KeepHour) -> _OpenHour:
-        return cls(
-            hour.start,
-            hour.counts,
-            by_site=Counter(hour.bytes_by_site),
-            fresh=hour.fresh,
-            looks=list(hour.checked.looks),
-            said=list(hour.checked.said),
-            found=list(hour.checked.found),
-            kept=hour.kept,
-            late=hour.late,
-        )
-
-    def hour(self) -> KeepHour:
-        named = {site: self.by_site[site] for site in sorted(self.by_site) if site}
-        largest = dict(Counter(named).most_common(_MOST_SITES))
-        others = sum(self.by_site.values()) - sum(largest.values())
-        return KeepHour(
-            self.start,
-            self.counts,
-            bytes_by_site=largest | ({"": others} if others else {}),
-            fresh=self.fresh,
-            checked=Checked(tuple(self.looks), tuple(self.said), tuple(self.found)),
-            kept=self.kept,
-            late=self.late,
-        )
-
-
 class KeepLog:
     """The hourly log of a keeper: what it did, the estimated freshness of its pages, and how well
     predicted changes were calibrated.
@@ -291,51 +249,71 @@ class KeepLog:
 
     def __init__(self, now: float, before: Iterable[KeepHour] = ()) -> None:
         self._past: deque[KeepHour] = deque(before, maxlen=_CHECKED_HOURS)
-        self._open = _OpenHour(_hour_of(now))
-        if self._past and self._past[-1].start >= self._open.start:
-            self._open = _OpenHour.of(self._past.pop())
+        begins = _hour_of(now)
+        is_open = bool(self._past) and self._past[-1].start >= begins
+        self._begin(self._past.pop() if is_open else KeepHour(begins))
         self._past_checked: Checked | None = None
         """Sum over past hours; None: to be computed."""
 
+    def _begin(self, hour: KeepHour) -> None:
+        """Events count for this hour from now on, beside what it has."""
+        self._start, self._counts, self._fresh = hour.start, hour.counts, hour.fresh
+        self._by_site = Counter(hour.bytes_by_site)
+        self._looks = list(hour.checked.looks)
+        self._said = list(hour.checked.said)
+        self._found = list(hour.checked.found)
+        self._kept, self._late = hour.kept, hour.late
+
     def visited(self, site: str, counts: KeepCounts) -> None:
         """A visit has ended."""
-        self._open.counts = self._open.counts.plus(counts)
-        self._open.by_site[site] += counts.wire_bytes
+        self._counts = self._counts.plus(counts)
+        self._by_site[site] += counts.wire_bytes
 
     def looked(self, probability: float, *, changed: bool) -> None:
         """A page that had changed with this probability was fetched."""
         place = min(int(probability * CHECK_BINS), CHECK_BINS - 1)
-        self._open.looks[place] += 1
-        self._open.said[place] += probability
-        self._open.found[place] += changed
+        self._looks[place] += 1
+        self._said[place] += probability
+        self._found[place] += changed
 
     def promised(self, *, kept: bool) -> None:
         """A promise was kept, or is late."""
         if kept:
-            self._open.kept += 1
+            self._kept += 1
         else:
-            self._open.late += 1
+            self._late += 1
 
     def estimated(self, fresh: Fresh) -> None:
-        self._open.fresh = fresh
+        self._fresh = fresh
 
     def turn(self, now: float) -> list[KeepHour]:
         """The open hour, if it is over; later events count for the next."""
         start = _hour_of(now)
-        if start <= self._open.start:
+        if start <= self._start:
             return []
-        over = self._open.hour()
+        over = self.open_hour()
         self._past.append(over)
         self._past_checked = None
-        self._open = _OpenHour(start)
+        self._begin(KeepHour(start))
         return [over]
 
     def open_hour(self) -> KeepHour:
-        return self._open.hour()
+        named = {site: self._by_site[site] for site in sorted(self._by_site) if site}
+        largest = dict(Counter(named).most_common(_MOST_SITES))
+        others = sum(self._by_site.values()) - sum(largest.values())
+        return KeepHour(
+            self._start,
+            self._counts,
+            bytes_by_site=largest | ({"": others} if others else {}),
+            fresh=self._fresh,
+            checked=self._checked_now,
+            kept=self._kept,
+            late=self._late,
+        )
 
     def last_day(self, now: float) -> KeepCounts:
         """The open hour and the 24 before it."""
-        total = self._open.counts
+        total = self._counts
         for hour in self._past:
             if hour.start >= _hour_of(now) - _DAY_HOURS * HOUR:
                 total = total.plus(hour.counts)
@@ -348,7 +326,12 @@ class KeepLog:
             for hour in self._past:
                 total = total.plus(hour.checked)
             self._past_checked = total
-        return self._past_checked.plus(self._open.hour().checked)
+        return self._past_checked.plus(self._checked_now)
+
+    @property
+    def _checked_now(self) -> Checked:
+        """In the open hour."""
+        return Checked(tuple(self._looks), tuple(self._said), tuple(self._found))
 
 
 def _hour_of(moment: float) -> float:

@@ -86,6 +86,10 @@ class KeepVolumes:
     _writers: Counter[str] = field(default_factory=Counter)
     _not_before: dict[str, float] = field(default_factory=dict)
 
+    def has_freed(self, freed: Freed) -> None:
+        """Retention removed these, now or under an earlier keeper."""
+        self.freed = self.freed.plus(freed)
+
     def recover(self, sites: Iterable[Site]) -> list[str]:
         """Recover what an earlier keeper left: its visits are recorded, its volumes continued or
         queued for sealing. Returns repairs, a sentence each. ``sites``: those that are kept."""
@@ -224,7 +228,7 @@ class KeepVolumes:
             )  # fmt: skip
             return
         self.troubles.pop(_RETENTION, None)
-        self.freed = self.freed.plus(freed)
+        self.has_freed(freed)
 
 
 def _bytes(run: RunFolder) -> int:

@@ -22,7 +22,7 @@ from headgate.control.forecast import Forecast, Scouted, forecast, pasts
 from headgate.control.size_estimate import LOOK_BYTES, SizeWatch
 from headgate.crawling.page_reader import PageReader
 from headgate.crawling.ports import Fetcher
-from headgate.crawling.progress import Progress
+from headgate.crawling.progress import Growth, Progress
 from headgate.crawling.reading_process import Unreadable, read_response
 from headgate.crawling.robots import RobotsFile, learn_robots, sitemaps_of
 from headgate.engine.parts import Parts
@@ -87,16 +87,16 @@ class _Look:
     fetcher: Fetcher
     reader: PageReader
     scope: Scope
-    report: Progress = field(init=False)
-    """As if the site were being crawled."""
+    growth: Growth = field(default_factory=Growth)
+    """As if the site were being crawled, like what follows."""
+    to_do: int = 0
+    fetches: int = 0
+    wire_bytes: int = 0
     seen: set[str] = field(default_factory=set)
     todo: UrlQueue = field(default_factory=lambda: UrlQueue(MemorySpill()))
     by_sitemap: bool = False
     telling_bytes: int = 0
     telling_seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.report = Progress(self.site.name)
 
     async def take(self) -> None:
         seed = self.site.seeds[0]
@@ -114,20 +114,28 @@ class _Look:
             if depth is None or self._left <= 0:
                 return
             brought = await self._meet(robots, await self._page(urls[0], depth), depth + 1)
-            self.report.growth.settle(depth, brought)
-            self.report.to_do -= 1
+            self.growth.settle(depth, brought)
+            self.to_do -= 1
 
     def result(self) -> Scouted | None:
-        if not self.report.growth.responses:
+        if not self.growth.responses:
             return None
         watch = SizeWatch(_unknown())
-        watch.look(self.report)
+        watch.look(
+            Progress(
+                self.site.name,
+                fetches=self.fetches,
+                wire_bytes=self.wire_bytes,
+                to_do=self.to_do,
+                growth=self.growth,
+            )
+        )
         rate = self.telling_bytes / self.telling_seconds if self.telling_seconds else None
         return Scouted(watch.whole, self.by_sitemap, rate)
 
     @property
     def _left(self) -> int:
-        return LOOK_BYTES - self.report.wire_bytes
+        return LOOK_BYTES - self.wire_bytes
 
     async def _meet(self, robots: RobotsFile, urls: Sequence[str], depth: int) -> int:
         """Queue new URLs; returns their number."""
@@ -139,8 +147,8 @@ class _Look:
             allowed += [url for url in asked if robots.rules.allows(url)]
             await asyncio.sleep(0)
         self.todo.put(depth, allowed)
-        self.report.growth.found(depth, len(allowed))
-        self.report.to_do += len(allowed)
+        self.growth.found(depth, len(allowed))
+        self.to_do += len(allowed)
         return len(allowed)
 
     async def _page(self, url: str, depth: int) -> Sequence[str]:
@@ -148,7 +156,7 @@ class _Look:
         fetched = await self._fetch(url, self._left)
         if fetched is None:
             return ()
-        self.report.growth.came(depth, _whole_bytes(fetched))
+        self.growth.came(depth, _whole_bytes(fetched))
         target = self.reader.redirect_target(fetched)
         if target:
             return self.scope.candidates([target])
@@ -170,8 +178,8 @@ class _Look:
         self.by_sitemap = self.by_sitemap or found > 0
         if fetched.truncated:
             unread = round(found * (_whole_bytes(fetched) / max(fetched.wire_bytes, 1) - 1))
-            self.report.growth.found(1, unread)
-            self.report.to_do += unread
+            self.growth.found(1, unread)
+            self.to_do += unread
 
     def _inside(self, urls: Sequence[str]) -> list[str]:
         short = [url for url in urls if len(url) <= LONGEST_URL]
@@ -180,8 +188,8 @@ class _Look:
     async def _fetch(self, url: str, most: int) -> Fetched | None:
         request = FetchRequest(url, self.site.name, min(_EXPECTED_BYTES, most), most)
         outcome = await self.fetcher.fetch(request)
-        self.report.fetches += 1
-        self.report.wire_bytes += outcome.wire_bytes
+        self.fetches += 1
+        self.wire_bytes += outcome.wire_bytes
         if not isinstance(outcome, Fetched):
             return None
         if outcome.wire_bytes >= _TELLING_BYTES and outcome.seconds > 0:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from headgate.crawling.ports import Clock, Fetcher
-from headgate.crawling.progress import Progress, TaskState
+from headgate.crawling.progress import Progress
 from headgate.features.survey.log import SurveyFile, SurveyIndex
 from headgate.features.survey.run import SurveyRun, SurveyTools
 from headgate.features.survey.strategy.entries import NO_MEMORY
@@ -42,12 +42,10 @@ class SurveyTaskRun:
     async def run(self) -> Progress:
         """Survey until nothing is left or the run is stopped; raises faults of this machine."""
         progress = self.progress
-        progress.state, progress.started = TaskState.CRAWLING, self._seconds
+        progress.begin(self._seconds)
         reason = await self._survey.run()
         self.look()
-        done = self._survey.surveyor.ending == reason
-        progress.state = TaskState.DONE if done else TaskState.STOPPED
-        progress.reason, progress.ended = reason, self._seconds
+        progress.end(self._seconds, reason, done=self._survey.surveyor.ending == reason)
         return progress
 
     def stop(self, reason: str) -> None:

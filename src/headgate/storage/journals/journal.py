@@ -269,6 +269,14 @@ class Batch(msgspec.Struct):
     finished: bool = False
     bytes: int = 0
 
+    def add(self, page: Page, size: int) -> None:
+        """``size``: roughly what it takes in memory."""
+        self.pages.append(page)
+        self.bytes += size
+
+    def finish(self) -> None:
+        self.finished = True
+
     def __bool__(self) -> bool:
         return bool(self.pages or self.entries or self.notes or self.finished)
 

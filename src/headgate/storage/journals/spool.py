@@ -99,10 +99,9 @@ class SiteSpool:
         if page.links is not None:
             size += page.links.held_bytes
         with self._giving:
-            self._waiting.pages.append(page)
+            self._waiting.add(page, size)
             if entry is not None:
                 self._waiting.entries.append(entry)
-            self._waiting.bytes += size
             self._given += 1
             return self._given
 
@@ -119,7 +118,7 @@ class SiteSpool:
     def finish(self) -> None:
         """Nothing is left to do; durable with the next commit."""
         with self._giving:
-            self._waiting.finished = True
+            self._waiting.finish()
 
     def commit(self) -> int:
         """Store all that waits; returns the number of the last page stored."""
@@ -169,7 +168,7 @@ class SiteSpool:
             self._journal.note(self.files.path, start)
             if self._given_bytes > self._small_bytes:
                 self.files = self._open_own()
-                self._archive.writer = self.files.writer
+                self._archive.write_to(self.files.writer)
 
     def _open_own(self) -> SpoolFiles:
         self._own = SpoolFiles(self._place)

@@ -26,16 +26,19 @@ _LONGEST_TEXT = 1000
 class SiteArchive:
     """Stores pages of one site run; durable after its writer's `sync`."""
 
-    __slots__ = ("_originals", "_remembered", "_visit", "writer")
+    __slots__ = ("_originals", "_remembered", "_visit", "_writer")
 
     def __init__(self, writer: WarcWriter, visit: int = 0, remembered: int = _REMEMBERED) -> None:
-        self.writer = writer
-        """Replaced when the site gets its own files."""
+        self._writer = writer
         self._visit = visit
         self._remembered = remembered
         self._originals: dict[bytes, tuple[str, float, str, int]] = {}
         """Digest of a payload: URL, time, file and offset of the record that holds it; oldest
         first."""
+
+    def write_to(self, writer: WarcWriter) -> None:
+        """The site gets its own files."""
+        self._writer = writer
 
     def store(self, page: Page) -> PageRow:
         """Append the page's records."""
@@ -44,8 +47,8 @@ class SiteArchive:
         fetched = page.outcome
         digest = payload_digest(fetched.payload)
         earlier = self._earlier(page, fetched, digest)
-        identity = self.writer.warcinfo_id(fetched.wall_time)
-        position = self.writer.write(*records.exchange(fetched, digest, earlier, identity))
+        identity = self._writer.warcinfo_id(fetched.wall_time)
+        position = self._writer.write(*records.exchange(fetched, digest, earlier, identity))
         row = _row(
             page, fetched, digest=digest, earlier=earlier, position=position, visit=self._visit
         )
@@ -54,14 +57,14 @@ class SiteArchive:
 
     def note(self, url: str, wall_time: float, fields: Iterable[tuple[str, str]]) -> None:
         """Append a metadata record about a URL."""
-        identity = self.writer.warcinfo_id(wall_time)
-        self.writer.write(records.note(url, wall_time, fields, identity))
+        identity = self._writer.warcinfo_id(wall_time)
+        self._writer.write(records.note(url, wall_time, fields, identity))
 
     def remember(self, rows: Iterable[PageRow]) -> None:
         """Later payloads equal to one of these become revisits."""
         for row in rows:
             if row.payload_bytes >= _WORTH_BYTES and not (row.original_url or row.truncated):
-                place = (f"{self.writer.shelf}/{row.warc_file}", row.warc_offset)
+                place = (f"{self._writer.shelf}/{row.warc_file}", row.warc_offset)
                 self._originals[row.digest] = (row.url, row.fetched_at, *place)
         while len(self._originals) > self._remembered:
             del self._originals[next(iter(self._originals))]
@@ -77,8 +80,8 @@ class SiteArchive:
         return Earlier(url, wall_time, digest, file=file, offset=offset)
 
     def _store_failure(self, page: Page, failed: FetchFailure) -> PageRow:
-        identity = self.writer.warcinfo_id(failed.wall_time)
-        position = self.writer.write(records.failure(failed, identity))
+        identity = self._writer.warcinfo_id(failed.wall_time)
+        position = self._writer.write(records.failure(failed, identity))
         return PageRow(
             url=_writable(failed.url),
             role=page.role.value,

@@ -102,5 +102,4 @@ class CoordinatorBandwidth:
         return None if rate is None else rate * (1.0 - self.leg.pages_share)
 
     def _share(self) -> None:
-        self.leg.pages_share = 1.0 - (_MEMORY_SHARE if self._memory_comes else _TALK_SHARE)
-        self.leg.look_now()
+        self.leg.set_pages_share(1.0 - (_MEMORY_SHARE if self._memory_comes else _TALK_SHARE))

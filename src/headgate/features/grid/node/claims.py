@@ -114,7 +114,7 @@ class TaskClaim:
 
     def _return(self, grant: Grant, work: LeasedTask | None) -> None:
         """Give a task back that this machine had no room for."""
-        self.tally.given_back += 1
+        self.tally.gave_back()
         self.heartbeats.give_back(grant.lease, Progress(grant.task.name))
         if work is None:
             LeaseFolder(self.leased_tasks.home, grant.lease).delete()

@@ -63,7 +63,7 @@ class WorkerLeg:
     """Called when a task has ended: there is a result to deliver, and a slot is free."""
     look_seconds: float
     interrupted: str = ""
-    pages_share: float = 1.0
+    pages_share: float = field(default=1.0, init=False)
     """The part of the owner's rate that is for pages; the rest is for the manager."""
     _session: Session | None = None
     _total: float | None = None
@@ -126,6 +126,11 @@ class WorkerLeg:
         if self._session is not None:
             self._session.control_loop.interrupt(why)
             self.look_now()
+
+    def set_pages_share(self, share: float) -> None:
+        """It holds at once."""
+        self.pages_share = share
+        self.look_now()
 
     def look_now(self) -> None:
         """Look at once: a task may be started, or the leased budget has changed."""

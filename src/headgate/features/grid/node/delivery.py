@@ -256,7 +256,7 @@ class DeliveryQueue:
 
     def _give_back(self, work: LeasedTask) -> None:
         """A result that cannot be read is none."""
-        self.tally.given_back += 1
+        self.tally.gave_back()
         self.heartbeats.give_back(work.lease, work.progress)
         with suppress(HeadgateError):  # a folder that stays is found at the next start
             self.leased_tasks.forget(work)

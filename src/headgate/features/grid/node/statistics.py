@@ -18,13 +18,21 @@ _UNWANTED = (Word.SUPERSEDED, Word.NEVER_YOURS, Word.REFUSED)
 @dataclass(slots=True)
 class WorkerTally:
     node: str
-    given_back: int = 0
-    lost: int = 0
+    _given_back: int = 0
+    _lost: int = 0
     _brought: Counter[Word] = field(default_factory=Counter)
     _pages: int = 0
     _bytes: int = 0
     _seen: tuple[float, int] | None = None
     """When a status was last made, and the bytes until then."""
+
+    def gave_back(self) -> None:
+        """A task that this node did not bring to its end."""
+        self._given_back += 1
+
+    def lost(self) -> None:
+        """A task that another node has now."""
+        self._lost += 1
 
     def brought(self, work: LeasedTask, word: Word) -> None:
         self._brought[word] += 1
@@ -44,8 +52,8 @@ class WorkerTally:
             to_bring=sum(1 for _ in leased_tasks.of(Stage.ENDED)),
             committed=self._brought[Word.COMMITTED],
             superseded=sum(self._brought[word] for word in _UNWANTED),
-            given_back=self.given_back,
-            lost=self.lost,
+            given_back=self._given_back,
+            lost=self._lost,
             pages=self._pages + sum(work.progress.pages for work in works),
             wire_bytes=came,
             rate=max(came - before, 0) / max(now - at, _LEAST_SECONDS),

@@ -224,7 +224,7 @@ class Worker:
             async with asyncio.timeout(_LEAVING_SECONDS):
                 await self.heartbeats.leave()
             for work in unfinished:
-                self.tally.given_back += 1
+                self.tally.gave_back()
                 self.leased_tasks.forget(work)
 
     async def _beat(self) -> None:
@@ -232,7 +232,7 @@ class Worker:
             self.leg.note_progress()
             back, total = set(self.heartbeats.back), self.leased_tasks.book.total
             for work in await self.heartbeats.beat(self.leg.servers()):
-                self.tally.lost += 1
+                self.tally.lost()
                 self._tell(f"{work.site} was lost to another node ({work.lost})")
                 self.leg.stop(work)
                 back.add(work.lease)
@@ -243,7 +243,7 @@ class Worker:
 
     def _give_back(self, work: LeasedTask, why: str) -> None:
         """Give a task back with the next heartbeat, which is sent at once."""
-        self.tally.given_back += 1
+        self.tally.gave_back()
         self.heartbeats.give_back(work.lease, work.progress)
         self.leased_tasks.lose(work, why)
         self.leg.stop(work)

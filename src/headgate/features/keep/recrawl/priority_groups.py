@@ -139,6 +139,10 @@ class Icr:
     success: tuple[float, ...] = ()
     """Of all groups together at the last reassignment; empty: there was none."""
 
+    def follow(self, intervals: FloatArray) -> None:
+        """Keep these ratios from now on. The paper knows rates beforehand, a crawler learns them."""
+        self.first_intervals = intervals
+
     def reassigned(self, groups: Groups, counts: Counts, now: float) -> Groups:
         """The same groups with new intervals."""
         ratios = self.first_intervals / self.first_intervals[0]
@@ -199,20 +203,21 @@ _GROUPS = 5
 _TURNS = 200
 
 Strategy = Iir | Icr
-MakeStrategy = Callable[[FloatArray], Strategy | None]
-"""From the first intervals; None: intervals stay those of changes."""
+MakeStrategy = Callable[[FloatArray, tuple[float, ...]], Strategy | None]
+"""From the first intervals, and the success rates before a restart; None: intervals stay those of
+changes."""
 
 
-def fixed(_: FloatArray) -> None:
+def fixed(_first: FloatArray, _success: tuple[float, ...]) -> None:
     return None
 
 
-def iir(_: FloatArray) -> Strategy:
-    return Iir(0.5)
+def iir(_first: FloatArray, success: tuple[float, ...]) -> Strategy:
+    return Iir(0.5, success)
 
 
-def icr(first: FloatArray) -> Strategy:
-    return Icr(first, 0.5)
+def icr(first: FloatArray, success: tuple[float, ...]) -> Strategy:
+    return Icr(first, 0.5, success)
 
 
 class SavedChannel(msgspec.Struct, frozen=True):
@@ -280,8 +285,7 @@ class _Intervals:
         if self.strategy is None:
             self.now = of_changes
         if isinstance(self.strategy, Icr):
-            # The paper knows rates beforehand; here the ratios follow the learned ones.
-            self.strategy.first_intervals = of_changes
+            self.strategy.follow(of_changes)
 
     def reassign(
         self, channels: Collection[_Channel], missed: Callable[[_Channel], int], now: float
@@ -303,11 +307,11 @@ class _Intervals:
         self.since = now
 
     def _start(self, of_changes: FloatArray, before: SavedGroups, now: float) -> None:
-        self.strategy, self.since = self._make_strategy(of_changes), now
-        self.now = of_changes
-        if self.strategy is not None and len(before.intervals) == _GROUPS:
+        resumes = len(before.intervals) == _GROUPS
+        self.strategy = self._make_strategy(of_changes, before.success if resumes else ())
+        self.now, self.since = of_changes, now
+        if self.strategy is not None and resumes:
             self.now, self.since = np.array(before.intervals), before.since
-            self.strategy.success = before.success
 
 
 class ChannelGroups:
